@@ -1,0 +1,27 @@
+"""Errors for people: what went wrong, where, and the mend, in one or two lines. The command line turns each into its
+exit code and prints no traceback unless `--debug` is given."""
+
+
+class CalprobeError(Exception):
+    """A run that failed for a reason the user can act on. The message says what, where and the mend; exit code 1."""
+
+    exit_code = 1
+
+
+class UsageError(CalprobeError):
+    """The call itself is wrong: an unknown relation, a template number that a probe lacks; exit code 2."""
+
+    exit_code = 2
+
+
+class DataMissingError(CalprobeError):
+    """Data that the call needs is not on this machine; the message names the command that gets it; exit code 3."""
+
+    exit_code = 3
+
+
+class ProbeFormatError(CalprobeError):
+    """A probe, template or import file that cannot be read as what it claims to be.
+
+    The message reads `FILE:LINE: what is wrong; the mend`, lines counted from 1.
+    """

@@ -1,0 +1,44 @@
+"""Statements as tokens, in columns: what a tokenizer hands to a planner and a planner's scores come back in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Role(IntEnum):
+    """What a scored token belongs to. A token that overlaps a slot at all belongs to it; answer before subject."""
+
+    TEMPLATE = 0
+    SUBJECT = 1
+    ANSWER = 2
+
+    @property
+    def label(self) -> str:
+        """The name in exports: template, subject, answer."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRows:
+    """The scored tokens of many statements in CSR form (compressed rows); special tokens are not among them.
+
+    Statement `s` owns `token_ids[offsets[s]:offsets[s + 1]]`. Scores of a run are an array [tokens] in this order.
+    """
+
+    token_ids: npt.NDArray[np.int32]  # [tokens]
+    roles: npt.NDArray[np.int8]  # [tokens], values of Role
+    offsets: npt.NDArray[np.int64]  # [statements + 1], offsets[0] == 0, non-decreasing
+
+    @property
+    def n_statements(self) -> int:
+        """Number of statements (rows)."""
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Scored tokens of each statement, [statements]."""
+        return np.diff(self.offsets)
