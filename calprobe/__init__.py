@@ -1,0 +1,35 @@
+"""calprobe: what a language model knows, and whether it knows that it knows it.
+
+The public functions load on first use, so that `import calprobe` costs nothing and reading a run never imports torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calprobe.confidence import confidences as confidences
+    from calprobe.models import load_model as load_model
+    from calprobe.probes import load_probe as load_probe
+    from calprobe.report import report as report
+    from calprobe.runs import open_run as open_run
+    from calprobe.scoring import score as score
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "confidences": "calprobe.confidence",
+    "load_model": "calprobe.models",
+    "load_probe": "calprobe.probes",
+    "open_run": "calprobe.runs",
+    "report": "calprobe.report",
+    "score": "calprobe.scoring",
+}
+__all__ = ["__version__", "confidences", "load_model", "load_probe", "open_run", "report", "score"]  # noqa: F822
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'calprobe' has no attribute {name!r}")

@@ -1,0 +1,83 @@
+"""The `calprobe` group: finds each command in the module of its name, turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import traceback
+
+import click
+
+from calprobe import __version__
+from calprobe.errors import CalprobeError
+
+# Name on the command line -> module in calprobe.cli, in the order of use. The module's attribute `command` is the
+# click command; nothing heavier than click is imported at its top.
+COMMANDS = {
+    "score": "score",
+    "report": "report",
+    "export": "export",
+    "import": "import_",
+    "fetch": "fetch",
+    "models": "models",
+    "probes": "probes",
+}
+INTERRUPTED = 130
+
+
+class _Commands(click.Group):
+    """Lists and loads the commands of COMMANDS."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"calprobe.cli.{COMMANDS[cmd_name]}")
+        command: click.Command = module.command
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="calprobe")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def cli(debug: bool) -> None:
+    """Measure what a language model knows, and whether it knows that it knows it.
+
+    Score a knowledge probe with a model, then report accuracy and calibration:
+
+    \b
+        calprobe score --model smollm2-135m
+        calprobe report runs/smollm2-135m-bear
+    """
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and exit with the contract's codes: 0, 1 failed, 2 usage, 3 data missing, 130 interrupted."""
+    arguments = sys.argv[1:] if args is None else args
+    debug = "--debug" in arguments
+    try:
+        cli.main(args=arguments, prog_name="calprobe", standalone_mode=False)
+    except CalprobeError as error:
+        _fail(str(error), error.exit_code, debug)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort) as error:
+        _fail(str(error) or "interrupted", INTERRUPTED, debug)
+    except BrokenPipeError:
+        # The reader of stdout went away (`calprobe report | head`): end as any filter does.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
+    except Exception as error:
+        _fail(f"{type(error).__name__}: {error} (a defect of calprobe: please report it with --debug)", 1, debug)
+
+
+def _fail(message: str, code: int, debug: bool) -> None:
+    if debug:
+        traceback.print_exc()
+    click.echo(f"calprobe: {message}", err=True)
+    sys.exit(code)

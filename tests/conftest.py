@@ -1,0 +1,18 @@
+"""Fixtures shared by the whole suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of reference data beside the checkout: BEAR, the paper's templates, oracle token scores."""
+    if not SHARED.is_dir():
+        pytest.skip("no reference data: the folder ../shared is not beside the checkout")
+    return SHARED
