@@ -1,0 +1,36 @@
+"""The run folder: what was asked, what was found, and the scores, safe against a kill at any moment."""
+
+from __future__ import annotations
+
+from calprobe.runs.folder import RunFolder
+from calprobe.runs.manifest import (
+    Manifest,
+    ModelRecord,
+    RelationRecord,
+    Settings,
+    SourceRecord,
+    StartToken,
+    TemplateRecord,
+    Timings,
+)
+from calprobe.runs.pieces import NO_ROLE, PieceScores, PieceTokens
+from calprobe.runs.run import Run, open_run
+from calprobe.runs.table import ScoreTable
+
+__all__ = [
+    "NO_ROLE",
+    "Manifest",
+    "ModelRecord",
+    "PieceScores",
+    "PieceTokens",
+    "RelationRecord",
+    "Run",
+    "RunFolder",
+    "ScoreTable",
+    "Settings",
+    "SourceRecord",
+    "StartToken",
+    "TemplateRecord",
+    "Timings",
+    "open_run",
+]

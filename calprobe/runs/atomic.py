@@ -1,0 +1,58 @@
+"""Files that are there whole or not at all, whatever moment the process dies at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+TEMPORARY_SUFFIX = ".tmp"
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path`; when the block ends well it is flushed to disk and takes `path`'s place.
+
+    When the block raises, the temporary file is removed and `path` stays as it was. After SIGKILL the temporary file
+    may stay behind; `remove_leftovers` clears it.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    try:
+        yield temporary
+        with temporary.open("rb+") as written:
+            os.fsync(written.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text to `path` atomically and durably."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def is_leftover(path: Path) -> bool:
+    """Whether the name is one that `replacing` gives to its temporary files."""
+    return path.name.startswith(".") and path.name.endswith(TEMPORARY_SUFFIX)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files that a killed process left in `folder`; nothing if there is no such folder."""
+    if folder.is_dir():
+        for path in folder.iterdir():
+            if is_leftover(path):
+                path.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    # A rename is durable only once its folder is. Windows cannot open a folder, and needs no such thing.
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

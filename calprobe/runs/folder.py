@@ -1,0 +1,143 @@
+"""The writing side of a run folder: create or resume it, say what is missing, take pieces in."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+from calprobe.errors import CalprobeError, UsageError
+from calprobe.runs import atomic, shards
+from calprobe.runs.manifest import FILE_NAME, Manifest, Timings, differences, identity_hash, read_manifest
+from calprobe.runs.pieces import PieceScores
+
+log = logging.getLogger(__name__)
+
+BAD_SUFFIX = ".bad"
+
+
+class RunFolder:
+    """A run being written. `manifest` is the one in force: a resumed run keeps its stored batch_tokens and threads."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path = path
+        self.manifest = manifest
+        self._identity = identity_hash(manifest)
+
+    @classmethod
+    def open(cls, path: str | Path, asked: Manifest, resume: bool = True) -> RunFolder:
+        """Create the run at `path`, or take up the one that lies there.
+
+        With `resume`, an existing run must have the identity that is asked (`manifest.identity`), and goes on with its
+        stored manifest. Without it, an existing run's shards are removed and it starts over. Raises UsageError if the
+        existing run differs (each difference named), or if the folder holds something else than a run; CalprobeError
+        if its manifest is damaged.
+        """
+        path = Path(path)
+        if _holds_nothing(path):
+            return cls._create(path, asked)
+        if not (path / FILE_NAME).is_file():
+            raise UsageError(f"{path}: not a run folder, and not empty; name another with --out")
+        # Read first also when starting over: only what is known to be a run may be emptied.
+        stored = read_manifest(path)
+        if not resume:
+            _remove_shards(path)
+            return cls._create(path, asked)
+        different = differences(stored, asked)
+        if different:
+            raise UsageError(
+                f"{path}: holds another run. {'; '.join(different)}.\n"
+                "Name another folder with --out, or start this one over with --no-resume"
+            )
+        _note_adopted(stored, asked)
+        atomic.remove_leftovers(path)
+        atomic.remove_leftovers(path / shards.FOLDER)
+        return cls(path, stored)
+
+    @classmethod
+    def _create(cls, path: Path, manifest: Manifest) -> RunFolder:
+        try:
+            (path / shards.FOLDER).mkdir(parents=True, exist_ok=True)
+            manifest.write(path)
+        except OSError as error:
+            raise CalprobeError(f"{path}: cannot be written: {error.strerror}; name another with --out") from error
+        return cls(path, manifest)
+
+    def missing(self) -> list[tuple[str, int]]:
+        """The (relation, template number) pieces that have no whole shard, in the manifest's order.
+
+        A shard that is unreadable, damaged, of other columns or rows, or of another run is set aside (`.bad`), said on
+        the log, and counts as missing.
+        """
+        return [piece for piece in self.manifest.pieces if not self._is_whole(*piece)]
+
+    def write_piece(self, piece: PieceScores) -> None:
+        """Write one piece durably; it replaces an older shard of the same piece.
+
+        Raises ValueError if the piece is not one of the run's or not in the promised form (`PieceScores`).
+        """
+        if (piece.relation, piece.template) not in self.manifest.pieces:
+            raise ValueError(f"piece must be one of the run's, got {piece.relation}, template {piece.template}")
+        relation = self.manifest.relation(piece.relation)
+        piece.validate(relation.n_instances, relation.n_candidates)
+        if self.manifest.settings.save_tokens != (piece.tokens is not None):
+            raise ValueError(f"piece {piece.relation}: tokens must be there exactly if the run's save_tokens is set")
+        try:
+            shards.write_shard(self.path, piece, self._identity)
+        except OSError as error:
+            why = f"{self.path}: cannot be written: {error.strerror or error}"
+            raise CalprobeError(f"{why}; mend that and run the same command again, it goes on from here") from error
+
+    def add_timings(self, spent: Timings) -> None:
+        """Add to the manifest's timings and write it."""
+        self.manifest = replace(self.manifest, timings=self.manifest.timings + spent)
+        self.manifest.write(self.path)
+
+    def _is_whole(self, relation: str, template: int) -> bool:
+        try:
+            rows = shards.read_scores(self.path, relation, template, self._identity).n_statements
+            if self.manifest.settings.save_tokens:
+                tokens = shards.read_tokens(self.path, relation, template, self._identity)
+                rows = min(rows, len(tokens.offsets) - 1)
+            expected = self.manifest.relation(relation).n_statements
+            if rows != expected:
+                raise shards.ShardError(f"it has {rows} rows of {expected}")
+        except FileNotFoundError:
+            return False
+        except shards.ShardError as error:
+            path = shards.shard_path(self.path, relation, template)
+            aside = path.with_name(path.name + BAD_SUFFIX)
+            log.warning("%s: %s; set aside as %s, will be scored again", path, error, aside.name)
+            path.replace(aside)
+            return False
+        return True
+
+
+def _holds_nothing(path: Path) -> bool:
+    # A process killed between making the folder and writing its manifest leaves an empty shards folder and leftovers.
+    if not path.exists():
+        return True
+    if not path.is_dir():
+        raise UsageError(f"{path}: is a file, not a folder; name another with --out")
+    if (path / FILE_NAME).exists():
+        return False
+    inside = [entry for entry in path.iterdir() if not atomic.is_leftover(entry)]
+    return all(entry.name == shards.FOLDER and entry.is_dir() and not any(entry.iterdir()) for entry in inside)
+
+
+def _remove_shards(path: Path) -> None:
+    folder = path / shards.FOLDER
+    atomic.remove_leftovers(folder)
+    if folder.is_dir():
+        for shard in [*folder.glob("*.parquet"), *folder.glob(f"*.parquet{BAD_SUFFIX}")]:
+            shard.unlink()
+
+
+def _note_adopted(stored: Manifest, asked: Manifest) -> None:
+    for name in ("batch_tokens", "threads"):
+        has, wants = getattr(stored.settings, name), getattr(asked.settings, name)
+        if has != wants:
+            log.info("resuming with %s %s, as the run began (asked: %s)", name, has, wants)
+    changed = [n for n, v in stored.versions.items() if asked.versions.get(n, v) != v]
+    if changed:
+        log.warning("resuming with other versions than the run began with: %s", ", ".join(changed))

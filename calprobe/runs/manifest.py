@@ -1,0 +1,241 @@
+"""What a run asked for and found: `manifest.json`, its types, and which of its fields make two runs the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from calprobe.errors import CalprobeError
+from calprobe.runs import atomic
+from calprobe.runs.decode import DecodeError, decode
+
+FORMAT = 1
+FILE_NAME = "manifest.json"
+
+Kind = Literal["causal", "masked"]
+Cardinality = Literal["1:1", "N:1"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """The scored model. What an import cannot know is None."""
+
+    name: str  # as typed
+    id: str | None = None  # Hub id, folder or file that the name stood for
+    revision: str | None = None
+    kind: Kind | None = None
+    architecture: str | None = None
+    adapter: str | None = None
+    weights_fingerprint: str | None = None
+    tokenizer_fingerprint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """A probe or a template set: its name, and the SHA-256 (hex) of what was taken from it (None: not known)."""
+
+    name: str
+    fingerprint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateRecord:
+    """One template number of the run. Its wording differs by relation: `RelationRecord.texts`."""
+
+    number: int
+    kind: Literal["paraphrase", "verbal", "numeric"]
+    marker: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRecord:
+    """One relation as scored. Which instances these are is in the shards; all have the same candidates."""
+
+    name: str
+    n_instances: int
+    n_candidates: int
+    cardinality: Cardinality
+    domains: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()  # wordings, one for each of Manifest.templates; empty where not known
+
+    @property
+    def n_statements(self) -> int:
+        """Rows of one shard."""
+        return self.n_instances * self.n_candidates
+
+
+@dataclass(frozen=True, slots=True)
+class StartToken:
+    """The token put in front of every statement, and not scored."""
+
+    text: str
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the statements were scored. What an import cannot know is None."""
+
+    path: str  # what ran: `padded`, ..; `imported`
+    dtype: str | None = None
+    device: str | None = None  # cpu, cuda:0
+    device_name: str | None = None
+    start_token: StartToken | None = None
+    pll_metric: str | None = None  # None for causal models
+    word_split: str | None = None  # None for causal models
+    batch_tokens: int | None = None
+    threads: int | None = None
+    save_tokens: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """What the run has cost so far, summed over resumes."""
+
+    load_s: float = 0.0
+    score_s: float = 0.0
+    pieces: int = 0
+    statements: int = 0
+    tokens: int = 0
+
+    def __add__(self, other: Timings) -> Timings:
+        return Timings(
+            self.load_s + other.load_s,
+            self.score_s + other.score_s,
+            self.pieces + other.pieces,
+            self.statements + other.statements,
+            self.tokens + other.tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything that is known of a run except its scores. JSON on disk, format version 1.
+
+    `versions` maps python, calprobe, torch, transformers, numpy, .. to what ran; `created` is UTC, ISO 8601.
+    """
+
+    model: ModelRecord
+    probe: SourceRecord
+    template_set: SourceRecord
+    templates: tuple[TemplateRecord, ...]
+    relations: tuple[RelationRecord, ...]
+    settings: Settings
+    limit: int | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    created: str = ""
+    timings: Timings = Timings()
+
+    @property
+    def pieces(self) -> tuple[tuple[str, int], ...]:
+        """The (relation, template number) pieces that a whole run has, in the order of scoring."""
+        return tuple((relation.name, template.number) for relation in self.relations for template in self.templates)
+
+    def relation(self, name: str) -> RelationRecord:
+        """The record of that relation; KeyError if the run has none."""
+        for relation in self.relations:
+            if relation.name == name:
+                return relation
+        raise KeyError(name)
+
+    def to_json(self) -> str:
+        """The text of manifest.json: indented, keys in the order of the fields, a final line break."""
+        return json.dumps({"calprobe_run": FORMAT} | asdict(self), indent=1, ensure_ascii=False) + "\n"
+
+    def write(self, folder: Path) -> None:
+        """Write `folder`/manifest.json atomically."""
+        atomic.write_text(folder / FILE_NAME, self.to_json())
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read `folder`/manifest.json. Raises CalprobeError if it is damaged, of a newer format, or has unknown keys."""
+    path = folder / FILE_NAME
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CalprobeError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise CalprobeError(f"{path}: damaged, not JSON ({error}); {_MEND}") from error
+    version = data.pop("calprobe_run", None) if isinstance(data, dict) else None
+    if not isinstance(version, int):
+        raise CalprobeError(f"{path}: not the manifest of a calprobe run (no key calprobe_run); name a run's folder")
+    if version != FORMAT:
+        raise CalprobeError(f"{path}: run format {version}, this calprobe reads {FORMAT}; upgrade calprobe")
+    try:
+        return decode(Manifest, data)
+    except DecodeError as error:
+        raise CalprobeError(f"{path}: {error}; {_MEND}") from error
+
+
+_MEND = "restore the file, or score the run again into another folder"
+
+
+def identity(manifest: Manifest) -> dict[str, Any]:
+    """The fields that must agree for two runs' shards to be one run's, by the name a person knows them by.
+
+    This is the one place that decides it. Left out, and so recorded only: names and places as typed (fingerprints stand
+    for the content), device index and name, batch_tokens and threads (a resumed run takes over the stored ones),
+    versions, time stamps, timings, domains, wordings (the template set's fingerprint stands for them).
+    """
+    model, settings = manifest.model, manifest.settings
+    return {
+        # Without a fingerprint the id is the best that is known of the weights.
+        "model weights": model.weights_fingerprint or model.id or model.name,
+        "revision": model.revision,
+        "tokenizer": model.tokenizer_fingerprint,
+        "kind": model.kind,
+        "architecture": model.architecture,
+        "adapter": model.adapter,
+        "probe": manifest.probe.fingerprint or manifest.probe.name,
+        "template set": manifest.template_set.fingerprint or manifest.template_set.name,
+        "templates": [asdict(template) for template in manifest.templates],
+        "relations": [[r.name, r.n_instances, r.n_candidates] for r in manifest.relations],
+        "limit": manifest.limit,
+        "dtype": settings.dtype,
+        "device": settings.device and settings.device.partition(":")[0],
+        "path": settings.path,
+        "start token": settings.start_token and asdict(settings.start_token),
+        "pll metric": settings.pll_metric,
+        "word split": settings.word_split,
+        "save tokens": settings.save_tokens,
+    }
+
+
+def identity_hash(manifest: Manifest) -> str:
+    """SHA-256 (hex) of `identity`; every shard carries it."""
+    text = json.dumps(identity(manifest), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def differences(stored: Manifest, asked: Manifest) -> list[str]:
+    """One clause for each identity field that differs: `dtype: the run has float32, asked bfloat16`."""
+    has, wants = identity(stored), identity(asked)
+    shown_has, shown_wants = _shown(stored, has), _shown(asked, wants)
+    return [f"{key}: the run has {shown_has[key]}, asked {shown_wants[key]}" for key in has if has[key] != wants[key]]
+
+
+def _shown(manifest: Manifest, values: dict[str, Any]) -> dict[str, str]:
+    shown = {key: str(value) for key, value in values.items()}
+    for key, name in (
+        ("model weights", manifest.model.name),
+        ("probe", manifest.probe.name),
+        ("template set", manifest.template_set.name),
+    ):
+        if shown[key] != name:
+            shown[key] = f"{name} ({shown[key][:12]})"
+    shown["tokenizer"] = shown["tokenizer"][:12]
+    shown["templates"] = ",".join(str(template.number) for template in manifest.templates)
+    shown["relations"] = _shown_relations(manifest)
+    if manifest.settings.start_token is not None:
+        shown["start token"] = manifest.settings.start_token.text
+    return shown
+
+
+def _shown_relations(manifest: Manifest) -> str:
+    names = [relation.name for relation in manifest.relations]
+    few = ",".join(names if len(names) <= 8 else [*names[:7], ".."])
+    return f"{few} ({len(names)} relations, {sum(r.n_instances for r in manifest.relations)} instances)"

@@ -1,0 +1,122 @@
+"""The reading side of a run folder: what is there, checked, as arrays and tables."""
+
+from __future__ import annotations
+
+import logging
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.errors import CalprobeError, DataMissingError
+from calprobe.runs import shards
+from calprobe.runs.manifest import FILE_NAME, Manifest, identity_hash, read_manifest
+from calprobe.runs.pieces import REDUCTIONS, PieceScores
+from calprobe.runs.table import ScoreTable
+from calprobe.statements import Template
+
+log = logging.getLogger(__name__)
+
+Reduction = Literal["sum", "mean", "sum_answer", "mean_answer"]
+Compat = Literal["kissling2026"]
+
+
+class Run:
+    """A run read from its folder. Shards are read once, when first needed; damaged ones count as missing."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path = path
+        self.manifest = manifest
+        self.identity = identity_hash(manifest)
+
+    @cached_property
+    def pieces(self) -> tuple[PieceScores, ...]:
+        """The whole pieces, without tokens, sorted by relation (as plain strings), then template number."""
+        found = (self._read_piece(*piece) for piece in sorted(self.manifest.pieces))
+        return tuple(piece for piece in found if piece is not None)
+
+    @property
+    def missing(self) -> tuple[tuple[str, int], ...]:
+        """(relation, template number) of the pieces that are not there whole, sorted."""
+        there = {(piece.relation, piece.template) for piece in self.pieces}
+        return tuple(piece for piece in sorted(self.manifest.pieces) if piece not in there)
+
+    @property
+    def partial(self) -> bool:
+        """Whether any piece is missing."""
+        return len(self.pieces) < len(self.manifest.pieces)
+
+    @property
+    def complete_relations(self) -> tuple[str, ...]:
+        """Relations with all of the run's templates scored, sorted: those that `table` holds."""
+        lacking = {relation for relation, _ in self.missing}
+        return tuple(sorted(r.name for r in self.manifest.relations if r.name not in lacking))
+
+    def table(self, reduction: Reduction = "sum", compat: Compat | None = None) -> ScoreTable:
+        """Scores of all complete relations under one reduction, templates ascending.
+
+        `compat="kissling2026"` leaves each statement's first scored token out (SPEC_SCORING section 2). Raises
+        ValueError for another reduction or compat, CalprobeError if the run does not know the column that it needs.
+        """
+        if reduction not in REDUCTIONS:
+            raise ValueError(f"reduction must be one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+        if compat not in (None, "kissling2026"):
+            raise ValueError(f"compat must be None or 'kissling2026', got {compat!r}")
+        complete = set(self.complete_relations)
+        records = sorted(self.manifest.templates, key=lambda record: record.number)
+        by_template = [
+            [piece for piece in self.pieces if piece.template == record.number and piece.relation in complete]
+            for record in records
+        ]
+        scores = [_concatenate([self._scores(piece, reduction, compat) for piece in row]) for row in by_template]
+        first = by_template[0] if by_template else []
+        widths = [self.manifest.relation(piece.relation).n_candidates for piece in first]
+        counts = [self.manifest.relation(piece.relation).n_instances for piece in first]
+        lengths = np.repeat(np.array(widths, np.int64), counts)
+        return ScoreTable(
+            scores=np.array(scores, np.float64).reshape(len(records), -1),
+            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            answer_idx=_concatenate([p.answer_idx[::k] for p, k in zip(first, widths, strict=True)]).astype(np.int64),
+            relation=np.repeat(np.array([piece.relation for piece in first], dtype=np.str_), counts),
+            instance=_concatenate([p.instance[::k] for p, k in zip(first, widths, strict=True)]).astype(np.int64),
+            templates=tuple(Template(record.number, "", record.kind, record.marker) for record in records),
+        )
+
+    def _scores(self, piece: PieceScores, reduction: Reduction, compat: Compat | None) -> npt.NDArray[np.float64]:
+        scores = piece.column(reduction) if compat is None else piece.without_first(reduction)
+        if scores is None:
+            what = f"--reduction {reduction}" if compat is None else f"--reduction {reduction} --compat {compat}"
+            known = ", ".join(name for name in REDUCTIONS if piece.column(name) is not None)
+            raise CalprobeError(f"{self.path}: an import that lacks what {what} needs; it has {known} as published")
+        return scores.astype(np.float64, copy=False)
+
+    def _read_piece(self, relation: str, template: int) -> PieceScores | None:
+        record = self.manifest.relation(relation)
+        try:
+            piece = shards.read_scores(self.path, relation, template, self.identity)
+            if piece.n_statements != record.n_statements:
+                raise shards.ShardError(f"it has {piece.n_statements} rows of {record.n_statements}")
+        except FileNotFoundError:
+            return None
+        except shards.ShardError as error:
+            log.warning("%s: %s; left out", shards.shard_path(self.path, relation, template), error)
+            return None
+        return piece
+
+
+def open_run(path: str | Path) -> Run:
+    """Open a run folder for reading; the shards are read when first needed.
+
+    Raises DataMissingError if there is no run at `path`, CalprobeError if its manifest is damaged or of a newer format.
+    """
+    path = Path(path)
+    if not (path / FILE_NAME).is_file():
+        what = "not a run folder (no manifest.json)" if path.is_dir() else "no such run"
+        raise DataMissingError(f"{path}: {what}; make one with `calprobe score --model NAME --out {path}`")
+    return Run(path, read_manifest(path))
+
+
+def _concatenate(arrays: list[npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
+    return np.concatenate(arrays) if arrays else np.zeros(0)
