@@ -1,0 +1,104 @@
+"""Reads JSON and JSON-lines files strictly; what cannot be read is an error with file, line and mend."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from calprobe.errors import ProbeFormatError
+
+
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    """The JSON object that a file holds, with the text it came from, so that an error can name the line."""
+
+    path: Path
+    content: dict[str, Any]
+    text: str
+
+    def fail(self, what: str, *keys: str) -> NoReturn:
+        """Raise ProbeFormatError for the line of the last of `keys`, strings of the file in their order."""
+        place = 0
+        for key in keys:
+            # A file may hold a string escaped or as it is.
+            found = [
+                self.text.find(json.dumps(key, ensure_ascii=ascii_only), place + 1) for ascii_only in (True, False)
+            ]
+            place = max(place, *found)
+        raise ProbeFormatError(f"{self.path}:{self.text.count(chr(10), 0, place) + 1}: {what}")
+
+
+def read_json_object(path: Path) -> JsonObject:
+    """The object in a JSON file.
+
+    Raises:
+        ProbeFormatError: the file cannot be read, is not UTF-8, not JSON, not an object, or has an object with a key
+            twice.
+    """
+    text = _read_text(path)
+    return JsonObject(path, _object(path, text, first_line=1), text)
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number (from 1) and object of each line of a JSON-lines file; a newline at the end is not a line.
+
+    Raises:
+        ProbeFormatError: as read_json_object; also for an empty file or line, since a line's number names an instance.
+    """
+    text = _read_text(path)
+    if not text:
+        raise ProbeFormatError(f"{path}:1: no line in the file; add instances or remove the relation")
+    # Not splitlines: labels may hold separators such as U+2028.
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
+        if not line.strip():
+            raise ProbeFormatError(f"{path}:{number}: empty line; remove it")
+        yield number, _object(path, line, first_line=number)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ProbeFormatError(f"{path}: cannot be read ({error.strerror}); check the file") from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        what = f"not UTF-8 (byte 0x{content[error.start]:02x})"
+        raise ProbeFormatError(f"{path}:{line}: {what}; save the file as UTF-8") from error
+
+
+def _object(path: Path, text: str, first_line: int) -> dict[str, Any]:
+    try:
+        content = json.loads(text, object_pairs_hook=_unique_keys)
+    except json.JSONDecodeError as error:
+        line = first_line + error.lineno - 1
+        raise ProbeFormatError(f"{path}:{line}: not JSON ({error.msg}, column {error.colno}); mend the line") from error
+    except _RepeatedKeyError as error:
+        key = json.dumps(error.args[0], ensure_ascii=False)
+        line = first_line + text.count("\n", 0, max(text.rfind(key), 0))
+        raise ProbeFormatError(f"{path}:{line}: key {key} twice in one object; remove one") from error
+    except RecursionError as error:
+        raise ProbeFormatError(f"{path}:{first_line}: JSON nested too deeply; mend the file") from error
+    if not isinstance(content, dict):
+        raise ProbeFormatError(f"{path}:{first_line}: a JSON {_kind(content)} where an object {{..}} belongs; mend it")
+    return content
+
+
+class _RepeatedKeyError(Exception):
+    """A JSON object names one key twice; the argument is the key."""
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _RepeatedKeyError(next(key for key in keys if keys.count(key) > 1))
+    return content
+
+
+def _kind(content: object) -> str:
+    return {list: "array", str: "string", type(None): "null"}.get(type(content), type(content).__name__)

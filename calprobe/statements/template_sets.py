@@ -1,0 +1,186 @@
+"""Template sets: the project's own, the probe's own ("native"), the paper's, or a file's; and which of them to score.
+
+A file holds `{RELATION: {"paraphrases": [..], "verbal": [possibly, certainly], "numeric": [0, 25, 50, 75, 100 %]}}`,
+numbered in that order, or BEAR's flat form `{RELATION: {"templates": [..]}}`, where the number is the position and the
+kind is read off the text. Other keys of a relation (answer spaces, for one) are not read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+from calprobe.errors import UsageError
+from calprobe.probes import Probe
+from calprobe.probes.folder import checked_templates
+from calprobe.probes.json_files import JsonObject, read_json_object
+
+Kind = Literal["paraphrase", "verbal", "numeric"]
+MARKERS: dict[Literal["verbal", "numeric"], tuple[str, ...]] = {
+    "verbal": ("possibly", "certainly"),
+    "numeric": ("0", "25", "50", "75", "100"),  # percent
+}
+GROUPS: dict[str, Kind | None] = {"paraphrases": "paraphrase", "verbal": "verbal", "numeric": "numeric", "all": None}
+OWN_SETS = {"bear": "bear.json", "mini": "mini.json"}  # probe -> its file in calprobe.templates
+
+_VERBAL = re.compile(r"\b(possibly|certainly)\b", re.IGNORECASE)
+_NUMERIC = re.compile(r"\b([0-9]+)% confident\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One template of a relation."""
+
+    number: int  # what --templates takes, from 0
+    text: str  # with [X] and [Y], each once
+    kind: Kind
+    marker: str | None = None  # possibly, certainly, or a percentage such as "25"; None for a paraphrase
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateSet:
+    """The templates of each relation, by number."""
+
+    name: str  # calprobe, native, kissling2026, or the file's path as given
+    templates: Mapping[str, tuple[Template, ...]]  # relation's name -> its templates, in the order of their numbers
+
+    def template(self, relation: str, number: int) -> Template:
+        """The template of that number; KeyError if the relation is not in the set or has no such number."""
+        for template in self.templates[relation]:
+            if template.number == number:
+                return template
+        raise KeyError(number)
+
+    def fingerprint(self, relations: Iterable[str], numbers: Iterable[int]) -> str:
+        """SHA-256 (hex) over the texts of these relations' templates of these numbers; the order of either, and the
+        set's name, do not matter. KeyError as in `template`."""
+        chosen = sorted(set(numbers))
+        texts = {name: [[number, self.template(name, number).text] for number in chosen] for name in set(relations)}
+        return hashlib.sha256(json.dumps(texts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def default_template_set(probe: Probe) -> str:
+    """`calprobe` for the probes that the project wrote templates for (bear, mini), `native` for all others."""
+    return "calprobe" if probe.name in OWN_SETS else "native"
+
+
+def load_template_set(name: str, probe: Probe) -> TemplateSet:
+    """The template set of that name for a probe. A relation that the set lacks is an error of `select_templates`.
+
+    Args:
+        name: `calprobe` (the project's own; mini's for the probe mini, else BEAR's), `native` (the probe's own), or the
+            path of a JSON file in one of the two forms of this module's docstring.
+        probe: the probe to be scored.
+    Raises:
+        UsageError: the name is none of these.
+        ProbeFormatError: the file is not in either form; names file, line and mend.
+    """
+    if name == "native":
+        return TemplateSet(name, {relation.name: _flat(relation.templates) for relation in probe.relations})
+    if name == "calprobe":
+        own = OWN_SETS.get(probe.name, OWN_SETS["bear"])
+        return TemplateSet(name, _read(Path(str(resources.files("calprobe.templates"))) / own))
+    path = Path(name).expanduser()
+    if not path.is_file():
+        raise UsageError(f"no template set {name!r}; give calprobe, native or the path of a JSON file")
+    return TemplateSet(name, _read(path))
+
+
+def select_templates(template_set: TemplateSet, spec: str, relations: Iterable[str]) -> tuple[int, ...]:
+    """The numbers that a `--templates` value stands for, sorted, each once, the same templates for all relations.
+
+    Args:
+        template_set: where the templates come from.
+        spec: numbers and group names (paraphrases, verbal, numeric, all), combined by commas: `0,verbal`.
+        relations: names of the relations to be scored.
+    Raises:
+        UsageError: an item of spec is neither; a relation has no templates in the set, lacks one of the numbers, or
+            has another kind of template under it; no relation has a template of a group.
+    """
+    names = list(relations)
+    if lacking := [name for name in names if not template_set.templates.get(name)]:
+        raise UsageError(
+            f"template set {template_set.name!r} has no templates for {_listed(lacking)}; "
+            "choose another --template-set or other --relations"
+        )
+    chosen = sorted({number for item in spec.split(",") for number in _numbers(template_set, item.strip(), names)})
+    for number in chosen:
+        _check_number(template_set, number, names)
+    return tuple(chosen)
+
+
+def _numbers(template_set: TemplateSet, item: str, relations: list[str]) -> set[int]:
+    """What one item of a `--templates` value stands for; a group is all numbers of its kind in any relation."""
+    if item.isascii() and item.isdigit():
+        return {int(item)}
+    if item not in GROUPS:
+        raise UsageError(f"--templates: {item!r} is neither a number nor one of {', '.join(GROUPS)}")
+    kind = GROUPS[item]
+    templates = (template for name in relations for template in template_set.templates[name])
+    numbers = {template.number for template in templates if kind in (None, template.kind)}
+    if not numbers:
+        raise UsageError(f"--templates: template set {template_set.name!r} has no {item} templates; choose numbers")
+    return numbers
+
+
+def _check_number(template_set: TemplateSet, number: int, relations: list[str]) -> None:
+    """Every relation has the number, and it stands for the same kind of template in all."""
+    by_name = {name: {t.number: t for t in template_set.templates[name]} for name in relations}
+    if lacking := [name for name in relations if number not in by_name[name]]:
+        shared = sorted(set.intersection(*(set(templates) for templates in by_name.values())))
+        raise UsageError(
+            f"--templates: template set {template_set.name!r} has no template {number} for {_listed(lacking)}; "
+            f"all relations have {', '.join(map(str, shared)) or 'none'}"
+        )
+    kinds = {(by_name[name][number].kind, by_name[name][number].marker): name for name in relations}
+    if len(kinds) > 1:
+        said = ", ".join(f"{marker or kind} in {name}" for (kind, marker), name in kinds.items())
+        raise UsageError(f"--templates: template {number} of set {template_set.name!r} differs in kind: {said}")
+
+
+def _listed(names: list[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more relations" if len(names) > 5 else "")
+
+
+def _read(path: Path) -> dict[str, tuple[Template, ...]]:
+    source = read_json_object(path)
+    return {name: _read_relation(source, name) for name in source.content}
+
+
+def _read_relation(source: JsonObject, name: str) -> tuple[Template, ...]:
+    entry = source.content[name]
+    if not isinstance(entry, dict):
+        source.fail(f"{name!r} must be an object with 'templates' or 'paraphrases'; mend the entry", name)
+    if ("templates" in entry) == ("paraphrases" in entry):
+        source.fail(f"{name!r} must have either 'templates' or 'paraphrases'; mend the entry", name)
+    if "templates" in entry:
+        return _flat(checked_templates(source, name, "templates"))
+    paraphrases = checked_templates(source, name, "paraphrases")
+    kinds: list[tuple[str, Kind, str | None]] = [(text, "paraphrase", None) for text in paraphrases]
+    for kind, markers in MARKERS.items():
+        texts = checked_templates(source, name, kind) if kind in entry else ()
+        if texts and len(texts) != len(markers):
+            what = f"{kind!r} of {name!r} has {len(texts)} texts; give {len(markers)}: {', '.join(markers)}"
+            source.fail(what, name, kind)
+        kinds.extend((text, kind, marker) for text, marker in zip(texts, markers, strict=False))
+    return tuple(Template(number, *which) for number, which in enumerate(kinds))
+
+
+def _flat(texts: Iterable[str]) -> tuple[Template, ...]:
+    """Templates numbered by position, kinds read off their texts."""
+    return tuple(Template(number, text, *_kind_of(text)) for number, text in enumerate(texts))
+
+
+def _kind_of(text: str) -> tuple[Kind, str | None]:
+    if found := _NUMERIC.search(text):
+        return "numeric", found[1]
+    if found := _VERBAL.search(text):
+        return "verbal", found[1].lower()
+    return "paraphrase", None
