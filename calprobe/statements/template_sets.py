@@ -175,10 +175,15 @@ def _read_relation(source: JsonObject, name: str) -> tuple[Template, ...]:
 
 def _flat(texts: Iterable[str]) -> tuple[Template, ...]:
     """Templates numbered by position, kinds read off their texts."""
-    return tuple(Template(number, text, *_kind_of(text)) for number, text in enumerate(texts))
+    return tuple(Template(number, text, *kind_of(text)) for number, text in enumerate(texts))
 
 
-def _kind_of(text: str) -> tuple[Kind, str | None]:
+def kind_of(text: str) -> tuple[Kind, str | None]:
+    """A template's kind and marker, read off its wording.
+
+    >>> kind_of("I'm 25% confident that [X] is in [Y].")
+    ('numeric', '25')
+    """
     if found := _NUMERIC.search(text):
         return "numeric", found[1]
     if found := _VERBAL.search(text):
