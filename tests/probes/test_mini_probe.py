@@ -168,10 +168,10 @@ def test_templates_are_as_described(name: str, templates: TemplateSet) -> None:
     texts = [t.text for t in own]
     assert len(set(texts)) == len(texts)
     assert [text for text in texts if slot_fault(text)] == []
-    answer_last = [text.index("[X]") < text.index("[Y]") for text in texts[:5]]
-    assert answer_last[0]
+    subject_first = [text.index("[X]") < text.index("[Y]") for text in texts[:5]]
+    assert subject_first[0]
     assert texts[0].endswith("[Y].")
-    assert 3 <= sum(answer_last) <= 4, "at least three paraphrases end in the answer, at least one begins with it"
+    assert 3 <= sum(subject_first) <= 4, "at least three put the subject first, at least one the answer"
 
 
 @pytest.mark.parametrize("name", RELATIONS)
