@@ -1,0 +1,8 @@
+"""Runs a plan on a model: batches, progress, pieces into the run folder."""
+
+from __future__ import annotations
+
+from calprobe.scoring.options import ScoreOptions
+from calprobe.scoring.score import Interrupted, default_out, score
+
+__all__ = ["Interrupted", "ScoreOptions", "default_out", "score"]

@@ -1,0 +1,15 @@
+"""Where the library's log goes when a command runs: to stderr, bare lines without level or time."""
+
+from __future__ import annotations
+
+import logging
+
+
+def log_to_stderr(quiet: bool = False) -> None:
+    """Show calprobe's messages on stderr; warnings only if `quiet`."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger = logging.getLogger("calprobe")
+    logger.handlers = [handler]
+    logger.setLevel(logging.WARNING if quiet else logging.INFO)
+    logger.propagate = False

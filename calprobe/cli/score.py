@@ -1,0 +1,98 @@
+"""`calprobe score`: score a probe with a model into a run folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="Score a probe with a model into a run folder.")
+@click.option("--model", required=True, metavar="NAME|DIR|FILE.gguf", help="Alias, hub id, folder or GGUF file.")
+@click.option("--probe", metavar="bear|bear-big|mini|DIR", default="bear", show_default=True, help="What to ask.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="Run folder.  [default: runs/MODEL-PROBE]")
+@click.option(
+    "--templates",
+    default="0",
+    show_default=True,
+    metavar="LIST",
+    help="Numbers and groups (paraphrases, verbal, numeric, all), combined by commas.",
+)
+@click.option(
+    "--template-set",
+    metavar="calprobe|native|FILE.json",
+    help="Whose templates.  [default: calprobe for bear and mini, else native]",
+)
+@click.option("--relations", metavar="P30,P36", help="Only these relations.")
+@click.option("--limit", type=int, metavar="N", help="Only the first N instances of each relation.")
+@click.option(
+    "--kind", type=click.Choice(["causal", "masked"]), help="Force the kind; else the config's architectures."
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
+    default="auto",
+    show_default=True,
+    help="auto: the checkpoint's own on a GPU, float32 on a CPU.",
+)
+@click.option("--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N", help="Where to run.")
+@click.option("--device-map", metavar="auto", help="Spread a large model over devices (accelerate).")
+@click.option("--batch-tokens", default="auto", show_default=True, metavar="auto|N", help="Tokens in one forward pass.")
+@click.option("--save-tokens", is_flag=True, help="Keep every token's score (for export --what tokens).")
+@click.option("--resume/--no-resume", default=True, show_default=True, help="Go on with what the run folder holds.")
+@click.option("--revision", metavar="R", help="Branch, tag or commit of a hub id.")
+@click.option("--allow-pickle", is_flag=True, help="Read .bin checkpoints; they can run code.")
+@click.option("--trust-remote-code", is_flag=True, help="Run Python code that comes with the model.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def command(
+    model: str,
+    probe: str,
+    out: Path | None,
+    relations: str | None,
+    batch_tokens: str,
+    templates: str,
+    template_set: str | None,
+    limit: int | None,
+    save_tokens: bool,
+    resume: bool,
+    quiet: bool,
+    **load: object,
+) -> None:
+    """Score every statement of a probe with a language model.
+
+    Each statement is a template filled with a subject and one candidate answer; its score is the log-probability that
+    the model gives it. A run that was stopped goes on where it was: run the same command again.
+
+    \b
+        calprobe score --model smollm2-135m --probe mini
+        calprobe score --model gemma-7b --templates paraphrases --device cuda
+    """
+    from calprobe.cli.logs import log_to_stderr
+    from calprobe.models import LoadOptions
+    from calprobe.scoring import ScoreOptions, score
+
+    log_to_stderr(quiet)
+    options = ScoreOptions(
+        templates=templates,
+        template_set=template_set,
+        relations=_names(relations),
+        limit=limit,
+        batch_tokens=_batch_tokens(batch_tokens),
+        save_tokens=save_tokens,
+        resume=resume,
+        quiet=quiet,
+    )
+    run = score(model, probe, out, options, LoadOptions(**load, quiet=quiet))  # type: ignore[arg-type]
+    click.echo(f"{run.path}: {len(run.manifest.pieces):,} pieces scored; next: calprobe report {run.path}", err=True)
+
+
+def _names(value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+def _batch_tokens(value: str) -> int | None:
+    if value == "auto":
+        return None
+    if not value.isascii() or not value.isdigit():
+        raise click.BadParameter(f"{value!r} is neither auto nor a number", param_hint="--batch-tokens")
+    return int(value)

@@ -1,0 +1,73 @@
+"""The manifest of a run that is about to be scored."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from importlib import metadata
+
+import torch
+
+from calprobe.models import LoadedModel
+from calprobe.runs import Manifest, ModelRecord, Settings, SourceRecord, StartToken
+from calprobe.scoring.executor import Executor
+from calprobe.scoring.options import ScoreOptions
+from calprobe.scoring.selection import Selection
+
+_PACKAGES = ("calprobe", "torch", "transformers", "tokenizers", "accelerate", "numpy", "triton", "peft", "gguf")
+
+
+def manifest_of(model: LoadedModel, selection: Selection, executor: Executor, options: ScoreOptions) -> Manifest:
+    """Everything that is known of the run before its first score."""
+    return Manifest(
+        model=model_record(model),
+        probe=SourceRecord(selection.probe.name, selection.probe.fingerprint),
+        template_set=selection.template_source(),
+        templates=selection.template_records(),
+        relations=selection.relation_records(),
+        settings=Settings(
+            path=executor.path,
+            dtype=model.dtype,
+            device=str(model.device),
+            device_name=_device_name(model.device),
+            start_token=StartToken(model.start_token, model.start_token_id),
+            batch_tokens=executor.batch_tokens,
+            threads=torch.get_num_threads() if model.device.type == "cpu" else None,
+            save_tokens=options.save_tokens,
+        ),
+        limit=options.limit,
+        versions=_versions(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def model_record(model: LoadedModel) -> ModelRecord:
+    """The model as a manifest has it."""
+    base, _, adapter = model.source.partition(" + ")
+    return ModelRecord(
+        name=model.name,
+        id=base,
+        revision=model.revision,
+        kind=model.kind,
+        architecture=model.architecture,
+        adapter=adapter or None,
+        weights_fingerprint=model.weights_fingerprint,
+        tokenizer_fingerprint=model.tokenizer_fingerprint,
+    )
+
+
+def _device_name(device: torch.device) -> str | None:
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return platform.processor() or platform.machine() or None
+
+
+def _versions() -> dict[str, str]:
+    """Versions of Python and of the packages that decide a score; those that are not installed are left out."""
+    versions = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions

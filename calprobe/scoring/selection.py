@@ -1,0 +1,78 @@
+"""What a run will score: the relations, instances and templates that the options pick out of a probe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from calprobe.errors import UsageError
+from calprobe.probes import Probe, Relation
+from calprobe.runs import RelationRecord, SourceRecord, TemplateRecord
+from calprobe.scoring.options import ScoreOptions
+from calprobe.statements import TemplateSet, default_template_set, load_template_set, select_templates
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The part of a probe that a run scores, and the templates that it scores it with."""
+
+    probe: Probe
+    relations: tuple[Relation, ...]  # cut to the limit, in the probe's order
+    template_set: TemplateSet
+    numbers: tuple[int, ...]  # template numbers, ascending
+
+    @property
+    def n_statements(self) -> int:
+        """Statements over all relations and templates."""
+        return sum(relation.n_statements for relation in self.relations) * len(self.numbers)
+
+    def relation(self, name: str) -> Relation:
+        """The cut relation of that name."""
+        return next(relation for relation in self.relations if relation.name == name)
+
+    def text(self, relation: str, number: int) -> str:
+        """The wording of one template number for one relation."""
+        return self.template_set.template(relation, number).text
+
+    def template_records(self) -> tuple[TemplateRecord, ...]:
+        """The templates as a manifest has them; number and kind agree over the relations."""
+        first = self.relations[0].name
+        templates = [self.template_set.template(first, number) for number in self.numbers]
+        return tuple(TemplateRecord(t.number, t.kind, t.marker) for t in templates)
+
+    def relation_records(self) -> tuple[RelationRecord, ...]:
+        """The relations as a manifest has them. Cardinality is the whole relation's: a few instances may look 1:1."""
+        return tuple(
+            RelationRecord(
+                name=relation.name,
+                n_instances=len(relation.instances),
+                n_candidates=len(relation.candidates),
+                cardinality=self.probe.relation(relation.name).cardinality,
+                domains=relation.domains,
+                texts=tuple(self.text(relation.name, number) for number in self.numbers),
+            )
+            for relation in self.relations
+        )
+
+    def template_source(self) -> SourceRecord:
+        """Name and fingerprint of the templates that are scored."""
+        names = [relation.name for relation in self.relations]
+        return SourceRecord(self.template_set.name, self.template_set.fingerprint(names, self.numbers))
+
+
+def select(probe: Probe, options: ScoreOptions) -> Selection:
+    """Pick relations, instances and templates. Raises UsageError for a relation or template that is not there."""
+    relations = _relations(probe, options.relations)
+    template_set = load_template_set(options.template_set or default_template_set(probe), probe)
+    numbers = select_templates(template_set, options.templates, [relation.name for relation in relations])
+    cut = tuple(replace(relation, instances=relation.instances[: options.limit]) for relation in relations)
+    return Selection(probe, cut, template_set, numbers)
+
+
+def _relations(probe: Probe, names: tuple[str, ...] | None) -> tuple[Relation, ...]:
+    if names is None:
+        return probe.relations
+    known = {relation.name for relation in probe.relations}
+    if unknown := [name for name in names if name not in known]:
+        few = ", ".join(sorted(known)[:8]) + (", .." if len(known) > 8 else "")
+        raise UsageError(f"--relations: probe {probe.name} has no {', '.join(unknown)}; it has {few}")
+    return tuple(relation for relation in probe.relations if relation.name in names)

@@ -1,0 +1,92 @@
+"""The plain path against one statement at a time, for every architecture, and the properties of its result."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from tiny_models import CAUSAL_CONFIGS, START, VOCAB, loaded, tiny_causal
+
+from calprobe.scoring.plain import PlainExecutor, target_logprobs
+from calprobe.statements.token_rows import TokenRows
+
+
+def random_rows(seed: int, n_statements: int = 24, longest: int = 20) -> TokenRows:
+    """Statements that share beginnings, as those of a probe do, with some that stand twice."""
+    rng = np.random.default_rng(seed)
+    stems = [rng.integers(3, VOCAB, rng.integers(1, longest // 2)) for _ in range(4)]
+    rows = [
+        np.concatenate([stems[rng.integers(4)], rng.integers(3, VOCAB, rng.integers(0, longest // 2 + 1))])
+        for _ in range(n_statements)
+    ]
+    return as_token_rows([*rows, rows[0], rows[5]])
+
+
+def as_token_rows(rows: list[npt.NDArray[np.int64]]) -> TokenRows:
+    ids = np.concatenate(rows).astype(np.int32)
+    return TokenRows(ids, np.zeros(len(ids), np.int8), np.cumsum([0, *map(len, rows)], dtype=np.int64))
+
+
+def split(rows: TokenRows, values: npt.NDArray[np.generic]) -> list[npt.NDArray[np.generic]]:
+    return np.split(values, rows.offsets[1:-1])
+
+
+@torch.inference_mode()
+def one_at_a_time(network: torch.nn.Module, rows: TokenRows) -> npt.NDArray[np.float32]:
+    """The definition: start token in front, one statement a forward, no mask, float32 log-softmax."""
+    scores = []
+    for ids in split(rows, rows.token_ids):
+        tokens = torch.tensor([[START, *ids.tolist()]])
+        logprobs = network(input_ids=tokens).logits.float().log_softmax(-1)
+        scores.append(logprobs[0, :-1].gather(1, tokens[0, 1:, None]).squeeze(1))
+    return torch.cat(scores).numpy()
+
+
+@pytest.mark.parametrize("architecture", CAUSAL_CONFIGS)
+def test_equals_one_statement_at_a_time(architecture: str) -> None:
+    network, rows = tiny_causal(architecture), random_rows(seed=1)
+    expected = one_at_a_time(network, rows)
+    assert expected.std() > 0.2  # a flat model would agree with anything
+    np.testing.assert_allclose(PlainExecutor(loaded(network), 64).score(rows), expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 7, 60, 10_000])
+def test_batch_size_changes_nothing(batch_tokens: int) -> None:
+    model, rows = loaded(tiny_causal("llama")), random_rows(seed=2)
+    reference = PlainExecutor(model, 128).score(rows)
+    np.testing.assert_allclose(PlainExecutor(model, batch_tokens).score(rows), reference, atol=1e-5, rtol=0)
+
+
+def test_order_and_duplicates_change_not_one_bit() -> None:
+    model, rows = loaded(tiny_causal("opt")), random_rows(seed=3)
+    statements = split(rows, rows.token_ids)
+    order = np.random.default_rng(0).permutation(len(statements))
+    shuffled = as_token_rows([statements[s] for s in [*order, *order[:4]]])
+    scores = split(rows, PlainExecutor(model, 50).score(rows))
+    shuffled_scores = split(shuffled, PlainExecutor(model, 50).score(shuffled))
+    for place, statement in enumerate([*order, *order[:4]]):
+        np.testing.assert_array_equal(shuffled_scores[place], scores[statement])
+
+
+def test_scores_are_logarithms_of_probabilities() -> None:
+    scores = PlainExecutor(loaded(tiny_causal("gpt2")), 64).score(random_rows(seed=4))
+    assert scores.dtype == np.float32
+    assert (scores <= 0).all()
+    assert np.isfinite(scores).all()
+
+
+def test_bfloat16_logits_are_normalised_in_float32() -> None:
+    torch.manual_seed(0)
+    logits = (torch.randn(2, 3, VOCAB) * 8).bfloat16()
+    targets = torch.randint(0, VOCAB, (2, 3))
+    mask = torch.tensor([[True, True, True], [True, False, False]])
+    expected = logits.double().log_softmax(-1).gather(2, targets[..., None]).squeeze(2)[mask]
+    result = target_logprobs(logits, targets, mask)
+    assert result.dtype == torch.float32
+    torch.testing.assert_close(result.double(), expected, atol=1e-6, rtol=1e-6)
+
+
+def test_no_statements_give_no_scores() -> None:
+    nothing = TokenRows(np.zeros(0, np.int32), np.zeros(0, np.int8), np.zeros(1, np.int64))
+    assert PlainExecutor(loaded(tiny_causal("gpt2")), 64).score(nothing).shape == (0,)
