@@ -14,21 +14,21 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
-from calprobe.errors import CalprobeError, ProbeFormatError
+from calprobe.errors import CalprobeError
+from calprobe.probes.folder import ANSWER_SLOT, SUBJECT_SLOT
+from calprobe.probes.json_files import read_json_object
+from calprobe.statements.template_sets import MARKERS
 
-VERBAL_MARKERS = ("possibly", "certainly")
-PERCENTS = (0, 25, 50, 75, 100)
-MARKERS = VERBAL_MARKERS + tuple(map(str, PERCENTS))  # in the order of template numbers
+ALL_MARKERS = (*MARKERS["verbal"], *MARKERS["numeric"])  # in the order of template numbers
 N_PARAPHRASES = 5
 KEYS = ("paraphrases", "verbal", "numeric", "handwritten")
 
-SLOTS = ("[X]", "[Y]")
+SLOTS = (SUBJECT_SLOT, ANSWER_SLOT)
 COPULAS = frozenset(("is", "are", "was", "were"))
 OTHER_AUXILIARIES = frozenset(("do", "does", "did", "can", "could", "may", "might", "must", "should", "will", "would"))
 HAVE = frozenset(("has", "have", "had"))
@@ -117,12 +117,12 @@ def numeric_form(template: str, percent: int) -> str:
 
 
 def rule_form(template: str, marker: str) -> str:
-    """The form of one of MARKERS: `possibly`, `certainly`, or a percentage as text.
+    """The form of one of ALL_MARKERS: `possibly`, `certainly`, or a percentage as text.
 
     Raises:
         ValueError: the form is verbal and no verb was found.
     """
-    return verbal_form(template, marker) if marker in VERBAL_MARKERS else numeric_form(template, int(marker))
+    return verbal_form(template, marker) if marker in MARKERS["verbal"] else numeric_form(template, int(marker))
 
 
 def refreshed(entry: Mapping[str, list[str]]) -> dict[str, list[str]]:
@@ -133,20 +133,22 @@ def refreshed(entry: Mapping[str, list[str]]) -> dict[str, list[str]]:
             rule makes too, or a form that the rule cannot make.
     """
     paraphrases, handwritten = entry.get("paraphrases", []), entry.get("handwritten", [])
-    if unknown := [key for key in entry if key not in KEYS] + [name for name in handwritten if name not in MARKERS]:
-        raise ValueError(f"keys must be among {', '.join(KEYS)} and markers among {', '.join(MARKERS)}, got {unknown}")
+    if unknown := [key for key in entry if key not in KEYS]:
+        raise ValueError(f"keys must be among {', '.join(KEYS)}, got {unknown[0]!r}")
+    if unknown := [marker for marker in handwritten if marker not in ALL_MARKERS]:
+        raise ValueError(f"handwritten must be among {', '.join(ALL_MARKERS)}, got {unknown[0]!r}")
     if len(paraphrases) != N_PARAPHRASES:
         raise ValueError(f"paraphrases must be {N_PARAPHRASES}, got {len(paraphrases)}")
-    written = dict(zip(VERBAL_MARKERS, entry.get("verbal", ()), strict=False))
-    written |= dict(zip(map(str, PERCENTS), entry.get("numeric", ()), strict=False))
-    by_hand = {marker: _handwritten(paraphrases[0], marker, written.get(marker)) for marker in handwritten}
-    forms = {marker: by_hand.get(marker) or rule_form(paraphrases[0], marker) for marker in MARKERS}
-    result = {
-        "paraphrases": paraphrases,
-        "verbal": [forms[marker] for marker in VERBAL_MARKERS],
-        "numeric": [forms[str(percent)] for percent in PERCENTS],
-    }
-    return result | ({"handwritten": handwritten} if handwritten else {})
+    result = {"paraphrases": list(paraphrases)}
+    for kind, markers in MARKERS.items():
+        written = dict(zip(markers, entry.get(kind, ()), strict=False))
+        result[kind] = [
+            _handwritten(paraphrases[0], marker, written.get(marker))
+            if marker in handwritten
+            else rule_form(paraphrases[0], marker)
+            for marker in markers
+        ]
+    return result | ({"handwritten": list(handwritten)} if handwritten else {})
 
 
 def _handwritten(template: str, marker: str, written: str | None) -> str:
@@ -162,14 +164,6 @@ def _handwritten(template: str, marker: str, written: str | None) -> str:
     return written
 
 
-def _refresh_all(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, list[str]]]]:
-    for name, entry in content.items():
-        try:
-            yield name, refreshed(entry)
-        except ValueError as error:
-            raise ProbeFormatError(f"{path}: {name}: {error}; write the form by hand or mend the entry") from error
-
-
 def refresh_file(path: Path, *, check: bool = False) -> list[str]:
     """Fill or refresh a file of templates; returns the relations whose entries differed from the rule.
 
@@ -179,19 +173,20 @@ def refresh_file(path: Path, *, check: bool = False) -> list[str]:
         path: the JSON file.
         check: verify only, write nothing.
     Raises:
-        ProbeFormatError: the file is not what the module's docstring describes; names file, relation and rule.
+        ProbeFormatError: the file is not what the module's docstring describes; names file, line and rule.
     """
-    text = path.read_text(encoding="utf-8")
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ProbeFormatError(f"{path}:{error.lineno}: not JSON ({error.msg}); mend the file") from error
-    if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
-        raise ProbeFormatError(f"{path}: must be an object of objects, one a relation; mend the file")
-    fresh = dict(_refresh_all(path, content))
+    source = read_json_object(path)
+    fresh = {}
+    for name, entry in source.content.items():
+        if not isinstance(entry, dict):
+            source.fail(f"{name!r} must be an object; mend the entry", name)
+        try:
+            fresh[name] = refreshed(entry)
+        except ValueError as error:
+            source.fail(f"{name}: {error}; mend the entry, or write the form by hand and list it", name)
     if not check:
         path.write_text(json.dumps(fresh, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return [name for name, entry in fresh.items() if entry != content[name]]
+    return [name for name, entry in fresh.items() if entry != source.content[name]]
 
 
 @click.command()
