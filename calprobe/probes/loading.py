@@ -8,12 +8,11 @@ from pathlib import Path
 
 from calprobe.errors import DataMissingError, UsageError
 from calprobe.probes.folder import METADATA, read_probe_folder
-from calprobe.probes.registry import absent_files, data_root, dataset
+from calprobe.probes.registry import BEAR_FOLDERS, absent_files, data_root, dataset
 from calprobe.probes.types import Probe
 
-FETCHED = {"bear": "bear/BEAR", "bear-big": "bear/BEAR-big"}  # name -> folder below the data root
 BUNDLED = "mini"
-PROBES = (BUNDLED, *FETCHED)
+PROBES = (BUNDLED, *BEAR_FOLDERS)
 
 
 def load_probe(name_or_dir: str | os.PathLike[str]) -> Probe:
@@ -30,7 +29,7 @@ def load_probe(name_or_dir: str | os.PathLike[str]) -> Probe:
     name = os.fspath(name_or_dir)
     if name == BUNDLED:
         return read_probe_folder(Path(str(resources.files("calprobe.probes"))) / BUNDLED, BUNDLED)
-    if name in FETCHED:
+    if name in BEAR_FOLDERS:
         return read_probe_folder(_fetched_folder(name), name)
     folder = Path(name).expanduser()
     if not folder.is_dir():
@@ -43,11 +42,11 @@ def load_probe(name_or_dir: str | os.PathLike[str]) -> Probe:
 def _fetched_folder(name: str) -> Path:
     """Where a fetched probe lies; DataMissingError unless all of its files are there in their right sizes."""
     root = data_root()
-    prefix = FETCHED[name] + "/"
+    prefix = BEAR_FOLDERS[name] + "/"
     absent = absent_files(tuple(file for file in dataset("bear").files if file.path.startswith(prefix)), root)
     if absent:
         raise DataMissingError(
             f"probe {name!r}: {len(absent)} of its files missing or damaged in {root} (the first: {absent[0].path}); "
             "run `calprobe fetch bear`,\nor give a folder that has it with --probe DIR or CALPROBE_DATA"
         )
-    return root / FETCHED[name]
+    return root / BEAR_FOLDERS[name]

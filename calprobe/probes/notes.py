@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from calprobe.probes.registry import bear_relations
 from calprobe.probes.types import Relation
 
 KNOWN_KEYS = frozenset(("templates", "answer_space_labels", "answer_space_ids"))
-LISTED = 10  # names in a note before it is cut short
+LISTED = 20  # names in a note before it is cut short
 
 
 def notes_of(relations: Sequence[Relation], metadata: Mapping[str, Any]) -> tuple[str, ...]:
@@ -25,7 +26,7 @@ def notes_of(relations: Sequence[Relation], metadata: Mapping[str, Any]) -> tupl
 def listed(names: Iterable[str]) -> str:
     """Names with commas; many are cut short, with their number.
 
-    >>> listed(f"P{n}" for n in range(12))
+    >>> listed(f"P{n}" for n in range(22))
     'P0, P1, P2, P3, P4, P5, P6, P7, P8, P9 and 2 more'
     """
     every = list(names)
@@ -37,6 +38,9 @@ def _metadata_notes(relations: Sequence[Relation], metadata: Mapping[str, Any]) 
     names = [relation.name for relation in relations]
     if absent := [name for name in metadata if name not in names]:
         yield f"In the metadata, but without a file, so not in the probe: {listed(absent)}."
+    bear = bear_relations()
+    if bear.issubset(names) and (beyond := [name for name in names if name not in bear]):
+        yield f"Relations beyond BEAR's {len(bear)}, without calprobe templates: {listed(beyond)}."
     if derived := [name for name in names if "answer_space_labels" not in metadata[name]]:
         yield f"Answer space taken from the rows, by first appearance, in {len(derived)} relations."
     if unknown := sorted({key for name in names for key in metadata[name] if key not in KNOWN_KEYS}):

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import platformdirs
 
@@ -48,6 +48,7 @@ class Dataset:
 
 
 DATASETS = ("bear", "factor", "kissling2026")
+BEAR_FOLDERS = {"bear": "bear/BEAR", "bear-big": "bear/BEAR-big"}  # probe -> its folder below the data root
 
 
 @cache
@@ -62,6 +63,13 @@ def dataset(name: str) -> Dataset:
         raise UsageError(f"no data set {name!r}; known are {', '.join(known)}")
     entry = known[name]
     return Dataset(name, files=tuple(DataFile(**file) for file in entry.pop("files")), **entry)
+
+
+@cache
+def bear_relations() -> frozenset[str]:
+    """Names of BEAR's relations."""
+    paths = (PurePosixPath(file.path) for file in dataset("bear").files)
+    return frozenset(path.stem for path in paths if path.match(f"{BEAR_FOLDERS['bear']}/*.jsonl"))
 
 
 def data_root() -> Path:

@@ -16,10 +16,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
-from calprobe.errors import UsageError
+from calprobe.errors import DataMissingError, UsageError
 from calprobe.probes import Probe
 from calprobe.probes.folder import checked_templates
 from calprobe.probes.json_files import JsonObject, read_json_object
+from calprobe.probes.registry import absent_files, data_root, dataset
 
 Kind = Literal["paraphrase", "verbal", "numeric"]
 MARKERS: dict[Literal["verbal", "numeric"], tuple[str, ...]] = {
@@ -27,6 +28,7 @@ MARKERS: dict[Literal["verbal", "numeric"], tuple[str, ...]] = {
     "numeric": ("0", "25", "50", "75", "100"),  # percent
 }
 GROUPS: dict[str, Kind | None] = {"paraphrases": "paraphrase", "verbal": "verbal", "numeric": "numeric", "all": None}
+PAPER_SET = "kissling2026"
 OWN_SETS = {"bear": "bear.json", "mini": "mini.json"}  # probe -> its file in calprobe.templates
 
 _VERBAL = re.compile(r"\b(possibly|certainly)\b", re.IGNORECASE)
@@ -74,11 +76,13 @@ def load_template_set(name: str, probe: Probe) -> TemplateSet:
     """The template set of that name for a probe. A relation that the set lacks is an error of `select_templates`.
 
     Args:
-        name: `calprobe` (the project's own; mini's for the probe mini, else BEAR's), `native` (the probe's own), or the
-            path of a JSON file in one of the two forms of this module's docstring.
+        name: `calprobe` (the project's own; mini's for the probe mini, else BEAR's), `native` (the probe's own),
+            `kissling2026` (the paper's, if it was fetched), or the path of a JSON file in one of the two forms of this
+            module's docstring.
         probe: the probe to be scored.
     Raises:
         UsageError: the name is none of these.
+        DataMissingError: kissling2026, and it is not here.
         ProbeFormatError: the file is not in either form; names file, line and mend.
     """
     if name == "native":
@@ -86,9 +90,9 @@ def load_template_set(name: str, probe: Probe) -> TemplateSet:
     if name == "calprobe":
         own = OWN_SETS.get(probe.name, OWN_SETS["bear"])
         return TemplateSet(name, _read(Path(str(resources.files("calprobe.templates"))) / own))
-    path = Path(name).expanduser()
+    path = _fetched(name) if name == PAPER_SET else Path(name).expanduser()
     if not path.is_file():
-        raise UsageError(f"no template set {name!r}; give calprobe, native or the path of a JSON file")
+        raise UsageError(f"no template set {name!r}; give calprobe, native, {PAPER_SET} or the path of a JSON file")
     return TemplateSet(name, _read(path))
 
 
@@ -147,6 +151,14 @@ def _check_number(template_set: TemplateSet, number: int, relations: list[str]) 
 def _listed(names: list[str]) -> str:
     """The first names of a list, and how many more there are."""
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more relations" if len(names) > 5 else "")
+
+
+def _fetched(name: str) -> Path:
+    """The file of a template set that `calprobe fetch` gets."""
+    data, root = dataset(name), data_root()
+    if absent_files(data.files, root):
+        raise DataMissingError(f"template set {name!r} is not in {root / data.folder}; run `calprobe fetch {name}`")
+    return root / data.files[0].path
 
 
 def _read(path: Path) -> dict[str, tuple[Template, ...]]:

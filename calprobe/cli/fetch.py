@@ -1,0 +1,44 @@
+"""`calprobe fetch`: probes and templates that are not bundled, downloaded and verified."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from calprobe.probes.registry import DATASETS, data_root, dataset
+
+
+@click.command()
+@click.argument("name", type=click.Choice(DATASETS))
+def command(name: str) -> None:
+    """Download a data set below CALPROBE_DATA, or the user's cache, and verify every file.
+
+    \b
+        bear           BEAR and BEAR-big, with the relations' domains
+        factor         EXPERT-FACTOR
+        kissling2026   the twelve templates a relation of Kissling et al. 2026, for --template-set
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from calprobe.probes.fetching import damaged_files, fetch
+
+    data, root = dataset(name), data_root()
+    folder = root / data.folder
+    wanted = damaged_files(data, root)
+    if not wanted:
+        click.echo(f"{name}: already in {folder}, {len(data.files)} files as pinned")
+        return
+    size = sum(file.size for file in wanted)
+    source = f"https://github.com/{data.repository} at {data.commit[:12]}"
+    click.echo(f"fetching {name}: {len(wanted)} files, {size / 1e6:.1f} MB, from {source}", err=True)
+    click.echo(data.terms, err=True)
+    console = Console(stderr=True)
+    try:
+        with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
+            task = progress.add_task(name, total=size)
+            fetch(data, root, lambda file: progress.advance(task, file.size))
+    except KeyboardInterrupt as error:
+        raise click.Abort(f"interrupted, nothing half-done was kept; run `calprobe fetch {name}` again") from error
+    click.echo(f"{name}: in {folder}, {len(data.files)} files as pinned")

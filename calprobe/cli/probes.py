@@ -1,0 +1,118 @@
+"""`calprobe probes`: which probes there are, and what is in one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from calprobe.probes import Probe
+
+GET = "calprobe fetch bear"
+
+
+@click.command()
+@click.argument("probe", required=False, metavar="[NAME|DIR]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(probe: str | None, as_json: bool) -> None:
+    """List the known probes, or show what a probe holds and what is odd about its files."""
+    from calprobe.probes import load_probe
+
+    if probe is None:
+        known = _known_probes()
+        click.echo(json.dumps(known, indent=2) if as_json else _known_text(known))
+        return
+    loaded = load_probe(probe)
+    click.echo(json.dumps(_content(loaded), indent=2, ensure_ascii=False) if as_json else _content_text(loaded))
+
+
+def _known_probes() -> list[dict[str, Any]]:
+    """One entry a known probe; where it is not here, its sizes are null and `get` is the command that gets it."""
+    from calprobe.errors import DataMissingError
+    from calprobe.probes import PROBES, load_probe
+
+    known: list[dict[str, Any]] = []
+    for name in PROBES:
+        try:
+            known.append({"name": name, **_sizes(load_probe(name)), "get": None})
+        except DataMissingError:
+            known.append({"name": name, "relations": None, "instances": None, "statements": None, "get": GET})
+    return known
+
+
+def _sizes(probe: Probe) -> dict[str, int]:
+    """Numbers of relations, instances and statements of one template."""
+    statements = sum(relation.n_statements for relation in probe.relations)
+    return {"relations": len(probe.relations), "instances": probe.n_instances, "statements": statements}
+
+
+def _known_text(known: Sequence[dict[str, Any]]) -> str:
+    header = ("probe", "relations", "instances", "statements a template", "")
+    rows = [
+        (
+            probe["name"],
+            *(_number(probe[key]) for key in ("relations", "instances", "statements")),
+            _where(probe["get"]),
+        )
+        for probe in known
+    ]
+    return _table([header, *rows]) + "\nAny folder in BEAR's format is a probe too: --probe DIR"
+
+
+def _where(get: str | None) -> str:
+    return f"not here: run `{get}`" if get else "ready"
+
+
+def _content(probe: Probe) -> dict[str, Any]:
+    relations = [
+        {
+            "name": relation.name,
+            "instances": len(relation.instances),
+            "candidates": len(relation.candidates),
+            "cardinality": relation.cardinality,
+            "statements": relation.n_statements,
+            "templates": len(relation.templates),
+            "domains": relation.domains,
+        }
+        for relation in probe.relations
+    ]
+    summary = {"name": probe.name, "fingerprint": probe.fingerprint, **_sizes(probe), "notes": probe.notes}
+    return summary | {"relations": relations}
+
+
+def _content_text(probe: Probe) -> str:
+    header = ("relation", "instances", "candidates", "cardinality", "statements", "own templates", "domains")
+    rows = [
+        (
+            relation.name,
+            _number(len(relation.instances)),
+            _number(len(relation.candidates)),
+            relation.cardinality,
+            _number(relation.n_statements),
+            _number(len(relation.templates)),
+            ", ".join(relation.domains),
+        )
+        for relation in probe.relations
+    ]
+    sizes = ", ".join(f"{number:,} {what}" for what, number in _sizes(probe).items())
+    lines = [f"{probe.name}: {sizes} a template", f"fingerprint {probe.fingerprint}", "", _table([header, *rows])]
+    if probe.notes:
+        lines += ["", "Notes:", *(f"- {note}" for note in probe.notes)]
+    return "\n".join(lines)
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns two spaces apart; the first and last flush left, the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *middle, last in rows:
+        right = (cell.rjust(width) for cell, width in zip(middle, widths[1:-1], strict=True))
+        lines.append("  ".join((first.ljust(widths[0]), *right, last)).rstrip())
+    return "\n".join(lines)
