@@ -56,7 +56,7 @@ def cli(debug: bool) -> None:
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the command line and exit with the contract's codes: 0, 1 failed, 2 usage, 3 data missing, 130 interrupted."""
+    """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 data missing, 130 interrupted."""
     arguments = sys.argv[1:] if args is None else args
     debug = "--debug" in arguments
     try:
@@ -72,7 +72,7 @@ def main(args: list[str] | None = None) -> None:
         # The reader of stdout went away (`calprobe report | head`): end as any filter does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last line of defence: one line, no traceback
         _fail(f"{type(error).__name__}: {error} (a defect of calprobe: please report it with --debug)", 1, debug)
 
 

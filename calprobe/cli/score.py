@@ -25,9 +25,7 @@ import click
 )
 @click.option("--relations", metavar="P30,P36", help="Only these relations.")
 @click.option("--limit", type=int, metavar="N", help="Only the first N instances of each relation.")
-@click.option(
-    "--kind", type=click.Choice(["causal", "masked"]), help="Force the kind; else the config's architectures."
-)
+@click.option("--kind", type=click.Choice(["causal", "masked"]), help="Instead of what the config says.")
 @click.option(
     "--dtype",
     type=click.Choice(["auto", "float32", "bfloat16", "float16"]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from calprobe.models import LoadedModel
@@ -23,5 +25,6 @@ def auto_batch_tokens(model: LoadedModel) -> int:
 
 def vocabulary_size(model: LoadedModel) -> int:
     """Rows of the output embedding, padded ones included: the width of the logits."""
-    head = model.network.get_output_embeddings()
-    return int(head.weight.shape[0]) if head is not None else int(model.network.config.vocab_size)
+    network: Any = model.network
+    head = network.get_output_embeddings()
+    return int(network.config.vocab_size if head is None else head.weight.shape[0])

@@ -53,7 +53,7 @@ class PlainExecutor:
         except (torch.OutOfMemoryError, MemoryError) as error:
             raise CalprobeError(
                 f"out of memory on {self.model.device} with batches of {self.batch_tokens} tokens\n"
-                f"start again in the same folder with a smaller budget: --no-resume --batch-tokens {max(1, self.batch_tokens // 2)}"
+                f"start over with smaller ones: --no-resume --batch-tokens {max(1, self.batch_tokens // 2)}"
             ) from error
 
 
@@ -64,7 +64,7 @@ def target_logprobs(logits: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
     """
     flat, wanted = logits.flatten(0, 1), mask.flatten().nonzero().squeeze(1)
     chunks = []
-    for places in wanted.split(max(1, _CHUNK_VALUES // flat.shape[1])):
+    for places in torch.split(wanted, max(1, _CHUNK_VALUES // flat.shape[1])):
         values = flat[places].float()
         chosen = values.gather(1, targets.flatten()[places, None]).squeeze(1)
         chunks.append(chosen - values.logsumexp(1))

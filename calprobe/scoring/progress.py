@@ -1,12 +1,15 @@
-"""How far a run is: one bar on a terminal, a line now and then elsewhere. Always on stderr; results own stdout."""
+"""How far a run is: one bar on a terminal's stderr, a line on the log now and then elsewhere."""
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+log = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_LINES = 30.0
 
@@ -15,7 +18,7 @@ Advance = Callable[[int, int], None]  # (statements, tokens) scored since the la
 
 @dataclass(slots=True)
 class _Lines:
-    """Progress for a log: a line at the start of each half minute, and one at the end."""
+    """Progress for a log: a line each half minute, and one at the end."""
 
     total: int  # statements
     done: int = 0
@@ -31,11 +34,9 @@ class _Lines:
             self.said = now
             seconds = max(now - self.started, 1e-9)
             left = (self.total - self.done) * seconds / max(self.done, 1)
-            print(
+            log.info(
                 f"{self.done:,} of {self.total:,} statements, {self.done / seconds:,.0f} statements/s, "
-                f"{self.tokens / seconds:,.0f} tokens/s, {left:,.0f} s left",
-                file=sys.stderr,
-                flush=True,
+                f"{self.tokens / seconds:,.0f} tokens/s, {left:,.0f} s left"
             )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,8 +39,8 @@ def score(
 ) -> Run:
     """Score a probe with a causal language model into a run folder, and open the run.
 
-    A statement's score is the sum of `log p(token | start token, tokens before it)` over its tokens, in nats, in float32
-    (SPEC_SCORING section 1). Pieces that lie whole in the folder are not scored again.
+    A statement's score is the sum of `log p(token | start token, tokens before it)` over its tokens, in nats and
+    float32 (SPEC_SCORING section 1). Pieces that lie whole in the folder are not scored again.
 
     Args:
         model: an alias, a hub id, a folder, a GGUF file, or a model from `load_model`.
@@ -61,13 +60,12 @@ def score(
     started = time.monotonic()
     loaded = load_model(model, load_options) if isinstance(model, str) else model
     if loaded.kind != "causal":
-        raise UsageError(
-            f"{loaded.name} is a masked language model; this version of calprobe scores causal models only"
-        )
+        raise UsageError(f"{loaded.name} is a masked language model; this version scores causal models only")
     path = Path(out) if out is not None else default_out(loaded.name, selection.probe.name)
-    executor: Executor = PlainExecutor(loaded, options.batch_tokens or auto_batch_tokens(loaded))
-    folder = RunFolder.open(path, manifest_of(loaded, selection, executor, options), options.resume)
-    executor = _as_the_run_began(executor, folder, options)
+    batch_tokens = options.batch_tokens or auto_batch_tokens(loaded)
+    asked = manifest_of(loaded, selection, PlainExecutor(loaded, batch_tokens), options)
+    folder = RunFolder.open(path, asked, options.resume)
+    executor = PlainExecutor(loaded, _settle_as_begun(folder, batch_tokens, options))
     _score_missing(folder, selection, loaded, executor, options, Timings(load_s=time.monotonic() - started))
     return open_run(path)
 
@@ -79,8 +77,8 @@ def default_out(model: str, probe: str) -> Path:
     return Path("runs") / f"{name}-{probe}"
 
 
-def _as_the_run_began(executor: PlainExecutor, folder: RunFolder, options: ScoreOptions) -> PlainExecutor:
-    """The executor with the batch budget and thread count that the folder's first scores were made with.
+def _settle_as_begun(folder: RunFolder, batch_tokens: int, options: ScoreOptions) -> int:
+    """Set the thread count, and return the batch budget, that the folder's first scores were made with.
 
     Both decide the last bits of a score, so a resumed run takes them over (DESIGN, "A run folder").
     """
@@ -92,7 +90,7 @@ def _as_the_run_began(executor: PlainExecutor, folder: RunFolder, options: Score
         )
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
-    return replace(executor, batch_tokens=settings.batch_tokens)
+    return settings.batch_tokens or batch_tokens
 
 
 def _score_missing(
