@@ -1,0 +1,21 @@
+"""Models: names and aliases, loading, identity, and tokenisation with roles. torch loads with the first model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calprobe.models.tokens import tokenise
+from calprobe.models.types import Kind, LoadedModel, LoadOptions
+
+if TYPE_CHECKING:
+    from calprobe.models.load import load_model as load_model
+
+__all__ = ["Kind", "LoadOptions", "LoadedModel", "load_model", "tokenise"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "load_model":
+        from calprobe.models.load import load_model
+
+        return load_model
+    raise AttributeError(f"module 'calprobe.models' has no attribute {name!r}")

@@ -1,0 +1,119 @@
+"""What the libraries raise while a model loads, said in two lines: what is wrong with which model, and the mend."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from calprobe.errors import CalprobeError, DataMissingError, UsageError
+from calprobe.models.types import LoadOptions
+
+_SECRETS = re.compile(r"hf_\w{8,}|(?<=://)[^/\s@]+@|(?i:bearer)\s+\S+")
+
+
+@contextmanager
+def explained(name: str, options: LoadOptions) -> Iterator[None]:
+    """Turn any exception of transformers, peft, safetensors or the hub client into a CalprobeError about `name`."""
+    try:
+        yield
+    except CalprobeError:
+        raise
+    except Exception as error:
+        raise _translated(error, name, options) from error
+
+
+def _translated(error: Exception, name: str, options: LoadOptions) -> CalprobeError:
+    return (
+        _hub_failure(_chain(error), name, options)
+        or _file_failure(error, name)
+        or _memory_failure(error, name)
+        or CalprobeError(f"{name} cannot be loaded: {type(error).__name__}: {first_line(error)}")
+    )
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
+    """The error and what it was raised from: transformers wraps the hub's errors in OSError."""
+    chain: list[BaseException] = []
+    while error is not None and error not in chain:
+        chain.append(error)
+        error = error.__cause__ or error.__context__
+    return chain
+
+
+def _hub_failure(chain: list[BaseException], name: str, options: LoadOptions) -> CalprobeError | None:
+    from huggingface_hub import errors as hub
+
+    def raised(*types: type[BaseException]) -> bool:
+        return any(isinstance(error, types) for error in chain)
+
+    revision = options.revision or "main"
+    if raised(hub.GatedRepoError):
+        return DataMissingError(
+            f"{name} is gated: its owner wants the licence accepted first\n"
+            f"accept it at https://huggingface.co/{name}, then log in with `hf auth login` (or `huggingface-cli login`)"
+        )
+    if raised(hub.RevisionNotFoundError):
+        return UsageError(f"{name} has no revision {revision!r}; see https://huggingface.co/{name}/tree/main")
+    if raised(hub.RepositoryNotFoundError):
+        return DataMissingError(
+            f"no model {name} on the hub, or it is private\n"
+            "check the spelling (`calprobe models` lists aliases); for a private model log in with `hf auth login`"
+        )
+    if raised(hub.LocalEntryNotFoundError, hub.OfflineModeIsEnabled, ConnectionError, TimeoutError) or any(
+        "couldn't connect to" in str(error) for error in chain
+    ):
+        return DataMissingError(
+            f"{name} is not on this machine, and the hub cannot be reached (no network, or HF_HUB_OFFLINE is set)\n"
+            f"download it where there is a network (`hf download {name}`) and give its folder as --model DIR"
+        )
+    return None
+
+
+def _file_failure(error: Exception, name: str) -> CalprobeError | None:
+    from safetensors import SafetensorError
+
+    text = str(error)
+    if "trust_remote_code" in text:
+        return UsageError(
+            f"{name} brings its own Python code, which is not run unasked\n"
+            "read the code in its repository; if you trust it, add --trust-remote-code"
+        )
+    if "safetensors" in text and re.search(r"no file named|have a file|no safetensors|cannot be loaded", text):
+        return UsageError(
+            f"{name} has no safetensors weights, and pickle checkpoints can run code when they are read\n"
+            "if you trust where it came from, add --allow-pickle"
+        )
+    if isinstance(error, SafetensorError):
+        return CalprobeError(f"{_damaged_file(name)} is damaged ({first_line(error)})\ndownload or copy it again")
+    return None
+
+
+def _damaged_file(name: str) -> str:
+    """The first safetensors file of a folder that cannot be opened; the model's name where that cannot be told."""
+    from safetensors import SafetensorError, safe_open
+
+    for file in sorted(Path(name).glob("*.safetensors")) if Path(name).is_dir() else ():
+        try:
+            with safe_open(file, "pt"):
+                pass
+        except SafetensorError:
+            return str(file)
+    return f"a weight file of {name}"
+
+
+def _memory_failure(error: Exception, name: str) -> CalprobeError | None:
+    if isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error):
+        return CalprobeError(
+            f"{name} does not fit into memory\ntry --dtype bfloat16, --device-map auto, or a smaller model"
+        )
+    return None
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's text, without tokens or passwords, at most 200 characters."""
+    lines = str(error).strip().splitlines() or ["no message"]
+    return _SECRETS.sub("***", lines[0])[:200]

@@ -1,0 +1,108 @@
+"""GGUF files: dequantised to float32 once, kept as safetensors under the file's hash, quick to load from then on."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import tempfile
+from contextlib import nullcontext, redirect_stderr
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import torch
+
+from calprobe.errors import CalprobeError
+from calprobe.models.failures import first_line
+
+_ORIGIN = "origin.json"  # written into each cached folder: where it came from
+_MAGIC = b"GGUF"
+
+
+@dataclass(frozen=True, slots=True)
+class Dequantised:
+    """A GGUF file's float32 twin."""
+
+    folder: Path
+    sha256: str  # of the GGUF file
+    file_type: str  # how its weights were rounded: Q4_1, Q4_K_M, F16
+
+
+def cache_root() -> Path:
+    """$CALPROBE_CACHE, else calprobe's folder in the user's cache."""
+    chosen = os.environ.get("CALPROBE_CACHE")
+    return Path(chosen).expanduser() if chosen else Path(platformdirs.user_cache_dir("calprobe", appauthor=False))
+
+
+def dequantised(file: Path, show_progress: bool = False) -> Dequantised:
+    """The float32 twin of `file` as a model folder (config, safetensors, tokenizer); made on the first call.
+
+    The folder appears whole or not at all, so two processes may make it at once. It takes 4 bytes a parameter of disk.
+    Raises CalprobeError for a file that is not GGUF, is damaged, or of an architecture that transformers cannot read.
+    """
+    with file.open("rb") as stream:
+        if stream.read(len(_MAGIC)) != _MAGIC:
+            raise CalprobeError(f"{file}: not a GGUF file (it does not begin with GGUF); download or copy it again")
+        stream.seek(0)
+        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    folder = cache_root() / "gguf" / sha256
+    if not folder.is_dir():
+        _fill(folder, file, show_progress)
+    origin = json.loads((folder / _ORIGIN).read_text("utf-8"))
+    return Dequantised(folder, sha256, origin["file_type"])
+
+
+def _fill(folder: Path, file: Path, show_progress: bool) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f"{folder.name[:12]}-", dir=folder.parent))
+    try:
+        # transformers draws this bar with plain tqdm, which no switch of its own reaches.
+        with nullcontext() if show_progress else redirect_stderr(io.StringIO()):
+            _write_twin(file, building)
+        try:
+            building.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another process was first, and its folder is as good
+                raise
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _write_twin(file: Path, folder: Path) -> None:
+    import transformers
+    from huggingface_hub import save_torch_state_dict
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    place, inside = str(file.parent), {"gguf_file": file.name}
+    try:
+        file_type = _file_type(file)
+        network: Any = AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32, **inside)
+        tokenizer = AutoTokenizer.from_pretrained(place, **inside)
+    except (ValueError, KeyError, IndexError, TypeError, OSError, RuntimeError, NotImplementedError) as error:
+        raise CalprobeError(
+            f"{file}: cannot be read as GGUF ({first_line(error)})\n"
+            "it is damaged, or its architecture is unknown to this transformers: copy it again, or take safetensors"
+        ) from error
+    # transformers refuses to save a model that came from GGUF; its weights are plain float32 by now.
+    config = network.config
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    config.architectures = [type(network).__name__]
+    config.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    save_torch_state_dict(network.state_dict(), folder)  # tensors that share memory (tied head) are written once
+    origin = {"file": file.name, "file_type": file_type, "transformers": transformers.__version__}
+    (folder / _ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", "utf-8")
+
+
+def _file_type(file: Path) -> str:
+    from gguf import GGUFReader, LlamaFileType
+
+    field = GGUFReader(str(file)).get_field("general.file_type")
+    if field is None:
+        return "unknown"
+    return str(LlamaFileType(field.contents()).name).removeprefix("MOSTLY_").removeprefix("ALL_")

@@ -1,0 +1,93 @@
+"""Where a model goes and in which precision, decided and checked before anything large is read."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+import torch
+
+from calprobe.errors import CalprobeError, UsageError
+from calprobe.models.types import LoadOptions
+
+_CGROUP = Path("/sys/fs/cgroup")  # a container's own limit, which the machine's free memory does not show
+_GIB = 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The device that token ids go to, accelerate's device map if one is asked for, and the parameters' dtype."""
+
+    device: torch.device
+    device_map: str | None
+    dtype: torch.dtype | None  # None: the checkpoint's own
+
+
+def place(options: LoadOptions) -> Placement:
+    """Resolve `auto`: the first GPU if torch sees one, else the CPU; float32 on a CPU, the checkpoint's own on a GPU.
+
+    Raises UsageError for a device that is not there, or a dtype that it cannot compute in.
+    """
+    device = _device(options.device)
+    dtype: torch.dtype | None = getattr(torch, options.dtype) if options.dtype != "auto" else None
+    if dtype is None and device.type == "cpu":
+        dtype = torch.float32
+    if dtype == torch.bfloat16 and device.type == "cuda" and not torch.cuda.is_bf16_supported():
+        raise UsageError(f"--dtype bfloat16: {device} cannot compute in it; use --dtype float16 or float32")
+    return Placement(device, options.device_map, dtype)
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise UsageError(f"--device {name!r} is not one of auto, cpu, cuda, cuda:N") from None
+    if device.type not in ("cpu", "cuda"):
+        raise UsageError(f"--device {name!r} is not one of auto, cpu, cuda, cuda:N")
+    if device.type == "cuda":
+        count = torch.cuda.device_count()
+        if (device.index or 0) >= count:
+            raise UsageError(f"--device {name}: torch sees {count} GPU(s) here; use --device auto or cpu")
+    return device
+
+
+def check_memory(config: Any, model_class: Any, placement: Placement, name: str) -> None:
+    """Refuse a model whose parameters alone are larger than the free memory of their device.
+
+    Parameters are counted on a model without storage built from `config`, so nothing is downloaded or read for it.
+    Models that cannot be built so (remote code), and device maps, which may offload, are not checked.
+    """
+    if placement.device_map is not None:
+        return
+    needed = _parameter_bytes(config, model_class, placement.dtype)
+    free = _free_bytes(placement.device)
+    if needed is not None and needed > free:
+        dtype = str(placement.dtype or config.dtype).removeprefix("torch.")
+        smaller = "" if dtype in ("bfloat16", "float16") else "--dtype bfloat16, "
+        raise CalprobeError(
+            f"{name} needs {needed / _GIB:.1f} GiB for its parameters in {dtype}, and {placement.device} has"
+            f" {free / _GIB:.1f} GiB free\ntry {smaller}--device-map auto, another device, or a smaller model"
+        )
+
+
+def _parameter_bytes(config: Any, model_class: Any, dtype: torch.dtype | None) -> int | None:
+    with suppress(Exception), torch.device("meta"):
+        network = model_class.from_config(config)
+        itemsize = (dtype or config.dtype or torch.float32).itemsize
+        return int(sum(parameter.numel() for parameter in network.parameters()) * itemsize)
+    return None
+
+
+def _free_bytes(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    free = int(psutil.virtual_memory().available)
+    with suppress(OSError, ValueError):
+        limit = int((_CGROUP / "memory.max").read_text())
+        free = min(free, limit - int((_CGROUP / "memory.current").read_text()))
+    return free

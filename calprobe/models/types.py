@@ -1,0 +1,71 @@
+"""What loading takes and what it gives: options in, a model with its tokenizer and identity out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from calprobe.errors import UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+Kind = Literal["causal", "masked"]
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+Attention = Literal["auto", "sdpa", "eager"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """How a model is loaded. The defaults are safe: no pickle, no remote code, nothing left to a guess from the name.
+
+    Raises UsageError for a kind, dtype or attention that does not exist, and for `device` beside `device_map`.
+    """
+
+    kind: Kind | None = None  # None: from the config's architectures
+    dtype: Dtype = "auto"  # auto: the checkpoint's own on a GPU, float32 on a CPU
+    device: str = "auto"  # auto (GPU if there is one), cpu, cuda, cuda:N
+    device_map: str | None = None  # accelerate's: auto, balanced, sequential; several GPUs, or GPU and CPU
+    revision: str | None = None  # of a hub id: branch, tag or commit
+    attention: Attention = "auto"  # auto: sdpa where the model computes the same with it, else eager
+    allow_pickle: bool = False  # .bin and .pt checkpoints run code when they are read
+    trust_remote_code: bool = False  # runs Python files out of the model's repository
+    quiet: bool = False  # no progress bars even on a terminal
+
+    def __post_init__(self) -> None:
+        _check("--kind", self.kind, (None, *get_args(Kind)))
+        _check("--dtype", self.dtype, get_args(Dtype))
+        _check("attention", self.attention, get_args(Attention))
+        if self.device_map is not None and self.device != "auto":
+            raise UsageError(
+                f"--device {self.device} and --device-map {self.device_map} exclude each other; give one of them"
+            )
+
+
+def _check(option: str, value: object, allowed: tuple[object, ...]) -> None:
+    if value not in allowed:
+        choices = ", ".join(str(choice) for choice in allowed if choice is not None)
+        raise UsageError(f"{option} {value!r} is not one of {choices}")
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model in evaluation mode with its tokenizer, and all that a manifest says about it."""
+
+    name: str  # as the user typed it
+    source: str  # hub id, folder or file that the weights came from; base + adapter joined by " + "
+    kind: Kind
+    network: torch.nn.Module
+    tokenizer: Any  # a fast tokenizer (transformers.PreTrainedTokenizerFast)
+    start_token_id: int  # put in front of every statement once, never scored
+    start_token: str
+    dtype: str  # of the parameters: float32, bfloat16, float16
+    device: torch.device  # where token ids go
+    architecture: str  # the network's class: LlamaForCausalLM
+    attention: str  # implementation that transformers runs: sdpa, eager
+    weights_fingerprint: str
+    tokenizer_fingerprint: str
+    max_positions: int | None  # longest row with special tokens, in tokens; None: the architecture sets no limit
+    revision: str | None = None  # commit of a hub id, SHA-256 of a GGUF file, None for a folder
+    note: str = ""  # what has to be said wherever the model is shown: "Instruct model, Q4_1 weights ..."
+    adapter_merged: bool | None = None  # None: no adapter
