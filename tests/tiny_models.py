@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import (
     AutoModelForCausalLM,
     BloomConfig,
@@ -20,6 +22,7 @@ from transformers import (
     Olmo2Config,
     OPTConfig,
     PhiConfig,
+    PreTrainedTokenizerFast,
     Qwen2Config,
     Qwen3Config,
 )
@@ -104,3 +107,25 @@ def loaded(network: torch.nn.Module, **changes: Any) -> LoadedModel:
         "max_positions": MAX_POSITIONS,
     }
     return LoadedModel(**(known | changes))
+
+
+def tiny_tokenizer() -> PreTrainedTokenizerFast:
+    """Byte-level tokenizer without merges: any text, ids 3 to 258, `<s>` (1) put in front where special tokens go."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    specials = {"<pad>": 0, "<s>": 1, "</s>": 2}
+    tokenizer = Tokenizer(models.BPE(vocab=specials | {letter: i + 3 for i, letter in enumerate(alphabet)}, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>", padding_side="left"
+    )
+
+
+def save_tiny_model(folder: Path) -> Path:
+    """A random Llama with `tiny_tokenizer`, saved as transformers saves models."""
+    torch.manual_seed(0)
+    config = LlamaConfig(**(_SIZE | {"vocab_size": 260, "max_position_embeddings": 256}))
+    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)
+    return folder

@@ -1,0 +1,179 @@
+"""A run from start to end with a tiny random model: what is scored, and what survives stops and changes of mind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import save_tiny_model
+
+import calprobe
+from calprobe.errors import UsageError
+from calprobe.models import LoadedModel, load_model
+from calprobe.probes import Instance, Probe, Relation
+from calprobe.runs import RunFolder, open_run
+from calprobe.scoring import Interrupted, ScoreOptions, default_out, score
+
+PROBE = Probe(
+    name="two",
+    relations=(
+        Relation(
+            name="capital",
+            candidates=("Paris", "Rome", "Oslo"),
+            instances=(Instance(0, "France", 0), Instance(1, "Italy", 1), Instance(2, "Norway", 2)),
+            templates=("The capital of [X] is [Y].", "[Y] is the capital of [X]."),
+        ),
+        Relation(
+            name="continent",
+            candidates=("Europe", "Asia"),
+            instances=(Instance(0, "France", 0), Instance(1, "Japan", 1), Instance(2, "China", 1)),
+            templates=("[X] lies in [Y].", "[Y] is where [X] lies."),
+        ),
+    ),
+    fingerprint="f" * 64,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("model") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> LoadedModel:
+    return load_model(str(folder))
+
+
+@torch.inference_mode()
+def log_likelihood(model: LoadedModel, text: str) -> list[float]:
+    """The definition, written out: start token, then log p of each token given all before it."""
+    ids = model.tokenizer(text)["input_ids"]  # with its start token
+    logprobs = model.network(torch.tensor([ids])).logits[0].log_softmax(-1)
+    return [float(logprobs[place, token]) for place, token in enumerate(ids[1:])]
+
+
+def test_scores_are_sums_of_token_log_probabilities(model: LoadedModel, tmp_path: Path) -> None:
+    run = score(model, PROBE, tmp_path / "run", ScoreOptions(templates="0,1"))
+    scores = {(p.relation, p.template): p for p in run.pieces}
+    assert not run.partial
+    piece = scores["capital", 1]
+    for row, (instance, candidate) in enumerate((i, c) for i in range(3) for c in range(3)):
+        subject, answer = PROBE.relations[0].instances[instance].subject, PROBE.relations[0].candidates[candidate]
+        tokens = log_likelihood(model, f"{answer} is the capital of {subject}.")
+        assert piece.sum[row] == pytest.approx(sum(tokens), abs=1e-4)
+        assert piece.mean[row] == pytest.approx(np.mean(tokens), abs=1e-5)
+        assert piece.sum_answer[row] == pytest.approx(sum(tokens[: len(answer)]), abs=1e-4)  # a token a letter
+        assert piece.first[row] == pytest.approx(tokens[0], abs=1e-5)
+        assert piece.first_role[row] == 2
+        assert (piece.instance[row], piece.candidate[row], piece.answer_idx[row]) == (instance, candidate, instance)
+
+
+def test_the_manifest_says_what_ran(model: LoadedModel, tmp_path: Path) -> None:
+    manifest = score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1, batch_tokens=64)).manifest
+    assert (manifest.settings.path, manifest.settings.dtype, manifest.settings.batch_tokens) == ("plain", "float32", 64)
+    assert manifest.settings.start_token is not None
+    assert (manifest.settings.start_token.text, manifest.settings.start_token.id) == ("<s>", 1)
+    assert [relation.n_instances for relation in manifest.relations] == [1, 1]
+    # The one instance that is left has an answer of its own, the relation does not.
+    assert [relation.cardinality for relation in manifest.relations] == ["1:1", "N:1"]
+    assert manifest.timings.statements == 5
+
+
+def test_a_complete_run_is_not_scored_again(model: LoadedModel, tmp_path: Path) -> None:
+    first = score(model, PROBE, tmp_path / "run")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "shards").iterdir()}
+    again = score(model, PROBE, tmp_path / "run")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "shards").iterdir()} == before
+    assert again.manifest.timings.statements == first.manifest.timings.statements
+
+
+def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = score(model, PROBE, tmp_path / "whole", ScoreOptions(templates="0,1")).table()
+    write, written = RunFolder.write_piece, []
+
+    def stop_after_two(self: RunFolder, piece: object) -> None:
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        written.append(piece)
+        write(self, piece)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(RunFolder, "write_piece", stop_after_two)
+    with pytest.raises(Interrupted, match="2 of 4 pieces are left"):
+        score(model, PROBE, tmp_path / "run", ScoreOptions(templates="0,1"))
+    monkeypatch.undo()
+    partial = open_run(tmp_path / "run")
+    assert partial.partial
+    assert partial.complete_relations == ("capital",)
+    resumed = score(model, PROBE, tmp_path / "run", ScoreOptions(templates="0,1"))
+    np.testing.assert_array_equal(resumed.table().scores, whole.scores)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"limit": 2}, "limit: the run has None, asked 2"),
+        ({"templates": "1"}, "templates: the run has 0, asked 1"),
+        ({"batch_tokens": 33}, "the run has --batch-tokens"),
+        ({"save_tokens": True}, "save tokens: the run has False, asked True"),
+    ],
+)
+def test_another_request_in_the_same_folder_is_refused(
+    model: LoadedModel, tmp_path: Path, change: dict[str, object], named: str
+) -> None:
+    options = ScoreOptions(templates="0")
+    score(model, PROBE, tmp_path / "run", options)
+    with pytest.raises(UsageError, match=named):
+        score(model, PROBE, tmp_path / "run", replace(options, **change))  # type: ignore[arg-type]
+    if "batch_tokens" not in change:
+        started_over = score(model, PROBE, tmp_path / "run", replace(options, resume=False, **change))  # type: ignore[arg-type]
+        assert not started_over.partial
+
+
+def test_relations_in_another_order_and_subset(model: LoadedModel, tmp_path: Path) -> None:
+    run = score(model, PROBE, tmp_path / "run", ScoreOptions(relations=("continent",)))
+    assert run.complete_relations == ("continent",)
+    with pytest.raises(UsageError, match="--relations: probe two has no P30; it has capital, continent"):
+        score(model, PROBE, tmp_path / "other", ScoreOptions(relations=("P30",)))
+
+
+def test_masked_models_are_refused(model: LoadedModel, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="masked language model"):
+        score(replace(model, kind="masked"), PROBE, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("field", ["limit", "batch_tokens"])
+def test_numbers_below_one_are_refused(field: str) -> None:
+    with pytest.raises(UsageError, match="must be at least 1, got 0"):
+        ScoreOptions(**{field: 0})
+
+
+def test_default_out_keeps_organisations_apart(tmp_path: Path) -> None:
+    assert default_out("google/gemma-7b", "bear") == Path("runs/google--gemma-7b-bear")
+    assert default_out(str(tmp_path), "mini") == Path("runs") / f"{tmp_path.name}-mini"
+
+
+def test_sigkill_loses_at_most_the_piece_in_flight(folder: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "calprobe", "score", "--model", str(folder), "--probe", "mini", "--limit", "6"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    broken, whole = tmp_path / "broken", tmp_path / "whole"
+    process = subprocess.Popen([*command, "--out", str(broken)], env=environment, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while len(list((broken / "shards").glob("*.parquet"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert open_run(broken).partial
+    for out in (broken, whole):
+        subprocess.run([*command, "--out", str(out)], env=environment, check=True, capture_output=True)
+    tables = [calprobe.open_run(out).table() for out in (broken, whole)]
+    np.testing.assert_array_equal(tables[0].scores, tables[1].scores)
