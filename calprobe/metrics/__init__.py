@@ -1,0 +1,46 @@
+"""Calibration metrics: arrays of confidence and correctness in, numbers with their bins, points and intervals out."""
+
+from calprobe.metrics.bins import Binning, Bins
+from calprobe.metrics.bootstrap import Estimate, Resampling, bootstrap, bootstrap_mean
+from calprobe.metrics.calibration import (
+    ACE_BINS,
+    ace,
+    ace_weighted,
+    calibration_metrics,
+    ece,
+    max_calibration_error,
+)
+from calprobe.metrics.means import ACCURACY, MEAN_CONFIDENCE, accuracy, mean_confidence
+from calprobe.metrics.metric import BinMetric, Metric, SampleMetric
+from calprobe.metrics.ranking import AUROC, auroc
+from calprobe.metrics.result import Curve, MetricResult
+from calprobe.metrics.scoring_rules import BRIER, brier
+
+__all__ = [
+    "ACE_BINS",
+    "BinMetric",
+    "Binning",
+    "Bins",
+    "Curve",
+    "Estimate",
+    "Metric",
+    "MetricResult",
+    "Resampling",
+    "SampleMetric",
+    "accuracy",
+    "ace",
+    "ace_weighted",
+    "auroc",
+    "bootstrap",
+    "bootstrap_mean",
+    "brier",
+    "ece",
+    "max_calibration_error",
+    "mean_confidence",
+    "standard_metrics",
+]
+
+
+def standard_metrics(ace_bins: int = ACE_BINS) -> tuple[Metric, ...]:
+    """Every metric of a report, in the order of its columns, ACE with that many quantile bins. Add a metric here."""
+    return (ACCURACY, MEAN_CONFIDENCE, *calibration_metrics(ace_bins), BRIER, AUROC)

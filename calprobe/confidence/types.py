@@ -1,0 +1,73 @@
+"""What an estimator gives, and what an estimator is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.confidence.distributions import Distributions
+from calprobe.confidence.softmax import Floats, Ints
+
+if TYPE_CHECKING:
+    from calprobe.statements import Template
+
+NO_PREDICTION = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """A prediction and how sure it is, for every instance. A failed one has no prediction and counts as incorrect."""
+
+    prediction: Ints  # [instances], place of a candidate; NO_PREDICTION where failed
+    confidence: Floats  # [instances], in [0, 1]; 0 where failed
+    correct: npt.NDArray[np.bool_]  # [instances], False where failed
+    failed: npt.NDArray[np.bool_]  # [instances]
+
+    @classmethod
+    def of(cls, prediction: Ints, confidence: Floats, answer_idx: Ints) -> Confidence:
+        """Mark as failed what has no prediction or a NaN confidence; the rest is correct where it hits the answer."""
+        failed = (prediction == NO_PREDICTION) | np.isnan(confidence)
+        return cls(
+            prediction=np.where(failed, NO_PREDICTION, prediction),
+            confidence=np.where(failed, 0.0, confidence),
+            correct=~failed & (prediction == answer_idx),
+            failed=failed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """A way from distributions to confidences, bound to the templates of one run that it reads."""
+
+    name: str  # the key in `report --json`
+    definition: str  # one line
+    templates: tuple[int, ...]  # numbers of the templates it reads
+    rows: tuple[int, ...]  # their rows in the run's distributions
+    compute: Callable[[Distributions, Sequence[int]], Confidence]
+
+    def __call__(self, distributions: Distributions) -> Confidence:
+        """The estimator's confidences."""
+        return self.compute(distributions, self.rows)
+
+
+def default_row(templates: Sequence[Template]) -> int | None:
+    """The row that estimators of one template read: template 0, else the first paraphrase; None if there is neither."""
+    numbers = [template.number for template in templates]
+    if 0 in numbers:
+        return numbers.index(0)
+    return next((row for row, template in enumerate(templates) if template.kind == "paraphrase"), None)
+
+
+def on_default_row(
+    name: str,
+    definition: str,
+    compute: Callable[[Distributions, Sequence[int]], Confidence],
+    templates: Sequence[Template],
+) -> tuple[Estimator, ...]:
+    """The estimator on `default_row`'s template; nothing if the run has no such template."""
+    row = default_row(templates)
+    return () if row is None else (Estimator(name, definition, (templates[row].number,), (row,), compute),)

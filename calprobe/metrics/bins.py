@@ -1,0 +1,114 @@
+"""Confidence bins: the one place where bin edges are decided, for the numbers and for the plots drawn from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.metrics.sample import Floats, Ints, Sample
+from calprobe.metrics.validation import check_count
+
+Number = TypeVar("Number", np.float64, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Binning:
+    """How to bin: by quantiles of the confidences, or into parts of [0, 1] of equal width. ValueError under one bin."""
+
+    scheme: Literal["quantile", "width"]
+    n_bins: int
+
+    def __post_init__(self) -> None:
+        check_count("n_bins", self.n_bins, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """What fell into each bin. Bin `b` takes confidences in (edges[b], edges[b + 1]]; the outermost edges are open.
+
+    While a metric is computed every array has a leading axis [resamples]; the bins of a `MetricResult` have none.
+    """
+
+    edges: Floats  # [bins + 1], ascending; neighbours are equal where ties collapse quantile bins
+    count: Ints  # [bins], instances; 0 for an empty bin
+    confidence: Floats  # [bins], mean confidence; NaN for an empty bin
+    accuracy: Floats  # [bins], share correct; NaN for an empty bin
+
+    @property
+    def gap(self) -> Floats:
+        """|mean confidence - accuracy| of each bin, [bins]; 0 for an empty bin."""
+        return np.where(self.count > 0, np.abs(self.confidence - self.accuracy), 0.0)
+
+    def row(self, index: int) -> Bins:
+        """The bins of one resample."""
+        return Bins(self.edges[index], self.count[index], self.confidence[index], self.accuracy[index])
+
+
+def bin_sample(sample: Sample, binning: Binning) -> Bins:
+    """Bin each resample on edges of its own; arrays of the result have a leading axis [resamples].
+
+    A value's bin is the number of inner edges below it, as in scikit-learn's `calibration_curve`: a value on an edge
+    goes to the lower bin, 0 into the first and 1 into the last.
+    """
+    edges = _edges(sample, binning)
+    ends = np.searchsorted(sample.confidence, edges[:, 1:-1], side="right")
+    starts = np.concatenate([np.zeros((len(edges), 1), dtype=ends.dtype), ends], axis=1)
+    count = _segment_sums(sample.counts, starts)
+    with np.errstate(invalid="ignore"):
+        return Bins(
+            edges,
+            count,
+            confidence=_segment_sums(sample.counts * sample.confidence, starts) / count,
+            accuracy=_segment_sums(sample.counts * sample.correct, starts) / count,
+        )
+
+
+def _edges(sample: Sample, binning: Binning) -> Floats:
+    """Edges [resamples, bins + 1]."""
+    shares = np.linspace(0.0, 1.0, binning.n_bins + 1)
+    if binning.scheme == "width" or not len(sample.confidence):
+        return np.broadcast_to(shares, (len(sample.counts), len(shares)))
+    # scikit-learn goes through percent. The rounding on the way decides on which side of an edge a value falls that is
+    # itself the edge, so its oracle holds only with the same detour.
+    return _quantiles(sample, shares * 100 / 100)
+
+
+def _quantiles(sample: Sample, shares: Floats) -> Floats:
+    """`np.percentile` (method linear) of each resample, to the last bit, without writing the resamples out."""
+    last = (sample.sizes - 1)[:, None]
+    place = last * shares  # of the quantile in the sorted resample, between two whole places
+    before = np.floor(place)
+    share = place - before
+    neighbours = np.concatenate([before, np.minimum(before + 1, last)], axis=1).astype(np.int64)
+    lower, upper = np.split(_order_statistics(sample, neighbours), 2, axis=1)
+    step = upper - lower
+    # NumPy interpolates from the nearer neighbour.
+    quantiles: Floats = np.where(share < 0.5, lower + step * share, upper - step * (1 - share))
+    return quantiles
+
+
+def _order_statistics(sample: Sample, places: Ints) -> Floats:
+    """The values at these places [resamples, places], counted from 0, of each sorted resample."""
+    n_resamples, n_instances = sample.counts.shape
+    # Running counts over all resamples laid end to end, so that one search serves them all.
+    held = np.cumsum(sample.counts.ravel())
+    sizes = sample.sizes
+    at = np.searchsorted(held, places + (np.cumsum(sizes) - sizes)[:, None], side="right")
+    values: Floats = sample.confidence[at - np.arange(n_resamples)[:, None] * n_instances]
+    return values
+
+
+def _segment_sums(values: npt.NDArray[Number], starts: npt.NDArray[np.intp]) -> npt.NDArray[Number]:
+    """Sums of `values` [resamples, instances] over neighbouring segments that begin at `starts` [resamples, bins]."""
+    n_resamples, n_instances = values.shape
+    filled = np.diff(starts, axis=1, append=n_instances) > 0
+    sums = np.zeros(starts.shape, dtype=values.dtype)
+    # reduceat gives an empty segment its first value instead of 0, so it sees the filled ones only. It adds pairwise,
+    # where differences of running sums would carry the rounding of all that went before.
+    begins = (starts + np.arange(n_resamples)[:, None] * n_instances)[filled]
+    if len(begins):
+        sums[filled] = np.add.reduceat(values.ravel(), begins)
+    return sums

@@ -1,0 +1,49 @@
+"""A metric as data: name, meaning, and how to compute it for many resamples at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from calprobe.metrics.bins import Binning, Bins, bin_sample
+from calprobe.metrics.sample import Floats, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What a table or a file says of a metric. `better` is the direction that one wishes for; None: neither."""
+
+    name: str  # the key in `report --json`
+    title: str  # the head of a table's column
+    definition: str  # one line
+    better: Literal["smaller", "larger"] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SampleMetric(Metric):
+    """A metric of the instances themselves."""
+
+    compute: Callable[[Sample], Floats]  # -> [resamples]
+
+
+@dataclass(frozen=True, slots=True)
+class BinMetric(Metric):
+    """A metric of bins: never negative, 0 for perfect calibration, and biased upwards on a finite sample."""
+
+    binning: Binning
+    compute: Callable[[Bins], Floats]  # bins with a leading axis [resamples] -> [resamples]
+
+
+def evaluate(metrics: Iterable[Metric], sample: Sample) -> dict[str, Floats]:
+    """Each metric's values over the resamples, [resamples] by name. Metrics of one binning share its bins."""
+    bins: dict[Binning, Bins] = {}
+    values = {}
+    for metric in metrics:
+        if isinstance(metric, BinMetric):
+            if metric.binning not in bins:
+                bins[metric.binning] = bin_sample(sample, metric.binning)
+            values[metric.name] = metric.compute(bins[metric.binning])
+        elif isinstance(metric, SampleMetric):
+            values[metric.name] = metric.compute(sample)
+    return values

@@ -1,0 +1,31 @@
+"""What a metric hands back: its value, and the bins or the points that it was computed from, for plots to draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calprobe.metrics.bins import Bins
+from calprobe.metrics.sample import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Points of a curve, in the order they are drawn."""
+
+    x_name: str
+    y_name: str
+    x: Floats  # [points]
+    y: Floats  # [points]
+    threshold: Floats  # [points], the point counts instances of at least this confidence; inf: none
+
+
+@dataclass(frozen=True, slots=True)
+class MetricResult:
+    """A metric's value, NaN where it is undefined; `float(result)` gives it too."""
+
+    value: float
+    bins: Bins | None = None  # of binned metrics
+    curve: Curve | None = None  # of ranking metrics
+
+    def __float__(self) -> float:
+        return self.value
