@@ -34,15 +34,13 @@ class RunFolder:
         if its manifest is damaged.
         """
         path = Path(path)
-        if _holds_nothing(path):
-            return cls._create(path, asked)
-        if not (path / FILE_NAME).is_file():
-            raise UsageError(f"{path}: not a run folder, and not empty; name another with --out")
+        if _holds_nothing(path) or not (path / FILE_NAME).is_file():
+            return cls.create(path, asked)
         # Read first also when starting over: only what is known to be a run may be emptied.
         stored = read_manifest(path)
         if not resume:
             _remove_shards(path)
-            return cls._create(path, asked)
+            return cls._write_new(path, asked)
         different = differences(stored, asked)
         if different:
             raise UsageError(
@@ -55,7 +53,16 @@ class RunFolder:
         return cls(path, stored)
 
     @classmethod
-    def _create(cls, path: Path, manifest: Manifest) -> RunFolder:
+    def create(cls, path: str | Path, manifest: Manifest) -> RunFolder:
+        """Create a new run at `path`, which must be empty or absent. Raises UsageError if it is not."""
+        path = Path(path)
+        if not _holds_nothing(path):
+            what = "holds a run already" if (path / FILE_NAME).is_file() else "not a run folder, and not empty"
+            raise UsageError(f"{path}: {what}; name another with --out")
+        return cls._write_new(path, manifest)
+
+    @classmethod
+    def _write_new(cls, path: Path, manifest: Manifest) -> RunFolder:
         try:
             (path / shards.FOLDER).mkdir(parents=True, exist_ok=True)
             manifest.write(path)

@@ -192,8 +192,9 @@ def identity(manifest: Manifest) -> dict[str, Any]:
         "adapter": model.adapter,
         "probe": manifest.probe.fingerprint or manifest.probe.name,
         "template set": manifest.template_set.fingerprint or manifest.template_set.name,
-        "templates": [asdict(template) for template in manifest.templates],
-        "relations": [[r.name, r.n_instances, r.n_candidates] for r in manifest.relations],
+        # The order of scoring makes no other run.
+        "templates": sorted([t.number, t.kind, t.marker] for t in manifest.templates),
+        "relations": sorted([r.name, r.n_instances, r.n_candidates] for r in manifest.relations),
         "limit": manifest.limit,
         "dtype": settings.dtype,
         "device": settings.device and settings.device.partition(":")[0],

@@ -138,4 +138,3 @@ class PieceScores:
             return rest
         mean: npt.NDArray[np.float64] = np.divide(rest, left, out=np.full(len(rest), np.nan), where=left > 0)
         return mean
-

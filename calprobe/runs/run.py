@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calprobe.errors import CalprobeError, DataMissingError
 from calprobe.runs import shards
 from calprobe.runs.manifest import FILE_NAME, Manifest, identity_hash, read_manifest
-from calprobe.runs.pieces import REDUCTIONS, PieceScores
+from calprobe.runs.pieces import REDUCTIONS, PieceScores, PieceTokens
 from calprobe.runs.table import ScoreTable
 from calprobe.statements import Template
 
@@ -60,17 +60,13 @@ class Run:
         `compat="kissling2026"` leaves each statement's first scored token out (SPEC_SCORING section 2). Raises
         ValueError for another reduction or compat, CalprobeError if the run does not know the column that it needs.
         """
-        if reduction not in REDUCTIONS:
-            raise ValueError(f"reduction must be one of {', '.join(REDUCTIONS)}, got {reduction!r}")
-        if compat not in (None, "kissling2026"):
-            raise ValueError(f"compat must be None or 'kissling2026', got {compat!r}")
         complete = set(self.complete_relations)
         records = sorted(self.manifest.templates, key=lambda record: record.number)
         by_template = [
             [piece for piece in self.pieces if piece.template == record.number and piece.relation in complete]
             for record in records
         ]
-        scores = [_concatenate([self._scores(piece, reduction, compat) for piece in row]) for row in by_template]
+        scores = [_concatenate([self.scores(piece, reduction, compat) for piece in row]) for row in by_template]
         first = by_template[0] if by_template else []
         widths = [self.manifest.relation(piece.relation).n_candidates for piece in first]
         counts = [self.manifest.relation(piece.relation).n_instances for piece in first]
@@ -84,7 +80,20 @@ class Run:
             templates=tuple(Template(record.number, "", record.kind, record.marker) for record in records),
         )
 
-    def _scores(self, piece: PieceScores, reduction: Reduction, compat: Compat | None) -> npt.NDArray[np.float64]:
+    def read_tokens(self, piece: PieceScores) -> PieceTokens:
+        """The tokens of one of `pieces`. Raises CalprobeError if the shard holds none or they are damaged."""
+        try:
+            return shards.read_tokens(self.path, piece.relation, piece.template, self.identity)
+        except (shards.ShardError, FileNotFoundError) as error:
+            path = shards.shard_path(self.path, piece.relation, piece.template)
+            raise CalprobeError(f"{path}: {error}; resume the run to score it again") from error
+
+    def scores(self, piece: PieceScores, reduction: Reduction, compat: Compat | None = None) -> npt.NDArray[np.float64]:
+        """One piece's scores under a reduction, [statements]. Raises as `table`."""
+        if reduction not in REDUCTIONS:
+            raise ValueError(f"reduction must be one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+        if compat not in (None, "kissling2026"):
+            raise ValueError(f"compat must be None or 'kissling2026', got {compat!r}")
         scores = piece.column(reduction) if compat is None else piece.without_first(reduction)
         if scores is None:
             what = f"--reduction {reduction}" if compat is None else f"--reduction {reduction} --compat {compat}"

@@ -41,19 +41,25 @@ def shard_path(run: Path, relation: str, template: int) -> Path:
     return run / FOLDER / f"{relation}.t{template}.parquet"
 
 
-def write_shard(run: Path, piece: PieceScores, run_identity: str) -> None:
-    """Write the piece into the run folder, atomically and durably. Equal pieces give equal bytes (same pyarrow)."""
+def piece_to_arrow(piece: PieceScores) -> pa.Table:
+    """The piece's scores in the columns of a shard, without tokens: roles by name, unknown columns null."""
     columns = [
         pa.repeat(pa.scalar(piece.relation), piece.n_statements),
         pa.repeat(pa.scalar(piece.template, pa.int32()), piece.n_statements),
         *(_to_arrow(name, piece.column(name), piece.n_statements) for name in DTYPES),
     ]
-    fields, metadata = list(_SCORES), {_IDENTITY: run_identity.encode(), _SCORES_CRC: piece.checksum().encode()}
+    return pa.Table.from_arrays(columns, schema=_SCORES)
+
+
+def write_shard(run: Path, piece: PieceScores, run_identity: str) -> None:
+    """Write the piece into the run folder, atomically and durably. Equal pieces give equal bytes (same pyarrow)."""
+    table = piece_to_arrow(piece)
+    metadata = {_IDENTITY: run_identity.encode(), _SCORES_CRC: piece.checksum().encode()}
     if piece.tokens is not None:
-        columns += _tokens_to_arrow(piece.tokens)
-        fields += list(_TOKENS)
+        for field, column in zip(_TOKENS, _tokens_to_arrow(piece.tokens), strict=True):
+            table = table.append_column(field, column)
         metadata[_TOKENS_CRC] = piece.tokens.checksum().encode()
-    table = pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata))
+    table = table.replace_schema_metadata(metadata)
     with atomic.replacing(shard_path(run, piece.relation, piece.template)) as temporary:
         pq.write_table(table, temporary, compression="zstd", write_page_checksum=True, write_statistics=False)
 

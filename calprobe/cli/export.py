@@ -1,0 +1,95 @@
+"""`calprobe export`: a run's scores, tokens or confidences as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from calprobe.probes import Probe
+    from calprobe.runs import Run
+    from calprobe.runs.run import Reduction
+
+
+@click.command(short_help="Write a run's scores, tokens or confidences to a file.")
+@click.argument("run_path", metavar="RUN", type=click.Path(path_type=Path))
+@click.option(
+    "--what",
+    required=True,
+    type=click.Choice(["candidates", "tokens", "confidences", "lm-pub-quiz"]),
+    help="What to write.",
+)
+@click.option(
+    "--out",
+    required=True,
+    metavar="F.parquet|csv|jsonl|DIR",
+    type=click.Path(path_type=Path),
+    help="The suffix says the format; a file is replaced. lm-pub-quiz: a folder, empty or absent.",
+)
+@click.option(
+    "--reduction",
+    type=click.Choice(["sum", "mean", "sum_answer", "mean_answer"]),
+    default="sum",
+    show_default=True,
+    help="For confidences and lm-pub-quiz.",
+)
+@click.option("--template", type=int, metavar="N", help="For lm-pub-quiz.  [default: the first paraphrase]")
+@click.option(
+    "--probe",
+    metavar="NAME|DIR",
+    help="For lm-pub-quiz: where the labels come from.  [default: the run's, by its name]",
+)
+def command(
+    run_path: Path, what: str, out: Path, reduction: Reduction, template: int | None, probe: str | None
+) -> None:
+    """Write what a run holds, sorted, with full precision.
+
+    \b
+        calprobe export runs/smollm2-135m-mini --what candidates --out scores.parquet
+        calprobe export runs/smollm2-135m-mini --what lm-pub-quiz --out results
+    """
+    from calprobe.cli.logs import log_to_stderr
+    from calprobe.runs import exports, files, open_run
+
+    log_to_stderr()
+    run = open_run(run_path)
+    if what == "candidates":
+        files.write_tables(exports.CANDIDATES, exports.candidate_tables(run), out)
+    elif what == "tokens":
+        files.write_tables(exports.TOKENS, exports.token_tables(run), out)
+    elif what == "confidences":
+        _write_confidences(run, reduction, out)
+    else:
+        from calprobe.runs.lm_pub_quiz_export import export_lm_pub_quiz
+
+        export_lm_pub_quiz(run, out, reduction, template, _labels_of(run, probe))
+    if run.partial:
+        click.echo(f"partial run: {len(run.pieces)} of {len(run.manifest.pieces)} pieces are scored", err=True)
+
+
+def _write_confidences(run: Run, reduction: Reduction, out: Path) -> None:
+    import pyarrow as pa
+
+    from calprobe.confidence import confidences
+    from calprobe.runs import files
+
+    table = pa.Table.from_pandas(confidences(run, reduction), preserve_index=False).replace_schema_metadata(None)
+    files.write_tables(table.schema, [table], out)
+
+
+def _labels_of(run: Run, name: str | None) -> Probe | None:
+    """The probe that gives the labels; None if the run cannot know it (an import without --probe)."""
+    from calprobe.errors import UsageError
+    from calprobe.probes import load_probe
+
+    if name is not None:
+        return load_probe(name)
+    if run.manifest.probe.fingerprint is None:
+        return None
+    try:
+        return load_probe(run.manifest.probe.name)
+    except UsageError as error:
+        what = f"the labels are in the run's probe, {run.manifest.probe.name}"
+        raise UsageError(f"{run.path}: {what}; say where it is with --probe DIR") from error

@@ -1,0 +1,67 @@
+"""Tables as Parquet, CSV or JSON-lines files: written piece by piece, whole or not at all, the same bytes each time."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from calprobe.errors import CalprobeError, UsageError
+from calprobe.runs import atomic
+
+Tables = Iterable[pa.Table]
+
+
+def write_tables(schema: pa.Schema, tables: Tables, path: Path) -> None:
+    """Write the tables, all of one schema, as one file; the suffix says how: .parquet, .csv or .jsonl.
+
+    Numbers are written so that they read back to the very same value. Null is an empty CSV
+    field; NaN is `nan` in CSV, and null in JSON, which has no NaN. A file that is there is replaced when the new one is
+    whole. Raises UsageError for another suffix, CalprobeError if the file cannot be written.
+    """
+    if path.suffix not in _WRITERS:
+        raise UsageError(f"--out {path}: the suffix says the format; give one of {', '.join(_WRITERS)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic.replacing(path) as temporary:
+            _WRITERS[path.suffix](schema, tables, temporary)
+    except OSError as error:
+        raise CalprobeError(f"{path}: cannot be written: {error.strerror or error}; name another --out") from error
+
+
+def finite_or_none(value: Any) -> Any:
+    """JSON has neither NaN nor infinities: None for them, everything else as it is."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _write_parquet(schema: pa.Schema, tables: Tables, path: Path) -> None:
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        for table in tables:
+            writer.write_table(table)
+
+
+def _write_csv(schema: pa.Schema, tables: Tables, path: Path) -> None:
+    with pyarrow.csv.CSVWriter(path, schema) as writer:
+        for table in tables:
+            writer.write_table(table)
+
+
+def _write_jsonl(schema: pa.Schema, tables: Tables, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for table in tables:
+            columns = [[finite_or_none(value) for value in column.to_pylist()] for column in table.columns]
+            rows = (dict(zip(schema.names, values, strict=True)) for values in zip(*columns, strict=True))
+            file.writelines(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+
+
+_WRITERS: dict[str, Callable[[pa.Schema, Tables, Path], None]] = {
+    ".parquet": _write_parquet,
+    ".csv": _write_csv,
+    ".jsonl": _write_jsonl,
+}

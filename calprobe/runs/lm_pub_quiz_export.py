@@ -1,0 +1,100 @@
+"""A run in the form that lm-pub-quiz saves: metadata_results.json, and a line an instance in RELATION_results.jsonl."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from calprobe.errors import CalprobeError, UsageError
+from calprobe.probes import Probe
+from calprobe.runs import atomic
+from calprobe.runs.files import finite_or_none
+from calprobe.runs.manifest import Manifest
+from calprobe.runs.pieces import PieceScores
+from calprobe.runs.run import Reduction, Run
+
+METADATA = "metadata_results.json"
+RESULTS_SUFFIX = "_results.jsonl"
+CARDINALITY = {"1:1": "single instance per answer", "N:1": "multiple instances per answer"}  # in lm-pub-quiz's words
+
+
+def export_lm_pub_quiz(
+    run: Run, out: Path, reduction: Reduction = "sum", template: int | None = None, probe: Probe | None = None
+) -> None:
+    """Write one template's scores under one reduction into the folder `out`, which must be empty or absent.
+
+    Args:
+        run: the run; relations that lack the template's scores are left out.
+        out: the folder; its metadata is written last, so that a folder with metadata is whole.
+        reduction: what becomes `pll_scores`. NaN becomes null.
+        template: the template's number; None is the run's first paraphrase (first template if it has none).
+        probe: gives subjects and answers their names. Without it subjects are null, answers are named by their place.
+    Raises:
+        UsageError: no such template in the run, another probe than the run's, or `out` is not empty.
+        CalprobeError: nothing scored, or an import that does not know the reduction.
+    """
+    number = _template_number(run.manifest, template)
+    if probe is not None and probe.fingerprint != run.manifest.probe.fingerprint:
+        raise UsageError(f"probe {probe.name}: not the one that {run.path} was scored with; name that with --probe")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out}: is there already, and not an empty folder; name another with --out")
+    pieces = [piece for piece in run.pieces if piece.template == number]
+    if not pieces:
+        raise CalprobeError(f"{run.path}: no scores of template {number} yet; resume the run first")
+    out.mkdir(parents=True, exist_ok=True)
+    metadata = {}
+    for piece in pieces:
+        rows = _rows(run, piece, reduction, probe)
+        atomic.write_text(out / f"{piece.relation}{RESULTS_SUFFIX}", "".join(json.dumps(row) + "\n" for row in rows))
+        metadata[piece.relation] = _metadata(run.manifest, piece, reduction, probe)
+    atomic.write_text(out / METADATA, json.dumps(metadata, indent=1) + "\n")
+
+
+def _template_number(manifest: Manifest, asked: int | None) -> int:
+    numbers = sorted(template.number for template in manifest.templates)
+    if asked is None:
+        return min((t.number for t in manifest.templates if t.kind == "paraphrase"), default=numbers[0])
+    if asked not in numbers:
+        raise UsageError(f"--template {asked}: the run has {', '.join(map(str, numbers))}")
+    return asked
+
+
+def _rows(run: Run, piece: PieceScores, reduction: Reduction, probe: Probe | None) -> Iterator[dict[str, Any]]:
+    n_candidates = run.manifest.relation(piece.relation).n_candidates
+    scores = run.scores(piece, reduction).reshape(-1, n_candidates).tolist()
+    instances = {i.index: i for i in probe.relation(piece.relation).instances} if probe else {}
+    answers = piece.answer_idx[::n_candidates].tolist()
+    for index, answer, row in zip(piece.instance[::n_candidates].tolist(), answers, scores, strict=True):
+        instance = instances.get(index)
+        yield {
+            "instance": index,
+            "sub_id": instance and instance.subject_id,
+            "sub_label": instance and instance.subject,
+            "answer_idx": answer,
+            "pll_scores": [finite_or_none(score) for score in row],
+        }
+
+
+def _metadata(manifest: Manifest, piece: PieceScores, reduction: str, probe: Probe | None) -> dict[str, Any]:
+    relation = manifest.relation(piece.relation)
+    places = range(relation.n_candidates)
+    # At its number, so that template_index finds it; numbers that the run does not have are null.
+    texts: list[str | None] = [None] * (max(template.number for template in manifest.templates) + 1)
+    for template, text in zip(manifest.templates, relation.texts, strict=False):
+        texts[template.number] = text
+    return {
+        "templates": texts,
+        "template_index": piece.template,
+        "model_name_or_path": manifest.model.name,
+        "num_original_instances": relation.n_instances,
+        "subsampled": None,
+        "reduction": reduction,
+        "timestamp": manifest.created,
+        "dataset_name": manifest.probe.name,
+        "relation_info": {"domains": list(relation.domains), "cardinality": CARDINALITY[relation.cardinality]},
+        "metric_values": {},
+        "answer_space_labels": list(probe.relation(relation.name).candidates) if probe else [str(i) for i in places],
+        "answer_space_ids": [f"{relation.name}-{i}" for i in places],
+    }

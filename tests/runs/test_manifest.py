@@ -1,0 +1,114 @@
+"""The manifest: to JSON and back, what it refuses, and what makes two runs differ."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from run_samples import make_manifest
+
+from calprobe.errors import CalprobeError
+from calprobe.runs import RelationRecord, StartToken, Timings
+from calprobe.runs.manifest import differences, identity_hash, read_manifest
+
+
+def _edit(folder: Path, **changes: object) -> None:
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_what_is_written_reads_back_equal(tmp_path: Path) -> None:
+    manifest = make_manifest(start_token=StartToken("<s>", 1), save_tokens=True, threads=2)
+    manifest = replace(manifest, limit=10, timings=Timings(1.5, 2, 3, 4, 5))
+    manifest.write(tmp_path)
+    assert read_manifest(tmp_path) == manifest
+    assert json.loads((tmp_path / "manifest.json").read_text())["calprobe_run"] == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"calprobe_run": 2}, "run format 2, this calprobe reads 1; upgrade"),
+        ({"calprobe_run": None}, "not the manifest of a calprobe run"),
+        ({"colour": "red", "taste": 1}, "unknown key 'colour', 'taste'"),
+        ({"settings": {}}, "settings: missing key 'path'"),
+        ({"settings": {"path": "padded", "threads": "two"}}, "settings.threads: expected int, got 'two'"),
+        ({"settings": {"path": "padded", "save_tokens": 1}}, "settings.save_tokens: expected bool, got 1"),
+        ({"limit": True}, "limit: expected int, got True"),
+        ({"templates": [{"number": 0, "kind": "poem"}]}, r"templates\[0\].kind: expected one of paraphrase"),
+        ({"timings": {"load_s": "1"}}, "timings.load_s: expected a number"),
+        ({"versions": ["a"]}, "versions: expected an object"),
+        ({"relations": 3}, "relations: expected a list, got 3"),
+    ],
+)
+def test_a_wrong_manifest_is_refused_by_name_and_place(
+    tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    make_manifest().write(tmp_path)
+    _edit(tmp_path, **changes)
+    with pytest.raises(CalprobeError, match=message) as raised:
+        read_manifest(tmp_path)
+    assert str(tmp_path / "manifest.json") in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "\ufffd"])
+def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(CalprobeError, match=r"manifest\.json"):
+        read_manifest(tmp_path)
+
+
+def test_a_missing_key_takes_its_default_only_where_one_is_declared(tmp_path: Path) -> None:
+    make_manifest().write(tmp_path)
+    path = tmp_path / "manifest.json"
+    data = json.loads(path.read_text())
+    del data["limit"]
+    path.write_text(json.dumps(data))
+    assert read_manifest(tmp_path).limit is None
+    del data["model"]
+    path.write_text(json.dumps(data))
+    with pytest.raises(CalprobeError, match="missing key 'model'"):
+        read_manifest(tmp_path)
+
+
+def test_each_identity_field_that_differs_is_named_with_both_values() -> None:
+    stored = make_manifest()
+    asked = make_manifest(dtype="bfloat16", start_token=StartToken("<bos>", 2))
+    asked = replace(asked, limit=5, model=replace(asked.model, name="other", weights_fingerprint="dd" * 32))
+    assert differences(stored, asked) == [
+        "model weights: the run has tiny (aaaaaaaaaaaa), asked other (dddddddddddd)",
+        "limit: the run has None, asked 5",
+        "dtype: the run has float32, asked bfloat16",
+        "start token: the run has None, asked <bos>",
+    ]
+
+
+def test_fields_that_are_only_recorded_make_no_other_run() -> None:
+    one = make_manifest()
+    other = replace(
+        make_manifest(batch_tokens=4096, threads=8, device_name="another"),
+        created="2027",
+        versions={"torch": "9"},
+        timings=Timings(9),
+        model=replace(one.model, name="./tiny", id="/elsewhere/tiny"),
+        probe=replace(one.probe, name="renamed"),
+        relations=one.relations[::-1],
+    )
+    assert differences(one, other) == []
+    assert identity_hash(one) == identity_hash(other)
+
+
+@pytest.mark.parametrize(("one", "other", "differ"), [("cuda:0", "cuda:1", False), ("cpu", "cuda:0", True)])
+def test_a_device_of_the_same_sort_goes_on(one: str, other: str, differ: bool) -> None:
+    assert bool(differences(make_manifest(device=one), make_manifest(device=other))) is differ
+
+
+def test_pieces_go_relation_by_relation_and_relations_are_found_by_name() -> None:
+    manifest = make_manifest((("B", 1, 2), ("A", 1, 2)), (0, 5))
+    assert manifest.pieces == (("B", 0), ("B", 5), ("A", 0), ("A", 5))
+    assert manifest.relation("A") == RelationRecord("A", 1, 2, "N:1", ("Made-up",))
+    with pytest.raises(KeyError):
+        manifest.relation("C")

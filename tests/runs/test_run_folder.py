@@ -1,0 +1,193 @@
+"""Writing a run: created, resumed, refused, and never believing a shard that is not whole."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from run_samples import SHAPES, make_manifest, make_piece, without_tokens, write_run
+
+from calprobe.errors import CalprobeError, UsageError
+from calprobe.runs import RunFolder, Timings, open_run
+from calprobe.runs.exports import CANDIDATES, TOKENS, candidate_tables, token_tables
+from calprobe.runs.files import write_tables
+from calprobe.runs.manifest import read_manifest
+
+PIECES = [(shape, number) for shape in SHAPES for number in (0, 1)]
+
+
+def _bytes(path: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
+
+
+def _exports(path: Path) -> dict[str, bytes]:
+    """All exports of a run with tokens, as bytes."""
+    out = path.with_name(f"{path.name}-exports")
+    run = open_run(path)
+    for suffix in (".parquet", ".csv", ".jsonl"):
+        write_tables(CANDIDATES, candidate_tables(run), out / f"candidates{suffix}")
+        write_tables(TOKENS, token_tables(run), out / f"tokens{suffix}")
+    return _bytes(out)
+
+
+def test_a_new_run_misses_all_pieces_and_each_written_one_is_there(tmp_path: Path) -> None:
+    folder = RunFolder.open(tmp_path / "deep" / "run", make_manifest())
+    assert folder.missing() == list(folder.manifest.pieces)
+    folder.write_piece(without_tokens(make_piece(SHAPES[1], 1)))
+    assert folder.missing() == [piece for piece in folder.manifest.pieces if piece != ("P1376", 1)]
+    assert [path.name for path in (folder.path / "shards").iterdir()] == ["P1376.t1.parquet"]
+
+
+def test_a_resumed_run_keeps_its_batch_and_threads_and_its_timings(tmp_path: Path) -> None:
+    first = RunFolder.open(tmp_path, make_manifest(batch_tokens=64, threads=2))
+    first.add_timings(Timings(load_s=1, score_s=2, pieces=1, statements=12, tokens=40))
+    again = RunFolder.open(tmp_path, make_manifest(batch_tokens=4096, threads=8))
+    assert (again.manifest.settings.batch_tokens, again.manifest.settings.threads) == (64, 2)
+    again.add_timings(Timings(score_s=0.5, pieces=2))
+    assert read_manifest(tmp_path).timings == Timings(1, 2.5, 3, 12, 40)
+
+
+def test_resuming_with_other_versions_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    RunFolder.open(tmp_path, make_manifest())
+    with caplog.at_level(logging.WARNING):
+        RunFolder.open(tmp_path, replace(make_manifest(), versions={"calprobe": "0.2.0"}))
+    assert "other versions than the run began with: calprobe" in caplog.text
+
+
+def test_another_run_in_the_folder_is_named_difference_by_difference(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    before = _bytes(tmp_path)
+    with pytest.raises(UsageError) as raised:
+        RunFolder.open(tmp_path, make_manifest(SHAPES[:2], dtype="bfloat16"))
+    text = str(raised.value)
+    assert "dtype: the run has float32, asked bfloat16" in text
+    assert "relations: the run has P30,P1376,P36 (3 relations, 9 instances), asked P30,P1376 (2 relations" in text
+    assert "--out" in text
+    assert "--no-resume" in text
+    assert _bytes(tmp_path) == before
+
+
+def test_no_resume_starts_over_and_leaves_other_files_alone(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "shards" / "P30.t0.parquet.bad").write_text("old")
+    folder = RunFolder.open(tmp_path, make_manifest(dtype="bfloat16"), resume=False)
+    assert folder.missing() == list(folder.manifest.pieces)
+    assert sorted(_bytes(tmp_path)) == ["manifest.json", "notes.txt"]
+    assert read_manifest(tmp_path).settings.dtype == "bfloat16"
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_folder_of_other_things_is_refused_untouched(tmp_path: Path, resume: bool) -> None:
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "shards" / "P30.t0.parquet").write_text("somebody's")
+    with pytest.raises(UsageError, match="not a run folder, and not empty"):
+        RunFolder.open(tmp_path, make_manifest(), resume)
+    (tmp_path / "manifest.json").write_text('{"name": "an extension"}')
+    with pytest.raises(CalprobeError, match="not the manifest of a calprobe run"):
+        RunFolder.open(tmp_path, make_manifest(), resume)
+    assert (tmp_path / "shards" / "P30.t0.parquet").read_text() == "somebody's"
+    with pytest.raises(UsageError, match="is a file, not a folder"):
+        RunFolder.open(tmp_path / "manifest.json", make_manifest(), resume)
+
+
+def test_create_refuses_a_folder_that_holds_a_run(tmp_path: Path) -> None:
+    RunFolder.create(tmp_path, make_manifest())
+    with pytest.raises(UsageError, match="holds a run already"):
+        RunFolder.create(tmp_path, make_manifest())
+
+
+def test_what_a_kill_before_the_first_manifest_leaves_is_taken_for_empty(tmp_path: Path) -> None:
+    (tmp_path / "shards").mkdir()
+    (tmp_path / ".manifest.json.77.tmp").write_text('{"calpro')
+    assert RunFolder.open(tmp_path, make_manifest()).missing()
+
+
+def test_pieces_that_the_run_did_not_ask_for_are_refused(tmp_path: Path) -> None:
+    folder = RunFolder.open(tmp_path, make_manifest(save_tokens=True))
+    with pytest.raises(ValueError, match="one of the run's, got P31"):
+        folder.write_piece(make_piece(("P31", 4, 3)))
+    with pytest.raises(ValueError, match=r"\[4 x 3\]"):
+        folder.write_piece(make_piece(("P30", 4, 4)))
+    with pytest.raises(ValueError, match="save_tokens"):
+        folder.write_piece(without_tokens(make_piece(("P30", 4, 3))))
+    assert len(folder.missing()) == len(PIECES)
+
+
+def test_a_shard_of_another_run_or_another_piece_is_not_used(tmp_path: Path) -> None:
+    ours = write_run(tmp_path / "ours")
+    other = tmp_path / "other"
+    RunFolder.open(other, make_manifest(dtype="bfloat16")).write_piece(without_tokens(make_piece(SHAPES[0])))
+    shards = ours / "shards"
+    (other / "shards" / "P30.t0.parquet").replace(shards / "P30.t0.parquet")
+    (shards / "P36.t0.parquet").replace(shards / "P36.t1.parquet")
+    run = open_run(ours)
+    assert run.missing == (("P30", 0), ("P36", 0), ("P36", 1))
+    assert RunFolder.open(ours, make_manifest()).missing() == [("P30", 0), ("P36", 0), ("P36", 1)]
+    assert (shards / "P30.t0.parquet.bad").exists()
+
+
+def test_writing_that_fails_leaves_the_old_shard_and_no_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path)
+    before = _bytes(tmp_path)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    folder = RunFolder.open(tmp_path, make_manifest())
+    with pytest.raises(CalprobeError, match="No space left on device"):
+        folder.write_piece(without_tokens(make_piece(SHAPES[0], seed=9)))
+    assert _bytes(tmp_path) == before
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The exports of a run that was never stopped."""
+    return _exports(write_run(tmp_path_factory.mktemp("unbroken") / "run", tokens=True))
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_killed_damaged_and_resumed_in_any_order_exports_are_the_same(
+    data: st.DataObject, unbroken: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("broken") / "run"
+    manifest = make_manifest(save_tokens=True)
+    folder = RunFolder.open(path, manifest)
+    order = data.draw(st.permutations(PIECES))
+    for shape, number in order[: data.draw(st.integers(0, len(order)))]:
+        folder.write_piece(make_piece(shape, number))
+    for shard in sorted((path / "shards").iterdir()):
+        _damage(data, shard)
+    _leave_temporary_files(data, path)
+    again = RunFolder.open(path, manifest)
+    for relation, number in data.draw(st.permutations(again.missing())):
+        again.write_piece(make_piece(next(shape for shape in SHAPES if shape[0] == relation), number))
+    assert again.missing() == []
+    assert _exports(path) == unbroken
+    assert not [file for file in path.rglob("*.tmp")]
+
+
+def _damage(data: st.DataObject, shard: Path) -> None:
+    content = bytearray(shard.read_bytes())
+    how = data.draw(st.sampled_from(["whole", "whole", "cut", "flip", "gone", "empty"]))
+    if how == "gone":
+        shard.unlink()
+    elif how != "whole":
+        place = data.draw(st.integers(0, len(content) - 1))
+        if how == "flip":
+            content[place] ^= 1 << data.draw(st.integers(0, 7))
+        shard.write_bytes(content if how == "flip" else content[: place if how == "cut" else 0])
+
+
+def _leave_temporary_files(data: st.DataObject, path: Path) -> None:
+    for name in data.draw(st.lists(st.sampled_from(["manifest.json", "shards/P30.t0.parquet", "shards/P36.t1.parquet"]))):
+        file = path / name
+        file.with_name(f".{file.name}.{data.draw(st.integers(1, 9))}.tmp").write_bytes(b"PAR1 half of a fi")
