@@ -107,8 +107,14 @@ _SMOLLM2_135M = Alias(
 
 def _from_hub(line: str) -> tuple[str, Alias]:
     name, location, kind, parameters, flags = (field.strip() for field in line.split("|"))
-    set_flags = dict.fromkeys(flags.split(), True)
-    return name, Alias(location, "masked" if kind == "masked" else "causal", int(parameters), **set_flags)
+    return name, Alias(
+        location,
+        "masked" if kind == "masked" else "causal",
+        int(parameters),
+        gated="gated" in flags,
+        paper="paper" in flags,
+        pickle="pickle" in flags,
+    )
 
 
 ALIASES: Mapping[str, Alias] = MappingProxyType(

@@ -27,10 +27,11 @@ def explained(name: str, options: LoadOptions) -> Iterator[None]:
 
 
 def _translated(error: Exception, name: str, options: LoadOptions) -> CalprobeError:
+    chain = _chain(error)
     return (
-        _hub_failure(_chain(error), name, options)
+        _hub_failure(chain, name, options)
+        or _memory_failure(chain, name)
         or _file_failure(error, name)
-        or _memory_failure(error, name)
         or CalprobeError(f"{name} cannot be loaded: {type(error).__name__}: {first_line(error)}")
     )
 
@@ -105,8 +106,8 @@ def _damaged_file(name: str) -> str:
     return f"a weight file of {name}"
 
 
-def _memory_failure(error: Exception, name: str) -> CalprobeError | None:
-    if isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error):
+def _memory_failure(chain: list[BaseException], name: str) -> CalprobeError | None:
+    if any(isinstance(e, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(e) for e in chain):
         return CalprobeError(
             f"{name} does not fit into memory\ntry --dtype bfloat16, --device-map auto, or a smaller model"
         )

@@ -27,7 +27,7 @@ def kind_of(config: Any, name: str, forced: Kind | None = None) -> Kind:
                 " use --kind masked"
             )
         return forced
-    kinds = {kind for architecture in architectures if (kind := _kind_of_class(architecture))}
+    kinds = {kind for architecture in architectures for kind in _kinds_of_class(architecture)}
     if len(kinds) == 1:
         return kinds.pop()
     if kinds or not architectures:
@@ -38,22 +38,24 @@ def kind_of(config: Any, name: str, forced: Kind | None = None) -> Kind:
     raise CalprobeError(f"{name}: {shown} has no language-model head; {_NEITHER} (--kind forces one)")
 
 
-def _kind_of_class(architecture: str) -> Kind | None:
+def _kinds_of_class(architecture: str) -> set[Kind]:
+    """Both for XLM's one class, which is trained either way; none for a class without a language-model head."""
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
         MODEL_FOR_MASKED_LM_MAPPING_NAMES,
     )
 
-    causal = architecture in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values()
-    masked = architecture in MODEL_FOR_MASKED_LM_MAPPING_NAMES.values()
-    if causal != masked:
-        return "causal" if causal else "masked"
-    # Classes that transformers does not know by name: remote code, and BERT's joint pre-training head.
-    if architecture.endswith(("ForCausalLM", "LMHeadModel")) and not masked:
-        return "causal"
-    if architecture.endswith(("ForMaskedLM", "ForPreTraining")) and not causal:
-        return "masked"
-    return None
+    kinds: set[Kind] = set()
+    if architecture in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
+        kinds.add("causal")
+    if architecture in MODEL_FOR_MASKED_LM_MAPPING_NAMES.values():
+        kinds.add("masked")
+    if kinds:
+        return kinds
+    # Classes that transformers does not list: remote code, and BERT's joint pre-training head.
+    if architecture.endswith(("ForCausalLM", "LMHeadModel")):
+        return {"causal"}
+    return {"masked"} if architecture.endswith(("ForMaskedLM", "ForPreTraining")) else set()
 
 
 def _sees_both_sides(config: Any) -> bool:

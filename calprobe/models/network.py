@@ -39,7 +39,11 @@ def load_network(location: str, config: Any, kind: Kind, placement: Placement, o
         revision=getattr(config, "_commit_hash", None) or options.revision,
         output_loading_info=True,
     )
-    _refuse_random_parameters(network, set(info["missing_keys"]), location)
+    missing = set(info["missing_keys"])
+    if device_map is None:
+        # Seen with halves of converted checkpoints: parameters without storage that no list reports.
+        missing |= {name for name, parameter in network.named_parameters() if parameter.is_meta}
+    _refuse_random_parameters(network, missing, location)
     ready: torch.nn.Module = network.eval().requires_grad_(False)
     return ready
 
@@ -64,8 +68,8 @@ def _refuse_random_parameters(network: Any, missing: set[str], location: str) ->
     what = "its head" if any(id(parameters[name]) in head_parameters for name in random) else "parameters"
     shown = ", ".join(random[:3]) + (f" and {len(random) - 3} more" if len(random) > 3 else "")
     raise CalprobeError(
-        f"{location}: the checkpoint lacks {what} ({shown}), which would be random numbers\n"
-        f"take a checkpoint that was saved as {type(network).__name__}"
+        f"{location}: its checkpoint lacks {what} ({shown}), which would be random numbers\n"
+        f"take a checkpoint that was saved as {type(network).__name__}; if its pickle file is whole, add --allow-pickle"
     )
 
 

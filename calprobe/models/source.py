@@ -33,7 +33,7 @@ def resolve(name: str) -> Source:
     if name in ALIASES:
         return _of_alias(name, ALIASES[name])
     path = Path(name).expanduser()
-    if path.is_dir():
+    if name and path.is_dir():
         return Source(name, str(path), "folder")
     if path.is_file():
         if path.suffix.lower() == ".gguf":

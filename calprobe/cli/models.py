@@ -1,0 +1,68 @@
+"""`calprobe models`: the short names, and what one wants to know before downloading a model."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from calprobe.models.aliases import Alias
+
+_LEGEND = """\
+paper: one of the sixteen of Kissling et al. 2026 (arXiv 2601.18901)
+gated: accept its licence on https://huggingface.co/MODEL, then log in with `hf auth login`
+pickle: its weights are pickle files, which can run code when they are read: add --allow-pickle"""
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(as_json: bool) -> None:
+    """List the short names of models. `--model` also takes any hub id, a folder, a .gguf file or a PEFT adapter."""
+    from calprobe.models.aliases import ALIASES
+
+    entries = [_entry(name, alias) for name, alias in ALIASES.items()]
+    click.echo(json.dumps(entries, indent=2) if as_json else _table(entries))
+
+
+def _entry(name: str, alias: Alias) -> dict[str, Any]:
+    """One alias as it is printed; `parameters` is a count, rounded to millions."""
+    return {
+        "name": name,
+        "model": alias.location,
+        "kind": alias.kind,
+        "parameters": alias.parameters * 10**6,
+        "gated": alias.gated,
+        "pickle": alias.pickle,
+        "paper": alias.paper,
+        "package": alias.package.requirement if alias.package is not None else None,
+        "note": alias.note,
+    }
+
+
+def _table(entries: list[dict[str, Any]]) -> str:
+    rows = [("name", "kind", "parameters", "model", "")]
+    rows += [
+        (entry["name"], entry["kind"], _size(entry["parameters"]), entry["model"], _remarks(entry)) for entry in entries
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = [
+        f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {size:>{widths[2]}}  {model:<{widths[3]}}  {remarks}".rstrip()
+        for name, kind, size, model, remarks in rows
+    ]
+    return "\n".join([*lines, "", _LEGEND])
+
+
+def _size(parameters: int) -> str:
+    return f"{parameters / 1e9:.1f} B" if parameters >= 10**9 else f"{parameters / 1e6:.0f} M"
+
+
+def _remarks(entry: dict[str, Any]) -> str:
+    remarks = [
+        "paper" if entry["paper"] else "",
+        "gated" if entry["gated"] else "",
+        "pickle" if entry["pickle"] else "",
+        entry["note"],
+    ]
+    return ", ".join(remark for remark in remarks if remark)

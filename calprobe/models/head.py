@@ -1,0 +1,119 @@
+"""The scoring head: the model's output embedding taken apart, so that logits are computed only where they are wanted.
+
+The model runs with a stand-in at the place of its output embedding, which keeps the hidden states that reach it. What
+the model does to its logits afterwards (Gemma 2 soft-caps, Cohere multiplies, Granite divides) is not looked up by name
+but measured: chosen numbers go in where the logits would, and what comes out tells scale and cap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+class HeadUnusable(Exception):
+    """The output embedding cannot be taken apart; the message says why. The plain path scores such a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringHead:
+    """logits = cap(scale * (hidden @ weight.T + bias)), cap(x) = softcap * tanh(x / softcap) or x without a cap."""
+
+    weight: Tensor  # [vocab, dim], padded rows of the vocabulary included
+    bias: Tensor | None  # [vocab]
+    scale: float
+    softcap: float | None
+
+
+def scoring_head(network: nn.Module, device: torch.device) -> ScoringHead:
+    """Find the output embedding of a causal model and what happens to logits after it.
+
+    Raises HeadUnusable if there is none, if it is more than a plain linear layer (adapter, quantised, offloaded or
+    hooked), or if the model changes its logits in a way that scale and soft-cap do not describe.
+    """
+    head = _plain_linear(network)
+    scale, softcap = _response(network, device)
+    return ScoringHead(head.weight, head.bias, scale, softcap)
+
+
+@contextmanager
+def hidden_states(network: nn.Module) -> Iterator[_Keeper]:
+    """The network without its head: after a forward pass the value's `hidden` is what the head would have received."""
+    keeper = _Keeper()
+    with _replaced(network, keeper):
+        yield keeper
+
+
+def _plain_linear(network: Any) -> nn.Linear:
+    head = network.get_output_embeddings()
+    if head is None:
+        raise HeadUnusable("the model has no output embedding")
+    # Subclasses of Linear (adapters, quantised layers) compute something else than weight and bias say.
+    if type(head) is not nn.Linear:
+        raise HeadUnusable(f"its output embedding is a {type(head).__name__}, not a plain linear layer")
+    if head._forward_hooks or head._forward_pre_hooks or hasattr(head, "_hf_hook"):
+        raise HeadUnusable("its output embedding is hooked or offloaded")
+    if head.weight.device.type == "meta":
+        raise HeadUnusable("its output embedding is offloaded")
+    return head
+
+
+class _Keeper(nn.Module):
+    """Stands in for the output embedding: keeps what reaches it, hands one column on so that forward can end."""
+
+    hidden: Tensor
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        self.hidden = hidden
+        return hidden[..., :1]
+
+
+class _Constant(nn.Module):
+    """Stands in for the output embedding: gives the same logits whatever comes in."""
+
+    def __init__(self, logits: Tensor) -> None:
+        super().__init__()
+        self.logits = logits
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        return self.logits.expand(*hidden.shape[:-1], -1)
+
+
+@contextmanager
+def _replaced(network: Any, stand_in: nn.Module) -> Iterator[None]:
+    head = network.get_output_embeddings()
+    network.set_output_embeddings(stand_in)
+    try:
+        if network.get_output_embeddings() is not stand_in:
+            raise HeadUnusable("its output embedding cannot be replaced")
+        yield
+    finally:
+        network.set_output_embeddings(head)
+
+
+# Small enough that a cap bends the value by less than float32 shows, large enough to saturate any cap.
+_SMALL, _LARGE = 2.0**-10, 2.0**20
+_BETWEEN = (-50.0, -3.0, 0.0, 1.0, 7.0, 40.0)
+
+
+@torch.inference_mode()
+def _response(network: nn.Module, device: torch.device) -> tuple[float, float | None]:
+    """Scale and soft-cap that the model applies to its logits, measured on numbers that go in as logits."""
+    given = torch.tensor([_SMALL, _LARGE, *_BETWEEN], dtype=torch.float32, device=device)
+    token = torch.zeros((1, 1), dtype=torch.long, device=device)
+    with _replaced(network, _Constant(given)):
+        logits = network(input_ids=token, use_cache=False).logits
+    found = logits[0, 0].double().cpu()
+    scale = float(found[0]) / _SMALL
+    saturated = float(found[1])
+    softcap = None if saturated > 0.5 * scale * _LARGE else saturated
+    values = given.double().cpu() * scale
+    expected = values if softcap is None else softcap * torch.tanh(values / softcap)
+    if found.shape != expected.shape or not torch.allclose(found, expected, rtol=1e-5, atol=1e-6):
+        raise HeadUnusable("the model changes its logits in a way that is neither a factor nor a soft-cap")
+    return scale, softcap
