@@ -32,6 +32,7 @@ class ModelRecord:
     adapter: str | None = None
     weights_fingerprint: str | None = None
     tokenizer_fingerprint: str | None = None
+    note: str = ""  # what has to be said wherever the model is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ def identity(manifest: Manifest) -> dict[str, Any]:
 
     This is the one place that decides it. Left out, and so recorded only: names and places as typed (fingerprints stand
     for the content), device index and name, batch_tokens and threads (a resumed run takes over the stored ones),
-    versions, time stamps, timings, domains, wordings (the template set's fingerprint stands for them).
+    versions, time stamps, timings, domains, wordings (the template set's fingerprint stands for them), the note.
     """
     model, settings = manifest.model, manifest.settings
     return {

@@ -53,6 +53,7 @@ def model_record(model: LoadedModel) -> ModelRecord:
         adapter=adapter or None,
         weights_fingerprint=model.weights_fingerprint,
         tokenizer_fingerprint=model.tokenizer_fingerprint,
+        note=model.note,
     )
 
 
