@@ -52,10 +52,10 @@ def bootstrap(
 
     Metrics of the instances (accuracy, Brier, AUROC, ..) get the plain percentiles of their resampled values. Binned
     errors are biased upwards on a finite sample, and again on a resample of it: by `bias`, the mean resampled value
-    less the value. Their interval is shifted down, its upper end by the bias, its lower end by twice the bias (the value
-    has one of its own), and clipped to [0, 1]. It begins at 0 where perfect calibration could have given the value by
-    chance: in 95 % of draws of correctness by the confidences themselves. So it always holds its own value, and covers
-    the ACE and ECE of a large sample at about the nominal rate, for well and badly calibrated confidences alike.
+    less the value. Their interval is shifted down, its upper end by the bias, its lower end by twice the bias (the
+    value has one of its own), and clipped to [0, 1]. It begins at 0 where perfect calibration could have given the
+    value by chance: in 95 % of draws of correctness by the confidences themselves. So it always holds its own value,
+    and covers the ACE and ECE of a large sample at about the nominal rate, however well or badly calibrated.
 
     Args:
         metrics: from `standard_metrics`.

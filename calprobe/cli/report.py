@@ -1,0 +1,63 @@
+"""`calprobe report`: what a run says of accuracy and calibration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from calprobe.runs.run import Compat, Reduction
+
+
+@click.command(short_help="Show accuracy and calibration of runs.")
+@click.argument("runs", metavar="RUN..", nargs=-1, required=True)
+@click.option(
+    "--reduction",
+    type=click.Choice(["sum", "mean", "sum_answer", "mean_answer"]),
+    default="sum",
+    show_default=True,
+    help="How a statement's score is made of its tokens'; _answer: of the answer's only.",
+)
+@click.option(
+    "--compat",
+    type=click.Choice(["kissling2026"]),
+    help="Leave each statement's first scored token out, as the paper's tables do.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON.")
+@click.option("--bins", type=click.IntRange(1), default=20, show_default=True, help="Quantile bins of ACE.")
+@click.option(
+    "--bootstrap", type=click.IntRange(0), default=1000, show_default=True, help="Resamples for intervals; 0: none."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the resamples.")
+def command(
+    runs: tuple[str, ...],
+    reduction: Reduction,
+    compat: Compat | None,
+    as_json: bool,
+    bins: int,
+    bootstrap: int,
+    seed: int,
+) -> None:
+    """Accuracy, confidence and calibration of each RUN, a folder that `score` or `import` made.
+
+    \b
+        calprobe report runs/smollm2-135m-mini
+        calprobe report runs/gpt2-bear runs/opt-125m-bear --json > report.json
+    """
+    from calprobe.cli.logs import log_to_stderr
+    from calprobe.metrics import Resampling
+    from calprobe.report import ReportOptions, report
+
+    log_to_stderr()
+    found = report(runs, ReportOptions(reduction, compat, bins, Resampling(bootstrap, seed)))
+    if as_json:
+        import json
+
+        click.echo(json.dumps(found.to_json(), indent=2, allow_nan=False, ensure_ascii=False))
+    else:
+        from rich.console import Console
+
+        from calprobe.report.terminal import print_report
+
+        print_report(found, Console())
