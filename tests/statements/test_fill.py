@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calprobe.probes import Instance, Relation
-from calprobe.statements import Statement, fill, statements_of
+from calprobe.probes import Instance, Relation, load_probe
+from calprobe.statements import Statement, fill, load_template_set, statements_of
 
 LABELS = st.text(max_size=12) | st.sampled_from(["[X]", "[Y]", "a[Y]b", "ß", "ǆ", "ŉ", ""])
 
@@ -54,3 +59,25 @@ def test_statements_are_instance_major_and_candidate_minor() -> None:
     assert [statement.text for statement in statements] == ["X a", "X b", "X c", "Y a", "Y b", "Y c"]
     assert statements[4] == fill("[X] [Y]", "y", "b")
     assert statements_of(Relation("P2", ("a",), ()), "[X] [Y]") == []
+
+
+def text_of_sentencepiece(tokens: list[str]) -> str:
+    """The text of tokens that mark a space by U+2581 and a byte without a token of its own by <0xC2>."""
+    pieces = (bytes.fromhex(token[3:5]) if re.fullmatch("<0x..>", token) else token.encode() for token in tokens)
+    return b"".join(pieces).decode().replace("▁", " ")
+
+
+def test_texts_are_those_that_the_reference_scores_were_computed_on(shared: Path) -> None:
+    probe = load_probe(shared / "bear/BEAR")
+    templates = load_template_set(str(shared / "paper/metadata_relations_12_templates.json"), probe)
+    checked = 0
+    with gzip.open(shared / "reference/gemma3_bear.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            relation = probe.relation(row["relation"])
+            fact = relation.instances[row["instance"]]
+            assert (fact.subject, fact.answer_idx) == (row["subject"], row["answer_idx"])
+            template = templates.template(relation.name, row["template"])
+            for candidate, tokens in zip(relation.candidates, row["tokens"], strict=True):
+                assert fill(template.text, fact.subject, candidate).text == text_of_sentencepiece(tokens)
+                checked += 1
+    assert checked > 200
