@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,19 +46,20 @@ def make_piece(shape: Shape, template: int = 0, seed: int = 0, shortest: int = 1
     name, n_instances, n_candidates = shape
     rng = np.random.default_rng([seed, template, *name.encode()])
     n_statements = n_instances * n_candidates
+    answer_idx = np.random.default_rng([seed, *name.encode()]).integers(0, n_candidates, n_instances)
     lengths = rng.integers(shortest, 6, n_statements)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     logprobs = -rng.exponential(3, offsets[-1]).astype(np.float32)
     roles = rng.integers(0, len(Role), offsets[-1]).astype(np.int8)
     words = ["Ġthe", 'quo"te', "new\nline", "comma,", "\u2028", ""]
-    statements = [(logprobs[a:b].astype(float), roles[a:b]) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    statements = [(logprobs[a:b].astype(float), roles[a:b]) for a, b in pairwise(offsets)]
     answers = [scores[own == Role.ANSWER] for scores, own in statements]
     return PieceScores(
         relation=name,
         template=template,
         instance=np.repeat(np.arange(n_instances, dtype=np.int32), n_candidates),
         candidate=np.tile(np.arange(n_candidates, dtype=np.int32), n_instances),
-        answer_idx=np.repeat(rng.integers(0, n_candidates, n_instances).astype(np.int32), n_candidates),
+        answer_idx=np.repeat(answer_idx.astype(np.int32), n_candidates),
         sum=np.array([scores.sum() for scores, _ in statements]),
         mean=np.array([mean(scores) for scores, _ in statements]),
         sum_answer=np.array([scores.sum() for scores in answers]),
@@ -78,7 +80,9 @@ def without_tokens(piece: PieceScores) -> PieceScores:
     return replace(piece, tokens=None)
 
 
-def write_run(path: Path, shapes: Sequence[Shape] = SHAPES, numbers: Sequence[int] = (0, 1), tokens: bool = False) -> Path:
+def write_run(
+    path: Path, shapes: Sequence[Shape] = SHAPES, numbers: Sequence[int] = (0, 1), tokens: bool = False
+) -> Path:
     """A whole run at `path`."""
     folder = RunFolder.open(path, make_manifest(shapes, numbers, save_tokens=tokens))
     for shape in shapes:

@@ -1,0 +1,107 @@
+"""`calprobe export`: each kind of table from the command line, and its errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from run_samples import write_run
+
+from calprobe.cli.app import main
+
+Invoke = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def invoke(capsys: pytest.CaptureFixture[str]) -> Invoke:
+    """Runs the command line; gives the exit code and stderr. Stdout must stay empty."""
+
+    def run(*arguments: object) -> tuple[int, str]:
+        code = 0
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            code = int(end.code or 0)
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        return code, captured.err
+
+    return run
+
+
+def test_candidates_and_tokens(tmp_path: Path, invoke: Invoke) -> None:
+    run = write_run(tmp_path / "run", tokens=True)
+    assert invoke("export", run, "--what", "candidates", "--out", tmp_path / "c.parquet") == (0, "")
+    assert invoke("export", run, "--what", "tokens", "--out", tmp_path / "t.csv") == (0, "")
+    assert pq.read_table(tmp_path / "c.parquet").num_rows == 2 * (12 + 15 + 8)
+    with (tmp_path / "t.csv").open(newline="") as file:
+        header = next(csv.reader(file))
+    assert header == ["relation", "template", "instance", "candidate", "position", "token", "role", "logprob"]
+
+
+def test_exporting_twice_gives_the_same_bytes(tmp_path: Path, invoke: Invoke) -> None:
+    run = write_run(tmp_path / "run")
+    for name in ("a", "b"):
+        invoke("export", run, "--what", "candidates", "--out", tmp_path / f"{name}.parquet")
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_confidences(tmp_path: Path, invoke: Invoke, suffix: str) -> None:
+    run, out = write_run(tmp_path / "run", numbers=(0,)), tmp_path / f"confidences.{suffix}"
+    assert invoke("export", run, "--what", "confidences", "--reduction", "sum_answer", "--out", out) == (0, "")
+    columns = ["relation", "instance", "estimator", "prediction", "confidence", "correct", "failed"]
+    if suffix == "parquet":
+        assert pq.read_table(out).column_names == columns
+    elif suffix == "csv":
+        assert out.read_text().splitlines()[0] == ",".join(f'"{name}"' for name in columns)
+    else:
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        assert list(rows[0]) == columns
+        assert {(row["relation"], row["instance"]) for row in rows if row["estimator"] == "base"} == {
+            (name, i) for name, n in (("P30", 4), ("P1376", 3), ("P36", 2)) for i in range(n)
+        }
+
+
+def test_lm_pub_quiz_takes_its_labels_from_the_probe(tmp_path: Path, invoke: Invoke) -> None:
+    run = write_run(tmp_path / "run")
+    code, said = invoke("export", run, "--what", "lm-pub-quiz", "--out", tmp_path / "out")
+    assert code == 2
+    assert "the labels are in the run's probe, made-up; say where it is with --probe DIR" in said
+    code, said = invoke("export", run, "--what", "lm-pub-quiz", "--out", tmp_path / "out", "--probe", "mini")
+    assert code == 2
+    assert "probe mini: not the one that" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_partial_run_is_exported_and_said(tmp_path: Path, invoke: Invoke) -> None:
+    run = write_run(tmp_path / "run")
+    (run / "shards" / "P30.t1.parquet").unlink()
+    code, said = invoke("export", run, "--what", "candidates", "--out", tmp_path / "c.parquet")
+    assert (code, said) == (0, "partial run: 5 of 6 pieces are scored\n")
+    assert pq.read_table(tmp_path / "c.parquet").num_rows == 12 + 2 * (15 + 8)
+
+
+@pytest.mark.parametrize(
+    ("what", "out", "code", "message"),
+    [
+        ("tokens", "t.csv", 1, "--save-tokens"),
+        ("candidates", "c.xlsx", 2, "the suffix says the format"),
+        ("sums", "c.csv", 2, "'sums' is not one of"),
+    ],
+)
+def test_errors(tmp_path: Path, invoke: Invoke, what: str, out: str, code: int, message: str) -> None:
+    found, said = invoke("export", write_run(tmp_path / "run"), "--what", what, "--out", tmp_path / out)
+    assert found == code
+    assert message in said
+    assert not (tmp_path / out).exists()
+
+
+def test_no_run_is_missing_data(tmp_path: Path, invoke: Invoke) -> None:
+    code, said = invoke("export", tmp_path / "none", "--what", "candidates", "--out", tmp_path / "c.csv")
+    assert code == 3
+    assert "no such run; make one with `calprobe score" in said

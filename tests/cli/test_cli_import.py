@@ -1,0 +1,55 @@
+"""`calprobe import lm-pub-quiz`: published results in, a run out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from calprobe.cli.app import main
+from calprobe.runs import open_run
+
+ENTRY = {"model_name_or_path": "gpt2", "template_index": 0, "reduction": "sum", "dataset_name": "BEAR"}
+
+
+def _results(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "metadata_results.json").write_text(json.dumps({"P30": ENTRY}))
+    (folder / "P30_results.jsonl").write_text('{"answer_idx": 1, "pll_scores": [-2, -1.5]}\n')
+    return folder
+
+
+def _exit_code(*arguments: object) -> int:
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def test_an_import_makes_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    assert _exit_code("import", "lm-pub-quiz", _results(tmp_path / "in"), "--kind", "causal", "--out", out) == 0
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", f"{out}: gpt2, 1 relations, 1 instances\n")
+    run = open_run(out)
+    assert run.manifest.model.kind == "causal"
+    assert run.table().scores.tolist() == [[-2, -1.5]]
+
+
+def test_errors_have_the_contract_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, out = _results(tmp_path / "in"), tmp_path / "run"
+    assert _exit_code("import", "lm-pub-quiz", tmp_path / "none", "--out", out) == 2
+    assert _exit_code("import", "lm-pub-quiz", folder, "--probe", "nonesuch", "--out", out) == 2
+    (folder / "P30_results.jsonl").write_text('{"answer_idx": 2, "pll_scores": [-2, -1.5]}\n')
+    capsys.readouterr()
+    assert _exit_code("import", "lm-pub-quiz", folder, "--out", out) == 1
+    assert "P30_results.jsonl:1: answer_idx 2 is not 0 to 1; mend it" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_the_published_gpt2_scores(shared: Path, tmp_path: Path) -> None:
+    arguments = ("--probe", shared / "bear" / "BEAR", "--out", tmp_path / "run")
+    assert _exit_code("import", "lm-pub-quiz", shared / "lm_pub_quiz_gpt2", *arguments) == 0
+    assert open_run(tmp_path / "run").table().n_instances == 1053
