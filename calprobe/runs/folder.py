@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,11 +65,9 @@ class RunFolder:
 
     @classmethod
     def _write_new(cls, path: Path, manifest: Manifest) -> RunFolder:
-        try:
+        with _writing(path):
             (path / shards.FOLDER).mkdir(parents=True, exist_ok=True)
             manifest.write(path)
-        except OSError as error:
-            raise CalprobeError(f"{path}: cannot be written: {error.strerror}; name another with --out") from error
         return cls(path, manifest)
 
     def missing(self) -> list[tuple[str, int]]:
@@ -89,16 +89,14 @@ class RunFolder:
         piece.validate(relation.n_instances, relation.n_candidates)
         if self.manifest.settings.save_tokens != (piece.tokens is not None):
             raise ValueError(f"piece {piece.relation}: tokens must be there exactly if the run's save_tokens is set")
-        try:
+        with _writing(self.path):
             shards.write_shard(self.path, piece, self._identity)
-        except OSError as error:
-            why = f"{self.path}: cannot be written: {error.strerror or error}"
-            raise CalprobeError(f"{why}; mend that and run the same command again, it goes on from here") from error
 
     def add_timings(self, spent: Timings) -> None:
         """Add to the manifest's timings and write it."""
         self.manifest = replace(self.manifest, timings=self.manifest.timings + spent)
-        self.manifest.write(self.path)
+        with _writing(self.path):
+            self.manifest.write(self.path)
 
     def _is_whole(self, relation: str, template: int) -> bool:
         try:
@@ -118,6 +116,16 @@ class RunFolder:
             path.replace(aside)
             return False
         return True
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn what the disk says into an error for people: what is there stays whole, so the mend is to go on."""
+    try:
+        yield
+    except OSError as error:
+        why = f"{path}: cannot be written: {error.strerror or error}"
+        raise CalprobeError(f"{why}; mend that and run the same command again, it goes on from there") from error
 
 
 def _holds_nothing(path: Path) -> bool:

@@ -144,6 +144,8 @@ def test_writing_that_fails_leaves_the_old_shard_and_no_temporary_file(
     folder = RunFolder.open(tmp_path, make_manifest())
     with pytest.raises(CalprobeError, match="No space left on device"):
         folder.write_piece(without_tokens(make_piece(SHAPES[0], seed=9)))
+    with pytest.raises(CalprobeError, match="No space left on device"):
+        folder.add_timings(Timings(1))
     assert _bytes(tmp_path) == before
 
 
