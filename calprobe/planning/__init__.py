@@ -1,5 +1,7 @@
 """What has to be run, with nothing run twice. NumPy only: no model, no torch."""
 
 from calprobe.planning.padded import PaddedPlan, plan_padded
+from calprobe.planning.prefix_tree import PrefixTree, build_prefix_tree
+from calprobe.planning.tree_plan import TreeBatch, TreePlan, plan_tree
 
-__all__ = ["PaddedPlan", "plan_padded"]
+__all__ = ["PaddedPlan", "PrefixTree", "TreeBatch", "TreePlan", "build_prefix_tree", "plan_padded", "plan_tree"]
