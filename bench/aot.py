@@ -1,0 +1,195 @@
+"""Compile every kernel ahead of time, without a card, and say what each takes of one.
+
+    python bench/aot.py [--arch 80 90] [--json]
+
+A line a kernel, architecture, dtype and choice of tiles and flags: registers a thread, stack (spills lie there), local
+memory, shared memory, matrix instructions in the PTX. Exit status 1 when a kernel spills, needs more shared memory
+than a block may have, or multiplies bf16 or fp16 without tensor cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+os.environ.pop("TRITON_INTERPRET", None)  # interpreted kernels cannot be compiled
+
+import torch
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+from calprobe.kernels import linear_logprob as _  # noqa: F401 (the package's names hide its modules)
+from calprobe.kernels.tiles import Precision, Tiles, tile_choices
+
+linear = sys.modules["calprobe.kernels.linear_logprob"]
+segment = sys.modules["calprobe.kernels.segment_reduce"]
+
+SHARED_LIMIT = {80: 163 * 1024, 90: 227 * 1024}  # bytes a block may have (CUDA C++ guide, compute capabilities)
+TYPE_NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
+INPUTS = ("p_hidden", "p_weight", "p_bias")
+POINTERS = {
+    "p_partial": "fp32", "p_target": "i64", "p_row": "i64", "p_lse": "fp32", "p_logprob": "fp32", "p_role": "i8",
+    "p_offset": "i64", "p_sum": "fp64", "p_sum_answer": "fp64", "p_n_tokens": "i64", "p_n_answer": "i64",
+    "p_first": "fp64", "p_first_role": "i8",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One compilation: a kernel's name in its module, the inputs' dtype, constants and launch options."""
+
+    kernel: str
+    dtype: str
+    constants: tuple[tuple[str, Any], ...]
+    warps: int = 4
+    stages: int = 3
+
+    @property
+    def label(self) -> str:
+        """Tiles and flags in short: `128x256x64 w8 s4 BIAS SOFTCAP`."""
+        values = dict(self.constants)
+        blocks = "x".join(str(value) for name, value in values.items() if name.startswith("BLOCK_"))
+        flags = [name.removeprefix("HAS_") for name, value in values.items() if value is True]
+        precision = [values["PRECISION"]] if self.dtype == "fp32" and "PRECISION" in values else []
+        return " ".join([blocks, f"w{self.warps}", f"s{self.stages}", *precision, *flags])
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one compiled kernel takes; bytes, except registers (a thread's) and counts of PTX instructions."""
+
+    kernel: str
+    arch: int
+    dtype: str
+    label: str
+    registers: int
+    stack: int
+    local: int
+    shared: int
+    wgmma: int
+    mma: int
+
+    def faults(self) -> list[str]:
+        """What keeps this kernel from being used on its card; empty when nothing does."""
+        found = []
+        if self.stack or self.local:
+            found.append(f"spills: {self.stack} bytes of stack, {self.local} of local memory")
+        if self.shared > SHARED_LIMIT[self.arch]:
+            found.append(f"shared memory {self.shared} of {SHARED_LIMIT[self.arch]} bytes")
+        if self.kernel == "_partial_lse_kernel" and self.dtype != "fp32" and not self.wgmma + self.mma:
+            found.append("no tensor-core instruction")
+        return found
+
+
+def variants() -> Iterator[Variant]:
+    """Every tile that a launch may choose, flags all off and all on; fp16 compiles as bf16 does, so once a tile."""
+    choices: list[tuple[torch.dtype, Precision]] = [
+        (torch.bfloat16, "ieee"), (torch.float16, "ieee"), (torch.float32, "ieee"), (torch.float32, "tf32x3"),
+    ]  # fmt: skip
+    for dtype, precision in choices:
+        for flag in (False, True) if dtype != torch.float16 else (True,):
+            for tiles in tile_choices(dtype, precision):
+                yield _partial_lse(dtype, precision, tiles, flag)
+    for dtype in TYPE_NAMES:
+        blocks = {"BLOCK_TARGETS": linear.BLOCK_TARGETS, "BLOCK_DIM": linear.BLOCK_TARGET_DIM}
+        yield Variant("_target_logprob_kernel", TYPE_NAMES[dtype], _constants(True, **blocks))
+    sizes = {"BLOCK_STATEMENTS": segment.BLOCK_STATEMENTS, "BLOCK_TOKENS": segment.BLOCK_TOKENS}
+    yield Variant("_segment_reduce_kernel", "fp32", (("ANSWER_ROLE", segment.ANSWER), *sizes.items()))
+
+
+def _partial_lse(dtype: torch.dtype, precision: Precision, tiles: Tiles, flag: bool) -> Variant:
+    options = tiles.launch_options()
+    warps, stages = options.pop("num_warps"), options.pop("num_stages")
+    constants = _constants(flag, PRECISION=precision, **options)
+    return Variant("_partial_lse_kernel", TYPE_NAMES[dtype], constants, warps, stages)
+
+
+def _constants(flag: bool, **others: Any) -> tuple[tuple[str, Any], ...]:
+    return (("HAS_BIAS", flag), ("HAS_SOFTCAP", flag), *others.items())
+
+
+def compile_variant(variant: Variant, arch: int) -> Usage:
+    """Compile for `sm_ARCH` and read off what it takes, as a launch with D a multiple of 16 would."""
+    kernel = getattr(segment if variant.kernel.startswith("_segment") else linear, variant.kernel)
+    constants = dict(variant.constants)
+    signature = {name: _argument_type(name, variant.dtype, constants) for name in kernel.arg_names}
+    divisible = {
+        (i,): [["tt.divisibility", 16]]
+        for i, name in enumerate(kernel.arg_names)
+        if name.startswith("p_") or name in ("n_dim", "hidden_stride", "weight_stride")
+    }
+    compiled = triton.compile(
+        ASTSource(kernel, signature, constants, divisible),
+        target=GPUTarget("cuda", arch, 32),
+        options={"num_warps": variant.warps, "num_stages": variant.stages},
+    )
+    resources = _resources(compiled.asm["cubin"])
+    ptx = compiled.asm["ptx"]
+    return Usage(
+        kernel=variant.kernel,
+        arch=arch,
+        dtype=variant.dtype,
+        label=variant.label,
+        registers=resources["REG"],
+        stack=resources["STACK"],
+        local=resources["LOCAL"],
+        shared=compiled.metadata.shared,
+        wgmma=ptx.count("wgmma.mma_async"),
+        mma=ptx.count("mma.sync"),
+    )
+
+
+def _argument_type(name: str, dtype: str, constants: dict[str, Any]) -> str:
+    if name in constants:
+        return "constexpr"
+    if name.startswith("p_"):
+        return "*" + (dtype if name in INPUTS else POINTERS[name])
+    return "fp32" if name in ("scale", "softcap") else "i32"
+
+
+def _resources(cubin: bytes) -> dict[str, int]:
+    """Registers and bytes as `cuobjdump` of the triton package prints them; without a driver Triton knows none."""
+    tool = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        command = [str(tool), "--dump-resource-usage", file.name]
+        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {name: int(value) for name, value in re.findall(r"(REG|STACK|LOCAL):(\d+)", printed)}
+
+
+def main() -> int:
+    """Compile, print, and say by the exit status whether all of it can be used."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--arch", type=int, nargs="+", default=sorted(SHARED_LIMIT), choices=sorted(SHARED_LIMIT))
+    parser.add_argument("--json", action="store_true", help="one JSON object a line instead of the table")
+    options = parser.parse_args()
+    n_faults = 0
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for arch in options.arch:
+            for usage in pool.map(partial(compile_variant, arch=arch), variants()):
+                n_faults += len(usage.faults())
+                print(json.dumps(asdict(usage) | {"faults": usage.faults()}) if options.json else _line(usage))
+    return 1 if n_faults else 0
+
+
+def _line(usage: Usage) -> str:
+    head = f"sm_{usage.arch} {usage.dtype} {usage.kernel.strip('_'):22} {usage.label:36}"
+    sizes = f"regs {usage.registers:3} stack {usage.stack} local {usage.local} shared {usage.shared:6}"
+    return f"{head} {sizes} wgmma {usage.wgmma:2} mma {usage.mma:3} {'; '.join(usage.faults())}".rstrip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
