@@ -50,7 +50,7 @@ def test_batches_keep_the_budget_or_hold_one_row(lengths: np.ndarray, budget: in
 
 
 def test_rows_end_where_the_next_repeats_little() -> None:
-    # Two subjects under the root, nine nodes each. A full row of 14 would make the next one repeat three nodes, not one.
+    # Two subjects under the root, nine nodes each. A full row of 14 would make the next one repeat three nodes, not 1.
     subject = [1, 2, 3, 3, 3, 3, 2, 3, 3]
     depth = np.asarray([0, *subject, *subject], np.int32)
     assert cut_rows(depth, 14, 100).tolist() == [0, 10, 19]
