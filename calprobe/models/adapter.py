@@ -12,6 +12,7 @@ import torch
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.models.failures import first_line
+from calprobe.models.source import Source
 from calprobe.models.types import LoadOptions
 
 _CONFIG = "adapter_config.json"
@@ -31,27 +32,27 @@ class Adapter:
         return (self.folder / "tokenizer_config.json").is_file()
 
 
-def find_adapter(location: str, options: LoadOptions) -> Adapter | None:
-    """The adapter at `location` (folder or hub id), None if it is a plain model.
+def find_adapter(source: Source, options: LoadOptions) -> Adapter | None:
+    """The adapter of `source` (folder or hub id), None if it is a plain model.
 
     Raises UsageError for an adapter in a pickle file without --allow-pickle, or for prompt tuning, which puts trained
     vectors in front of the statement; CalprobeError if its config names no base.
     """
-    folder = _adapter_folder(location, options)
+    folder = _adapter_folder(source.location, options)
     if folder is None:
         return None
     config = json.loads((folder / _CONFIG).read_text("utf-8"))
     base = config.get("base_model_name_or_path")
     if not base:
-        raise CalprobeError(f"{location}: {_CONFIG} names no base model; set base_model_name_or_path in it")
+        raise CalprobeError(f"{source.shown}: {_CONFIG} names no base model; set base_model_name_or_path in it")
     if "num_virtual_tokens" in config:
         raise UsageError(
-            f"{location}: {config.get('peft_type')} puts trained vectors before the text, so a statement has no score"
-            " of its own\ntake an adapter that changes weights (LoRA and kin)"
+            f"{source.shown}: {config.get('peft_type')} puts trained vectors in front of the text, so no statement has"
+            " a score of its own\ntake an adapter that changes weights (LoRA and kin)"
         )
     if not options.allow_pickle and not (folder / "adapter_model.safetensors").is_file():
         raise UsageError(
-            f"{location} has no adapter_model.safetensors, and pickle files can run code when they are read\n"
+            f"{source.shown} has no adapter_model.safetensors, and pickle files can run code when they are read\n"
             "if you trust where it came from, add --allow-pickle"
         )
     return Adapter(folder, base, config.get("revision"))

@@ -10,28 +10,30 @@ from pathlib import Path
 import torch
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
+from calprobe.models.source import Source
 from calprobe.models.types import LoadOptions
 
+_PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 _SECRETS = re.compile(r"hf_\w{8,}|(?<=://)[^/\s@]+@|(?i:bearer)\s+\S+")
 
 
 @contextmanager
-def explained(name: str, options: LoadOptions) -> Iterator[None]:
-    """Turn any exception of transformers, peft, safetensors or the hub client into a CalprobeError about `name`."""
+def explained(source: Source, options: LoadOptions) -> Iterator[None]:
+    """Turn any exception of transformers, peft, safetensors or the hub client into a CalprobeError about the model."""
     try:
         yield
     except CalprobeError:
         raise
     except Exception as error:
-        raise _translated(error, name, options) from error
+        raise _translated(error, source, options) from error
 
 
-def _translated(error: Exception, name: str, options: LoadOptions) -> CalprobeError:
-    chain = _chain(error)
+def _translated(error: Exception, source: Source, options: LoadOptions) -> CalprobeError:
+    chain, name = _chain(error), source.shown
     return (
         _hub_failure(chain, name, options)
         or _memory_failure(chain, name)
-        or _file_failure(error, name)
+        or _file_failure(error, source)
         or CalprobeError(f"{name} cannot be loaded: {type(error).__name__}: {first_line(error)}")
     )
 
@@ -74,36 +76,48 @@ def _hub_failure(chain: list[BaseException], name: str, options: LoadOptions) ->
     return None
 
 
-def _file_failure(error: Exception, name: str) -> CalprobeError | None:
+def _file_failure(error: Exception, source: Source) -> CalprobeError | None:
     from safetensors import SafetensorError
 
-    text = str(error)
+    text, name = str(error), source.shown
     if "trust_remote_code" in text:
         return UsageError(
             f"{name} brings its own Python code, which is not run unasked\n"
             "read the code in its repository; if you trust it, add --trust-remote-code"
         )
     if "safetensors" in text and re.search(r"no file named|have a file|no safetensors|cannot be loaded", text):
-        return UsageError(
-            f"{name} has no safetensors weights, and pickle checkpoints can run code when they are read\n"
-            "if you trust where it came from, add --allow-pickle"
-        )
+        return _no_safetensors(source)
+    if "mismatched_sizes" in text or "size mismatch" in text:
+        return CalprobeError(f"{name}: its weights do not fit its config.json (other shapes); take both from one place")
     if isinstance(error, SafetensorError):
-        return CalprobeError(f"{_damaged_file(name)} is damaged ({first_line(error)})\ndownload or copy it again")
+        return CalprobeError(
+            f"{_damaged_file(source)} is damaged ({first_line(error)})\n"
+            "download or copy it again; a folder in calprobe's own cache can simply be deleted"
+        )
     return None
 
 
-def _damaged_file(name: str) -> str:
+def _no_safetensors(source: Source) -> CalprobeError:
+    folder = Path(source.location)
+    if source.form == "folder" and not any(file.suffix in _PICKLES for file in folder.iterdir()):
+        return CalprobeError(f"{source.name} has no weights: neither safetensors nor pickle; copy the whole folder")
+    return UsageError(
+        f"{source.shown} has no safetensors weights, and pickle checkpoints can run code when they are read\n"
+        "if you trust where it came from, add --allow-pickle"
+    )
+
+
+def _damaged_file(source: Source) -> str:
     """The first safetensors file of a folder that cannot be opened; the model's name where that cannot be told."""
     from safetensors import SafetensorError, safe_open
 
-    for file in sorted(Path(name).glob("*.safetensors")) if Path(name).is_dir() else ():
+    for file in sorted(Path(source.location).glob("*.safetensors")):
         try:
             with safe_open(file, "pt"):
                 pass
         except SafetensorError:
             return str(file)
-    return f"a weight file of {name}"
+    return f"a weight file of {source.shown}"
 
 
 def _memory_failure(chain: list[BaseException], name: str) -> CalprobeError | None:

@@ -31,8 +31,9 @@ def load_model(name: str, options: LoadOptions = _DEFAULTS) -> LoadedModel:
     method allows it. Raises UsageError for options or names that make no sense here, DataMissingError for a model that
     has to be fetched or unlocked first, CalprobeError for one that cannot be scored or read; each says the mend.
     """
-    with quiet_libraries(options.quiet), explained(name, options):
-        return _identified(name, _read(resolve(name), options), options)
+    source = resolve(name)
+    with quiet_libraries(options.quiet), explained(source, options):
+        return _identified(source, _read(source, options), options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,33 +53,45 @@ class _Weights:
 
 
 def _read(source: Source, options: LoadOptions) -> _Weights:
-    adapter = find_adapter(source.location, options) if source.form != "gguf" else None
-    if adapter is not None:
-        return _read_adapted(source, adapter, options)
-    location, revision, note = source.location, None, source.note
     if source.form == "gguf":
-        twin = dequantised(Path(source.location), show_progress=shows_bars(options.quiet))
-        location, revision = str(twin.folder), twin.sha256
-        note = note or f"{twin.file_type} weights (GGUF), computed from their float32 values"
-    config = _config(location, options)
-    kind = kind_of(config, source.name, options.kind)
-    checkpoint_dtype = config.dtype
-    placement = place(options)
-    network = load_network(location, config, kind, placement, options)
-    revision = revision or getattr(config, "_commit_hash", None)
-    return _Weights(network, config, kind, placement, checkpoint_dtype, location, source.location, revision, note)
+        return _read_gguf(source, options)
+    with explained(source, options):
+        adapter = find_adapter(source, options)
+        if adapter is not None:
+            return _read_adapted(source, adapter, options)
+        config = _config(source, options)
+        kind = kind_of(config, source.shown, options.kind)
+        checkpoint_dtype = config.dtype  # before loading writes the chosen one over it
+        placement = place(options)
+        network = load_network(source, config, kind, placement, options)
+    return _Weights(
+        network=network,
+        config=config,
+        kind=kind,
+        placement=placement,
+        checkpoint_dtype=checkpoint_dtype,
+        tokenizer_location=source.location,
+        source=source.location,
+        revision=getattr(config, "_commit_hash", None),
+        note=source.note,
+    )
+
+
+def _read_gguf(source: Source, options: LoadOptions) -> _Weights:
+    twin = dequantised(Path(source.location), show_progress=shows_bars(options.quiet))
+    weights = _read(Source(source.name, str(twin.folder), "folder"), options)
+    note = source.note or f"weights rounded to {twin.file_type} (GGUF)"
+    return replace(weights, source=source.location, revision=twin.sha256, note=note)
 
 
 def _read_adapted(source: Source, adapter: Adapter, options: LoadOptions) -> _Weights:
     """The base in float32, the adapter put on it, then the dtype that was asked for."""
-    base_options = replace(options, dtype="float32", revision=adapter.base_revision)
-    base = _read(resolve(adapter.base), base_options)
+    base = _read(resolve(adapter.base), replace(options, dtype="float32", revision=adapter.base_revision))
     network, merged = put_on(base.network, adapter)
     placement = place(options)
-    network = network.to(placement.dtype or base.checkpoint_dtype)
     return replace(
         base,
-        network=network,
+        network=network.to(placement.dtype or base.checkpoint_dtype),
         placement=placement,
         tokenizer_location=str(adapter.folder) if adapter.has_tokenizer else base.tokenizer_location,
         source=f"{base.source} + {source.location}",
@@ -87,21 +100,26 @@ def _read_adapted(source: Source, adapter: Adapter, options: LoadOptions) -> _We
     )
 
 
-def _config(location: str, options: LoadOptions) -> Any:
+def _config(source: Source, options: LoadOptions) -> Any:
     from transformers import AutoConfig
 
-    if Path(location).is_dir() and not Path(location, "config.json").is_file():
-        raise CalprobeError(f"{location}: no model folder: it has no config.json")
-    return AutoConfig.from_pretrained(location, revision=options.revision, trust_remote_code=options.trust_remote_code)
+    folder = Path(source.location)
+    if source.form == "folder" and not (folder / "config.json").is_file():
+        inside = next(folder.glob("*.gguf"), None)
+        mend = f"give the file: {inside}" if inside else "give the folder that save_pretrained wrote"
+        raise CalprobeError(f"{source.name} is not a model folder (it has no config.json); {mend}")
+    return AutoConfig.from_pretrained(
+        source.location, revision=options.revision, trust_remote_code=options.trust_remote_code
+    )
 
 
-def _identified(name: str, weights: _Weights, options: LoadOptions) -> LoadedModel:
-    tokenizer = _tokenizer(name, weights, options)
-    start_token_id, start_token = start_token_of(tokenizer, weights.kind, name)
+def _identified(source: Source, weights: _Weights, options: LoadOptions) -> LoadedModel:
+    tokenizer = _tokenizer(source.shown, weights, options)
+    start_token_id, start_token = start_token_of(tokenizer, weights.kind, source.shown)
     network = weights.network
     first = next(network.parameters())
     return LoadedModel(
-        name=name,
+        name=source.name,
         source=weights.source,
         kind=weights.kind,
         network=network,
@@ -138,6 +156,13 @@ def _tokenizer(name: str, weights: _Weights, options: LoadOptions) -> Any:
         )
     if weights.kind == "masked" and tokenizer.mask_token_id is None:
         raise UsageError(f"{name}: its tokenizer has no mask token, so it cannot be scored as masked")
+    named = {str(token) for token in tokenizer.added_tokens_decoder.values()} | set(tokenizer.all_special_tokens)
+    if named.issuperset(tokenizer.get_vocab()):
+        # transformers makes one out of thin air where a folder has none: to it every word is unknown.
+        raise CalprobeError(
+            f"{name}: its tokenizer has no vocabulary beyond special tokens\n"
+            "tokenizer files are missing: copy tokenizer.json and tokenizer_config.json into its folder"
+        )
     rows = network.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > rows and max(tokenizer.get_vocab().values()) >= rows:
         raise CalprobeError(

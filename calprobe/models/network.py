@@ -8,6 +8,7 @@ import torch
 
 from calprobe.errors import CalprobeError
 from calprobe.models.placement import Placement, check_memory
+from calprobe.models.source import Source
 from calprobe.models.types import Kind, LoadOptions
 
 
@@ -18,18 +19,20 @@ def auto_class(kind: Kind) -> Any:
     return AutoModelForCausalLM if kind == "causal" else AutoModelForMaskedLM
 
 
-def load_network(location: str, config: Any, kind: Kind, placement: Placement, options: LoadOptions) -> torch.nn.Module:
-    """The model at `location` (folder or hub id) with its head, in evaluation mode, on its device.
+def load_network(
+    source: Source, config: Any, kind: Kind, placement: Placement, options: LoadOptions
+) -> torch.nn.Module:
+    """The model of `source` (folder or hub id) with its head, in evaluation mode, on its device.
 
     Raises CalprobeError if it does not fit into memory, or if any of its parameters was not in the checkpoint (such
     parameters are random: the head of DeBERTa, of a bare encoder, of a half-copied folder).
     """
-    check_memory(config, auto_class(kind), placement, location)
+    check_memory(config, auto_class(kind), placement, source.shown)
     device_map: Any = placement.device_map
     if device_map is None and placement.device.type == "cuda":
         device_map = {"": placement.device}  # straight onto the GPU, without a copy in the machine's memory
     network, info = auto_class(kind).from_pretrained(
-        location,
+        source.location,
         config=config,
         dtype=placement.dtype or "auto",
         device_map=device_map,
@@ -43,7 +46,7 @@ def load_network(location: str, config: Any, kind: Kind, placement: Placement, o
     if device_map is None:
         # Seen with halves of converted checkpoints: parameters without storage that no list reports.
         missing |= {name for name, parameter in network.named_parameters() if parameter.is_meta}
-    _refuse_random_parameters(network, missing, location)
+    _refuse_random_parameters(network, missing, source.shown)
     ready: torch.nn.Module = network.eval().requires_grad_(False)
     return ready
 
@@ -57,18 +60,18 @@ def _attention(config: Any, options: LoadOptions) -> str | None:
     return "eager" if capped else None
 
 
-def _refuse_random_parameters(network: Any, missing: set[str], location: str) -> None:
+def _refuse_random_parameters(network: Any, missing: set[str], name: str) -> None:
     parameters = dict(network.named_parameters(remove_duplicate=False))
-    loaded = {id(parameter) for name, parameter in parameters.items() if name not in missing}
-    random = sorted(name for name in missing & parameters.keys() if id(parameters[name]) not in loaded)
+    loaded = {id(parameter) for key, parameter in parameters.items() if key not in missing}
+    random = sorted(key for key in missing & parameters.keys() if id(parameters[key]) not in loaded)
     if not random:
         return
     head = network.get_output_embeddings() if hasattr(network, "get_output_embeddings") else None
     head_parameters = {id(parameter) for parameter in head.parameters()} if head is not None else set()
-    what = "its head" if any(id(parameters[name]) in head_parameters for name in random) else "parameters"
+    what = "its head" if any(id(parameters[key]) in head_parameters for key in random) else "parameters"
     shown = ", ".join(random[:3]) + (f" and {len(random) - 3} more" if len(random) > 3 else "")
     raise CalprobeError(
-        f"{location}: its checkpoint lacks {what} ({shown}), which would be random numbers\n"
+        f"{name}: its checkpoint lacks {what} ({shown}), which would be random numbers\n"
         f"take a checkpoint that was saved as {type(network).__name__}; if its pickle file is whole, add --allow-pickle"
     )
 

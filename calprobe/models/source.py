@@ -23,6 +23,11 @@ class Source:
     form: Literal["gguf", "folder", "hub"]
     note: str = ""
 
+    @property
+    def shown(self) -> str:
+        """What errors call the model: its hub id, else what the user typed."""
+        return self.location if self.form == "hub" else self.name
+
 
 def resolve(name: str) -> Source:
     """The source that `name` stands for. An alias wins over a folder of that name; write ./NAME for the folder.

@@ -8,6 +8,7 @@ from huggingface_hub import errors as hub
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.models import LoadOptions
 from calprobe.models.failures import explained, first_line
+from calprobe.models.source import Source
 
 
 def hub_error(kind: type[Exception]) -> Exception:
@@ -17,15 +18,19 @@ def hub_error(kind: type[Exception]) -> Exception:
     return error
 
 
+SOURCE = Source("alias", "org/m", "hub")
+
+
+def raise_wrapped(inner: Exception) -> None:
+    """As transformers does with what the hub client raises."""
+    raise OSError("wrapped") from inner
+
+
 @pytest.mark.parametrize(
     ("raised", "error_class", "words"),
     [
-        (
-            hub.GatedRepoError,
-            DataMissingError,
-            ["org/m is gated", "accept it at https://huggingface.co/org/m", "hf auth"],
-        ),
-        (hub.RepositoryNotFoundError, DataMissingError, ["no model org/m on the hub", "hf auth login"]),
+        (hub.GatedRepoError, DataMissingError, ["org/m is gated", "https://huggingface.co/org/m,", "`hf auth login`"]),
+        (hub.RepositoryNotFoundError, DataMissingError, ["no model org/m on the hub", "`hf auth login`"]),
         (hub.RevisionNotFoundError, UsageError, ["org/m has no revision 'v9'"]),
         (hub.LocalEntryNotFoundError, DataMissingError, ["not on this machine", "hf download org/m", "--model DIR"]),
         (hub.OfflineModeIsEnabled, DataMissingError, ["HF_HUB_OFFLINE"]),
@@ -34,11 +39,8 @@ def hub_error(kind: type[Exception]) -> Exception:
     ],
 )
 def test_each_failure_has_its_mend(raised: type[Exception], error_class: type[Exception], words: list[str]) -> None:
-    with pytest.raises(error_class) as caught, explained("org/m", LoadOptions(revision="v9")):
-        try:
-            raise hub_error(raised)
-        except Exception as error:  # noqa: BLE001 - transformers wraps what the hub client raises
-            raise OSError("wrapped") from error
+    with pytest.raises(error_class) as caught, explained(SOURCE, LoadOptions(revision="v9")):
+        raise_wrapped(hub_error(raised))
     message = str(caught.value)
     assert all(word in message for word in words)
     assert len(message.splitlines()) <= 2
@@ -47,13 +49,13 @@ def test_each_failure_has_its_mend(raised: type[Exception], error_class: type[Ex
 
 
 def test_an_unknown_failure_is_named_in_one_line_without_secrets() -> None:
-    with pytest.raises(CalprobeError) as caught, explained("org/m", LoadOptions()):
+    with pytest.raises(CalprobeError) as caught, explained(SOURCE, LoadOptions()):
         raise hub_error(ArithmeticError)
     assert str(caught.value) == "org/m cannot be loaded: ArithmeticError: GET https://***example.org/x with ***"
 
 
 def test_our_own_errors_pass_unchanged() -> None:
-    with pytest.raises(UsageError, match="^as it is$"), explained("org/m", LoadOptions()):
+    with pytest.raises(UsageError, match="as it is"), explained(SOURCE, LoadOptions()):
         raise UsageError("as it is")
 
 

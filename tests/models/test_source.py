@@ -11,10 +11,11 @@ from calprobe.models import source
 from calprobe.models.aliases import ALIASES
 from calprobe.models.source import resolve
 
-PAPER = (
-    "bert-base-cased bert-large-cased roberta-base roberta-large xlm-roberta-base xlm-roberta-large gpt2 gpt2-medium"
-    " gpt2-large gpt2-xl opt-125m opt-350m opt-1.3b opt-6.7b gemma-2b gemma-7b"
-).split()
+PAPER = [
+    *("bert-base-cased", "bert-large-cased", "roberta-base", "roberta-large", "xlm-roberta-base", "xlm-roberta-large"),
+    *("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "opt-125m", "opt-350m", "opt-1.3b", "opt-6.7b"),
+    *("gemma-2b", "gemma-7b"),
+]
 
 
 def test_the_papers_sixteen_have_aliases() -> None:

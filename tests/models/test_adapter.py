@@ -1,0 +1,136 @@
+"""PEFT adapters: merged into their base, or refused with the reason."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, PromptTuningConfig, TaskType, get_peft_model
+from safetensors.torch import load_file, save_file
+from tiny_models import save_tiny_model, tiny_tokenizer
+from transformers import AutoModelForCausalLM
+
+from calprobe.errors import CalprobeError, DataMissingError, UsageError
+from calprobe.models import LoadOptions, load_model
+
+TOKENS = torch.tensor([[1, 40, 41, 42, 43, 60]])
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return save_tiny_model(tmp_path / "base")
+
+
+def adapted(base: Path, config: Any) -> Any:
+    torch.manual_seed(5)
+    network = get_peft_model(AutoModelForCausalLM.from_pretrained(base), config)
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if "lora_" in name:  # B starts at zero, which would make any test of the effect pass
+                parameter.normal_(std=0.3)
+    return network.eval()
+
+
+def save_lora(base: Path, folder: Path) -> torch.Tensor:
+    """Saves a LoRA adapter; gives the logits of base and adapter, unmerged."""
+    network = adapted(base, LoraConfig(r=2, target_modules=["q_proj", "v_proj"], task_type=TaskType.CAUSAL_LM))
+    network.save_pretrained(folder)
+    with torch.no_grad():
+        return network(TOKENS).logits
+
+
+def edit_config(folder: Path, **changes: Any) -> None:
+    file = folder / "adapter_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+def test_an_adapter_is_merged_into_its_base(base: Path, tmp_path: Path) -> None:
+    logits = save_lora(base, tmp_path / "lora")
+    model = load_model(str(tmp_path / "lora"))
+    with torch.no_grad():
+        assert torch.allclose(model.network(TOKENS).logits, logits, atol=1e-5)
+        assert not torch.allclose(load_model(str(base)).network(TOKENS).logits, logits, atol=1e-2)
+    assert (model.kind, model.architecture, model.adapter_merged) == ("causal", "LlamaForCausalLM", True)
+    assert model.source == f"{base} + {tmp_path / 'lora'}"
+    assert model.weights_fingerprint != load_model(str(base)).weights_fingerprint
+    assert not any(parameter.requires_grad for parameter in model.network.parameters())
+
+
+def test_merged_in_float32_and_rounded_once(base: Path, tmp_path: Path) -> None:
+    save_lora(base, tmp_path / "lora")
+    exact = load_model(str(tmp_path / "lora")).network.state_dict()
+    rounded = load_model(str(tmp_path / "lora"), LoadOptions(dtype="bfloat16"))
+    assert rounded.dtype == "bfloat16"
+    assert all(
+        torch.equal(value, exact[name].to(torch.bfloat16)) for name, value in rounded.network.state_dict().items()
+    )
+
+
+def test_a_tokenizer_beside_the_adapter_comes_first(base: Path, tmp_path: Path) -> None:
+    save_lora(base, tmp_path / "lora")
+    tokenizer = tiny_tokenizer()
+    tokenizer.bos_token = "</s>"
+    tokenizer.save_pretrained(tmp_path / "lora")
+    assert load_model(str(base)).start_token == "<s>"
+    assert load_model(str(tmp_path / "lora")).start_token == "</s>"
+
+
+def test_prompt_tuning_is_refused(base: Path, tmp_path: Path) -> None:
+    config = PromptTuningConfig(task_type=TaskType.CAUSAL_LM, num_virtual_tokens=3)
+    adapted(base, config).save_pretrained(tmp_path / "prompt")
+    with pytest.raises(UsageError, match="PROMPT_TUNING puts trained vectors in front of the text"):
+        load_model(str(tmp_path / "prompt"))
+
+
+def test_pickle_only_with_leave(base: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "lora"
+    save_lora(base, folder)
+    torch.save(load_file(folder / "adapter_model.safetensors"), folder / "adapter_model.bin")
+    (folder / "adapter_model.safetensors").unlink()
+    with pytest.raises(UsageError, match=r"adapter_model\.safetensors.*\n.*--allow-pickle"):
+        load_model(str(folder))
+    assert load_model(str(folder), LoadOptions(allow_pickle=True)).adapter_merged
+
+
+def test_an_adapter_with_missing_parts(base: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "lora"
+    save_lora(base, folder)
+    state = load_file(folder / "adapter_model.safetensors")
+    save_file({key: value for key, value in state.items() if "v_proj" in key}, folder / "adapter_model.safetensors")
+    with pytest.raises(CalprobeError, match="does not fit its base model"):
+        load_model(str(folder))
+
+
+def test_an_adapter_of_another_base(base: Path, tmp_path: Path) -> None:
+    save_lora(base, tmp_path / "lora")
+    edit_config(tmp_path / "lora", r=4)
+    with pytest.raises(CalprobeError, match="does not fit its base model"):
+        load_model(str(tmp_path / "lora"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [(None, "names no base model"), ("./gone", "gone: no such file or folder")]
+)
+def test_a_base_that_is_not_there(base: Path, tmp_path: Path, name: str | None, message: str) -> None:
+    save_lora(base, tmp_path / "lora")
+    edit_config(tmp_path / "lora", base_model_name_or_path=name)
+    with pytest.raises(CalprobeError, match=message):
+        load_model(str(tmp_path / "lora"))
+
+
+def test_without_peft(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_lora(base, tmp_path / "lora")
+    plain_import = builtins.__import__
+
+    def no_peft(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name == "peft":
+            raise ImportError(name)
+        return plain_import(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", no_peft)
+    with pytest.raises(DataMissingError, match="pip install peft"):
+        load_model(str(tmp_path / "lora"))

@@ -1,0 +1,52 @@
+"""Device and dtype, and whether a model fits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, GPT2Config
+
+from calprobe.errors import CalprobeError
+from calprobe.models import LoadOptions, placement
+from calprobe.models.placement import Placement, check_memory, place
+
+# 96 GiB of parameters in float32, counted without making one.
+LARGE = GPT2Config(vocab_size=50257, n_embd=8192, n_layer=32, n_head=32, n_positions=1024)
+CPU = torch.device("cpu")
+
+
+def test_auto_on_a_cpu_is_float32() -> None:
+    assert place(LoadOptions(device="cpu")) == Placement(CPU, None, torch.float32)
+    assert place(LoadOptions(device="cpu", dtype="float16")).dtype == torch.float16
+
+
+def test_auto_on_a_gpu_is_the_checkpoints_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert place(LoadOptions()) == Placement(torch.device("cuda", 0), None, None)
+
+
+def test_parameters_are_counted_without_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = 50257 * 8192 + 1024 * 8192 + 32 * (12 * 8192**2 + 13 * 8192) + 2 * 8192  # the head is tied
+    monkeypatch.setattr(placement, "_free_bytes", lambda device: 4 * parameters)
+    check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, None, torch.float32), "large")
+    monkeypatch.setattr(placement, "_free_bytes", lambda device: 4 * parameters - 1)
+    with pytest.raises(CalprobeError, match=r"large needs 97\.6 GiB for its parameters in float32, and cpu has 97\.6"):
+        check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, None, torch.float32), "large")
+    check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, None, torch.bfloat16), "large")
+
+
+def test_a_device_map_is_not_checked() -> None:
+    check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, "auto", torch.float32), "large")
+
+
+def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(placement, "_CGROUP", tmp_path)
+    unlimited = placement._free_bytes(CPU)
+    (tmp_path / "memory.max").write_text("5000\n")
+    (tmp_path / "memory.current").write_text("2000\n")
+    assert placement._free_bytes(CPU) == 3000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert placement._free_bytes(CPU) > 3000
+    assert unlimited > 3000
