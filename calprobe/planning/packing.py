@@ -14,7 +14,7 @@ import numpy as np
 from calprobe.planning.prefix_tree import Int32s, Int64s, PrefixTree, expand_ranges, offsets_of
 
 # An empty place at the end of a row costs far less than a node forwarded twice: rows of like length share a batch. On
-# BEAR, 5 to 50 give nearly the same waste, half of what full rows give.
+# BEAR with rows of 512 and small batches, 10 to 100 waste 0.7 to 1.0 %, rows as full as can be 1.7 %.
 _EMPTY_PLACES_PER_REPEATED_NODE = 20
 
 # A row shorter than this share of its batch's width starts a new batch: one more forward pass against padding.
