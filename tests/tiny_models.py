@@ -10,6 +10,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import (
     AutoModelForCausalLM,
     BloomConfig,
+    CohereConfig,
     FalconConfig,
     Gemma2Config,
     Gemma3TextConfig,
@@ -72,6 +73,7 @@ CAUSAL_CONFIGS: dict[str, Any] = {
     "gpt-neox": GPTNeoXConfig(**{**_SIZE, "num_key_value_heads": None}),
     "olmo2": Olmo2Config(**_SIZE),
     "granite": GraniteConfig(**_SIZE, logits_scaling=4.0),
+    "cohere": CohereConfig(**_SIZE, logit_scale=0.5),
     "bloom": BloomConfig(vocab_size=VOCAB, hidden_size=32, n_layer=2, n_head=4),
     "falcon": FalconConfig(vocab_size=VOCAB, hidden_size=32, num_hidden_layers=2, num_attention_heads=4),
 }

@@ -36,6 +36,13 @@ import click
 @click.option("--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N", help="Where to run.")
 @click.option("--device-map", metavar="auto", help="Spread a large model over devices (accelerate).")
 @click.option("--batch-tokens", default="auto", show_default=True, metavar="auto|N", help="Tokens in one forward pass.")
+@click.option(
+    "--path",
+    type=click.Choice(["auto", "tree", "padded", "plain"]),
+    default="auto",
+    show_default=True,
+    help="How to compute; auto: the fastest that agrees with the model's own forward.",
+)
 @click.option("--save-tokens", is_flag=True, help="Keep every token's score (for export --what tokens).")
 @click.option("--resume/--no-resume", default=True, show_default=True, help="Go on with what the run folder holds.")
 @click.option("--revision", metavar="R", help="Branch, tag or commit of a hub id.")
@@ -51,6 +58,7 @@ def command(
     templates: str,
     template_set: str | None,
     limit: int | None,
+    path: str,
     save_tokens: bool,
     resume: bool,
     quiet: bool,
@@ -76,6 +84,7 @@ def command(
         relations=_names(relations),
         limit=limit,
         batch_tokens=_batch_tokens(batch_tokens),
+        path=None if path == "auto" else path,  # type: ignore[arg-type]  # click has checked it
         save_tokens=save_tokens,
         resume=resume,
         quiet=quiet,

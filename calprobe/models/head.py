@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from calprobe.kernels import LogitRule
+
 
 class HeadUnusable(Exception):
     """The output embedding cannot be taken apart; the message says why. The plain path scores such a model."""
@@ -22,12 +24,10 @@ class HeadUnusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ScoringHead:
-    """logits = cap(scale * (hidden @ weight.T + bias)), cap(x) = softcap * tanh(x / softcap) or x without a cap."""
+    """What turns hidden states into logits."""
 
     weight: Tensor  # [vocab, dim], padded rows of the vocabulary included
-    bias: Tensor | None  # [vocab]
-    scale: float
-    softcap: float | None
+    rule: LogitRule  # bias, scale and soft-cap
 
 
 def scoring_head(network: nn.Module, device: torch.device) -> ScoringHead:
@@ -38,7 +38,7 @@ def scoring_head(network: nn.Module, device: torch.device) -> ScoringHead:
     """
     head = _plain_linear(network)
     scale, softcap = _response(network, device)
-    return ScoringHead(head.weight, head.bias, scale, softcap)
+    return ScoringHead(head.weight, LogitRule(head.bias, scale, softcap))
 
 
 @contextmanager

@@ -13,14 +13,6 @@ from calprobe.statements.token_rows import TokenRows
 class Executor(Protocol):
     """Scores token rows with one model along one path. Paths differ in speed, never in what they compute."""
 
-    @property
-    def path(self) -> str:
-        """Name of the path, as manifests and reports give it."""
-
-    @property
-    def batch_tokens(self) -> int:
-        """Most tokens in one forward pass; part of a run's identity, since it decides the last bits of the scores."""
-
     def score(self, rows: TokenRows) -> npt.NDArray[np.float32]:
         """Natural-log probability of every token of `rows`, [tokens], <= 0, in the order of `rows.token_ids`.
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from calprobe.errors import UsageError
+
+Path = Literal["tree", "padded", "plain"]  # from the fastest to the plainest; they compute the same
+PATHS: tuple[Path, ...] = get_args(Path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,7 @@ class ScoreOptions:
     relations: tuple[str, ...] | None = None  # None: all
     limit: int | None = None  # first N instances of each relation; None: all
     batch_tokens: int | None = None  # tokens in one forward pass; None: chosen for the machine
+    path: Path | None = None  # None: the fastest that agrees with the model's own forward
     save_tokens: bool = False  # keep every token's score beside the reductions
     resume: bool = True  # go on with what lies in the run folder; False starts over
     quiet: bool = False  # no progress on stderr

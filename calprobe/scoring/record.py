@@ -10,14 +10,15 @@ import torch
 
 from calprobe.models import LoadedModel
 from calprobe.runs import Manifest, ModelRecord, Settings, SourceRecord, StartToken
-from calprobe.scoring.executor import Executor
-from calprobe.scoring.options import ScoreOptions
+from calprobe.scoring.options import Path, ScoreOptions
 from calprobe.scoring.selection import Selection
 
 _PACKAGES = ("calprobe", "torch", "transformers", "tokenizers", "accelerate", "numpy", "triton", "peft", "gguf")
 
 
-def manifest_of(model: LoadedModel, selection: Selection, executor: Executor, options: ScoreOptions) -> Manifest:
+def manifest_of(
+    model: LoadedModel, selection: Selection, path: Path, batch_tokens: int, options: ScoreOptions
+) -> Manifest:
     """Everything that is known of the run before its first score."""
     return Manifest(
         model=model_record(model),
@@ -26,12 +27,12 @@ def manifest_of(model: LoadedModel, selection: Selection, executor: Executor, op
         templates=selection.template_records(),
         relations=selection.relation_records(),
         settings=Settings(
-            path=executor.path,
+            path=path,
             dtype=model.dtype,
             device=str(model.device),
             device_name=_device_name(model.device),
             start_token=StartToken(model.start_token, model.start_token_id),
-            batch_tokens=executor.batch_tokens,
+            batch_tokens=batch_tokens,
             threads=torch.get_num_threads() if model.device.type == "cpu" else None,
             save_tokens=options.save_tokens,
         ),

@@ -6,22 +6,20 @@ import logging
 import time
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from calprobe.errors import UsageError
-from calprobe.kernels import segment_reduce_reference as segment_reduce
 from calprobe.models import LoadedModel, LoadOptions, load_model, tokenise
-from calprobe.probes import Probe, Relation, load_probe
-from calprobe.runs import PieceScores, PieceTokens, Run, RunFolder, Timings, open_run
+from calprobe.probes import Probe, load_probe
+from calprobe.runs import Run, RunFolder, Timings, open_run
 from calprobe.scoring.budget import auto_batch_tokens
 from calprobe.scoring.executor import Executor
 from calprobe.scoring.options import ScoreOptions
-from calprobe.scoring.plain import PlainExecutor
+from calprobe.scoring.paths import choose_path, executor_of
+from calprobe.scoring.pieces import score_piece
 from calprobe.scoring.progress import progress
 from calprobe.scoring.record import manifest_of
 from calprobe.scoring.selection import Selection, select
-from calprobe.statements import TokenRows, statements_of
 
 log = logging.getLogger(__name__)
 
@@ -56,18 +54,22 @@ def score(
         >>> run = calprobe.score("smollm2-135m", "mini")  # doctest: +SKIP
         >>> run.table().scores.shape  # doctest: +SKIP
     """
-    selection = select(probe if isinstance(probe, Probe) else load_probe(probe), options)
+    selection = select(probe if isinstance(probe, Probe) else load_probe(str(probe)), options)
     started = time.monotonic()
     loaded = load_model(model, load_options) if isinstance(model, str) else model
     if loaded.kind != "causal":
         raise UsageError(f"{loaded.name} is a masked language model; this version scores causal models only")
-    path = Path(out) if out is not None else default_out(loaded.name, selection.probe.name)
     batch_tokens = options.batch_tokens or auto_batch_tokens(loaded)
-    asked = manifest_of(loaded, selection, PlainExecutor(loaded, batch_tokens), options)
-    folder = RunFolder.open(path, asked, options.resume)
-    executor = PlainExecutor(loaded, _settle_as_begun(folder, batch_tokens, options))
-    _score_missing(folder, selection, loaded, executor, options, Timings(load_s=time.monotonic() - started))
-    return open_run(path)
+    path = choose_path(loaded, batch_tokens, tokenise(selection.sample(), loaded), options.path)
+    folder = RunFolder.open(
+        Path(out) if out is not None else default_out(loaded.name, selection.probe.name),
+        manifest_of(loaded, selection, path, batch_tokens, options),
+        options.resume,
+    )
+    executor = executor_of(path, loaded, _settle_as_begun(folder, batch_tokens, options))
+    folder.add_timings(Timings(load_s=time.monotonic() - started))
+    _score_missing(folder, selection, loaded, executor, options.quiet)
+    return open_run(folder.path)
 
 
 def default_out(model: str, probe: str) -> Path:
@@ -94,69 +96,28 @@ def _settle_as_begun(folder: RunFolder, batch_tokens: int, options: ScoreOptions
 
 
 def _score_missing(
-    folder: RunFolder,
-    selection: Selection,
-    model: LoadedModel,
-    executor: Executor,
-    options: ScoreOptions,
-    spent: Timings,
+    folder: RunFolder, selection: Selection, model: LoadedModel, executor: Executor, quiet: bool
 ) -> None:
-    missing = folder.missing()
+    """Score the pieces that the folder lacks, in order; the manifest's timings grow by what that cost."""
+    all_pieces, missing = len(folder.manifest.pieces), folder.missing()
+    if len(missing) < all_pieces:
+        log.info("%s: %d of %d pieces are there already", folder.path, all_pieces - len(missing), all_pieces)
     total = sum(selection.relation(name).n_statements for name, _ in missing)
-    if len(missing) < len(folder.manifest.pieces):
-        done = len(folder.manifest.pieces) - len(missing)
-        log.info("resuming %s: %d of %d pieces are there", folder.path, done, len(folder.manifest.pieces))
+    spent, save_tokens = Timings(), folder.manifest.settings.save_tokens
+    started = time.monotonic()
     try:
-        with progress(total, model.name, options.quiet) as advance:
+        with progress(total, model.name, quiet) as advance:
             for name, number in missing:
-                started = time.monotonic()
-                relation = selection.relation(name)
-                statements = statements_of(relation, selection.text(name, number))
-                rows = tokenise(statements, model)
-                logprobs = executor.score(rows)
-                tokens = _tokens(rows, logprobs, model) if options.save_tokens else None
-                folder.write_piece(_reduce(relation, number, rows, logprobs, tokens))
-                seconds = time.monotonic() - started
-                spent += Timings(0.0, seconds, 1, rows.n_statements, len(rows.token_ids))
-                advance(rows.n_statements, len(rows.token_ids))
+                template = selection.template_set.template(name, number)
+                piece = score_piece(selection.relation(name), template, model, executor, save_tokens)
+                folder.write_piece(piece)
+                tokens = 0 if piece.n_tokens is None else int(piece.n_tokens.sum())
+                spent += Timings(pieces=1, statements=piece.n_statements, tokens=tokens)
+                advance(piece.n_statements, tokens)
     except KeyboardInterrupt:
-        left = len(missing) - spent.pieces
+        folder.add_timings(spent + Timings(score_s=time.monotonic() - started))
         raise Interrupted(
-            f"interrupted; {left} of {len(folder.manifest.pieces)} pieces are left.\n"
+            f"interrupted; {len(missing) - spent.pieces} of {all_pieces} pieces are left.\n"
             f"Run the same command again to go on in {folder.path}"
         ) from None
-    finally:
-        folder.add_timings(spent)
-
-
-def _reduce(
-    relation: Relation, number: int, rows: TokenRows, logprobs: np.ndarray, tokens: PieceTokens | None
-) -> PieceScores:
-    """The piece that goes into the run folder: reductions of every statement, instance-major, candidate-minor."""
-    reduced = segment_reduce(torch.from_numpy(logprobs), torch.from_numpy(rows.roles), torch.from_numpy(rows.offsets))
-    n_tokens, n_answer = reduced.n_tokens.numpy(), reduced.n_answer.numpy()
-    instances, candidates = len(relation.instances), len(relation.candidates)
-    with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN that is meant
-        mean, mean_answer = reduced.sum.numpy() / n_tokens, reduced.sum_answer.numpy() / n_answer
-    return PieceScores(
-        relation=relation.name,
-        template=number,
-        instance=np.repeat(np.array([i.index for i in relation.instances], np.int32), candidates),
-        candidate=np.tile(np.arange(candidates, dtype=np.int32), instances),
-        answer_idx=np.repeat(np.array([i.answer_idx for i in relation.instances], np.int32), candidates),
-        sum=reduced.sum.numpy(),
-        mean=mean,
-        sum_answer=reduced.sum_answer.numpy(),
-        mean_answer=mean_answer,
-        first=reduced.first.numpy(),
-        first_role=reduced.first_role.numpy(),
-        n_tokens=n_tokens.astype(np.int32),
-        n_answer=n_answer.astype(np.int32),
-        tokens=tokens,
-    )
-
-
-def _tokens(rows: TokenRows, logprobs: np.ndarray, model: LoadedModel) -> PieceTokens:
-    return PieceTokens(
-        model.tokenizer.convert_ids_to_tokens(rows.token_ids.tolist()), rows.roles, logprobs, rows.offsets
-    )
+    folder.add_timings(spent + Timings(score_s=time.monotonic() - started))

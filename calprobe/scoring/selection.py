@@ -8,7 +8,14 @@ from calprobe.errors import UsageError
 from calprobe.probes import Probe, Relation
 from calprobe.runs import RelationRecord, SourceRecord, TemplateRecord
 from calprobe.scoring.options import ScoreOptions
-from calprobe.statements import TemplateSet, default_template_set, load_template_set, select_templates
+from calprobe.statements import (
+    Statement,
+    TemplateSet,
+    default_template_set,
+    fill,
+    load_template_set,
+    select_templates,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +27,6 @@ class Selection:
     template_set: TemplateSet
     numbers: tuple[int, ...]  # template numbers, ascending
 
-    @property
-    def n_statements(self) -> int:
-        """Statements over all relations and templates."""
-        return sum(relation.n_statements for relation in self.relations) * len(self.numbers)
-
     def relation(self, name: str) -> Relation:
         """The cut relation of that name."""
         return next(relation for relation in self.relations if relation.name == name)
@@ -32,6 +34,30 @@ class Selection:
     def text(self, relation: str, number: int) -> str:
         """The wording of one template number for one relation."""
         return self.template_set.template(relation, number).text
+
+    def sample(self) -> list[Statement]:
+        """A handful of statements with what a path must get right: shared prefixes, several templates, the longest.
+
+        Two subjects with two candidates each out of up to four relations spread over the run, and the longest text.
+        """
+        step = max(1, len(self.relations) // 4)
+        spread = [
+            fill(self.text(relation.name, number), instance.subject, candidate)
+            for place, relation in enumerate(self.relations[::step][:4])
+            for number in (self.numbers[place % len(self.numbers)],)
+            for instance in relation.instances[:2]
+            for candidate in relation.candidates[:2]
+        ]
+        return [*spread, self._longest()]
+
+    def _longest(self) -> Statement:
+        def longest_of(relation: Relation) -> Statement:
+            text = max((self.text(relation.name, number) for number in self.numbers), key=len)
+            return fill(text, max((i.subject for i in relation.instances), key=len), max(relation.candidates, key=len))
+
+        return max(
+            (longest_of(relation) for relation in self.relations if relation.instances), key=lambda s: len(s.text)
+        )
 
     def template_records(self) -> tuple[TemplateRecord, ...]:
         """The templates as a manifest has them; number and kind agree over the relations."""

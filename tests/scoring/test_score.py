@@ -78,7 +78,7 @@ def test_scores_are_sums_of_token_log_probabilities(model: LoadedModel, tmp_path
 
 def test_the_manifest_says_what_ran(model: LoadedModel, tmp_path: Path) -> None:
     manifest = score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1, batch_tokens=64)).manifest
-    assert (manifest.settings.path, manifest.settings.dtype, manifest.settings.batch_tokens) == ("plain", "float32", 64)
+    assert (manifest.settings.path, manifest.settings.dtype, manifest.settings.batch_tokens) == ("tree", "float32", 64)
     assert manifest.settings.start_token is not None
     assert (manifest.settings.start_token.text, manifest.settings.start_token.id) == ("<s>", 1)
     assert [relation.n_instances for relation in manifest.relations] == [1, 1]

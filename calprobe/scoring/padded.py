@@ -1,0 +1,49 @@
+"""The padded path: padded rows through the model without its head, the head at real tokens only.
+
+For architectures that take no tree mask (ALiBi, state-space models).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from calprobe.kernels import linear_logprob
+from calprobe.models import LoadedModel
+from calprobe.models.head import ScoringHead, hidden_states
+from calprobe.planning import plan_padded
+from calprobe.scoring.padded_rows import PaddedRows, spread_to_duplicates
+from calprobe.statements.token_rows import TokenRows
+
+
+@dataclass(frozen=True, slots=True)
+class PaddedExecutor:
+    """Scores token rows of a causal model, padded on the right, `batch_tokens` forwarded tokens at a time."""
+
+    model: LoadedModel
+    head: ScoringHead
+    batch_tokens: int
+
+    def score(self, rows: TokenRows) -> npt.NDArray[np.float32]:
+        """Log-probability [tokens] of each token given the start token and all tokens before it."""
+        plan = plan_padded(rows, self.batch_tokens)
+        logprobs = np.zeros(len(rows.token_ids), np.float32)
+        for index in range(plan.n_batches):
+            batch = PaddedRows.of(rows, plan.batch(index))
+            logprobs[batch.position[batch.is_token]] = self._score_batch(batch)
+        return spread_to_duplicates(rows, plan, logprobs)
+
+    @torch.inference_mode()
+    def _score_batch(self, batch: PaddedRows) -> npt.NDArray[np.float32]:
+        inputs, targets, mask = batch.to_device(self.model)
+        with hidden_states(self.model.network) as kept:
+            self.model.network(input_ids=inputs, attention_mask=mask.long(), use_cache=False)
+        at = kept.hidden.device  # with a device map the last layers may be elsewhere
+        hidden, wanted = kept.hidden[mask.to(at)], targets[mask].to(at)
+        one_target_each = torch.arange(len(hidden) + 1, device=at)
+        _, logprobs = linear_logprob(hidden, self.head.weight, wanted, one_target_each, self.head.rule)
+        scores: npt.NDArray[np.float32] = logprobs.cpu().numpy()
+        return scores

@@ -1,0 +1,93 @@
+"""Every path against one statement at a time, for every architecture; and the choice among them."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+import torch
+from test_plain import as_token_rows, one_at_a_time, random_rows, split
+from tiny_models import CAUSAL_CONFIGS, loaded, tiny_causal
+
+from calprobe.errors import CalprobeError
+from calprobe.scoring.options import Path
+from calprobe.scoring.paths import Tolerance, choose_path, disagreement, executor_of
+from calprobe.scoring.tree import TreeExecutor
+
+TAKES_NO_TREE = {"bloom", "falcon-alibi"}
+
+
+@pytest.mark.parametrize("architecture", CAUSAL_CONFIGS)
+def test_the_chosen_path_equals_one_statement_at_a_time(architecture: str) -> None:
+    network, rows = tiny_causal(architecture), random_rows(seed=11, n_statements=40, longest=40)
+    path = choose_path(loaded(network), 96, random_rows(seed=12, n_statements=6, longest=40))
+    assert path == ("padded" if architecture in TAKES_NO_TREE else "tree")
+    scores = executor_of(path, loaded(network), 96).score(rows)
+    np.testing.assert_allclose(scores, one_at_a_time(network, rows), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("path", ["tree", "padded", "plain"])
+def test_batch_size_and_order_change_nothing(path: Path) -> None:
+    model, rows = loaded(tiny_causal("gemma2")), random_rows(seed=13, n_statements=40, longest=40)
+    expected = one_at_a_time(model.network, rows)
+    for batch_tokens in (3, 50, 400, 100_000):
+        scores = executor_of(path, model, batch_tokens).score(rows)
+        np.testing.assert_allclose(scores, expected, atol=1e-5, rtol=0)
+    statements = split(rows, rows.token_ids)
+    order = np.random.default_rng(1).permutation(len(statements))
+    shuffled = as_token_rows([statements[s] for s in order])
+    scores, one = executor_of(path, model, 200).score(shuffled), executor_of(path, model, 200).score(rows)
+    for statement, scored in zip(order, split(shuffled, scores), strict=True):
+        np.testing.assert_array_equal(scored, split(rows, one)[statement])
+
+
+def test_a_path_that_disagrees_is_passed_over_and_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    model, sample = loaded(tiny_causal("llama")), random_rows(seed=14, n_statements=6)
+    right = TreeExecutor.score
+    monkeypatch.setattr(TreeExecutor, "score", lambda self, rows: right(self, rows) - np.float32(0.01))
+    with caplog.at_level(logging.INFO, "calprobe"):
+        assert choose_path(model, 64, sample) == "padded"
+    assert "not on the tree path (its token scores differ from the model's own by up to 0.01 nats)" in caplog.text
+    with pytest.raises(CalprobeError, match="cannot be scored on the tree path"):
+        choose_path(model, 64, sample, asked="tree")
+
+
+def test_a_path_that_raises_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, sample = loaded(tiny_causal("llama")), random_rows(seed=14, n_statements=6)
+    network = model.network
+    network.get_output_embeddings().register_forward_hook(lambda module, given, result: result)
+    assert choose_path(model, 64, sample) == "plain"
+
+    def out_of_memory(*_: object) -> None:
+        raise torch.OutOfMemoryError("no room")
+
+    monkeypatch.setattr(TreeExecutor, "score", out_of_memory)
+    with pytest.raises(torch.OutOfMemoryError):  # not a property of the path: never a reason to step down
+        choose_path(loaded(tiny_causal("llama")), 64, sample)
+
+
+@pytest.mark.parametrize(
+    ("difference", "said"),
+    [
+        ([0.0, 1e-4, 0.0, 0.0], None),
+        ([0.0, 3e-3, 0.0, 0.0], "by up to 0.003 nats"),
+        ([1e-3, 1e-3, 1e-3, 1e-3], "by 0.001 nats on average"),
+        ([0.0, np.nan, 0.0, 0.0], "by up to nan nats"),
+    ],
+)
+def test_disagreement_by_hand(difference: list[float], said: str | None) -> None:
+    own = np.full(4, -2.0, np.float32)
+    found = disagreement(own, own + np.array(difference, np.float32), Tolerance(largest=2e-3, mean=2e-4))
+    assert found == said if said is None else (found is not None and said in found)
+
+
+def test_windows_shorter_than_a_statement_are_honoured() -> None:
+    # gemma2 and gemma3 mix windowed and full layers, mistral has windowed ones only; the window is 16.
+    for architecture in ("gemma2", "gemma3", "mistral"):
+        network, rows = tiny_causal(architecture), random_rows(seed=15, n_statements=12, longest=60)
+        assert rows.lengths.max() > 20
+        scores = executor_of("tree", loaded(network), 300).score(rows)
+        np.testing.assert_allclose(scores, one_at_a_time(network, rows), atol=1e-5, rtol=0)
