@@ -22,11 +22,28 @@ def available_estimators(templates: Sequence[Template]) -> tuple[Estimator, ...]
 
     Args:
         templates: the run's, in the order of the rows of its scores.
+
+    >>> from calprobe.statements import Template
+    >>> paraphrases = [Template(3, "", "paraphrase"), Template(4, "", "paraphrase")]
+    >>> [(estimator.name, estimator.templates) for estimator in available_estimators(paraphrases)]
+    [('base', (3,)), ('margin', (3,))]
     """
     return tuple(estimator for family in FAMILIES for estimator in family(templates))
 
 
 def estimate(table: ScoreTable) -> dict[str, Confidence]:
-    """The confidences of every estimator that the table's templates allow, by name, in the order of reports."""
+    """The confidences of every estimator that the table's templates allow, by name, in the order of reports.
+
+    Args:
+        table: a run's scores under one reduction, `run.table(reduction)`. Without instances all arrays are empty.
+
+    >>> import numpy as np
+    >>> from calprobe.runs import ScoreTable
+    >>> from calprobe.statements import Template
+    >>> paraphrase, scores, p30 = Template(0, "", "paraphrase"), np.log([[0.75, 0.25]]), np.array(["P30"])
+    >>> table = ScoreTable(scores, np.array([0, 2]), np.array([0]), p30, np.array([0]), (paraphrase,))
+    >>> {name: float(found.confidence[0].round(6)) for name, found in estimate(table).items()}
+    {'base': 0.75, 'margin': 0.5}
+    """
     distributions = Distributions.from_scores(table.scores, table.offsets, table.answer_idx)
     return {estimator.name: estimator(distributions) for estimator in available_estimators(table.templates)}

@@ -1,7 +1,6 @@
 """Calibration metrics: arrays of confidence and correctness in, numbers with their bins, points and intervals out."""
 
 from calprobe.metrics.bins import Binning, Bins
-from calprobe.metrics.bootstrap import Estimate, Resampling, bootstrap, bootstrap_mean
 from calprobe.metrics.calibration import (
     ACE_BINS,
     ace,
@@ -13,6 +12,7 @@ from calprobe.metrics.calibration import (
 from calprobe.metrics.means import ACCURACY, MEAN_CONFIDENCE, accuracy, mean_confidence
 from calprobe.metrics.metric import BinMetric, Metric, SampleMetric
 from calprobe.metrics.ranking import AUROC, auroc
+from calprobe.metrics.resampling import Estimate, Resampling, bootstrap, bootstrap_mean
 from calprobe.metrics.result import Curve, MetricResult
 from calprobe.metrics.scoring_rules import BRIER, brier
 
@@ -42,5 +42,11 @@ __all__ = [
 
 
 def standard_metrics(ace_bins: int = ACE_BINS) -> tuple[Metric, ...]:
-    """Every metric of a report, in the order of its columns, ACE with that many quantile bins. Add a metric here."""
+    """Every metric of a report, in the order of its columns, ACE with that many quantile bins. Add a metric here.
+
+    Raises ValueError for less than one bin.
+
+    >>> [metric.name for metric in standard_metrics() if metric.better == "larger"]
+    ['accuracy', 'auroc']
+    """
     return (ACCURACY, MEAN_CONFIDENCE, *calibration_metrics(ace_bins), BRIER, AUROC)

@@ -75,7 +75,7 @@ def _remarks(run: RunReport) -> Iterable[str]:
         word = "template" if len(templates) == 1 else "templates"
         yield f"{', '.join(estimator.name for estimator in readers)}: {word} {_ranges(templates)}"
     if failed := [f"{estimator.name} {estimator.failed}" for estimator in run.estimators if estimator.failed]:
-        yield f"failed instances (no prediction; counted as incorrect, with confidence 0): {', '.join(failed)}"
+        yield f"failed (no prediction: incorrect, confidence 0): {', '.join(failed)} instances"
     if run.bear_score is None:
         yield "no BEAR score: it takes two paraphrases or more"
 

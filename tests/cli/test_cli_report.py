@@ -1,0 +1,74 @@
+"""`calprobe report` as a process: table, JSON, usage errors, and what it does not import."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from run_samples import write_run
+
+from calprobe.metrics import Resampling
+from calprobe.report import ReportOptions, report
+
+
+@pytest.fixture(scope="module")
+def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run(tmp_path_factory.mktemp("runs") / "whole")
+
+
+def calprobe(*arguments: object) -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"} | {"PYTHONSAFEPATH": "1"}
+    command = [sys.executable, "-m", "calprobe", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+
+
+def test_table_in_a_pipe(run_path: Path) -> None:
+    done = calprobe("report", run_path, "--bootstrap", 10)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{run_path}: complete; path padded")
+    assert "\x1b" not in done.stdout
+
+
+def test_json_takes_every_option(run_path: Path) -> None:
+    options = ["--reduction", "mean", "--compat", "kissling2026", "--bins", 5, "--bootstrap", 30, "--seed", 2]
+    done = calprobe("report", run_path, "--json", *options)
+    expected = report(str(run_path), ReportOptions("mean", "kissling2026", 5, Resampling(30, 2)))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == json.loads(json.dumps(expected.to_json()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["RUN", "--bins", 0], 2, "Invalid value for '--bins'"),
+        (["RUN", "--bootstrap", -1], 2, "Invalid value for '--bootstrap'"),
+        (["RUN", "--reduction", "median"], 2, "Invalid value for '--reduction'"),
+        (["RUN", "--compat", "paper"], 2, "Invalid value for '--compat'"),
+        ([], 2, "Missing argument 'RUN..'"),
+        (["RUN", "RUN"], 2, "name one run or more, each once"),
+        (["nowhere"], 3, "nowhere: no such run; make one with `calprobe score"),
+    ],
+)
+def test_what_goes_wrong_is_said(run_path: Path, arguments: list[object], code: int, message: str) -> None:
+    done = calprobe("report", *(run_path if argument == "RUN" else argument for argument in arguments))
+    assert (done.returncode, done.stdout) == (code, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_torch_is_never_imported(run_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "import calprobe.metrics, calprobe.confidence\n"
+        "from calprobe.cli import app\n"
+        "app.cli.main(['report', sys.argv[1], '--bootstrap', '5'], standalone_mode=False)\n"
+        "sys.exit(bool({'torch', 'transformers', 'scipy'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, str(run_path)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,213 @@
+"""The bootstrap against resamples written out, and its intervals against simulation."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from confidence_samples import samples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calprobe.metrics import (
+    Resampling,
+    accuracy,
+    ace,
+    ace_weighted,
+    auroc,
+    bootstrap,
+    bootstrap_mean,
+    brier,
+    ece,
+    max_calibration_error,
+    mean_confidence,
+    resampling,
+    standard_metrics,
+)
+from calprobe.metrics.bins import Binning, bin_sample
+from calprobe.metrics.metric import evaluate
+from calprobe.metrics.resampling import resample_counts
+from calprobe.metrics.sample import sort_instances
+
+ON_ARRAYS = {
+    "accuracy": accuracy,
+    "mean_confidence": mean_confidence,
+    "ace": ace,
+    "ace_weighted": ace_weighted,
+    "ece": ece,
+    "ece_15": partial(ece, n_bins=15),
+    "max_calibration_error": max_calibration_error,
+    "brier": brier,
+    "auroc": auroc,
+}
+SHIFTED = ("ace", "ace_weighted", "ece", "ece_15", "max_calibration_error")
+
+
+def test_every_metric_of_a_report_has_its_function() -> None:
+    assert [metric.name for metric in standard_metrics()] == list(ON_ARRAYS)
+
+
+@given(samples(), st.integers(0, 1000))
+@settings(deadline=None)
+def test_metrics_of_counts_are_those_of_the_resample_written_out(
+    sample: tuple[np.ndarray, np.ndarray], seed: int
+) -> None:
+    confidence, correct = sample
+    (counts,) = resample_counts(len(confidence), Resampling(5, seed))
+    found = evaluate(standard_metrics(), sort_instances(confidence, correct).resampled(counts))
+    for row, count in enumerate(counts):
+        drawn = np.repeat(np.arange(len(confidence)), count)
+        for name, function in ON_ARRAYS.items():
+            expected = function(confidence[drawn], correct[drawn]).value
+            np.testing.assert_allclose(found[name][row], expected, rtol=0, atol=1e-12, err_msg=name)
+
+
+@given(samples(), st.sampled_from([2, 3, 20]))
+def test_quantile_edges_of_a_resample_are_numpys_to_the_last_bit(
+    sample: tuple[np.ndarray, np.ndarray], n_bins: int
+) -> None:
+    confidence, correct = sample
+    (counts,) = resample_counts(len(confidence), Resampling(4))
+    bins = bin_sample(sort_instances(confidence, correct).resampled(counts), Binning("quantile", n_bins))
+    for edges, count in zip(bins.edges, counts, strict=True):
+        expected = np.percentile(np.repeat(confidence, count), np.linspace(0, 1, n_bins + 1) * 100)
+        assert edges.tolist() == expected.tolist()
+
+
+def test_resamples_draw_every_instance_alike() -> None:
+    counts = np.concatenate(list(resample_counts(50, Resampling(4000, seed=3))))
+    assert counts.shape == (4000, 50)
+    assert (counts.sum(axis=1) == 50).all()
+    # Mean count 1 with variance 1 - 1/50 over 4,000 resamples: five standard errors are 0.078.
+    assert np.abs(counts.mean(axis=0) - 1).max() < 0.078
+    assert counts.var() == pytest.approx(1 - 1 / 50, abs=0.02)
+
+
+def test_resamples_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = list(resample_counts(33, Resampling(100)))
+    monkeypatch.setattr(resampling, "BLOCK_ENTRIES", 33 * 7)
+    pieces = list(resample_counts(33, Resampling(100)))
+    assert (len(whole), len(pieces)) == (1, 15)
+    assert np.array_equal(np.concatenate(whole), np.concatenate(pieces))
+
+
+def test_the_seed_decides() -> None:
+    rng = np.random.default_rng(0)
+    confidence, correct = rng.random(80), rng.random(80) < 0.5
+    one, again, other = (bootstrap(standard_metrics(), confidence, correct, Resampling(50, seed)) for seed in (1, 1, 2))
+    assert one == again
+    assert one["brier"].value == other["brier"].value
+    assert one["brier"].low != other["brier"].low
+
+
+def test_unbinned_metrics_get_plain_percentiles() -> None:
+    rng = np.random.default_rng(1)
+    confidence, correct = rng.random(60), rng.random(60) < 0.4
+    found = bootstrap(standard_metrics(), confidence, correct, Resampling(200, 5))
+    (counts,) = resample_counts(60, Resampling(200, 5))
+    for name in ("accuracy", "mean_confidence", "brier", "auroc"):
+        drawn = [np.repeat(np.arange(60), count) for count in counts]
+        values = [ON_ARRAYS[name](confidence[i], correct[i]).value for i in drawn]
+        assert (found[name].low, found[name].high) == pytest.approx(np.percentile(values, [2.5, 97.5]), abs=1e-12)
+
+
+def test_binned_metrics_of_bad_calibration_are_shifted_by_the_bias() -> None:
+    rng = np.random.default_rng(2)
+    confidence = rng.uniform(0.4, 1, 300)
+    correct = rng.random(300) < confidence - 0.35  # far from what calibration gives by chance
+    found = bootstrap(standard_metrics(), confidence, correct, Resampling(200, 5))
+    (counts,) = resample_counts(300, Resampling(200, 5))
+    for name in SHIFTED:
+        drawn = [np.repeat(np.arange(300), count) for count in counts]
+        values = [ON_ARRAYS[name](confidence[i], correct[i]).value for i in drawn]
+        bias = np.mean(values) - found[name].value
+        low, high = np.percentile(values, [2.5, 97.5])
+        assert bias > 0
+        assert (found[name].low, found[name].high) == pytest.approx((low - 2 * bias, high - bias), abs=1e-12)
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.02, 0.05, 0.1, 0.2])
+def test_intervals_hold_the_value_and_cover_that_of_a_large_sample(gap: float) -> None:
+    """Confidence exceeds the probability of being correct by `gap` everywhere: ACE and ECE of a large sample are `gap`.
+
+    A plain percentile interval covers a gap of 0 never, and holds its own value in about half of the trials.
+    """
+    rng = np.random.default_rng([7, int(gap * 100)])
+    metrics = [metric for metric in standard_metrics() if metric.name in ("ace", "ece")]
+    trials, covered = 150, {"ace": 0, "ece": 0}
+    for trial in range(trials):
+        confidence = rng.uniform(gap, 1, 800)
+        correct = rng.random(800) < confidence - gap
+        for name, found in bootstrap(metrics, confidence, correct, Resampling(200, trial)).items():
+            assert 0 <= found.low <= found.value <= found.high <= 1
+            covered[name] += found.low <= gap <= found.high
+    # Nominal is 0.95, three standard errors of 150 trials are 0.053; gaps of the size of the noise cost a little more.
+    assert min(covered.values()) / trials >= 0.87
+
+
+@given(samples())
+@settings(deadline=None, max_examples=30)
+def test_intervals_of_binned_metrics_always_hold_their_value(sample: tuple[np.ndarray, np.ndarray]) -> None:
+    found = bootstrap(standard_metrics(), *sample, Resampling(20))
+    for name in SHIFTED:
+        assert 0 <= found[name].low <= found[name].value <= found[name].high <= 1, name
+
+
+def test_no_resamples_no_intervals() -> None:
+    found = bootstrap(standard_metrics(), [0.5, 0.25], [True, False], Resampling(0))
+    assert found["accuracy"].value == 0.5
+    assert all(math.isnan(estimate.low) and math.isnan(estimate.high) for estimate in found.values())
+
+
+def test_no_instances() -> None:
+    found = bootstrap(standard_metrics(), [], [])
+    assert all(math.isnan(number) for e in found.values() for number in (e.value, e.low, e.high))
+
+
+def test_one_class_leaves_auroc_undefined_and_one_instance_is_all_there_is() -> None:
+    found = bootstrap(standard_metrics(), [0.75], [True], Resampling(50))
+    assert (found["accuracy"].low, found["accuracy"].high) == (1, 1)
+    assert (found["brier"].low, found["brier"].high) == (0.0625, 0.0625)
+    assert math.isnan(found["auroc"].value)
+    assert math.isnan(found["auroc"].low)
+
+
+def test_resamples_of_one_class_are_left_out() -> None:
+    # A resample of three instances is often of one class.
+    found = bootstrap(standard_metrics(), [0.2, 0.6, 0.4], [False, True, True], Resampling(100))["auroc"]
+    assert (found.value, found.low, found.high) == (1, 1, 1)
+
+
+def test_mean_of_shares() -> None:
+    found = bootstrap_mean([1.0, 0.5, 0.0, 0.5], Resampling(500))
+    assert found.value == 0.5
+    assert found.low < 0.5 < found.high
+    assert bootstrap_mean([0.2, 0.2]).low == pytest.approx(0.2)
+    assert math.isnan(bootstrap_mean([]).value)
+    assert math.isnan(bootstrap_mean([0.5], Resampling(0)).low)
+
+
+def test_mean_and_accuracy_share_their_resamples() -> None:
+    correct = np.random.default_rng(3).random(40) < 0.3
+    found = bootstrap(standard_metrics(), np.full(40, 0.5), correct, Resampling(100))["accuracy"]
+    mean = bootstrap_mean(correct, Resampling(100))
+    assert (mean.value, mean.low, mean.high) == pytest.approx((found.value, found.low, found.high))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((-1,), "n_resamples must be a whole number of at least 0; got -1"),
+        ((10, -2), "seed must be a whole number of at least 0; got -2"),
+    ],
+)
+def test_impossible_resampling_is_refused(arguments: tuple[int, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Resampling(*arguments)
+
+
+def test_values_outside_their_range_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"values must lie in \[0, 1\] and not be NaN; got 2.0 at place 0"):
+        bootstrap_mean([2.0])

@@ -1,0 +1,135 @@
+"""The report as text: what its first line says, what fits, what a pipe gets."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+from run_samples import make_manifest, make_piece, write_run
+
+from calprobe.metrics import Estimate, Resampling
+from calprobe.report import Report, ReportOptions, RunReport, report
+from calprobe.report.terminal import print_report
+from calprobe.runs import RunFolder, StartToken, open_run
+
+QUICK = ReportOptions(resampling=Resampling(20))
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return report(write_run(tmp_path_factory.mktemp("runs") / "whole"), QUICK)
+
+
+def with_run(found: Report, **changes: object) -> Report:
+    return replace(found, runs=(replace(found.runs[0], **changes),))
+
+
+def with_model(found: Report, **changes: object) -> Report:
+    manifest = found.runs[0].manifest
+    return with_run(found, manifest=replace(manifest, model=replace(manifest.model, **changes)))
+
+
+def text(found: Report, width: int = 80) -> str:
+    """What a pipe gets: no terminal, so no colours."""
+    out = io.StringIO()
+    print_report(found, Console(file=out, width=width))
+    return out.getvalue()
+
+
+def test_first_line_says_how_the_run_was_made(found: Report) -> None:
+    manifest = found.runs[0].manifest
+    settings = replace(manifest.settings, start_token=StartToken("[BOS]", 0))
+    first = text(with_run(found, label="runs/x", manifest=replace(manifest, settings=settings))).splitlines()[0]
+    assert first == ("runs/x: complete; path padded, dtype float32, start token [BOS], template set native (0-1)")
+
+
+def test_first_line_of_a_partial_run(found: Report) -> None:
+    first = text(with_run(found, label="runs/x", relations=1)).splitlines()[0]
+    assert first.startswith("runs/x: PARTIAL, 1 of 3 relations; path padded")
+
+
+def test_what_the_lines_below_say(found: Report) -> None:
+    estimate = Estimate(0.25, 0.1, 0.4)
+    shown = text(with_run(with_model(found, note="rounded to Q4_1"), accuracy=estimate, bear_score=estimate))
+    assert "model tiny, causal: rounded to Q4_1\n" in shown
+    assert "probe made-up: 9 instances in 3 relations, K = 3 to 5 candidates\n" in shown
+    assert "accuracy 0.2500 (.100-.400); chance 0.2704 (mean 1/K)\n" in shown
+    assert "BEAR score 0.2500 (.100-.400): mean accuracy over 2 paraphrases\n" in shown
+    assert "base, margin: template 0\n" in shown
+    assert "normalised over the K candidates" in shown
+    assert "20 resamples of the instances, seed 0" in shown
+
+
+def test_cells_hold_value_and_interval(found: Report) -> None:
+    base = found.runs[0].estimators[0]
+    metrics = dict(base.metrics) | {
+        "accuracy": Estimate(0.5, 0.12345, 1.0),
+        "mean_confidence": Estimate(0.25),
+        "ace": Estimate(float("nan")),
+    }
+    lines = text(with_run(found, estimators=(replace(base, metrics=metrics),))).splitlines()
+    row = next(i for i, line in enumerate(lines) if line.startswith("base "))
+    assert lines[row].split()[:4] == ["base", "0.5000", "0.2500", "undefined"]
+    assert lines[row + 1].split()[0] == ".123-1.00"
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 200])
+def test_the_table_fits_any_width(found: Report, width: int) -> None:
+    lines = text(found, width).splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("estimator"))
+    assert all(len(line) <= width for line in lines[head:])
+    columns = ["accuracy", "mean conf", "ACE", "ACE wtd", "ECE", "ECE 15", "max gap", "Brier", "AUROC"]
+    shown = [title for title in columns if f" {title} " in f"{lines[head]} "]
+    assert len(shown) == {40: 3, 80: 7, 100: 9, 200: 9}[width]
+    assert ("Only with --json" in text(found, width)) == (len(shown) < 9)
+
+
+def test_long_names_leave_room_for_fewer_columns(found: Report) -> None:
+    long = replace(found.runs[0].estimators[0], name="consistency_vote_2")
+    lines = text(with_run(found, estimators=(long,))).splitlines()
+    (row,) = (line for line in lines if line.startswith("consistency_vote_2 "))
+    assert len(row.rstrip()) <= 80
+    assert len(row.split()) == 7
+
+
+def test_a_pipe_gets_plain_text(found: Report) -> None:
+    shown = text(found)
+    assert "\x1b" not in shown
+    assert shown.isascii()
+
+
+def test_a_terminal_gets_the_same_words(found: Report) -> None:
+    out = io.StringIO()
+    print_report(found, Console(file=out, width=80, force_terminal=True, color_system="standard"))
+    assert "\x1b[" in out.getvalue()
+
+
+def test_names_are_not_read_as_markup(found: Report) -> None:
+    assert text(with_run(found, label="runs/[red]x[/red]")).startswith("runs/[red]x[/red]: complete")
+
+
+def test_failed_instances_are_counted(tmp_path: Path) -> None:
+    path, shape = tmp_path / "run", ("P30", 4, 3)
+    piece = replace(make_piece(shape), tokens=None)
+    scores = piece.sum.copy()
+    scores[1] = np.nan
+    RunFolder.open(path, make_manifest([shape], [0])).write_piece(replace(piece, sum=scores))
+    shown = text(report(open_run(path), QUICK))
+    assert "failed (no prediction: incorrect, confidence 0): base 1, margin 1 instances\n" in shown
+    assert "no BEAR score: it takes two paraphrases or more\n" in shown
+
+
+def test_a_run_without_estimators_says_so(found: Report) -> None:
+    bare: RunReport = replace(found.runs[0], estimators=(), accuracy=None, bear_score=None)
+    shown = text(replace(found, runs=(bare,)))
+    assert "no estimator: the run has neither template 0 nor a paraphrase\n" in shown
+
+
+def test_two_runs_are_two_sections(found: Report) -> None:
+    shown = text(replace(found, runs=(found.runs[0], replace(found.runs[0], label="other"))))
+    assert shown.count("estimator ") == 2
+    assert shown.count("bootstrap intervals") == 1

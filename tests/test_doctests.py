@@ -1,0 +1,31 @@
+"""The examples in the public docstrings of the analysis stages run, and give what they say."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import pkgutil
+from importlib import import_module
+
+import pytest
+
+PACKAGES = ("calprobe.confidence", "calprobe.metrics")
+MODULES = [
+    f"{package}.{module.name}"
+    for package in PACKAGES
+    for module in pkgutil.iter_modules(import_module(package).__path__)
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_hold(name: str) -> None:
+    failed, _ = doctest.testmod(import_module(name))
+    assert failed == 0
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_public_functions_have_an_example(package: str) -> None:
+    public = import_module(package)
+    functions = [getattr(public, name) for name in public.__all__ if inspect.isfunction(getattr(public, name))]
+    assert functions
+    assert [function.__name__ for function in functions if ">>>" not in (function.__doc__ or "")] == []
