@@ -94,9 +94,19 @@ def _write_twin(file: Path, folder: Path) -> None:
     config.architectures = [type(network).__name__]
     config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    save_torch_state_dict(network.state_dict(), folder)  # tensors that share memory (tied head) are written once
+    save_torch_state_dict(_state(network), folder)
     origin = {"file": file.name, "file_type": file_type, "transformers": transformers.__version__}
     (folder / _ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", "utf-8")
+
+
+def _state(network: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """The state dict, each tensor under its first name only: the embedding's, where the head is tied to it.
+
+    Not every release of transformers finds an embedding that was saved as the head.
+    """
+    first = {name for name, _ in network.named_parameters()}
+    again = {name for name, _ in network.named_parameters(remove_duplicate=False)} - first
+    return {name: tensor for name, tensor in network.state_dict().items() if name not in again}
 
 
 def _file_type(file: Path) -> str:

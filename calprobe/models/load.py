@@ -10,7 +10,7 @@ import torch
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models.adapter import Adapter, find_adapter, put_on
-from calprobe.models.failures import explained
+from calprobe.models.failures import explained, first_line
 from calprobe.models.fingerprint import tokenizer_fingerprint, weights_fingerprint
 from calprobe.models.gguf import dequantised
 from calprobe.models.kind import kind_of
@@ -22,6 +22,7 @@ from calprobe.models.start_token import start_token_of
 from calprobe.models.types import Kind, LoadedModel, LoadOptions
 
 _DEFAULTS = LoadOptions()
+_COPY_TOKENIZER = "its files are missing or damaged: copy tokenizer.json and tokenizer_config.json into its folder"
 
 
 def load_model(name: str, options: LoadOptions = _DEFAULTS) -> LoadedModel:
@@ -140,15 +141,8 @@ def _identified(source: Source, weights: _Weights, options: LoadOptions) -> Load
 
 
 def _tokenizer(name: str, weights: _Weights, options: LoadOptions) -> Any:
-    from transformers import AutoTokenizer
-
-    location, network = weights.tokenizer_location, cast("Any", weights.network)
-    tokenizer = AutoTokenizer.from_pretrained(
-        location,
-        revision=None if Path(location).is_dir() else weights.revision,
-        trust_remote_code=options.trust_remote_code,
-        use_fast=True,
-    )
+    """The fast tokenizer beside the weights, checked to be theirs and to be complete."""
+    tokenizer = _read_tokenizer(name, weights, options)
     if not tokenizer.is_fast:
         raise CalprobeError(
             f"{name}: only a slow tokenizer ({type(tokenizer).__name__}), which gives no character offsets\n"
@@ -156,17 +150,30 @@ def _tokenizer(name: str, weights: _Weights, options: LoadOptions) -> Any:
         )
     if weights.kind == "masked" and tokenizer.mask_token_id is None:
         raise UsageError(f"{name}: its tokenizer has no mask token, so it cannot be scored as masked")
+    vocabulary = tokenizer.get_vocab()
     named = {str(token) for token in tokenizer.added_tokens_decoder.values()} | set(tokenizer.all_special_tokens)
-    if named.issuperset(tokenizer.get_vocab()):
+    if named.issuperset(vocabulary):
         # transformers makes one out of thin air where a folder has none: to it every word is unknown.
+        raise CalprobeError(f"{name}: its tokenizer knows no words, only special tokens\n{_COPY_TOKENIZER}")
+    rows = cast("Any", weights.network).get_input_embeddings().weight.shape[0]
+    if max(vocabulary.values()) >= rows:
         raise CalprobeError(
-            f"{name}: its tokenizer has no vocabulary beyond special tokens\n"
-            "tokenizer files are missing: copy tokenizer.json and tokenizer_config.json into its folder"
-        )
-    rows = network.get_input_embeddings().weight.shape[0]
-    if len(tokenizer) > rows and max(tokenizer.get_vocab().values()) >= rows:
-        raise CalprobeError(
-            f"{name}: its tokenizer has {len(tokenizer)} tokens, its embedding only {rows} rows\n"
+            f"{name}: its tokenizer has {len(vocabulary)} tokens, its embedding only {rows} rows\n"
             "it belongs to another checkpoint: save the tokenizer that the weights were trained with beside them"
         )
     return tokenizer
+
+
+def _read_tokenizer(name: str, weights: _Weights, options: LoadOptions) -> Any:
+    from transformers import AutoTokenizer
+
+    location = weights.tokenizer_location
+    try:
+        return AutoTokenizer.from_pretrained(
+            location,
+            revision=None if Path(location).is_dir() else weights.revision,
+            trust_remote_code=options.trust_remote_code,
+            use_fast=True,
+        )
+    except (ImportError, ValueError, TypeError) as error:
+        raise CalprobeError(f"{name}: its tokenizer cannot be read ({first_line(error)})\n{_COPY_TOKENIZER}") from error

@@ -45,7 +45,8 @@ def load_network(
     missing = set(info["missing_keys"])
     if device_map is None:
         # Seen with halves of converted checkpoints: parameters without storage that no list reports.
-        missing |= {name for name, parameter in network.named_parameters() if parameter.is_meta}
+        every = network.named_parameters(remove_duplicate=False)
+        missing |= {name for name, parameter in every if parameter.is_meta}
     _refuse_random_parameters(network, missing, source.shown)
     ready: torch.nn.Module = network.eval().requires_grad_(False)
     return ready

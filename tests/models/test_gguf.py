@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from gguf import GGUFWriter, LlamaFileType, TokenType
+from safetensors.torch import load_file
 from tokenizers import pre_tokenizers
 from transformers import AutoModelForCausalLM, LlamaConfig
 
@@ -108,6 +109,8 @@ def test_a_gguf_file_is_the_model_that_it_was_made_from(file: Path, network: Any
     assert (model.source, model.revision) == (str(file), hashlib.sha256(file.read_bytes()).hexdigest())
     assert model.note == "weights rounded to F32 (GGUF)"
     assert model.max_positions == 128
+    saved = load_file(next(gguf.cache_root().rglob("model.safetensors")))
+    assert saved.keys() == network.state_dict().keys() - {"lm_head.weight"}  # tied: saved as the embedding, once
 
 
 def test_its_tokens_are_those_of_the_file(file: Path) -> None:

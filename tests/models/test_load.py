@@ -31,7 +31,7 @@ from transformers import (
 )
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
-from calprobe.models import LoadOptions, load_model, tokenise
+from calprobe.models import LoadOptions, load_model, network, tokenise
 from calprobe.statements import fill
 
 VOCAB = 400
@@ -46,8 +46,8 @@ BERT = BertConfig(
 GPT2 = GPT2Config(vocab_size=VOCAB, n_embd=16, n_layer=1, n_head=2, n_positions=32)
 
 
-def save(network: Any, folder: Path, tokenizer: Any = None) -> str:
-    network.save_pretrained(folder)
+def save(model: Any, folder: Path, tokenizer: Any = None) -> str:
+    model.save_pretrained(folder)
     (tokenizer or byte_level()).save_pretrained(folder)
     return str(folder)
 
@@ -161,10 +161,10 @@ def test_an_untied_head_that_is_not_in_the_checkpoint(tmp_path: Path) -> None:
         num_attention_heads=2,
         tie_word_embeddings=False,
     )
-    network = AutoModelForCausalLM.from_config(config)
-    state = {key: value for key, value in network.state_dict().items() if key != "lm_head.weight"}
+    llama = AutoModelForCausalLM.from_config(config)
+    state = {key: value for key, value in llama.state_dict().items() if key != "lm_head.weight"}
     byte_level().save_pretrained(tmp_path)
-    network.save_pretrained(tmp_path, state_dict=state)
+    llama.save_pretrained(tmp_path, state_dict=state)
     with pytest.raises(CalprobeError, match=r"lacks its head \(lm_head\.weight\), which would be random numbers"):
         load_model(str(tmp_path))
 
@@ -174,6 +174,26 @@ def test_a_tied_head_need_not_be_in_the_checkpoint(tmp_path: Path) -> None:
     folder = save(GPT2Model(GPT2), tmp_path / "m")
     edit_json(tmp_path / "m" / "config.json", architectures=["GPT2LMHeadModel"])
     assert load_model(folder).architecture == "GPT2LMHeadModel"
+
+
+def test_parameters_without_storage_are_refused(gpt2: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """transformers 4.57 leaves an embedding on "meta" whose tied head alone was saved, and lists nothing as missing."""
+
+    class HalfLoaded:
+        @staticmethod
+        def from_config(config: Any) -> Any:
+            return AutoModelForCausalLM.from_config(config)
+
+        @staticmethod
+        def from_pretrained(*_: Any, **__: Any) -> tuple[Any, dict[str, set[str]]]:
+            whole = AutoModelForCausalLM.from_config(GPT2)
+            whole.transformer.wte.to("meta")
+            whole.tie_weights()
+            return whole, {"missing_keys": set()}
+
+    monkeypatch.setattr(network, "auto_class", lambda kind: HalfLoaded)
+    with pytest.raises(CalprobeError, match=r"lacks its head \(lm_head\.weight, transformer\.wte\.weight\)"):
+        load_model(gpt2)
 
 
 def test_a_missing_layer_is_refused(tmp_path: Path) -> None:
