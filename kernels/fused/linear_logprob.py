@@ -18,21 +18,15 @@ normalizer calculation for softmax"); programs that share rows leave partial log
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 from torch import Tensor
 
 from calprobe.kernels.logit_rule import LogitRule
 from calprobe.kernels.optional_triton import jit, tl, triton
-from calprobe.kernels.tiles import Precision, Tiles, choose_tiles, tiles_per_split
+from calprobe.kernels.tiled_lse import tiled_lse
+from calprobe.kernels.tiles import Precision, choose_tiles, tiles_per_split
 from calprobe.kernels.validation import check_linear_logprob
 
-# Rows and logits of one tile of the reference: 512 x 1,024 float32 logits are 2 MiB and stay in the L2 caches of two
-# cores between product and softmax. Measured (bench/README.md): flat from 256 x 256 to 512 x 2,048, slower beyond.
-TILE_ROWS, TILE_LOGITS = 512, 512 * 1024
-MAX_CHUNK = 8192  # of the vocabulary: with a single row, the upcast copy of the weight's part still is only 8,192 x D
 TARGETS_AT_ONCE = 4096  # gathers two arrays [4,096, D] of float32 in the reference
 
 BLOCK_TARGETS, BLOCK_TARGET_DIM = 16, 128  # one program of the target kernel keeps 2,048 sums, 16 a thread
@@ -48,7 +42,7 @@ def linear_logprob_reference(
     precision: Precision = "ieee",
 ) -> tuple[Tensor, Tensor]:
     """`linear_logprob` in plain torch, in tiles: the CPU's path. `precision` changes nothing here."""
-    lse = _reference_lse(hidden, weight, rule)
+    lse = tiled_lse(hidden, weight, rule)
     rows = _rows_of_targets(target_offsets, len(targets))
     logprobs = torch.empty(len(targets), dtype=torch.float32, device=hidden.device)
     for start in range(0, len(targets), TARGETS_AT_ONCE):
@@ -58,56 +52,6 @@ def linear_logprob_reference(
         logits = rule.apply_(dots, None if rule.bias is None else rule.bias[target].float())
         logprobs[part] = (logits - lse[row]).clamp_(max=0.0)
     return lse, logprobs
-
-
-def _reference_lse(hidden: Tensor, weight: Tensor, rule: LogitRule) -> Tensor:
-    """Log-sum-exp [N] float32; the vocabulary outside, so that each part of the weight is upcast once."""
-    n_rows, n_vocab = len(hidden), len(weight)
-    lse = torch.full((n_rows,), -torch.inf, dtype=torch.float32, device=hidden.device)
-    chunk = min(max(TILE_LOGITS // max(n_rows, 1), TILE_LOGITS // TILE_ROWS), MAX_CHUNK, n_vocab)
-    tile = torch.empty(min(TILE_ROWS, n_rows) * chunk, dtype=torch.float32, device=hidden.device)
-    with _exact_fast_products(hidden.dtype):
-        for start in range(0, n_vocab, chunk):
-            columns = weight[start : start + chunk].float().T
-            bias = None if rule.bias is None else rule.bias[start : start + chunk].float()
-            for top in range(0, n_rows, TILE_ROWS):
-                rows = hidden[top : top + TILE_ROWS].float()
-                dots = tile[: len(rows) * columns.shape[1]].view(len(rows), columns.shape[1])
-                logits = rule.apply_(torch.mm(rows, columns, out=dots), bias)
-                running = lse[top : top + TILE_ROWS]
-                torch.logaddexp(running, _logsumexp_(logits), out=running)
-    return lse
-
-
-def _logsumexp_(logits: Tensor) -> Tensor:
-    """Log-sum-exp over the last axis, which it overwrites.
-
-    The largest probability is exp(0) / sum, so that a softmax gives the sum; torch runs softmax as one fused loop and
-    logsumexp as four, of twice the time.
-    """
-    highest = logits.amax(1)
-    largest_probability = torch.softmax(logits, 1, out=logits).amax(1)
-    return torch.where(highest == -torch.inf, highest, highest - largest_probability.log_())
-
-
-@contextmanager
-def _exact_fast_products(dtype: torch.dtype) -> Iterator[None]:
-    """Let the processor's bf16 units multiply float32 operands that hold bf16 values: exact, and sums stay float32.
-
-    torch.mm of bf16 rounds its *result* to bf16. oneDNN's "bf16" mode for float32 operands rounds the *operands*, here
-    already bf16, and gives float32. The switch is one for the process, so nothing else may multiply float32 matrices
-    on the CPU in another thread meanwhile. torch before 2.9 has no such switch; plain float32 products run there.
-    """
-    switch = getattr(torch.backends.mkldnn, "matmul", None)
-    if dtype != torch.bfloat16 or switch is None:
-        yield
-        return
-    before = switch.fp32_precision
-    switch.fp32_precision = "bf16"
-    try:
-        yield
-    finally:
-        switch.fp32_precision = before
 
 
 def _rows_of_targets(target_offsets: Tensor, n_targets: int) -> Tensor:

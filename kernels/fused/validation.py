@@ -9,6 +9,7 @@ from calprobe.kernels.logit_rule import LogitRule
 
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 INDICES = (torch.int32, torch.int64)
+LONGEST_STRIDE = 2**23  # elements between rows: the kernels count inside a block of 256 rows in 32 bits
 
 
 def check_linear_logprob(
@@ -24,6 +25,8 @@ def check_linear_logprob(
     _require(weight.shape[1] == n_dim, f"weight must be [vocab, {n_dim}] as hidden is, got {list(weight.shape)}")
     _require(len(weight) > 0, "weight must have at least one row, got none")
     _require(weight.stride(1) == 1, f"weight's last axis must be contiguous, got strides {weight.stride()}")
+    stride = max(hidden.stride(0), weight.stride(0))
+    _require(stride < LONGEST_STRIDE, f"rows of hidden and weight must be less than 2**23 apart, got {stride}")
     _check_offsets(target_offsets, "target_offsets", len(hidden), "hidden's rows", len(targets))
     others = {"weight": weight, "targets": targets, "target_offsets": target_offsets}
     if rule.bias is not None:
@@ -65,7 +68,9 @@ def _check_offsets(offsets: Tensor, name: str, n_rows: int, rows: str, n_items: 
         return
     first, last = int(offsets[0]), int(offsets[-1])
     _require(first == 0 and last == n_items, f"{name} must go from 0 to {n_items}, got {first} to {last}")
-    _require(bool((offsets.diff() >= 0).all()), f"{name} must not fall, got a step of {int(offsets.diff().min())}")
+    if n_rows:
+        lowest = int(offsets.diff().min())
+        _require(lowest >= 0, f"{name} must not fall, got a step of {lowest}")
 
 
 def _check_devices(first: Tensor, name: str, others: dict[str, Tensor]) -> None:

@@ -1,0 +1,73 @@
+"""Log-sum-exp of a linear head's logits in plain torch, tile by tile: the CPU's share of `linear_logprob`.
+
+Products are summed in float32 and logits stay in float32. Nothing larger than a tile of logits and an upcast part of
+the weight is held. torch's threads are used, as many as it is set to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from calprobe.kernels.logit_rule import LogitRule
+
+# Rows and logits of one tile of the reference: 512 x 1,024 float32 logits are 2 MiB and stay in the L2 caches of two
+# cores between product and softmax. Measured (bench/README.md): flat from 256 x 256 to 512 x 2,048, slower beyond.
+TILE_ROWS, TILE_LOGITS = 512, 512 * 1024
+MAX_CHUNK = 8192  # of the vocabulary: with a single row, the upcast copy of the weight's part still is only 8,192 x D
+
+
+def tiled_lse(hidden: Tensor, weight: Tensor, rule: LogitRule) -> Tensor:
+    """Log-sum-exp [N] float32 of the logits of `hidden` [N, D] under `weight` [V, D] and `rule`.
+
+    The vocabulary is the outer loop, so that each part of a bf16 or fp16 weight is upcast once.
+    """
+    n_rows, n_vocab = len(hidden), len(weight)
+    lse = torch.full((n_rows,), -torch.inf, dtype=torch.float32, device=hidden.device)
+    chunk = min(max(TILE_LOGITS // max(n_rows, 1), TILE_LOGITS // TILE_ROWS), MAX_CHUNK, n_vocab)
+    tile = torch.empty(min(TILE_ROWS, n_rows) * chunk, dtype=torch.float32, device=hidden.device)
+    with _exact_fast_products(hidden.dtype):
+        for start in range(0, n_vocab, chunk):
+            columns = weight[start : start + chunk].float().T
+            bias = None if rule.bias is None else rule.bias[start : start + chunk].float()
+            for top in range(0, n_rows, TILE_ROWS):
+                rows = hidden[top : top + TILE_ROWS].float()
+                dots = tile[: len(rows) * columns.shape[1]].view(len(rows), columns.shape[1])
+                logits = rule.apply_(torch.mm(rows, columns, out=dots), bias)
+                running = lse[top : top + TILE_ROWS]
+                torch.logaddexp(running, _logsumexp_(logits), out=running)
+    return lse
+
+
+def _logsumexp_(logits: Tensor) -> Tensor:
+    """Log-sum-exp over the last axis, which it overwrites.
+
+    The largest probability is exp(0) / sum, so that a softmax gives the sum; torch runs softmax as one fused loop and
+    logsumexp as four, of twice the time.
+    """
+    highest = logits.amax(1)
+    largest_probability = torch.softmax(logits, 1, out=logits).amax(1)
+    return torch.where(highest == -torch.inf, highest, highest - largest_probability.log_())
+
+
+@contextmanager
+def _exact_fast_products(dtype: torch.dtype) -> Iterator[None]:
+    """Let the processor's bf16 units multiply float32 operands that hold bf16 values: exact, and sums stay float32.
+
+    torch.mm of bf16 rounds its *result* to bf16. oneDNN's "bf16" mode for float32 operands rounds the *operands*, here
+    already bf16, and gives float32. The switch is one for the process, so nothing else may multiply float32 matrices
+    on the CPU in another thread meanwhile. torch before 2.9 has no such switch; plain float32 products run there.
+    """
+    switch = getattr(torch.backends.mkldnn, "matmul", None)
+    if dtype != torch.bfloat16 or switch is None:
+        yield
+        return
+    before = switch.fp32_precision
+    switch.fp32_precision = "bf16"
+    try:
+        yield
+    finally:
+        switch.fp32_precision = before

@@ -1,0 +1,295 @@
+"""linear_logprob: kernels and reference against float64, every axis and flag, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from calprobe.kernels import LogitRule, linear_logprob, linear_logprob_reference, linear_logprob_triton
+from calprobe.kernels.tiles import choose_tiles, tile_choices
+
+# Two roundings of a float32 near 64: what summing in another order may add to the plain path's own error.
+EPSILON = 2 * 2.0**-18
+DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+HALVES_AND_IEEE = [tile_choices(dtype, "ieee")[-1] for dtype in (torch.bfloat16, torch.float32)]
+SOFTCAP = 9.0
+
+
+@dataclass(frozen=True)
+class Head:
+    """The arguments of one call; logits have a standard deviation of about 4 at any D."""
+
+    hidden: Tensor
+    weight: Tensor
+    targets: Tensor
+    offsets: Tensor
+    rule: LogitRule = field(default_factory=LogitRule)
+
+    def run(self, function: Callable[..., tuple[Tensor, Tensor]], **options: Any) -> tuple[Tensor, Tensor]:
+        return function(self.hidden, self.weight, self.targets, self.offsets, self.rule, **options)
+
+
+def head(n: int, v: int, d: int, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Head:
+    """Random rows with 0 to 3 targets each, the first row with none when there are others."""
+    rng = torch.Generator().manual_seed(n * 1_000_003 + v * 1009 + d)
+    hidden = torch.randn(n, d, generator=rng) * 2
+    weight = torch.randn(v, d, generator=rng) * 2 / d**0.5
+    counts = torch.randint(0, 4, (n,), generator=rng)
+    counts[0] = 0 if n > 1 else 2
+    offsets = torch.cat([torch.zeros(1, dtype=torch.int64), counts.cumsum(0)])
+    targets = torch.randint(0, v, (int(offsets[-1]),), generator=rng, dtype=torch.int32)
+    return Head(hidden.to(device, dtype), weight.to(device, dtype), targets.to(device), offsets.to(device))
+
+
+def with_flags(case: Head, bias: bool, scale: bool, softcap: bool) -> Head:
+    values = torch.linspace(-3, 3, len(case.weight), device=case.weight.device).to(case.weight.dtype)
+    rule = LogitRule(values if bias else None, 0.625 if scale else 1.0, SOFTCAP if softcap else None)
+    return replace(case, rule=rule)
+
+
+def plain(case: Head, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """The same by materialised logits, in `dtype` throughout: what torch gives who writes the formula down."""
+    bias = None if case.rule.bias is None else case.rule.bias.to(dtype)
+    logits = F.linear(case.hidden.to(dtype), case.weight.to(dtype), bias) * case.rule.scale
+    if case.rule.softcap is not None:
+        logits = case.rule.softcap * torch.tanh(logits / case.rule.softcap)
+    rows = torch.arange(len(logits), device=logits.device).repeat_interleave(case.offsets.diff())
+    return logits.logsumexp(1), logits.log_softmax(1)[rows, case.targets.long()]
+
+
+def assert_as_exact_as_float32(case: Head, results: tuple[Tensor, Tensor]) -> None:
+    """Error against float64 no more than the plain path's in *float32*: stricter than in the inputs' own dtype."""
+    truth, peer = plain(case, torch.float64), plain(case, torch.float32)
+    for got, true, other in zip(results, truth, peer, strict=True):
+        assert got.dtype == torch.float32
+        assert got.shape == true.shape
+        if len(true):
+            assert (got - true).abs().max() <= (other - true).abs().max() + EPSILON
+    assert (results[1] <= 0).all()
+
+
+def axis_sizes(block: int) -> list[int]:
+    return [1, block - 1, block, 2 * block + 3]
+
+
+def test_a_case_computed_by_hand() -> None:
+    hidden, weight = torch.zeros(2, 8), torch.zeros(3, 8)
+    hidden[1, 0], weight[0, 0] = 1.0, 2.0
+    lse, logprobs = linear_logprob(hidden, weight, torch.tensor([1, 0, 2]), torch.tensor([0, 1, 3]))
+    total = torch.tensor(2.0).exp() + 2
+    torch.testing.assert_close(lse, torch.stack([torch.tensor(3.0).log(), total.log()]))
+    torch.testing.assert_close(logprobs, torch.stack([-torch.tensor(3.0).log(), 2 - total.log(), -total.log()]))
+
+
+def shapes() -> list[tuple[torch.dtype, int, int, int]]:
+    """Each axis over 1 block's edges, the other two at two blocks and a rest; D in steps of 8."""
+    found = []
+    for dtype, tiles in zip((torch.bfloat16, torch.float32), HALVES_AND_IEEE, strict=True):
+        n, v, d = 2 * tiles.rows + 3, 2 * tiles.vocab + 3, 2 * tiles.dim + 8
+        row_counts = sorted({size for choice in tile_choices(dtype, "ieee") for size in axis_sizes(choice.rows)})
+        found += [(dtype, rows, v, d) for rows in row_counts]
+        found += [(dtype, n, vocab, d) for vocab in axis_sizes(tiles.vocab)]
+        found += [(dtype, n, v, dim) for dim in (8, tiles.dim - 8, tiles.dim, d)]
+    return list(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize(("dtype", "n", "v", "d"), shapes(), ids=str)
+def test_kernel_over_each_axis(dtype: torch.dtype, n: int, v: int, d: int, device: torch.device) -> None:
+    case = head(n, v, d, dtype, device)
+    assert_as_exact_as_float32(case, case.run(linear_logprob_triton))
+
+
+@pytest.mark.parametrize("softcap", [False, True], ids=["", "softcap"])
+@pytest.mark.parametrize("scale", [False, True], ids=["", "scale"])
+@pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_kernel_with_every_flag(
+    dtype: torch.dtype, bias: bool, scale: bool, softcap: bool, device: torch.device
+) -> None:
+    tiles = tile_choices(dtype, "ieee")[-1]
+    case = head(tiles.rows + 3, 2 * tiles.vocab + 3, 2 * tiles.dim + 8, dtype, device)
+    case = with_flags(case, bias, scale, softcap)
+    assert_as_exact_as_float32(case, case.run(linear_logprob_triton))
+
+
+def test_kernel_in_three_tf32_products(device: torch.device) -> None:
+    case = head(130, 259, 72, torch.float32, device)
+    lse, logprobs = case.run(linear_logprob_triton, precision="tf32x3")
+    true_lse, true_logprobs = plain(case, torch.float64)
+    # What the split drops is 2**-22 of each product; 72 products of logits below 20 add up to less than 1e-4.
+    torch.testing.assert_close(lse.double(), true_lse, rtol=0, atol=1e-4)
+    torch.testing.assert_close(logprobs.double(), true_logprobs, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("function", [linear_logprob_triton, linear_logprob_reference])
+def test_a_vocabulary_over_16_bits(function: Callable[..., tuple[Tensor, Tensor]], device: torch.device) -> None:
+    case = head(3, 70_001, 8, torch.bfloat16, device)
+    case = replace(case, targets=torch.full_like(case.targets, 70_000))
+    assert_as_exact_as_float32(case, case.run(function))
+
+
+@pytest.mark.parametrize("wide", ["hidden", "weight"])
+def test_offsets_past_32_bits(wide: str, device: torch.device) -> None:
+    n, v = (641, 5) if wide == "hidden" else (3, 515)
+    case = head(n, v, 8, torch.bfloat16, device)
+    stride = 2**22 + 8  # row 512 starts past 2**31 elements; untouched pages of the array take no memory
+    values = getattr(case, wide)
+    apart = torch.empty(len(values) * stride, dtype=torch.bfloat16, device=device).as_strided(
+        (len(values), 8), (stride, 1)
+    )
+    apart.copy_(values)
+    expected = case.run(linear_logprob_triton)
+    got = replace(case, **{wide: apart}).run(linear_logprob_triton)
+    assert all(torch.equal(a, b) for a, b in zip(got, expected, strict=True))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, from the interpreter: log2(0), NaN
+@pytest.mark.parametrize("function", [linear_logprob_triton, linear_logprob_reference])
+def test_infinite_logits_and_nan(function: Callable[..., tuple[Tensor, Tensor]], device: torch.device) -> None:
+    case = with_flags(head(4, 600, 16, device=device), bias=True, scale=False, softcap=False)
+    assert case.rule.bias is not None
+    case.rule.bias[:520] = -torch.inf  # the first tiles hold nothing else
+    case = replace(case, targets=torch.full_like(case.targets, 599))
+    assert_as_exact_as_float32(case, case.run(function))
+    case.rule.bias[:] = -torch.inf
+    assert (case.run(function)[0] == -torch.inf).all()
+    case.rule.bias[:] = 0.0
+    case.hidden[1] = torch.nan
+    lse, logprobs = case.run(function)
+    assert lse.isnan().tolist() == [False, True, False, False]
+    assert logprobs.isnan().sum() == case.offsets.diff()[1]
+
+
+def test_kernel_gives_nan_for_a_target_outside_the_vocabulary(device: torch.device) -> None:
+    case = head(1, 5, 8, device=device)
+    targets = torch.tensor([-1, 4, 5], device=device)
+    _, logprobs = linear_logprob_triton(case.hidden, case.weight, targets, torch.tensor([0, 3], device=device))
+    assert logprobs.isnan().tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("function", [linear_logprob_triton, linear_logprob_reference, linear_logprob])
+def test_nothing_to_score(function: Callable[..., tuple[Tensor, Tensor]], device: torch.device) -> None:
+    none = torch.empty(0, dtype=torch.int64, device=device)
+    weight = torch.ones(5, 8, device=device)
+    lse, logprobs = function(
+        torch.ones(0, 8, device=device), weight, none, torch.zeros(1, dtype=torch.int64, device=device)
+    )
+    assert (lse.shape, logprobs.shape) == ((0,), (0,))
+    lse, logprobs = function(
+        torch.ones(2, 8, device=device), weight, none, torch.zeros(3, dtype=torch.int64, device=device)
+    )
+    assert (lse.shape, logprobs.shape) == ((2,), (0,))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(1, 1100),
+    v=st.integers(1, 2100),
+    d=st.integers(1, 5).map(lambda eighths: eighths * 8),
+    dtype=st.sampled_from(DTYPES),
+    flags=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+)
+def test_reference_against_float64(n: int, v: int, d: int, dtype: torch.dtype, flags: tuple[bool, bool, bool]) -> None:
+    case = with_flags(head(n, v, d, dtype), *flags)
+    assert_as_exact_as_float32(case, case.run(linear_logprob_reference))
+
+
+class Largest(TorchDispatchMode):
+    """Remembers the most elements that a result of any torch operation had."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, Tensor) and not result._is_view():
+            self.elements = max(self.elements, result.numel())
+        return result
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_reference_never_holds_rows_by_vocabulary(dtype: torch.dtype) -> None:
+    case = head(1500, 9000, 16, dtype)
+    with Largest() as largest:
+        case.run(linear_logprob_reference)
+    assert largest.elements <= 512 * 1024
+
+
+def test_the_switch_for_bf16_products_is_put_back() -> None:
+    switch = getattr(torch.backends.mkldnn, "matmul", None)
+    if switch is None:
+        pytest.skip("torch before 2.9 has no such switch")
+    case = head(3, 9, 8, torch.bfloat16)
+    before = switch.fp32_precision
+    case.run(linear_logprob_reference)
+    assert switch.fp32_precision == before
+    with pytest.raises(RuntimeError):
+        replace(case, hidden=case.hidden[:, :4]).run(linear_logprob_reference)
+    assert switch.fp32_precision == before
+
+
+def test_weights_that_require_gradients_are_taken() -> None:
+    case = head(3, 9, 8)
+    lse, _ = replace(case, weight=torch.nn.Parameter(case.weight)).run(linear_logprob)
+    assert not lse.requires_grad
+    assert torch.equal(lse, case.run(linear_logprob)[0])
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "dtypes differ": (
+        {"weight": torch.ones(5, 8).half()},
+        "weight must have hidden's dtype torch.float32, got torch.float16",
+    ),
+    "float64": (
+        {"hidden": torch.ones(2, 8).double()},
+        "hidden must be float32, bfloat16 or float16, got torch.float64",
+    ),
+    "three axes": ({"hidden": torch.ones(1, 2, 8)}, r"hidden must have 2 axes, got shape \[1, 2, 8\]"),
+    "D": ({"hidden": torch.ones(2, 9)}, "hidden's last axis must be a multiple of 8, got 9"),
+    "D of weight": ({"weight": torch.ones(5, 16)}, r"weight must be \[vocab, 8\] as hidden is, got \[5, 16\]"),
+    "no vocabulary": ({"weight": torch.ones(0, 8)}, "weight must have at least one row, got none"),
+    "transposed": ({"weight": torch.ones(8, 5).T}, r"weight's last axis must be contiguous, got strides \(1, 5\)"),
+    "far apart": ({"hidden": torch.ones(1).expand(8).as_strided((0, 8), (2**23, 1))}, r"less than 2\*\*23 apart"),
+    "bias": ({"rule": LogitRule(torch.ones(4))}, r"bias must be \[5\], one a row of weight, got \[4\]"),
+    "float targets": ({"targets": torch.ones(3)}, "targets must be int32 or int64, got torch.float32"),
+    "target outside": ({"targets": torch.tensor([0, 5, 1])}, r"targets must lie in \[0, 5\), got 0 to 5"),
+    "offsets short": (
+        {"offsets": torch.tensor([0, 3])},
+        r"target_offsets must be \[3\], hidden's rows \+ 1, got \[2\]",
+    ),
+    "offsets end": ({"offsets": torch.tensor([0, 1, 2])}, "target_offsets must go from 0 to 3, got 0 to 2"),
+    "offsets fall": ({"offsets": torch.tensor([0, 4, 3])}, "target_offsets must not fall, got a step of -1"),
+    "device": ({"weight": torch.ones(5, 8, device="meta")}, "weight must be on hidden's device cpu, got meta"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_refused(change: dict[str, Any], message: str) -> None:
+    good = Head(torch.ones(2, 8), torch.ones(5, 8), torch.tensor([0, 4, 1]), torch.tensor([0, 1, 3]))
+    with pytest.raises(ValueError, match=message):
+        replace(good, **change).run(linear_logprob)
+
+
+@pytest.mark.parametrize(("options", "name"), [({"scale": float("nan")}, "scale"), ({"softcap": 0.0}, "softcap")])
+def test_rules_that_are_refused(options: dict[str, float], name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be finite"):
+        LogitRule(**options)
+
+
+def test_small_batches_take_small_tiles() -> None:
+    assert [choose_tiles(torch.bfloat16, "ieee", n).rows for n in (1, 16, 17, 64, 65, 10**7)] == [
+        16,
+        16,
+        64,
+        64,
+        128,
+        128,
+    ]
