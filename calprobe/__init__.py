@@ -26,7 +26,7 @@ _HOME = {
     "report": "calprobe.report",
     "score": "calprobe.scoring",
 }
-__all__ = ["__version__", "confidences", "load_model", "load_probe", "open_run", "report", "score"]  # noqa: F822
+__all__ = ["__version__", "confidences", "load_model", "load_probe", "open_run", "report", "score"]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,7 +40,7 @@ def gemma3() -> LoadedModel:
     joined = cache_root() / "gguf" / "gemma-3-270m-q4_k_m.gguf"
     if not joined.is_file():
         joined.parent.mkdir(parents=True, exist_ok=True)
-        building = joined.with_suffix(".part")
+        building = joined.with_suffix(f".{os.getpid()}.part")  # two test processes may join at once
         with building.open("wb") as stream:
             for number, folder in enumerate(folders):
                 assert folder is not None

@@ -15,7 +15,7 @@ from calprobe.statements.token_rows import TokenRows
 
 @dataclass(frozen=True, slots=True)
 class PaddedPlan:
-    """Which statements are forwarded, in which batches. Longest rows come first, so that memory runs out at once or not.
+    """Which statements are forwarded, in which batches; longest first, so that memory runs out at once or not at all.
 
     A row of n scored tokens is forwarded as n tokens: the start token and all but its last.
     """

@@ -68,7 +68,7 @@ def attention_masks(network: Any, position_ids: Tensor, end: Tensor) -> Tensor |
     """The tree mask as the model's layers want it: 0 where place i sees place j, the dtype's lowest value elsewhere.
 
     It is added to the scores; a boolean mask would be silently wrong in eager attention. Layers with a sliding window
-    shorter than the deepest path see only so far up; a model that mixes both kinds of layers takes a mask for each by name.
+    shorter than the deepest path see only so far up; a model with both kinds of layers takes a mask for each by name.
 
     Args:
         network: tells dtype and windows.

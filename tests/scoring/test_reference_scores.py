@@ -1,0 +1,52 @@
+"""Token scores of two real models against the reference files, which were made one statement at a time in float32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path as Folder
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from real_models import gemma3, smollm2
+from reference_scores import Reference, read_reference
+
+from calprobe.models import LoadedModel, tokenise
+from calprobe.scoring.options import Path
+from calprobe.scoring.paths import choose_path, executor_of
+
+pytestmark = pytest.mark.weights
+BATCH_TOKENS = 2048
+
+
+def differences(model: LoadedModel, reference: Reference, path: Path, step: int) -> npt.NDArray[np.float64]:
+    """Absolute differences of token scores over every `step`-th statement, [tokens]."""
+    rows = tokenise(reference.statements[::step], model)
+    expected = np.concatenate([np.array(scores) for scores in reference.logprobs[::step]])
+    return np.abs(executor_of(path, model, BATCH_TOKENS).score(rows) - expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "load", "path", "step"),
+    [
+        ("smollm2", smollm2, "tree", 1),
+        ("smollm2", smollm2, "padded", 20),
+        ("smollm2", smollm2, "plain", 20),
+        ("gemma3", gemma3, "tree", 1),
+        ("gemma3", gemma3, "padded", 10),
+        ("gemma3", gemma3, "plain", 10),
+    ],
+)
+def test_token_scores_are_those_of_the_reference(
+    shared: Folder, name: str, load: Callable[[], LoadedModel], path: Path, step: int
+) -> None:
+    found = differences(load(), read_reference(shared, name), path, step)
+    print(f"{name}, {path}: {len(found)} tokens, max {found.max():.1e}, mean {found.mean():.1e}")
+    assert found.max() <= 1e-3
+    assert found.mean() <= 1e-4
+
+
+def test_real_models_take_the_tree_path(shared: Folder) -> None:
+    for name, load in (("smollm2", smollm2), ("gemma3", gemma3)):
+        sample = read_reference(shared, name).statements[:9]
+        assert choose_path(load(), BATCH_TOKENS, tokenise(sample, load())) == "tree"
