@@ -50,8 +50,8 @@ def cli(debug: bool) -> None:
     Score a knowledge probe with a model, then report accuracy and calibration:
 
     \b
-        calprobe score --model smollm2-135m
-        calprobe report runs/smollm2-135m-bear
+        calprobe score --model smollm2-135m --probe mini
+        calprobe report runs/smollm2-135m-mini
     """
 
 

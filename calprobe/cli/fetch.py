@@ -9,7 +9,7 @@ import click
 from calprobe.probes.registry import DATASETS, data_root, dataset
 
 
-@click.command()
+@click.command(short_help="Download and verify BEAR or another data set.")
 @click.argument("name", type=click.Choice(DATASETS))
 def command(name: str) -> None:
     """Download a data set below CALPROBE_DATA, or the user's cache, and verify every file.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 GET = "calprobe fetch bear"
 
 
-@click.command()
+@click.command(short_help="List the probes, or show what is in one.")
 @click.argument("probe", required=False, metavar="[NAME|DIR]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(probe: str | None, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from calprobe.models.adapter import Adapter, find_adapter, put_on
 from calprobe.models.failures import explained, first_line
 from calprobe.models.fingerprint import tokenizer_fingerprint, weights_fingerprint
 from calprobe.models.gguf import dequantised
+from calprobe.models.hub import patient_hub
 from calprobe.models.kind import kind_of
 from calprobe.models.network import load_network, max_positions_of
 from calprobe.models.placement import Placement, place
@@ -33,7 +34,7 @@ def load_model(name: str, options: LoadOptions = _DEFAULTS) -> LoadedModel:
     has to be fetched or unlocked first, CalprobeError for one that cannot be scored or read; each says the mend.
     """
     source = resolve(name)
-    with quiet_libraries(options.quiet), explained(source, options):
+    with quiet_libraries(options.quiet), patient_hub(), explained(source, options):
         return _identified(source, _read(source, options), options)
 
 
