@@ -25,10 +25,9 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_network_the_client_looks_into_its_cache_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", unresolved)
-    with pytest.raises(RuntimeError, match="stop"), patient_hub():
+    with patient_hub():
         assert constants.HF_HUB_OFFLINE
         assert not logging.getLogger("huggingface_hub").isEnabledFor(logging.WARNING)
-        raise RuntimeError("stop")
     assert not constants.HF_HUB_OFFLINE
 
 
