@@ -14,10 +14,11 @@ from torch import Tensor
 
 from calprobe.kernels.logit_rule import LogitRule
 
-# Rows and logits of one tile of the reference: 512 x 1,024 float32 logits are 2 MiB and stay in the L2 caches of two
-# cores between product and softmax. Measured (bench/README.md): flat from 256 x 256 to 512 x 2,048, slower beyond.
-TILE_ROWS, TILE_LOGITS = 512, 512 * 1024
-MAX_CHUNK = 8192  # of the vocabulary: with a single row, the upcast copy of the weight's part still is only 8,192 x D
+# Measured on two Zen 5 cores: speed is flat from tiles of 256 x 512 logits to 512 x 2,048 (4 MiB, which the caches
+# hold between product and softmax) and falls beyond; with few rows a chunk of 8,192 words halves bf16's, since its
+# upcast copy then goes to memory and back. The largest of the flat ones: every tile is a few starts and joins of the
+# threads, and those are what costs when something else wants the cores.
+TILE_ROWS, TILE_VOCAB = 512, 2048
 
 
 def tiled_lse(hidden: Tensor, weight: Tensor, rule: LogitRule) -> Tensor:
@@ -26,20 +27,20 @@ def tiled_lse(hidden: Tensor, weight: Tensor, rule: LogitRule) -> Tensor:
     The vocabulary is the outer loop, so that each part of a bf16 or fp16 weight is upcast once.
     """
     n_rows, n_vocab = len(hidden), len(weight)
-    lse = torch.full((n_rows,), -torch.inf, dtype=torch.float32, device=hidden.device)
-    chunk = min(max(TILE_LOGITS // max(n_rows, 1), TILE_LOGITS // TILE_ROWS), MAX_CHUNK, n_vocab)
-    tile = torch.empty(min(TILE_ROWS, n_rows) * chunk, dtype=torch.float32, device=hidden.device)
+    # In float64: 256 tiles of a large vocabulary, each rounded to float32's 2e-6 near 17, drift by 1e-5.
+    lse = torch.full((n_rows,), -torch.inf, dtype=torch.float64, device=hidden.device)
+    tile = torch.empty(min(TILE_ROWS, n_rows) * min(TILE_VOCAB, n_vocab), dtype=torch.float32, device=hidden.device)
     with _exact_fast_products(hidden.dtype):
-        for start in range(0, n_vocab, chunk):
-            columns = weight[start : start + chunk].float().T
-            bias = None if rule.bias is None else rule.bias[start : start + chunk].float()
+        for start in range(0, n_vocab, TILE_VOCAB):
+            columns = weight[start : start + TILE_VOCAB].float().T
+            bias = None if rule.bias is None else rule.bias[start : start + TILE_VOCAB].float()
             for top in range(0, n_rows, TILE_ROWS):
                 rows = hidden[top : top + TILE_ROWS].float()
                 dots = tile[: len(rows) * columns.shape[1]].view(len(rows), columns.shape[1])
                 logits = rule.apply_(torch.mm(rows, columns, out=dots), bias)
                 running = lse[top : top + TILE_ROWS]
-                torch.logaddexp(running, _logsumexp_(logits), out=running)
-    return lse
+                torch.logaddexp(running, _logsumexp_(logits).double(), out=running)
+    return lse.float()
 
 
 def _logsumexp_(logits: Tensor) -> Tensor:

@@ -1,0 +1,276 @@
+"""The kernels alone: `linear_logprob` and `segment_reduce` against plain torch and what else can be imported.
+
+    python bench/kernels.py --out FILE.json [--device cpu|cuda] [--shapes smollm2,gemma3-270m] [--rows 512,4096]
+
+Every row has quantiles of the time in ms (p20, p50, p80; the contestants take turns, so that other work on the machine
+meets all alike), GFLOP/s at p50, unit, device and versions. Before a ratio is printed, both sides are held against
+float64 on a sample of rows: float32 results must agree to 1e-3 nats; in bf16, where plain torch rounds its logits, ours
+must be no further from float64 than the peer. A peer that is not installed, cannot run or disagrees gives a row that
+says so, and no ratio. On a CPU the roof is a float32 matrix product of the same hidden states and 4,096 words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.metadata
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+import calprobe
+from calprobe.kernels import linear_logprob, segment_reduce, segment_reduce_reference
+
+SHAPES = {"gpt2": (50_257, 768), "smollm2": (49_152, 576), "gemma3-270m": (262_144, 640), "gemma-7b": (256_000, 3072)}
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+MAX_DIFFERENCE = 1e-3  # nats, float32 against float32
+SAMPLE = 64  # rows that are held against float64
+ROOF_WORDS = 4096  # of the vocabulary in the roof's product: enough for full speed, and its result is no N x V
+STATEMENTS = 209_499  # BEAR's, one template
+
+Run = Callable[[], Tensor]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One head and a batch of rows, each with one target; logits have a standard deviation of about 3."""
+
+    shape: str
+    dtype: str
+    n_rows: int
+    device: torch.device
+
+    @property
+    def n_flops(self) -> int:
+        """Of the head's matrix product, which all contestants do."""
+        vocab, dim = SHAPES[self.shape]
+        return 2 * self.n_rows * vocab * dim
+
+    @cached_property
+    def hidden(self) -> Tensor:
+        """[N, D]."""
+        return self._normal(0, self.n_rows)
+
+    @cached_property
+    def weight(self) -> Tensor:
+        """[V, D]."""
+        vocab, dim = SHAPES[self.shape]
+        return self._normal(1, vocab) * (3 / dim**0.5)
+
+    @cached_property
+    def targets(self) -> Tensor:
+        """[N]."""
+        rng = torch.Generator(self.device).manual_seed(2)
+        return torch.randint(0, len(self.weight), (self.n_rows,), generator=rng, device=self.device)
+
+    def error(self, logprobs: Tensor) -> float:
+        """Largest difference (nats) from float64 over the first rows."""
+        sample = self.hidden[:SAMPLE].double()
+        logits = torch.cat([sample @ words.double().T for words in self.weight.split(16_384)], dim=1)
+        truth = logits.log_softmax(-1).gather(1, self.targets[:SAMPLE, None])[:, 0]
+        return float((logprobs[:SAMPLE] - truth).abs().max())
+
+    def _normal(self, seed: int, n: int) -> Tensor:
+        rng = torch.Generator(self.device).manual_seed(seed)
+        return torch.randn(n, SHAPES[self.shape][1], generator=rng, device=self.device).to(DTYPES[self.dtype])
+
+
+def plain(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
+    """Logits in memory: a matrix product in the inputs' dtype, a float32 log-softmax, a gather."""
+    return F.linear(hidden, weight).float().log_softmax(-1).gather(1, targets[:, None])[:, 0]
+
+
+def cut_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
+    """The same by the package of that name."""
+    from cut_cross_entropy import linear_cross_entropy  # type: ignore[import-not-found]
+
+    result: Tensor = -linear_cross_entropy(hidden, weight, targets, reduction="none")
+    return result
+
+
+def contestants(case: Case) -> dict[str, Run]:
+    """Ours first, then whoever gives the same numbers [N]; `roof` gives none, and sets the scale on a CPU."""
+    inputs = (case.hidden, case.weight, case.targets)
+    offsets = torch.arange(case.n_rows + 1, device=case.device)
+    compiled = torch.compile(plain)
+    runs: dict[str, Run] = {
+        "calprobe": lambda: linear_logprob(*inputs, offsets)[1],
+        "torch": lambda: plain(*inputs),
+        "torch.compile": lambda: compiled(*inputs),
+    }
+    if case.device.type == "cuda":
+        return runs | {"cut_cross_entropy": lambda: cut_cross_entropy(*inputs)}
+    rows, words = case.hidden.float(), case.weight[:ROOF_WORDS].float().T
+    return runs | {"roof": lambda: rows @ words}
+
+
+def head_rows(case: Case, repeats: int) -> Iterator[dict[str, Any]]:
+    """One result a contestant of `linear_logprob`."""
+    runs = contestants(case)
+    faults, errors = {}, {}
+    own = runs["calprobe"]()
+    errors["calprobe"] = case.error(own)
+    for name in [name for name in runs if name not in ("calprobe", "roof")]:
+        try:
+            other = runs[name]()
+        except (RuntimeError, ImportError, AssertionError) as failure:
+            faults[name] = f"did not run: {str(failure).strip().splitlines()[0][:120]}"
+            continue
+        errors[name] = case.error(other)
+        apart = float((own - other).abs().max())
+        if case.dtype == "float32" and not apart <= MAX_DIFFERENCE:
+            faults[name] = f"no ratio: scores differ by {apart:.1e}"
+        elif case.dtype != "float32" and errors["calprobe"] > errors[name]:
+            faults[name] = f"no ratio: our error {errors['calprobe']:.1e}, theirs {errors[name]:.1e}"
+    times = timed({name: run for name, run in runs.items() if name == "roof" or name in errors}, case.device, repeats)
+    for name in runs:
+        row: dict[str, Any] = {"kernel": "linear_logprob", "contestant": name, "shape": case.shape}
+        row |= {"dtype": "float32" if name == "roof" else case.dtype, "rows": case.n_rows, "note": faults.get(name)}
+        if name in times:
+            flops = case.n_flops * (ROOF_WORDS / SHAPES[case.shape][0] if name == "roof" else 1)
+            row |= times[name] | {"gflop_per_s": round(flops / times[name]["p50"] / 1e6, 1)}
+            row["error_nats"] = errors.get(name)
+        if name in times and name not in faults and name not in ("calprobe", "roof"):
+            row["times_as_slow_as_calprobe"] = round(times[name]["p50"] / times["calprobe"]["p50"], 2)
+        yield row
+
+
+def reduce_rows(device: torch.device, repeats: int) -> Iterator[dict[str, Any]]:
+    """`segment_reduce` over as many statements as BEAR's, against its torch reference."""
+    rng = torch.Generator().manual_seed(0)
+    offsets = torch.cat(
+        [torch.zeros(1, dtype=torch.int64), torch.randint(5, 21, (STATEMENTS,), generator=rng).cumsum(0)]
+    )
+    n_tokens = int(offsets[-1])
+    logprobs = -10 * torch.rand(n_tokens, generator=rng)
+    roles = torch.randint(0, 3, (n_tokens,), generator=rng, dtype=torch.int8)
+    tokens = (logprobs.to(device), roles.to(device), offsets.to(device))
+    runs: dict[str, Run] = {
+        "calprobe": lambda: segment_reduce(*tokens).sum,
+        "torch": lambda: segment_reduce_reference(*tokens).sum,
+    }
+    for mine, plain_torch in zip(segment_reduce(*tokens), segment_reduce_reference(*tokens), strict=True):
+        torch.testing.assert_close(mine, plain_torch, rtol=0, atol=1e-10, equal_nan=True)
+    for name, times in timed(runs, device, repeats).items():
+        row = {"kernel": "segment_reduce", "contestant": name, "statements": STATEMENTS, "tokens": n_tokens}
+        yield row | times
+
+
+def timed(runs: dict[str, Run], device: torch.device, repeats: int) -> dict[str, dict[str, Any]]:
+    """Quantiles of the time and peak memory of each run, already warm; in turns, round by round."""
+    measured: dict[str, list[float]] = {name: [] for name in runs}
+    peaks: dict[str, int] = {}
+    for _ in range(repeats):
+        for name, run in runs.items():
+            if device.type == "cuda":
+                torch.cuda.reset_peak_memory_stats(device)
+                before = torch.cuda.memory_allocated(device)
+            measured[name].append(time_ms(run, device))
+            if device.type == "cuda":
+                peaks[name] = (torch.cuda.max_memory_allocated(device) - before) // 2**20
+    found = {}
+    for name, values in measured.items():
+        p20, p50, p80 = torch.tensor(values).quantile(torch.tensor([0.2, 0.5, 0.8])).tolist()
+        found[name] = {
+            "unit": "ms",
+            "p20": round(p20, 4),
+            "p50": round(p50, 4),
+            "p80": round(p80, 4),
+            "repeats": repeats,
+        }
+        found[name] |= {"peak_mib": peaks[name]} if name in peaks else {}
+    return found
+
+
+def time_ms(run: Run, device: torch.device) -> float:
+    """Milliseconds of one run: the card's own clock on a card, with nothing before it in the queue."""
+    if device.type != "cuda":
+        start = time.perf_counter()
+        run()
+        return (time.perf_counter() - start) * 1e3
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    torch.cuda.synchronize(device)
+    begin.record()
+    run()
+    end.record()
+    torch.cuda.synchronize(device)
+    return float(begin.elapsed_time(end))
+
+
+def machine(device: torch.device) -> dict[str, Any]:
+    """What the numbers hold for: processor or card, threads, versions, date."""
+    cpu = Path("/proc/cpuinfo")
+    names = [line.partition(":")[2].strip() for line in cpu.read_text().splitlines() if line.startswith("model name")]
+    on_card = device.type == "cuda"
+    packages = ("torch", "triton", "cut-cross-entropy")
+    installed = {dist.metadata["Name"].lower() for dist in importlib.metadata.distributions()}
+    return {
+        "device": torch.cuda.get_device_name(device) if on_card else f"{names[0]}, {len(names)} cores",
+        "threads": torch.get_num_threads(),
+        "isa": torch.backends.cpu.get_cpu_capability(),
+        "versions": {name: importlib.metadata.version(name) for name in packages if name in installed}
+        | {"calprobe": calprobe.__version__, "python": platform.python_version()},
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }
+
+
+def line(row: dict[str, Any]) -> str:
+    """One result for people."""
+    what = " ".join(str(row[key]) for key in ("kernel", "shape", "dtype", "rows") if key in row)
+    text = f"{what:46} {row['contestant']:18}"
+    if "p50" in row:
+        text += f"{row['p50']:10.3f} ms"
+    if "gflop_per_s" in row:
+        text += f"{row['gflop_per_s']:11.1f} GFLOP/s"
+    if row.get("error_nats") is not None:
+        text += f"  error {row['error_nats']:.1e}"
+    if "times_as_slow_as_calprobe" in row:
+        text += f"  {row['times_as_slow_as_calprobe']} times calprobe's time"
+    return f"{text}  {row.get('note') or ''}".rstrip()
+
+
+def main() -> int:
+    """Run, print, and write the rows."""
+    on_card = torch.cuda.is_available()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda" if on_card else "cpu")
+    parser.add_argument("--shapes", default=",".join(SHAPES) if on_card else "smollm2,gemma3-270m")
+    parser.add_argument("--dtypes", default=",".join(DTYPES))
+    parser.add_argument("--rows", default="16,512,8192" if on_card else "64,512")
+    parser.add_argument("--repeats", type=int, default=50 if on_card else 10)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    device = torch.device(options.device)
+    results = []
+    with torch.inference_mode():
+        for shape in options.shapes.split(","):
+            for dtype in options.dtypes.split(","):
+                for n_rows in map(int, options.rows.split(",")):
+                    results += show(head_rows(Case(shape, dtype, n_rows, device), options.repeats))
+        if device.type == "cuda":  # elsewhere segment_reduce is its reference
+            results += show(reduce_rows(device, options.repeats))
+    if options.out:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text(json.dumps({"machine": machine(device), "rows": results}, indent=1) + "\n")
+    return 0
+
+
+def show(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Print results as they come."""
+    for row in rows:
+        print(line(row), flush=True)
+        yield row
+
+
+if __name__ == "__main__":
+    sys.exit(main())
