@@ -3,8 +3,8 @@
     python bench/aot.py [--arch 80 90] [--json]
 
 A line a kernel, architecture, dtype and choice of tiles and flags: registers a thread, stack (spills lie there), local
-memory, shared memory, matrix instructions in the PTX. Exit status 1 when a kernel spills, needs more shared memory
-than a block may have, or multiplies bf16 or fp16 without tensor cores.
+memory, shared memory, matrix instructions and asynchronous copies in the PTX. Exit status 1 when a kernel spills, needs
+more shared memory than a block may have, multiplies bf16 or fp16 without tensor cores, or does not pipeline its loads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,8 @@ class Variant:
         blocks = "x".join(str(value) for name, value in values.items() if name.startswith("BLOCK_"))
         flags = [name.removeprefix("HAS_") for name, value in values.items() if value is True]
         precision = [values["PRECISION"]] if self.dtype == "fp32" and "PRECISION" in values else []
-        return " ".join([blocks, f"w{self.warps}", f"s{self.stages}", *precision, *flags])
+        ones = ["ONES"] if "n_vocab" in values or "n_statements" in values else []
+        return " ".join([blocks, f"w{self.warps}", f"s{self.stages}", *precision, *flags, *ones])
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class Usage:
     shared: int
     wgmma: int
     mma: int
+    async_copies: int  # of 16 bytes each, from global to shared memory while the products run
 
     def faults(self) -> list[str]:
         """What keeps this kernel from being used on its card; empty when nothing does."""
@@ -90,11 +92,16 @@ class Usage:
             found.append(f"shared memory {self.shared} of {SHARED_LIMIT[self.arch]} bytes")
         if self.kernel == "_partial_lse_kernel" and self.dtype != "fp32" and not self.wgmma + self.mma:
             found.append("no tensor-core instruction")
+        if self.kernel == "_partial_lse_kernel" and not self.async_copies and not self.label.endswith("ONES"):
+            found.append("loads are not pipelined in 16 bytes")
         return found
 
 
 def variants() -> Iterator[Variant]:
-    """Every tile that a launch may choose, flags all off and all on; fp16 compiles as bf16 does, so once a tile."""
+    """Every tile that a launch may choose, flags all off and all on; fp16 compiles as bf16 does, so once a tile.
+
+    Triton compiles an integer argument of 1 in as a constant, which is other code: so each kernel once with all ones.
+    """
     choices: list[tuple[torch.dtype, Precision]] = [
         (torch.bfloat16, "ieee"), (torch.float16, "ieee"), (torch.float32, "ieee"), (torch.float32, "tf32x3"),
     ]  # fmt: skip
@@ -106,7 +113,12 @@ def variants() -> Iterator[Variant]:
         blocks = {"BLOCK_TARGETS": linear.BLOCK_TARGETS, "BLOCK_DIM": linear.BLOCK_TARGET_DIM}
         yield Variant("_target_logprob_kernel", TYPE_NAMES[dtype], _constants(True, **blocks))
     sizes = {"BLOCK_STATEMENTS": segment.BLOCK_STATEMENTS, "BLOCK_TOKENS": segment.BLOCK_TOKENS}
-    yield Variant("_segment_reduce_kernel", "fp32", (("ANSWER_ROLE", segment.ANSWER), *sizes.items()))
+    segments = Variant("_segment_reduce_kernel", "fp32", (("ANSWER_ROLE", segment.ANSWER), *sizes.items()))
+    yield segments
+    smallest = _partial_lse(torch.bfloat16, "ieee", tile_choices(torch.bfloat16, "ieee")[0], True)
+    targets = Variant("_target_logprob_kernel", "bf16", _constants(True, **blocks))
+    for variant in (smallest, targets, segments):
+        yield replace(variant, constants=variant.constants + tuple((name, 1) for name in _sizes(variant.kernel)))
 
 
 def _partial_lse(dtype: torch.dtype, precision: Precision, tiles: Tiles, flag: bool) -> Variant:
@@ -116,20 +128,26 @@ def _partial_lse(dtype: torch.dtype, precision: Precision, tiles: Tiles, flag: b
     return Variant("_partial_lse_kernel", TYPE_NAMES[dtype], constants, warps, stages)
 
 
+def _kernel(name: str) -> Any:
+    return getattr(segment if name.startswith("_segment") else linear, name)
+
+
+def _sizes(kernel: str) -> list[str]:
+    """Names of a kernel's integer arguments that are no constants of the compilation: those in lower case."""
+    names = _kernel(kernel).arg_names
+    return [name for name in names if name.islower() and name[:2] != "p_" and name not in ("scale", "softcap")]
+
+
 def _constants(flag: bool, **others: Any) -> tuple[tuple[str, Any], ...]:
     return (("HAS_BIAS", flag), ("HAS_SOFTCAP", flag), *others.items())
 
 
 def compile_variant(variant: Variant, arch: int) -> Usage:
-    """Compile for `sm_ARCH` and read off what it takes, as a launch with D a multiple of 16 would."""
-    kernel = getattr(segment if variant.kernel.startswith("_segment") else linear, variant.kernel)
+    """Compile for `sm_ARCH` and read off what it takes. Of the arguments only the pointers are known to be aligned."""
+    kernel = _kernel(variant.kernel)
     constants = dict(variant.constants)
     signature = {name: _argument_type(name, variant.dtype, constants) for name in kernel.arg_names}
-    divisible = {
-        (i,): [["tt.divisibility", 16]]
-        for i, name in enumerate(kernel.arg_names)
-        if name.startswith("p_") or name in ("n_dim", "hidden_stride", "weight_stride")
-    }
+    divisible = {(i,): [["tt.divisibility", 16]] for i, name in enumerate(kernel.arg_names) if name.startswith("p_")}
     compiled = triton.compile(
         ASTSource(kernel, signature, constants, divisible),
         target=GPUTarget("cuda", arch, 32),
@@ -148,6 +166,7 @@ def compile_variant(variant: Variant, arch: int) -> Usage:
         shared=compiled.metadata.shared,
         wgmma=ptx.count("wgmma.mma_async"),
         mma=ptx.count("mma.sync"),
+        async_copies=ptx.count("cp.async.cg"),
     )
 
 
@@ -188,7 +207,8 @@ def main() -> int:
 def _line(usage: Usage) -> str:
     head = f"sm_{usage.arch} {usage.dtype} {usage.kernel.strip('_'):22} {usage.label:36}"
     sizes = f"regs {usage.registers:3} stack {usage.stack} local {usage.local} shared {usage.shared:6}"
-    return f"{head} {sizes} wgmma {usage.wgmma:2} mma {usage.mma:3} {'; '.join(usage.faults())}".rstrip()
+    instructions = f"wgmma {usage.wgmma:2} mma {usage.mma:3} copies {usage.async_copies:2}"
+    return f"{head} {sizes} {instructions} {'; '.join(usage.faults())}".rstrip()
 
 
 if __name__ == "__main__":

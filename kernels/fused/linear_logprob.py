@@ -77,15 +77,15 @@ def _load_bias(p_bias, first_token, n_vocab, BLOCK_VOCAB: tl.constexpr):  # type
 
 @jit
 def _partial_lse_kernel(
-    p_hidden,  # [N, D], rows hidden_stride apart
-    p_weight,  # [V, D], rows weight_stride apart
+    p_hidden,  # [N, D], rows 8 * hidden_stride_eighths apart
+    p_weight,  # [V, D], rows 8 * weight_stride_eighths apart
     p_bias,  # [V]; p_weight again, and unread, where there is none
     p_partial,  # [splits, N] float32, written: log-sum-exp of the logits of one split's tiles
     n_rows,
     n_vocab,
-    n_dim,
-    hidden_stride,
-    weight_stride,
+    n_dim_eighths,
+    hidden_stride_eighths,
+    weight_stride_eighths,
     scale,
     softcap,
     n_splits,
@@ -100,6 +100,8 @@ def _partial_lse_kernel(
     LOG2_E: tl.constexpr = 1.4426950408889634
     LN_2: tl.constexpr = 0.6931471805599453
     LOWEST: tl.constexpr = -3.4028234e38  # not -inf: -inf less -inf is NaN where a first tile holds only -inf
+    # Eighths, so that the compiler sees that every row starts on 16 bytes and reads 16 at a time.
+    n_dim, hidden_stride, weight_stride = n_dim_eighths * 8, hidden_stride_eighths * 8, weight_stride_eighths * 8
     # Neighbouring programs take the splits of the same rows, so that those rows' hidden states stay in the L2 cache.
     i_rows = tl.program_id(0) // n_splits
     i_split = tl.program_id(0) % n_splits
@@ -109,8 +111,6 @@ def _partial_lse_kernel(
     n_steps = tl.cdiv(n_dim, BLOCK_DIM)
     # A 64-bit scalar for the block, 32-bit offsets inside it: half the registers of 64-bit pointers. Rows past the end
     # repeat the last one: cheaper than a mask, and never stored.
-    hidden_stride = tl.multiple_of(hidden_stride, 8)
-    weight_stride = tl.multiple_of(weight_stride, 8)
     first_row = i_rows.to(tl.int64) * BLOCK_ROWS
     row = tl.minimum(tl.arange(0, BLOCK_ROWS), (n_rows - 1 - first_row).to(tl.int32))
     o_hidden = row[:, None] * hidden_stride + o_dim[None, :]
@@ -146,8 +146,8 @@ def _partial_lse_kernel(
 
 @jit
 def _target_logprob_kernel(
-    p_hidden,  # [N, D], rows hidden_stride apart
-    p_weight,  # [V, D], rows weight_stride apart
+    p_hidden,  # [N, D], rows 8 * hidden_stride_eighths apart
+    p_weight,  # [V, D], rows 8 * weight_stride_eighths apart
     p_bias,  # [V]; p_weight again, and unread, where there is none
     p_target,  # [M] int32 or int64
     p_row,  # [M] int64: the row of hidden that each target belongs to
@@ -155,9 +155,9 @@ def _target_logprob_kernel(
     p_logprob,  # [M] float32, written
     n_targets,
     n_vocab,
-    n_dim,
-    hidden_stride,
-    weight_stride,
+    n_dim_eighths,
+    hidden_stride_eighths,
+    weight_stride_eighths,
     scale,
     softcap,
     HAS_BIAS: tl.constexpr,
@@ -165,6 +165,7 @@ def _target_logprob_kernel(
     BLOCK_TARGETS: tl.constexpr,
     BLOCK_DIM: tl.constexpr,
 ):  # type: ignore[no-untyped-def]
+    n_dim, hidden_stride, weight_stride = n_dim_eighths * 8, hidden_stride_eighths * 8, weight_stride_eighths * 8
     o_target = tl.program_id(0).to(tl.int64) * BLOCK_TARGETS + tl.arange(0, BLOCK_TARGETS)
     o_dim = tl.arange(0, BLOCK_DIM)
     m_target = o_target < n_targets
@@ -172,8 +173,8 @@ def _target_logprob_kernel(
     target = tl.load(p_target + o_target, mask=m_target, other=0).to(tl.int64)
     inside = (target >= 0) & (target < n_vocab)
     target = tl.where(inside, target, 0)
-    p_rows = p_hidden + row[:, None] * tl.multiple_of(hidden_stride, 8) + o_dim[None, :]
-    p_tokens = p_weight + target[:, None] * tl.multiple_of(weight_stride, 8) + o_dim[None, :]
+    p_rows = p_hidden + row[:, None] * hidden_stride + o_dim[None, :]
+    p_tokens = p_weight + target[:, None] * weight_stride + o_dim[None, :]
     products = tl.zeros([BLOCK_TARGETS, BLOCK_DIM], tl.float32)
     for start in range(0, n_dim, BLOCK_DIM):
         mask = m_target[:, None] & (o_dim[None, :] < n_dim - start)
@@ -199,7 +200,7 @@ def linear_logprob_triton(
 ) -> tuple[Tensor, Tensor]:
     """`linear_logprob` by the kernels, on a card or in Triton's interpreter; the arguments are taken as checked."""
     n_rows, n_targets = len(hidden), len(targets)
-    hidden = hidden if hidden.stride(1) == 1 else hidden.contiguous()
+    hidden = hidden if hidden.stride(1) == 1 and hidden.stride(0) % 8 == 0 else hidden.contiguous()
     logprobs = torch.empty(n_targets, dtype=torch.float32, device=hidden.device)
     if n_rows == 0:
         return torch.empty(0, dtype=torch.float32, device=hidden.device), logprobs
@@ -252,7 +253,8 @@ def _launch_partial_lse(hidden: Tensor, weight: Tensor, rule: LogitRule, precisi
 def _sizes_and_scales(hidden: Tensor, weight: Tensor, rule: LogitRule) -> tuple[int | float, ...]:
     """The arguments that both kernels take in the same order, n_vocab to softcap."""
     n_vocab, n_dim = weight.shape
-    return n_vocab, n_dim, hidden.stride(0), weight.stride(0), float(rule.scale), float(rule.softcap or 1.0)
+    eighths = n_dim // 8, hidden.stride(0) // 8, weight.stride(0) // 8
+    return n_vocab, *eighths, float(rule.scale), float(rule.softcap or 1.0)
 
 
 def _n_processors(device: torch.device) -> int:

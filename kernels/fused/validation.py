@@ -25,6 +25,7 @@ def check_linear_logprob(
     _require(weight.shape[1] == n_dim, f"weight must be [vocab, {n_dim}] as hidden is, got {list(weight.shape)}")
     _require(len(weight) > 0, "weight must have at least one row, got none")
     _require(weight.stride(1) == 1, f"weight's last axis must be contiguous, got strides {weight.stride()}")
+    _require(weight.stride(0) % 8 == 0, f"weight's rows must be a multiple of 8 apart, got {weight.stride(0)}")
     stride = max(hidden.stride(0), weight.stride(0))
     _require(stride < LONGEST_STRIDE, f"rows of hidden and weight must be less than 2**23 apart, got {stride}")
     _check_offsets(target_offsets, "target_offsets", len(hidden), "hidden's rows", len(targets))

@@ -138,6 +138,15 @@ def test_a_vocabulary_over_16_bits(function: Callable[..., tuple[Tensor, Tensor]
     assert_as_exact_as_float32(case, case.run(function))
 
 
+def test_hidden_states_that_are_a_slice_or_transposed(device: torch.device) -> None:
+    case = head(5, 130, 16, device=device)
+    expected = case.run(linear_logprob_triton)
+    sliced = torch.cat([case.hidden, case.hidden[:, :3]], dim=1)[:, :16]  # rows 19 apart
+    for hidden in (sliced, case.hidden.T.contiguous().T):
+        got = replace(case, hidden=hidden).run(linear_logprob_triton)
+        assert all(torch.equal(a, b) for a, b in zip(got, expected, strict=True))
+
+
 @pytest.mark.parametrize("wide", ["hidden", "weight"])
 def test_offsets_past_32_bits(wide: str, device: torch.device) -> None:
     n, v = (641, 5) if wide == "hidden" else (3, 515)
@@ -258,6 +267,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "D of weight": ({"weight": torch.ones(5, 16)}, r"weight must be \[vocab, 8\] as hidden is, got \[5, 16\]"),
     "no vocabulary": ({"weight": torch.ones(0, 8)}, "weight must have at least one row, got none"),
     "transposed": ({"weight": torch.ones(8, 5).T}, r"weight's last axis must be contiguous, got strides \(1, 5\)"),
+    "rows off 16 bytes": (
+        {"weight": torch.ones(5, 9)[:, :8]},
+        "weight's rows must be a multiple of 8 apart, got 9",
+    ),
     "far apart": ({"hidden": torch.ones(1).expand(8).as_strided((0, 8), (2**23, 1))}, r"less than 2\*\*23 apart"),
     "bias": ({"rule": LogitRule(torch.ones(4))}, r"bias must be \[5\], one a row of weight, got \[4\]"),
     "float targets": ({"targets": torch.ones(3)}, "targets must be int32 or int64, got torch.float32"),
