@@ -57,17 +57,21 @@ def cli(debug: bool) -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 data missing, 130 interrupted."""
-    arguments = sys.argv[1:] if args is None else args
-    debug = "--debug" in arguments
+    given = sys.argv[1:] if args is None else args
+    debug = "--debug" in given  # before the command or after it
+    arguments = [argument for argument in given if argument != "--debug"]
     try:
         cli.main(args=arguments, prog_name="calprobe", standalone_mode=False)
     except CalprobeError as error:
         _fail(str(error), error.exit_code, debug)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx is not None else "calprobe"
+        _fail(f"{error.format_message()}\nsee `{command} --help`", error.exit_code, debug)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        _fail(error.format_message(), error.exit_code, debug)
     except (KeyboardInterrupt, click.Abort) as error:
-        _fail(str(error) or "interrupted", INTERRUPTED, debug)
+        # click turns KeyboardInterrupt into Abort and keeps it as the cause, with what it had to say.
+        _fail(str(error) or str(error.__cause__ or "") or "interrupted", INTERRUPTED, debug)
     except BrokenPipeError:
         # The reader of stdout went away (`calprobe report | head`): end as any filter does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -16,6 +16,7 @@ from calprobe.runs.pieces import PieceScores
 log = logging.getLogger(__name__)
 
 BAD_SUFFIX = ".bad"
+LOCK_NAME = ".lock"  # held by the process that scores into the folder
 
 
 class RunFolder:
@@ -36,8 +37,9 @@ class RunFolder:
         if its manifest is damaged.
         """
         path = Path(path)
-        if _holds_nothing(path) or not (path / FILE_NAME).is_file():
-            return cls.create(path, asked)
+        check_folder(path)
+        if not (path / FILE_NAME).is_file():
+            return cls._write_new(path, asked)
         # Read first also when starting over: only what is known to be a run may be emptied.
         stored = read_manifest(path)
         if not resume:
@@ -58,9 +60,9 @@ class RunFolder:
     def create(cls, path: str | Path, manifest: Manifest) -> RunFolder:
         """Create a new run at `path`, which must be empty or absent. Raises UsageError if it is not."""
         path = Path(path)
-        if not _holds_nothing(path):
-            what = "holds a run already" if (path / FILE_NAME).is_file() else "not a run folder, and not empty"
-            raise UsageError(f"{path}: {what}; name another with --out")
+        check_folder(path)
+        if (path / FILE_NAME).is_file():
+            raise UsageError(f"{path}: holds a run already; name another with --out")
         return cls._write_new(path, manifest)
 
     @classmethod
@@ -128,6 +130,12 @@ def _writing(path: Path) -> Iterator[None]:
         raise CalprobeError(f"{why}; mend that and run the same command again, it goes on from there") from error
 
 
+def check_folder(path: Path) -> None:
+    """Raise UsageError if `path` is a file, or a folder that holds something else than a run."""
+    if not _holds_nothing(path) and not (path / FILE_NAME).is_file():
+        raise UsageError(f"{path}: not a run folder, and not empty; name another with --out")
+
+
 def _holds_nothing(path: Path) -> bool:
     # A process killed between making the folder and writing its manifest leaves an empty shards folder and leftovers.
     if not path.exists():
@@ -136,7 +144,7 @@ def _holds_nothing(path: Path) -> bool:
         raise UsageError(f"{path}: is a file, not a folder; name another with --out")
     if (path / FILE_NAME).exists():
         return False
-    inside = [entry for entry in path.iterdir() if not atomic.is_leftover(entry)]
+    inside = [entry for entry in path.iterdir() if entry.name != LOCK_NAME and not atomic.is_leftover(entry)]
     return all(entry.name == shards.FOLDER and entry.is_dir() and not any(entry.iterdir()) for entry in inside)
 
 

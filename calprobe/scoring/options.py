@@ -13,7 +13,7 @@ PATHS: tuple[Path, ...] = get_args(Path)
 
 @dataclass(frozen=True, slots=True)
 class ScoreOptions:
-    """Which statements of the probe are scored, and how. Raises UsageError for a number below 1.
+    """Which statements of the probe are scored, and how. Raises UsageError for a number below 1 or an unknown path.
 
     The defaults score template 0 of every relation and resume what is there.
     """
@@ -32,3 +32,5 @@ class ScoreOptions:
         for option, value in (("--limit", self.limit), ("--batch-tokens", self.batch_tokens)):
             if value is not None and value < 1:
                 raise UsageError(f"{option} must be at least 1, got {value}")
+        if self.path not in (None, *PATHS):
+            raise UsageError(f"--path must be one of {', '.join(PATHS)}, got {self.path!r}")

@@ -20,16 +20,13 @@ def score_piece(
 ) -> PieceScores:
     """Score every instance of `relation` with every candidate under `template`.
 
-    Raises CalprobeError if a statement does not fit the model (its tokens, its length), or memory runs out.
+    Raises CalprobeError if a statement does not fit the model (its tokens, its length).
     """
-    rows = tokenise(statements_of(relation, template.text), model)
     try:
-        logprobs = executor.score(rows)
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        raise CalprobeError(
-            f"{relation.name}, template {template.number}: out of memory on {model.device}\n"
-            "start over with smaller batches: --no-resume --batch-tokens N, N below the manifest's batch_tokens"
-        ) from error
+        rows = tokenise(statements_of(relation, template.text), model)
+    except CalprobeError as error:
+        raise CalprobeError(f"{relation.name}, template {template.number}: {error}") from error
+    logprobs = executor.score(rows)
     tokens = _tokens(rows, logprobs, model) if save_tokens else None
     return _reduced(relation, template.number, rows, logprobs, tokens)
 

@@ -55,5 +55,6 @@ def target_logprobs(logits: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
     for places in torch.split(wanted, max(1, _CHUNK_VALUES // flat.shape[1])):
         values = flat[places].float()
         chosen = values.gather(1, targets.flatten()[places, None]).squeeze(1)
-        chunks.append(chosen - values.logsumexp(1))
+        # Two roundings may meet the wrong way round where one token holds all the mass.
+        chunks.append((chosen - values.logsumexp(1)).clamp_(max=0.0))
     return torch.cat(chunks)

@@ -23,8 +23,8 @@ class _Lines:
     total: int  # statements
     done: int = 0
     tokens: int = 0
-    started: float = field(default_factory=time.monotonic)
-    said: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=lambda: time.monotonic())
+    said: float = field(default_factory=lambda: time.monotonic())
 
     def advance(self, statements: int, tokens: int) -> None:
         self.done += statements

@@ -9,7 +9,7 @@ from importlib import metadata
 import torch
 
 from calprobe.models import LoadedModel
-from calprobe.runs import Manifest, ModelRecord, Settings, SourceRecord, StartToken
+from calprobe.runs import Manifest, ModelRecord, Settings, StartToken
 from calprobe.scoring.options import Path, ScoreOptions
 from calprobe.scoring.selection import Selection
 
@@ -22,7 +22,7 @@ def manifest_of(
     """Everything that is known of the run before its first score."""
     return Manifest(
         model=model_record(model),
-        probe=SourceRecord(selection.probe.name, selection.probe.fingerprint),
+        probe=selection.probe_source(),
         template_set=selection.template_source(),
         templates=selection.template_records(),
         relations=selection.relation_records(),

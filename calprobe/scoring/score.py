@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import filelock
 import torch
 
-from calprobe.errors import UsageError
+from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, LoadOptions, load_model, tokenise
 from calprobe.probes import Probe, load_probe
 from calprobe.runs import Run, RunFolder, Timings, open_run
+from calprobe.runs.folder import LOCK_NAME, check_folder
+from calprobe.scoring.begun import begun_run, options_as_begun, refuse_other_request
 from calprobe.scoring.budget import auto_batch_tokens
 from calprobe.scoring.executor import Executor
+from calprobe.scoring.memory import memory_explained
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.paths import choose_path, executor_of
 from calprobe.scoring.pieces import score_piece
@@ -55,69 +61,79 @@ def score(
         >>> run.table().scores.shape  # doctest: +SKIP
     """
     selection = select(probe if isinstance(probe, Probe) else load_probe(str(probe)), options)
+    name = model if isinstance(model, str) else model.name
+    path = Path(out) if out is not None else default_out(name, selection.probe.name)
+    check_folder(path)
+    begun = begun_run(path, options.resume)
+    if begun is not None:
+        refuse_other_request(begun, path, selection, options)
+        options = options_as_begun(begun, path, options)
+        if begun.settings.threads is not None:
+            torch.set_num_threads(begun.settings.threads)
     started = time.monotonic()
     loaded = load_model(model, load_options) if isinstance(model, str) else model
     if loaded.kind != "causal":
         raise UsageError(f"{loaded.name} is a masked language model; this version scores causal models only")
     batch_tokens = options.batch_tokens or auto_batch_tokens(loaded)
-    path = choose_path(loaded, batch_tokens, tokenise(selection.sample(), loaded), options.path)
-    folder = RunFolder.open(
-        Path(out) if out is not None else default_out(loaded.name, selection.probe.name),
-        manifest_of(loaded, selection, path, batch_tokens, options),
-        options.resume,
-    )
-    executor = executor_of(path, loaded, _settle_as_begun(folder, batch_tokens, options))
-    folder.add_timings(Timings(load_s=time.monotonic() - started))
-    _score_missing(folder, selection, loaded, executor, options.quiet)
-    return open_run(folder.path)
+    with memory_explained(loaded.name, batch_tokens):
+        how = choose_path(loaded, batch_tokens, tokenise(selection.sample(), loaded), options.path)
+    with _locked(path):
+        folder = RunFolder.open(path, manifest_of(loaded, selection, how, batch_tokens, options), options.resume)
+        folder.add_timings(Timings(load_s=time.monotonic() - started))
+        _score_missing(folder, selection, loaded, executor_of(how, loaded, batch_tokens), options)
+    return open_run(path)
 
 
 def default_out(model: str, probe: str) -> Path:
     """`runs/MODEL-PROBE`; a hub id keeps its organisation, so that two models never share a folder."""
-    path = Path(model)
+    path = Path(model).expanduser()
     name = path.resolve().name if path.exists() else model.replace("/", "--")
     return Path("runs") / f"{name}-{probe}"
 
 
-def _settle_as_begun(folder: RunFolder, batch_tokens: int, options: ScoreOptions) -> int:
-    """Set the thread count, and return the batch budget, that the folder's first scores were made with.
-
-    Both decide the last bits of a score, so a resumed run takes them over (DESIGN, "A run folder").
-    """
-    settings = folder.manifest.settings
-    if options.batch_tokens not in (None, settings.batch_tokens):
-        raise UsageError(
-            f"{folder.path}: the run has --batch-tokens {settings.batch_tokens}, asked {options.batch_tokens}.\n"
-            "Leave the option out to go on with the run, or start it over with --no-resume"
-        )
-    if settings.threads is not None:
-        torch.set_num_threads(settings.threads)
-    return settings.batch_tokens or batch_tokens
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the run folder for this process alone; the lock goes with the process, however it ends."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(path / LOCK_NAME, timeout=0)
+        lock.acquire()
+    except filelock.Timeout:
+        raise CalprobeError(f"{path}: another process scores into this folder; wait for it, or name --out") from None
+    except OSError as error:
+        raise CalprobeError(f"{path}: cannot be written: {error.strerror}; name another with --out") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _score_missing(
-    folder: RunFolder, selection: Selection, model: LoadedModel, executor: Executor, quiet: bool
+    folder: RunFolder, selection: Selection, model: LoadedModel, executor: Executor, options: ScoreOptions
 ) -> None:
     """Score the pieces that the folder lacks, in order; the manifest's timings grow by what that cost."""
     all_pieces, missing = len(folder.manifest.pieces), folder.missing()
     if len(missing) < all_pieces:
         log.info("%s: %d of %d pieces are there already", folder.path, all_pieces - len(missing), all_pieces)
     total = sum(selection.relation(name).n_statements for name, _ in missing)
-    spent, save_tokens = Timings(), folder.manifest.settings.save_tokens
-    started = time.monotonic()
+    spent, started = Timings(), time.monotonic()
     try:
-        with progress(total, model.name, quiet) as advance:
+        with progress(total, model.name, options.quiet) as advance:
             for name, number in missing:
                 template = selection.template_set.template(name, number)
-                piece = score_piece(selection.relation(name), template, model, executor, save_tokens)
+                with memory_explained(f"{name}, template {number}", folder.manifest.settings.batch_tokens or 1):
+                    piece = score_piece(selection.relation(name), template, model, executor, options.save_tokens)
                 folder.write_piece(piece)
                 tokens = 0 if piece.n_tokens is None else int(piece.n_tokens.sum())
                 spent += Timings(pieces=1, statements=piece.n_statements, tokens=tokens)
                 advance(piece.n_statements, tokens)
     except KeyboardInterrupt:
-        folder.add_timings(spent + Timings(score_s=time.monotonic() - started))
+        again = "the same command again" if options.resume else "the same command, without --no-resume,"
         raise Interrupted(
             f"interrupted; {len(missing) - spent.pieces} of {all_pieces} pieces are left.\n"
-            f"Run the same command again to go on in {folder.path}"
+            f"Run {again} to go on in {folder.path}"
         ) from None
-    folder.add_timings(spent + Timings(score_s=time.monotonic() - started))
+    finally:
+        # Timings are worth no second error where the disk is full.
+        with suppress(OSError):
+            folder.add_timings(spent + Timings(score_s=time.monotonic() - started))

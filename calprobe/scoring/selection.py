@@ -79,6 +79,10 @@ class Selection:
             for relation in self.relations
         )
 
+    def probe_source(self) -> SourceRecord:
+        """Name and fingerprint of the probe."""
+        return SourceRecord(self.probe.name, self.probe.fingerprint)
+
     def template_source(self) -> SourceRecord:
         """Name and fingerprint of the templates that are scored."""
         names = [relation.name for relation in self.relations]
@@ -97,6 +101,8 @@ def select(probe: Probe, options: ScoreOptions) -> Selection:
 def _relations(probe: Probe, names: tuple[str, ...] | None) -> tuple[Relation, ...]:
     if names is None:
         return probe.relations
+    if not names:
+        raise UsageError("--relations names none; leave it out for all")
     known = {relation.name for relation in probe.relations}
     if unknown := [name for name in names if name not in known]:
         few = ", ".join(sorted(known)[:8]) + (", .." if len(known) > 8 else "")

@@ -19,7 +19,9 @@ from calprobe.models.head import ScoringHead, hidden_states
 from calprobe.planning import TreeBatch, plan_tree
 from calprobe.statements.token_rows import TokenRows
 
-_ROW_LENGTH = 512  # places: long enough to share much, short enough that the quadratic mask stays cheap
+# Places in a row: long enough to share much, short enough that attention over masked places stays cheap. On two CPU
+# cores 256 is 6 to 8 % faster than 512 (SmolLM2-135M, P30).
+CPU_ROW_LENGTH, GPU_ROW_LENGTH = 256, 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +31,11 @@ class TreeExecutor:
     model: LoadedModel
     head: ScoringHead
     batch_tokens: int
+    row_length: int
 
     def score(self, rows: TokenRows) -> npt.NDArray[np.float32]:
         """Log-probability [tokens] of each token given the start token and all tokens before it."""
-        plan = plan_tree(rows, self.model.start_token_id, self.batch_tokens, _ROW_LENGTH)
+        plan = plan_tree(rows, self.model.start_token_id, self.batch_tokens, self.row_length)
         edge_logprobs = np.zeros(plan.n_edges, np.float32)
         for index in range(plan.n_batches):
             batch = plan.batch(index)

@@ -15,7 +15,6 @@ import pytest
 import torch
 from tiny_models import save_tiny_model
 
-import calprobe
 from calprobe.errors import UsageError
 from calprobe.models import LoadedModel, load_model
 from calprobe.probes import Instance, Probe, Relation
@@ -162,7 +161,8 @@ def test_default_out_keeps_organisations_apart(tmp_path: Path) -> None:
 
 
 def test_sigkill_loses_at_most_the_piece_in_flight(folder: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "calprobe", "score", "--model", str(folder), "--probe", "mini", "--limit", "6"]
+    command = [sys.executable, "-m", "calprobe", "score", "--model", str(folder), "--probe", "mini"]
+    command += ["--limit", "6", "--templates", "paraphrases", "--save-tokens"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     broken, whole = tmp_path / "broken", tmp_path / "whole"
     process = subprocess.Popen([*command, "--out", str(broken)], env=environment, stderr=subprocess.PIPE)
@@ -175,5 +175,31 @@ def test_sigkill_loses_at_most_the_piece_in_flight(folder: Path, tmp_path: Path)
     assert open_run(broken).partial
     for out in (broken, whole):
         subprocess.run([*command, "--out", str(out)], env=environment, check=True, capture_output=True)
-    tables = [calprobe.open_run(out).table() for out in (broken, whole)]
-    np.testing.assert_array_equal(tables[0].scores, tables[1].scores)
+    for what in ("candidates", "tokens", "confidences"):
+        for out in (broken, whole):
+            export = ["export", str(out), "--what", what, "--out", str(tmp_path / f"{out.name}.{what}.parquet")]
+            subprocess.run([sys.executable, "-m", "calprobe", *export], check=True)
+        files = [(tmp_path / f"{name}.{what}.parquet").read_bytes() for name in ("broken", "whole")]
+        assert files[0] == files[1]
+
+
+def test_a_resumed_run_takes_the_threads_and_path_it_began_with(
+    model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = torch.get_num_threads()
+    score(model, PROBE, tmp_path / "run", ScoreOptions(path="plain"))
+    manifest = tmp_path / "run" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(f'"threads": {threads}', f'"threads": {threads + 1}'))
+    try:
+        assert score(model, PROBE, tmp_path / "run").manifest.settings.path == "plain"
+        assert torch.get_num_threads() == threads + 1
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_another_request_is_refused_before_the_model_is_loaded(
+    model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    score(model, PROBE, tmp_path / "run")
+    with pytest.raises(UsageError, match="limit: the run has None, asked 1"):
+        score("no-such-model", PROBE, tmp_path / "run", ScoreOptions(limit=1))

@@ -1,0 +1,51 @@
+"""A run that lies in the folder already: what it fixes for the rest of it, known before any model is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from calprobe.errors import UsageError
+from calprobe.runs import Manifest
+from calprobe.runs.manifest import FILE_NAME, differences, read_manifest
+from calprobe.scoring.options import PATHS, ScoreOptions
+from calprobe.scoring.selection import Selection
+
+
+def begun_run(out: Path, resume: bool) -> Manifest | None:
+    """The manifest of the run in `out` that is to be gone on with; None if there is none, or it is started over."""
+    return read_manifest(out) if resume and (out / FILE_NAME).is_file() else None
+
+
+def options_as_begun(begun: Manifest, out: Path, options: ScoreOptions) -> ScoreOptions:
+    """The options with the path and batch budget that the run's first scores were made with.
+
+    Both decide the last bits of a score, so a resumed run takes them over (DESIGN, "A run folder"). Raises UsageError
+    if another batch budget is asked.
+    """
+    settings = begun.settings
+    if options.batch_tokens not in (None, settings.batch_tokens):
+        raise UsageError(
+            f"{out}: the run has --batch-tokens {settings.batch_tokens}, asked {options.batch_tokens}.\n"
+            "Leave the option out to go on with the run, or start it over with --no-resume"
+        )
+    stored = next((path for path in PATHS if path == settings.path), None)  # None: an import
+    return replace(options, batch_tokens=settings.batch_tokens, path=options.path or stored)
+
+
+def refuse_other_request(begun: Manifest, out: Path, selection: Selection, options: ScoreOptions) -> None:
+    """Raise UsageError if other statements are asked than the run scores: cheap, and before minutes of loading."""
+    asked = replace(
+        begun,
+        probe=selection.probe_source(),
+        template_set=selection.template_source(),
+        templates=selection.template_records(),
+        relations=selection.relation_records(),
+        limit=options.limit,
+        settings=replace(begun.settings, save_tokens=options.save_tokens),
+    )
+    if different := differences(begun, asked):
+        raise UsageError(
+            f"{out}: holds another run. {'; '.join(different)}.\n"
+            "Name another folder with --out, or start this one over with --no-resume"
+        )

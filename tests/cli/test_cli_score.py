@@ -1,0 +1,129 @@
+"""`calprobe score` as a command: options, exit codes, messages."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_models import save_tiny_model
+
+from calprobe.cli import main
+from calprobe.runs import open_run
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("model") / "tiny")
+
+
+def run_cli(*arguments: str | Path) -> int:
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+def test_options_reach_the_run(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments: list[Any] = ["--templates", "0,verbal", "--relations", "month, continent", "--limit", "2"]
+    arguments += ["--batch-tokens", "99", "--path", "padded", "--save-tokens", "--quiet", "--dtype", "float32"]
+    assert run_cli("score", "--model", model, "--probe", "mini", "--out", tmp_path / "run", *arguments) == 0
+    manifest = open_run(tmp_path / "run").manifest
+    assert [template.number for template in manifest.templates] == [0, 5, 6]
+    assert {r.name: (r.n_instances, r.n_candidates) for r in manifest.relations} == {
+        "month": (2, 12),
+        "continent": (2, 6),
+    }
+    settings = manifest.settings
+    assert (settings.batch_tokens, settings.path, settings.save_tokens, settings.dtype) == (
+        99,
+        "padded",
+        True,
+        "float32",
+    )
+    output = capsys.readouterr()
+    assert output.out == ""  # results go into the run; stdout is for data
+    assert "next: calprobe report" in output.err
+    assert "statements/s" not in output.err  # --quiet
+
+
+def test_progress_of_a_captured_run_is_lines(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_cli("score", "--model", model, "--probe", "mini", "--relations", "month", "--out", tmp_path / "run")
+    assert "144 of 144 statements" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 2, "Missing option '--model'"),
+        (["--model", "x", "--batch-tokens", "many"], 2, "'many' is neither auto nor a number"),
+        (["--model", "x", "--probe", "mini", "--limit", "0"], 2, "--limit must be at least 1, got 0"),
+        (["--model", "x", "--probe", "mini", "--relations", ","], 2, "--relations names none"),
+        (["--model", "x", "--probe", "mini", "--relations", "P30"], 2, "probe mini has no P30"),
+        (["--model", "x", "--probe", "mini", "--templates", "12"], 2, "has no template 12"),
+        (["--model", "x", "--probe", "nope"], 2, "nope"),
+        (["--model", "x"], 3, "calprobe fetch bear"),
+        (["--model", "x", "--probe", "mini", "--path", "quick"], 2, "'quick' is not one of"),
+    ],
+)
+def test_what_cannot_be_asked(
+    arguments: list[str],
+    code: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("CALPROBE_DATA", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert run_cli("score", *arguments) == code
+    message = capsys.readouterr().err
+    assert said in message
+    assert len(message.strip().splitlines()) <= 2
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_folder_that_is_no_run_is_left_alone(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    assert run_cli("score", "--model", model, "--probe", "mini", "--out", tmp_path, "--no-resume") == 2
+    assert "not a run folder, and not empty" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_debug_works_behind_the_command_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli("score", "--model", str(tmp_path / "nope"), "--probe", "mini", "--debug") == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interrupt_says_how_to_go_on(model: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "calprobe", "score", "--model", str(model), "--probe", "mini"]
+    process = subprocess.Popen(
+        [*command, "--templates", "all", "--out", str(tmp_path / "run")],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "run" / "shards").glob("*.parquet")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, message = process.communicate()
+    assert process.returncode == 130
+    assert "pieces are left.\nRun the same command again to go on in" in message
+    assert "Traceback" not in message
+    assert open_run(tmp_path / "run").manifest.timings.pieces >= 1
+
+
+def test_two_processes_do_not_share_a_folder(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from filelock import FileLock
+
+    (tmp_path / "run").mkdir()
+    with FileLock(tmp_path / "run" / ".lock"):
+        assert run_cli("score", "--model", model, "--probe", "mini", "--out", tmp_path / "run") == 1
+    assert "another process scores into this folder" in capsys.readouterr().err

@@ -1,0 +1,47 @@
+"""Which statements a run scores, and the handful that its path is checked on."""
+
+from __future__ import annotations
+
+import pytest
+from test_score import PROBE
+
+from calprobe.errors import UsageError
+from calprobe.scoring import ScoreOptions
+from calprobe.scoring.selection import select
+
+
+def test_limit_and_relations_cut_the_probe() -> None:
+    selection = select(PROBE, ScoreOptions(limit=2, relations=("continent", "continent"), templates="paraphrases"))
+    assert [relation.name for relation in selection.relations] == ["continent"]
+    assert [instance.subject for instance in selection.relations[0].instances] == ["France", "Japan"]
+    assert selection.numbers == (0, 1)
+    assert select(PROBE, ScoreOptions(limit=99)).relation_records()[0].n_instances == 3
+
+
+def test_records_hold_what_a_manifest_needs() -> None:
+    selection = select(PROBE, ScoreOptions(templates="1"))
+    capital = selection.relation_records()[0]
+    assert (capital.n_statements, capital.cardinality, capital.texts) == (9, "1:1", ("[Y] is the capital of [X].",))
+    assert [(t.number, t.kind) for t in selection.template_records()] == [(1, "paraphrase")]
+    assert selection.template_source() != select(PROBE, ScoreOptions(templates="0")).template_source()
+
+
+def test_the_sample_shares_prefixes_and_holds_the_longest_statement() -> None:
+    texts = [statement.text for statement in select(PROBE, ScoreOptions()).sample()]
+    assert texts[:4] == [
+        "The capital of France is Paris.",
+        "The capital of France is Rome.",
+        "The capital of Italy is Paris.",
+        "The capital of Italy is Rome.",
+    ]
+    everything = [
+        f"The capital of {instance.subject} is {candidate}."
+        for instance in PROBE.relations[0].instances
+        for candidate in PROBE.relations[0].candidates
+    ]
+    assert len(texts[-1]) == max(map(len, everything))
+
+
+def test_no_relation_is_an_error() -> None:
+    with pytest.raises(UsageError, match="names none"):
+        select(PROBE, ScoreOptions(relations=()))
