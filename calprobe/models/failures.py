@@ -13,7 +13,7 @@ from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.models.source import Source
 from calprobe.models.types import LoadOptions
 
-_PICKLES = (".bin", ".pt", ".pth", ".ckpt")
+PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 _SECRETS = re.compile(r"hf_\w{8,}|(?<=://)[^/\s@]+@|(?i:bearer)\s+\S+")
 
 
@@ -99,7 +99,7 @@ def _file_failure(error: Exception, source: Source) -> CalprobeError | None:
 
 def _no_safetensors(source: Source) -> CalprobeError:
     folder = Path(source.location)
-    if source.form == "folder" and not any(file.suffix in _PICKLES for file in folder.iterdir()):
+    if source.form == "folder" and not any(file.suffix in PICKLES for file in folder.iterdir()):
         return CalprobeError(f"{source.name} has no weights: neither safetensors nor pickle; copy the whole folder")
     return UsageError(
         f"{source.shown} has no safetensors weights, and pickle checkpoints can run code when they are read\n"

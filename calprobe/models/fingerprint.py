@@ -4,29 +4,43 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import torch
 
+from calprobe.models.failures import PICKLES
+
 SAMPLES = 4096  # values of each tensor that are read: a 7B model costs well under a second, any fine-tune shows
 
 
-def weights_fingerprint(network: torch.nn.Module) -> str:
+def weights_fingerprint(network: torch.nn.Module, folders: Iterable[Path] = ()) -> str:
     """SHA-256 (hex) over names, shapes, dtypes and up to 4,096 evenly spaced values of every tensor in `state_dict`.
 
     A sample, not a checksum: a change to single weights between the sampled ones goes unseen; training, merging,
-    re-quantising or another dtype does not. Tensors are read where they are and never copied whole; weights that
-    accelerate keeps off the device ("meta") count with name, shape and dtype only. Computed buffers (rotary tables) are
-    left out because their last bits differ between devices.
+    re-quantising or another dtype does not. Tensors are read where they are and never copied whole. Weights that
+    accelerate keeps off the device ("meta") count with name, shape and dtype only; if there are any, names, sizes and
+    time stamps of the weight files in `folders` stand for their values. Computed buffers (rotary tables) are left out
+    because their last bits differ between devices.
     """
     digest = hashlib.sha256()
-    for name, tensor in sorted(network.state_dict().items()):
-        if not isinstance(tensor, torch.Tensor):
-            continue  # extra state of quantised layers
+    # What is no tensor is extra state of quantised layers.
+    tensors = {name: value for name, value in network.state_dict().items() if isinstance(value, torch.Tensor)}
+    for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
         if tensor.device.type != "meta" and tensor.numel():
             digest.update(_sampled_bytes(tensor))
+    if any(tensor.device.type == "meta" for tensor in tensors.values()):
+        for folder in folders:
+            digest.update(_files(folder).encode())
     return digest.hexdigest()
+
+
+def _files(folder: Path) -> str:
+    """A line for each weight file in `folder`: name, size in bytes, time of the last change in nanoseconds."""
+    stats = [(file.name, file.stat()) for file in sorted(folder.iterdir()) if file.suffix in (".safetensors", *PICKLES)]
+    return "".join(f"{name} {stat.st_size} {stat.st_mtime_ns}\n" for name, stat in stats)
 
 
 def _sampled_bytes(tensor: torch.Tensor) -> bytes:

@@ -14,21 +14,28 @@ _PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 
 @contextmanager
 def patient_hub() -> Iterator[None]:
-    """Inside, the hub client looks into its cache only if the hub's name does not resolve; its retries are not logged.
-
-    Left to itself it retries each file for half a minute, with two warnings a try.
-    """
+    """Inside, the hub client's retries are not logged, and what `look_for_hub` finds holds; undone on leaving."""
     from huggingface_hub import constants
 
     client_log = logging.getLogger("huggingface_hub")
     offline, level = constants.HF_HUB_OFFLINE, client_log.level
     client_log.setLevel(logging.ERROR)
-    constants.HF_HUB_OFFLINE = offline or not _resolves(constants.ENDPOINT)
     try:
         yield
     finally:
         constants.HF_HUB_OFFLINE = offline
         client_log.setLevel(level)
+
+
+def look_for_hub() -> None:
+    """Before the hub is first asked for a file: if its name does not resolve, the client looks into its cache only.
+
+    Left to itself it retries each file for half a minute, with two warnings a try. Models that lie on this machine need
+    no hub, and no such look-up.
+    """
+    from huggingface_hub import constants
+
+    constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE or not _resolves(constants.ENDPOINT)
 
 
 def _resolves(address: str) -> bool:

@@ -13,7 +13,7 @@ from calprobe.models.adapter import Adapter, find_adapter, put_on
 from calprobe.models.failures import explained, first_line
 from calprobe.models.fingerprint import tokenizer_fingerprint, weights_fingerprint
 from calprobe.models.gguf import dequantised
-from calprobe.models.hub import patient_hub
+from calprobe.models.hub import look_for_hub, patient_hub
 from calprobe.models.kind import kind_of
 from calprobe.models.network import load_network, max_positions_of
 from calprobe.models.placement import Placement, place
@@ -51,12 +51,15 @@ class _Weights:
     source: str
     revision: str | None
     note: str
+    folders: tuple[Path, ...] = ()  # local ones whose files tell the weights apart, where no revision does
     adapter_merged: bool | None = None
 
 
 def _read(source: Source, options: LoadOptions) -> _Weights:
     if source.form == "gguf":
         return _read_gguf(source, options)
+    if source.form == "hub":
+        look_for_hub()
     with explained(source, options):
         adapter = find_adapter(source, options)
         if adapter is not None:
@@ -76,6 +79,7 @@ def _read(source: Source, options: LoadOptions) -> _Weights:
         source=source.location,
         revision=getattr(config, "_commit_hash", None),
         note=source.note,
+        folders=(Path(source.location),) if source.form == "folder" else (),
     )
 
 
@@ -83,7 +87,7 @@ def _read_gguf(source: Source, options: LoadOptions) -> _Weights:
     twin = dequantised(Path(source.location), show_progress=shows_bars(options.quiet))
     weights = _read(Source(source.name, str(twin.folder), "folder"), options)
     note = source.note or f"weights rounded to {twin.file_type} (GGUF)"
-    return replace(weights, source=source.location, revision=twin.sha256, note=note)
+    return replace(weights, source=source.location, revision=twin.sha256, note=note, folders=())
 
 
 def _read_adapted(source: Source, adapter: Adapter, options: LoadOptions) -> _Weights:
@@ -98,6 +102,7 @@ def _read_adapted(source: Source, adapter: Adapter, options: LoadOptions) -> _We
         tokenizer_location=str(adapter.folder) if adapter.has_tokenizer else base.tokenizer_location,
         source=f"{base.source} + {source.location}",
         note=source.note or base.note,
+        folders=(*base.folders, adapter.folder),
         adapter_merged=merged,
     )
 
@@ -119,6 +124,8 @@ def _identified(source: Source, weights: _Weights, options: LoadOptions) -> Load
     tokenizer = _tokenizer(source.shown, weights, options)
     start_token_id, start_token = start_token_of(tokenizer, weights.kind, source.shown)
     network = weights.network
+    rows = cast("Any", network).get_input_embeddings().weight.shape[0]
+    _check_ids(source.shown, tokenizer, start_token_id, weights.kind, rows)
     first = next(network.parameters())
     return LoadedModel(
         name=source.name,
@@ -132,9 +139,10 @@ def _identified(source: Source, weights: _Weights, options: LoadOptions) -> Load
         device=first.device if weights.placement.device_map is not None else weights.placement.device,
         architecture=type(network).__name__,
         attention=str(getattr(network.config, "_attn_implementation", "unknown")),
-        weights_fingerprint=weights_fingerprint(network),
+        weights_fingerprint=weights_fingerprint(network, weights.folders),
         tokenizer_fingerprint=tokenizer_fingerprint(tokenizer),
         max_positions=max_positions_of(network, weights.config),
+        embedding_rows=rows,
         revision=weights.revision,
         note=weights.note,
         adapter_merged=weights.adapter_merged,
@@ -156,13 +164,22 @@ def _tokenizer(name: str, weights: _Weights, options: LoadOptions) -> Any:
     if named.issuperset(vocabulary):
         # transformers makes one out of thin air where a folder has none: to it every word is unknown.
         raise CalprobeError(f"{name}: its tokenizer knows no words, only special tokens\n{_COPY_TOKENIZER}")
-    rows = cast("Any", weights.network).get_input_embeddings().weight.shape[0]
-    if max(vocabulary.values()) >= rows:
+    return tokenizer
+
+
+def _check_ids(name: str, tokenizer: Any, start_token_id: int, kind: Kind, rows: int) -> None:
+    """Refuse a tokenizer whose words, or the special tokens that every row needs, lie past the embedding's `rows`.
+
+    Added tokens may: Gemma 3's and CodeLlama's tokenizers serve larger models too, and no plain text has their marks.
+    """
+    ids = [start_token_id, *tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False).values()]
+    if kind == "masked":
+        ids += [token for token in (tokenizer.mask_token_id, tokenizer.sep_token_id) if token is not None]
+    if max(ids) >= rows:
         raise CalprobeError(
-            f"{name}: its tokenizer has {len(vocabulary)} tokens, its embedding only {rows} rows\n"
+            f"{name}: its tokenizer gives ids up to {max(ids)}, its embedding only {rows} rows\n"
             "it belongs to another checkpoint: save the tokenizer that the weights were trained with beside them"
         )
-    return tokenizer
 
 
 def _read_tokenizer(name: str, weights: _Weights, options: LoadOptions) -> Any:

@@ -30,8 +30,8 @@ def tokenise(statements: Sequence[Statement], model: LoadedModel) -> TokenRows:
     tokenizer puts in) goes with the character that follows. Text that looks like a special token ("<s>") is read as
     text. No statements, or empty texts: empty rows.
 
-    Raises CalprobeError if the tokens do not cover the text, or a statement with the model's special tokens is longer
-    than `model.max_positions`; both name the statement.
+    Raises CalprobeError if the tokens do not cover the text, if a token has no row in the model's embedding, or if a
+    statement with the model's special tokens is longer than `model.max_positions`; each names the statement.
     """
     texts = [statement.text for statement in statements]
     spans = _encode(texts, model.tokenizer)
@@ -42,6 +42,7 @@ def tokenise(statements: Sequence[Statement], model: LoadedModel) -> TokenRows:
     _check_cover(texts, characters, start, end)
     start, end = _inked(characters, token_text, start, end)
     rows = TokenRows(spans.ids, _roles(statements, characters, start, end), spans.offsets)
+    _check_ids(texts, rows, model)
     _check_length(texts, rows, model)
     return rows
 
@@ -153,6 +154,19 @@ def _check_cover(
         raise CalprobeError(
             f"statement {text} ({texts[text]!r}): no token covers character {place} ({texts[text][place]!r});"
             " the tokenizer drops it or gives wrong offsets, so roles cannot be told; use another tokenizer version"
+        )
+
+
+def _check_ids(texts: list[str], rows: TokenRows, model: LoadedModel) -> None:
+    if model.embedding_rows is None:
+        return
+    beyond = np.flatnonzero(rows.token_ids >= model.embedding_rows)
+    if len(beyond):
+        text = int(np.searchsorted(rows.offsets, beyond[0], side="right")) - 1
+        token = model.tokenizer.convert_ids_to_tokens(int(rows.token_ids[beyond[0]]))
+        raise CalprobeError(
+            f"statement {text} ({_shortened(texts[text])!r}): the embedding of {model.name} has no row for its token"
+            f" {token!r}, only {model.embedding_rows} rows; leave its relation out or take a model that knows the token"
         )
 
 

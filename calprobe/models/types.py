@@ -66,6 +66,7 @@ class LoadedModel:
     weights_fingerprint: str
     tokenizer_fingerprint: str
     max_positions: int | None  # longest row with special tokens, in tokens; None: the architecture sets no limit
+    embedding_rows: int | None = None  # ids from here on have no input embedding; None: not known
     revision: str | None = None  # commit of a hub id, SHA-256 of a GGUF file, None for a folder
     note: str = ""  # what has to be said wherever the model is shown: "Instruct model, Q4_1 weights ..."
     adapter_merged: bool | None = None  # None: no adapter

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import torch
 from sample_tokenizers import byte_level
 
@@ -61,6 +64,17 @@ def test_scalars_empty_tensors_and_tensors_without_storage() -> None:
     odd.register_buffer("nothing", torch.zeros(0, 3))
     odd.register_buffer("elsewhere", torch.zeros(4, device="meta"))
     assert len(weights_fingerprint(odd)) == 64
+
+
+def test_files_stand_for_weights_without_storage_and_only_for_them(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"one")
+    offloaded = network().to("meta")
+    first, here = weights_fingerprint(offloaded, [tmp_path]), weights_fingerprint(network(), [tmp_path])
+    (tmp_path / "notes.txt").touch()
+    assert weights_fingerprint(offloaded, [tmp_path]) == first
+    os.utime(tmp_path / "model.safetensors", ns=(1, 1))
+    assert weights_fingerprint(offloaded, [tmp_path]) != first
+    assert weights_fingerprint(network(), [tmp_path]) == here == weights_fingerprint(network())
 
 
 def test_the_last_call_of_a_tokenizer_leaves_its_fingerprint_alone() -> None:

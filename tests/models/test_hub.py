@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 import socket
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from huggingface_hub import constants
+from tiny_models import save_tiny_model
 
-from calprobe.models.hub import patient_hub
+from calprobe.errors import DataMissingError
+from calprobe.models import load_model
+from calprobe.models.hub import look_for_hub, patient_hub
 
 
 def unresolved(*_: object) -> NoReturn:
@@ -26,6 +30,8 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_network_the_client_looks_into_its_cache_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", unresolved)
     with patient_hub():
+        assert not constants.HF_HUB_OFFLINE
+        look_for_hub()
         assert constants.HF_HUB_OFFLINE
         assert not logging.getLogger("huggingface_hub").isEnabledFor(logging.WARNING)
     assert not constants.HF_HUB_OFFLINE
@@ -34,10 +40,12 @@ def test_without_a_network_the_client_looks_into_its_cache_only(monkeypatch: pyt
 def test_with_a_network_or_a_proxy_it_stays_online(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_: [])
     with patient_hub():
+        look_for_hub()
         assert not constants.HF_HUB_OFFLINE
     monkeypatch.setattr(socket, "getaddrinfo", unresolved)
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
     with patient_hub():
+        look_for_hub()
         assert not constants.HF_HUB_OFFLINE
 
 
@@ -45,4 +53,22 @@ def test_a_user_who_is_offline_on_purpose_stays_so(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_: [])
     with patient_hub():
+        look_for_hub()
         assert constants.HF_HUB_OFFLINE
+
+
+def test_the_hub_is_looked_for_only_when_it_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = []
+
+    def counted(*address: object) -> NoReturn:
+        asked.append(address)
+        unresolved()
+
+    monkeypatch.setattr(socket, "getaddrinfo", counted)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    load_model(str(save_tiny_model(tmp_path / "model")))
+    assert not asked
+    with pytest.raises(DataMissingError, match="the hub cannot be reached"):
+        load_model("gpt2")
+    assert len(asked) == 1
+    assert not constants.HF_HUB_OFFLINE

@@ -10,6 +10,7 @@ from typing import Any
 import psutil
 import pytest
 import torch
+from accelerate import cpu_offload
 from sample_tokenizers import byte_level, deaf, word_piece
 from tiny_models import save_tiny_model
 from tokenizers import Tokenizer, models
@@ -31,7 +32,7 @@ from transformers import (
 )
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
-from calprobe.models import LoadOptions, load_model, network, tokenise
+from calprobe.models import LoadOptions, load, load_model, network, tokenise
 from calprobe.statements import fill
 
 VOCAB = 400
@@ -302,6 +303,56 @@ def test_a_tokenizer_of_another_checkpoint(tmp_path: Path) -> None:
     folder = save(AutoModelForCausalLM.from_config(small), tmp_path)
     with pytest.raises(CalprobeError, match="its embedding only 100 rows"):
         load_model(folder)
+
+
+def vocabulary_of(folder: Path, rows: int, tokenizer: PreTrainedTokenizerFast) -> str:
+    config = GPT2Config(**(GPT2.to_diff_dict() | {"vocab_size": rows}))
+    return save(AutoModelForCausalLM.from_config(config), folder, tokenizer)
+
+
+def test_added_tokens_may_lie_past_the_embedding(tmp_path: Path) -> None:
+    """As Gemma 3's <image_soft_token> and CodeLlama's infilling marks: no plain text has them."""
+    tokenizer = byte_level()
+    rows = len(tokenizer)
+    tokenizer.add_tokens(["<image>"], special_tokens=True)
+    tokenizer.add_tokens(["fill-in"])
+    model = load_model(vocabulary_of(tmp_path, rows, tokenizer))
+    assert model.embedding_rows == rows
+    assert len(tokenise([fill("[X] is <image> [Y].", "A", "b")], model).token_ids) > 7
+    with pytest.raises(CalprobeError, match=rf"statement 1 \('A fill-in b\.'\): .*'fill-in'.*{rows} rows"):
+        tokenise([fill("[X] is [Y].", "A", "b"), fill("[X] fill-in [Y].", "A", "b")], model)
+
+
+def test_a_start_token_past_the_embedding_is_refused(tmp_path: Path) -> None:
+    tokenizer = byte_level()
+    rows = len(tokenizer)
+    tokenizer.add_special_tokens({"bos_token": "<start>"})
+    with pytest.raises(CalprobeError, match=f"its embedding only {rows} rows"):
+        load_model(vocabulary_of(tmp_path, rows, tokenizer))
+
+
+def test_a_mask_token_past_the_embedding_is_refused(tmp_path: Path) -> None:
+    tokenizer = word_piece()
+    rows = len(tokenizer)
+    tokenizer.add_special_tokens({"mask_token": "<hidden>"})
+    config = BertConfig(**(BERT.to_diff_dict() | {"vocab_size": rows}))
+    with pytest.raises(CalprobeError, match=f"its embedding only {rows} rows"):
+        load_model(save(AutoModelForMaskedLM.from_config(config), tmp_path, tokenizer))
+
+
+def test_two_offloaded_fine_tunes_of_one_size_have_two_fingerprints(
+    gpt2: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offloaded(*arguments: Any) -> Any:
+        return cpu_offload(load_network(*arguments))
+
+    load_network = network.load_network
+    monkeypatch.setattr(load, "load_network", offloaded)
+    tuned = save(AutoModelForCausalLM.from_config(GPT2), tmp_path / "tuned")
+    first = load_model(gpt2)
+    assert next(first.network.parameters()).is_meta
+    assert load_model(gpt2).weights_fingerprint == first.weights_fingerprint
+    assert load_model(tuned).weights_fingerprint != first.weights_fingerprint
 
 
 def test_no_tokenizer(gpt2: str) -> None:
