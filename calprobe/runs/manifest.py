@@ -7,17 +7,18 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from calprobe.errors import CalprobeError
+from calprobe.probes.types import Cardinality
 from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
+from calprobe.statements.template_sets import TemplateKind
+from calprobe.types import ModelKind
+from calprobe.wording import counted
 
 FORMAT = 1
 FILE_NAME = "manifest.json"
-
-Kind = Literal["causal", "masked"]
-Cardinality = Literal["1:1", "N:1"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,10 @@ class ModelRecord:
     name: str  # as typed
     id: str | None = None  # Hub id, folder or file that the name stood for
     revision: str | None = None
-    kind: Kind | None = None
+    kind: ModelKind | None = None
     architecture: str | None = None
     adapter: str | None = None
+    adapter_merged: bool | None = None  # into the weights; None: no adapter
     weights_fingerprint: str | None = None
     tokenizer_fingerprint: str | None = None
     note: str = ""  # what has to be said wherever the model is shown
@@ -48,7 +50,7 @@ class TemplateRecord:
     """One template number of the run. Its wording differs by relation: `RelationRecord.texts`."""
 
     number: int
-    kind: Literal["paraphrase", "verbal", "numeric"]
+    kind: TemplateKind
     marker: str | None = None
 
 
@@ -83,6 +85,7 @@ class Settings:
 
     path: str  # what ran: `padded`, ..; `imported`
     dtype: str | None = None
+    attention: str | None = None  # what transformers ran: sdpa, eager
     device: str | None = None  # cpu, cuda:0
     device_name: str | None = None
     start_token: StartToken | None = None
@@ -180,7 +183,8 @@ def identity(manifest: Manifest) -> dict[str, Any]:
 
     This is the one place that decides it. Left out, and so recorded only: names and places as typed (fingerprints stand
     for the content), device index and name, batch_tokens and threads (a resumed run takes over the stored ones),
-    versions, time stamps, timings, domains, wordings (the template set's fingerprint stands for them), the note.
+    versions, time stamps, timings, domains, wordings (the template set's fingerprint stands for them), the note,
+    whether an adapter was merged.
     """
     model, settings = manifest.model, manifest.settings
     return {
@@ -198,6 +202,7 @@ def identity(manifest: Manifest) -> dict[str, Any]:
         "relations": sorted([r.name, r.n_instances, r.n_candidates] for r in manifest.relations),
         "limit": manifest.limit,
         "dtype": settings.dtype,
+        "attention": settings.attention,
         "device": settings.device and settings.device.partition(":")[0],
         "path": settings.path,
         "start token": settings.start_token and asdict(settings.start_token),
@@ -240,4 +245,5 @@ def _shown(manifest: Manifest, values: dict[str, Any]) -> dict[str, str]:
 def _shown_relations(manifest: Manifest) -> str:
     names = [relation.name for relation in manifest.relations]
     few = ",".join(names if len(names) <= 8 else [*names[:7], ".."])
-    return f"{few} ({len(names)} relations, {sum(r.n_instances for r in manifest.relations)} instances)"
+    instances = counted(sum(relation.n_instances for relation in manifest.relations), "instance")
+    return f"{few} ({counted(len(names), 'relation')}, {instances})"

@@ -20,8 +20,9 @@ def _edit(folder: Path, **changes: object) -> None:
 
 
 def test_what_is_written_reads_back_equal(tmp_path: Path) -> None:
-    manifest = make_manifest(start_token=StartToken("<s>", 1), save_tokens=True, threads=2)
+    manifest = make_manifest(start_token=StartToken("<s>", 1), save_tokens=True, threads=2, attention="sdpa")
     manifest = replace(manifest, limit=10, timings=Timings(1.5, 2, 3, 4, 5))
+    manifest = replace(manifest, model=replace(manifest.model, adapter="a", adapter_merged=False))
     manifest.write(tmp_path)
     assert read_manifest(tmp_path) == manifest
     assert json.loads((tmp_path / "manifest.json").read_text())["calprobe_run"] == 1
@@ -75,13 +76,14 @@ def test_a_missing_key_takes_its_default_only_where_one_is_declared(tmp_path: Pa
 
 
 def test_each_identity_field_that_differs_is_named_with_both_values() -> None:
-    stored = make_manifest()
-    asked = make_manifest(dtype="bfloat16", start_token=StartToken("<bos>", 2))
+    stored = make_manifest(attention="sdpa")
+    asked = make_manifest(dtype="bfloat16", attention="eager", start_token=StartToken("<bos>", 2))
     asked = replace(asked, limit=5, model=replace(asked.model, name="other", weights_fingerprint="dd" * 32))
     assert differences(stored, asked) == [
         "model weights: the run has tiny (aaaaaaaaaaaa), asked other (dddddddddddd)",
         "limit: the run has None, asked 5",
         "dtype: the run has float32, asked bfloat16",
+        "attention: the run has sdpa, asked eager",
         "start token: the run has None, asked <bos>",
     ]
 
@@ -93,7 +95,7 @@ def test_fields_that_are_only_recorded_make_no_other_run() -> None:
         created="2027",
         versions={"torch": "9"},
         timings=Timings(9),
-        model=replace(one.model, name="./tiny", id="/elsewhere/tiny"),
+        model=replace(one.model, name="./tiny", id="/elsewhere/tiny", adapter_merged=True),
         probe=replace(one.probe, name="renamed"),
         relations=one.relations[::-1],
     )
