@@ -21,16 +21,18 @@ def command() -> None:
 @click.option(
     "--probe", metavar="NAME|DIR", help="The probe that was scored: names instances by its line numbers, gives domains."
 )
-@click.option("--kind", type=click.Choice(["causal", "masked"]), help="Of the model; the files do not say.")
+@click.option("--kind", type=click.Choice(["causal", "masked"]), help="Of the model. Without it: as its alias says, else unknown.")
 def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: Literal["causal", "masked"] | None) -> None:
     """Make a run of the results in DIR: metadata_results.json and RELATION_results.jsonl, one template, reduced.
 
     \b
         calprobe import lm-pub-quiz results --probe bear --kind causal --out runs/gpt2-published
     """
+    from calprobe.models.aliases import kind_of_alias
     from calprobe.probes import load_probe
-    from calprobe.runs.lm_pub_quiz_import import import_lm_pub_quiz
+    from calprobe.runs.lm_pub_quiz_import import import_lm_pub_quiz, scored_model
 
+    kind = kind or kind_of_alias(scored_model(folder))
     run = import_lm_pub_quiz(folder, out, load_probe(probe) if probe else None, kind)
     manifest = run.manifest
     instances = sum(relation.n_instances for relation in manifest.relations)

@@ -120,3 +120,13 @@ def _from_hub(line: str) -> tuple[str, Alias]:
 ALIASES: Mapping[str, Alias] = MappingProxyType(
     {"smollm2-135m": _SMOLLM2_135M, **dict(_from_hub(line) for line in _HUB_TABLE.strip().splitlines())}
 )
+
+_KINDS = {name: alias.kind for known, alias in ALIASES.items() for name in (known, alias.location.rpartition("/")[2])}
+
+
+def kind_of_alias(name: str) -> Kind | None:
+    """The kind of a model that has an alias, from the alias, its hub id or a path that ends in either; else None.
+
+    For scores of others, where a name is all there is. A model that is at hand says its kind in its config.
+    """
+    return _KINDS.get(name.rstrip("/").rpartition("/")[2])

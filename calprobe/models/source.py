@@ -32,8 +32,8 @@ class Source:
 def resolve(name: str) -> Source:
     """The source that `name` stands for. An alias wins over a folder of that name; write ./NAME for the folder.
 
-    Raises UsageError for a name that is no path and cannot be a hub id, CalprobeError for a path that is not there or
-    is no model, DataMissingError where an alias needs a package that is not installed.
+    Raises UsageError for a path that is not there or a name that can be neither path nor hub id, CalprobeError for a
+    file that is no model, DataMissingError where an alias needs a package that is not installed.
     """
     if name in ALIASES:
         return _of_alias(name, ALIASES[name])
@@ -45,7 +45,7 @@ def resolve(name: str) -> Source:
             return Source(name, str(path), "gguf")
         raise CalprobeError(f"{name}: not a model; give its folder, or a .gguf file")
     if path.suffix.lower() == ".gguf" or name.startswith(("/", "./", "../", "~")) or name.count("/") > 1:
-        raise CalprobeError(f"{name}: no such file or folder; check the path")
+        raise UsageError(f"{name}: no such file or folder; check the path")
     if not _HUB_ID.fullmatch(name):
         raise UsageError(f"{name!r} is no folder or hub id (organisation/model); `calprobe models` lists aliases")
     return Source(name, name, "hub")

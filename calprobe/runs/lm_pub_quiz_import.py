@@ -54,6 +54,11 @@ class _Common:
     reduction: str
 
 
+def scored_model(folder: Path) -> str:
+    """The name of the model whose scores lie in `folder`. Raises ProbeFormatError as `import_lm_pub_quiz` does."""
+    return _read_metadata(folder)[1].model
+
+
 def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind: Kind | None = None) -> RunFolder:
     """Make a run at `out` of the scores in `folder`; columns that were not published are null.
 
@@ -68,9 +73,7 @@ def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind
         ProbeFormatError: a file is not what lm-pub-quiz saves, or does not fit the probe; names file, line and mend.
         UsageError: `out` is not empty.
     """
-    metadata = read_json_object(folder / METADATA)
-    _check_files(folder, metadata)
-    common = _common(metadata)
+    metadata, common = _read_metadata(folder)
     published = [_read_relation(folder, metadata, name, common, probe) for name in metadata.content]
     manifest = Manifest(
         model=ModelRecord(common.model, id=common.model, kind=kind),
@@ -88,6 +91,12 @@ def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind
     statements = sum(relation.record.n_statements for relation in published)
     run.add_timings(Timings(pieces=len(published), statements=statements))
     return run
+
+
+def _read_metadata(folder: Path) -> tuple[JsonObject, _Common]:
+    metadata = read_json_object(folder / METADATA)
+    _check_files(folder, metadata)
+    return metadata, _common(metadata)
 
 
 def _check_files(folder: Path, metadata: JsonObject) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,25 @@ def test_an_import_makes_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert run.table().scores.tolist() == [[-2, -1.5]]
 
 
+def test_the_kind_of_a_model_that_has_an_alias_is_known(tmp_path: Path) -> None:
+    folder = _results(tmp_path / "in")
+    assert _exit_code("import", "lm-pub-quiz", folder, "--out", tmp_path / "known") == 0
+    assert open_run(tmp_path / "known").manifest.model.kind == "causal"
+    assert _exit_code("import", "lm-pub-quiz", folder, "--kind", "masked", "--out", tmp_path / "told") == 0
+    assert open_run(tmp_path / "told").manifest.model.kind == "masked"
+
+
+def test_an_import_needs_no_torch(tmp_path: Path) -> None:
+    code = (
+        "import sys; from calprobe.cli.app import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code\n"
+        "assert not {'torch', 'transformers'} & set(sys.modules)"
+    )
+    arguments = ["import", "lm-pub-quiz", str(_results(tmp_path / "in")), "--out", str(tmp_path / "run")]
+    subprocess.run([sys.executable, "-c", code, *arguments], check=True)
+
+
 def test_errors_have_the_contract_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, out = _results(tmp_path / "in"), tmp_path / "run"
     assert _exit_code("import", "lm-pub-quiz", tmp_path / "none", "--out", out) == 2
@@ -49,7 +70,10 @@ def test_errors_have_the_contract_exit_codes(tmp_path: Path, capsys: pytest.Capt
     assert not out.exists()
 
 
-def test_the_published_gpt2_scores(shared: Path, tmp_path: Path) -> None:
+def test_the_published_gpt2_scores(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--probe", shared / "bear" / "BEAR", "--out", tmp_path / "run")
     assert _exit_code("import", "lm-pub-quiz", shared / "lm_pub_quiz_gpt2", *arguments) == 0
     assert open_run(tmp_path / "run").table().n_instances == 1053
+    capsys.readouterr()
+    assert _exit_code("report", tmp_path / "run", "--bootstrap", 2, "--json") == 0
+    assert [run["kind"] for run in json.loads(capsys.readouterr().out).values()] == ["causal"]

@@ -8,7 +8,7 @@ import pytest
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.models import source
-from calprobe.models.aliases import ALIASES
+from calprobe.models.aliases import ALIASES, kind_of_alias
 from calprobe.models.source import resolve
 
 PAPER = [
@@ -52,8 +52,32 @@ def test_paths(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["./nowhere", "/no/such/folder", "missing.gguf", "~/no-such-model", "a/b/c"])
 def test_a_path_that_is_not_there(name: str) -> None:
-    with pytest.raises(CalprobeError, match="no such file or folder"):
+    with pytest.raises(UsageError, match="no such file or folder"):
         resolve(name)
+
+
+def test_a_folder_of_ones_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "m").mkdir()
+    found = resolve("~/m")
+    assert (found.name, found.location, found.form) == ("~/m", str(tmp_path / "m"), "folder")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("gpt2", "causal"),
+        ("openai-community/gpt2", "causal"),
+        ("google/gemma-7b", "causal"),
+        ("bert-base-cased", "masked"),
+        ("/models/Llama-3.1-8B/", "causal"),
+        ("FacebookAI/xlm-roberta-base", "masked"),
+        ("someone/something", None),
+        ("", None),
+    ],
+)
+def test_the_kind_of_a_model_known_by_name(name: str, kind: str | None) -> None:
+    assert kind_of_alias(name) == kind
 
 
 @pytest.mark.parametrize("name", ["", "two words", "-leading", "a/", "é/model"])
