@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.confidence.softmax import Floats, Ints, softmax
+from calprobe.confidence.softmax import softmax
+from calprobe.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

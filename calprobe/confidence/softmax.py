@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from calprobe.types import Floats, Ints
 
 
 def softmax(scores: npt.ArrayLike, offsets: npt.ArrayLike) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.confidence.distributions import Distributions
-from calprobe.confidence.softmax import Floats, Ints
+from calprobe.types import Floats, Ints
 
 if TYPE_CHECKING:
     from calprobe.statements import Template

@@ -6,7 +6,8 @@ import numpy.typing as npt
 
 from calprobe.metrics.metric import SampleMetric
 from calprobe.metrics.result import MetricResult
-from calprobe.metrics.sample import Floats, Sample, sort_instances
+from calprobe.metrics.sample import Sample, sort_instances
+from calprobe.types import Floats
 
 
 def accuracy(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:

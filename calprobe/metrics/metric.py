@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calprobe.metrics.bins import Binning, Bins, bin_sample
-from calprobe.metrics.sample import Floats, Sample
+from calprobe.metrics.sample import Sample
+from calprobe.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

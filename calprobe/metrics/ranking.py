@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from calprobe.metrics.metric import SampleMetric
 from calprobe.metrics.result import Curve, MetricResult
-from calprobe.metrics.sample import Floats, Ints, Sample, sort_instances
+from calprobe.metrics.sample import Sample, sort_instances
+from calprobe.types import Floats, Ints
 
 
 def auroc(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
@@ -48,7 +49,7 @@ def _roc_curve(sample: Sample) -> Curve:
     with np.errstate(invalid="ignore"):
         x, y = wrong / wrong[-1], right / right[-1]
     threshold = np.concatenate([[np.inf], np.unique(sample.confidence)[::-1]])
-    return Curve("incorrect kept", "correct kept", x, y, threshold)
+    return Curve(x, y, threshold)
 
 
 def _tied_counts(sample: Sample) -> tuple[Ints, Ints]:

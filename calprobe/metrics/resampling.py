@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.metrics.metric import BinMetric, Metric, evaluate
-from calprobe.metrics.sample import Floats, Ints, Sample, SortedInstances, sort_instances
+from calprobe.metrics.sample import Sample, SortedInstances, sort_instances
 from calprobe.metrics.validation import check_confidence, check_count
+from calprobe.types import Floats, Ints
 
 LEVEL = 0.95  # of every interval
 # Entries of one block of resamples, [resamples of the block, instances]: 2 MiB an array, which stays in the cache.

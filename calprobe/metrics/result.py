@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from calprobe.metrics.bins import Bins
-from calprobe.metrics.sample import Floats
+from calprobe.types import Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
     """Points of a curve, in the order they are drawn."""
 
-    x_name: str
-    y_name: str
     x: Floats  # [points]
     y: Floats  # [points]
     threshold: Floats  # [points], the point counts instances of at least this confidence; inf: none

@@ -12,9 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.metrics.validation import check_confidence, check_correct
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from calprobe.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

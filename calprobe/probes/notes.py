@@ -8,6 +8,7 @@ from typing import Any
 
 from calprobe.probes.registry import bear_relations
 from calprobe.probes.types import Relation
+from calprobe.wording import counted
 
 KNOWN_KEYS = frozenset(("templates", "answer_space_labels", "answer_space_ids"))
 LISTED = 20  # names in a note before it is cut short
@@ -42,7 +43,7 @@ def _metadata_notes(relations: Sequence[Relation], metadata: Mapping[str, Any]) 
     if bear.issubset(names) and (beyond := [name for name in names if name not in bear]):
         yield f"Relations beyond BEAR's {len(bear)}, without calprobe templates: {listed(beyond)}."
     if derived := [name for name in names if "answer_space_labels" not in metadata[name]]:
-        yield f"Answer space taken from the rows, by first appearance, in {len(derived)} relations."
+        yield f"Answer space taken from the rows, by first appearance, in {counted(len(derived), 'relation')}."
     if unknown := sorted({key for name in names for key in metadata[name] if key not in KNOWN_KEYS}):
         yield f"Keys of the metadata that are not read: {listed(unknown)}."
     without = [relation.name for relation in relations if not relation.domains]
@@ -59,7 +60,7 @@ def _label_notes(relations: Sequence[Relation]) -> Iterator[str]:
     spaced = {name: sum(label != label.strip() for label in texts) for name, texts in labels.items()}
     if total := sum(spaced.values()):
         names = listed(f"{name} ({count})" for name, count in spaced.items() if count)
-        yield f"{total} labels begin or end with white space, and are used as they are: {names}."
+        yield f"White space at an end of {counted(total, 'label')}, kept in the statements: {names}."
     if empty := [f"{r.name} line {fact.index + 1}" for r in relations for fact in r.instances if not fact.subject]:
         yield f"Subjects without a label: {listed(empty)}."
     for relation in relations:

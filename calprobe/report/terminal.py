@@ -12,6 +12,7 @@ from rich.text import Text
 
 from calprobe.metrics import Estimate, Metric
 from calprobe.report.results import Report, RunReport
+from calprobe.wording import counted
 
 # Columns by the order in which they get room; metrics that are not named come after these.
 FIRST_COLUMNS = ("accuracy", "mean_confidence", "ace", "brier", "auroc", "ece", "max_calibration_error", "ace_weighted")
@@ -46,10 +47,9 @@ def _heading(run: RunReport) -> Iterable[Text]:
     note = f": {manifest.model.note}" if manifest.model.note else ""
     yield Text(f"model {manifest.model.name}, {manifest.model.kind or 'kind not known'}{note}")
     few, many = run.candidates
-    space = f"{few}" if few == many else f"{few} to {many}"
-    yield Text(
-        f"probe {manifest.probe.name}: {run.instances} instances in {run.relations} relations, K = {space} candidates"
-    )
+    space = counted(few, "candidate") if few == many else f"{few} to {many} candidates"
+    facts = f"{counted(run.instances, 'instance')} in {counted(run.relations, 'relation')}"
+    yield Text(f"probe {manifest.probe.name}: {facts}, K = {space}")
     if run.accuracy is not None:
         yield Text(f"accuracy {_spelled(run.accuracy)}; chance {_number(run.chance_accuracy)} (mean 1/K)")
     if run.bear_score is not None:
@@ -75,7 +75,7 @@ def _remarks(run: RunReport) -> Iterable[str]:
         word = "template" if len(templates) == 1 else "templates"
         yield f"{', '.join(estimator.name for estimator in readers)}: {word} {_ranges(templates)}"
     if failed := [f"{estimator.name} {estimator.failed}" for estimator in run.estimators if estimator.failed]:
-        yield f"failed (no prediction: incorrect, confidence 0): {', '.join(failed)} instances"
+        yield f"failed instances (no prediction: incorrect, confidence 0): {', '.join(failed)}"
     if run.bear_score is None:
         yield "no BEAR score: it takes two paraphrases or more"
 
@@ -88,8 +88,8 @@ def _notes(report: Report, shown: Sequence[Metric]) -> Iterable[str]:
         "instance's own answer space: compare it between runs of one probe only."
     )
     if options.resampling.n_resamples:
-        resampling = f"{options.resampling.n_resamples} resamples of the instances, seed {options.resampling.seed}"
-        yield f"Ranges: 95 % bootstrap intervals ({resampling})."
+        resamples, seed = counted(options.resampling.n_resamples, "resample"), options.resampling.seed
+        yield f"Ranges: 95 % bootstrap intervals ({resamples} of the instances, seed {seed})."
     for better in ("larger", "smaller"):
         titles = [metric.title for metric in shown if metric.better == better]
         yield f"{better.capitalize()} is better: {', '.join(titles)}."

@@ -40,7 +40,7 @@ def test_answer_space_from_rows_by_first_appearance(tmp_path: Path) -> None:
     assert probe.relations[0].candidates == ("Norway", "Italy")
     assert [fact.answer_idx for fact in probe.relations[0].instances] == [0, 1, 0]
     assert probe.relations[0].cardinality == "N:1"
-    assert probe.notes == ("Answer space taken from the rows, by first appearance, in 1 relations.",)
+    assert probe.notes == ("Answer space taken from the rows, by first appearance, in 1 relation.",)
 
 
 def test_domains_from_the_folder_or_the_one_above(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_oddities_are_noted(tmp_path: Path) -> None:
         "In the metadata, but without a file, so not in the probe: P3.",
         "Keys of the metadata that are not read: comment.",
         "Only one candidate, so every answer is right: P4.",
-        "1 labels begin or end with white space, and are used as they are: P1 (1).",
+        "White space at an end of 1 label, kept in the statements: P1 (1).",
         "Subjects without a label: P1 line 2.",
         "P1 has subjects in more than one row: Oslo.",
         "Without templates of its own: P2.",

@@ -119,8 +119,13 @@ def test_failed_instances_are_counted(tmp_path: Path) -> None:
     scores[1] = np.nan
     RunFolder.open(path, make_manifest([shape], [0])).write_piece(replace(piece, sum=scores))
     shown = text(report(open_run(path), QUICK))
-    assert "failed (no prediction: incorrect, confidence 0): base 1, margin 1 instances\n" in shown
+    assert "failed instances (no prediction: incorrect, confidence 0): base 1, margin 1\n" in shown
     assert "no BEAR score: it takes two paraphrases or more\n" in shown
+
+
+def test_one_is_singular(found: Report) -> None:
+    shown = text(with_run(found, instances=1, relations=1, candidates=(1, 1)))
+    assert "probe made-up: 1 instance in 1 relation, K = 1 candidate\n" in shown
 
 
 def test_a_run_without_estimators_says_so(found: Report) -> None:
