@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from calprobe.probes.types import Probe
 
 BUNDLED = "mini"
 PROBES = (BUNDLED, *BEAR_FOLDERS)
+OWN_TEMPLATES = frozenset((BUNDLED, "bear"))  # probes that the project wrote templates for
 
 
 def load_probe(name_or_dir: str | os.PathLike[str]) -> Probe:
@@ -25,12 +27,14 @@ def load_probe(name_or_dir: str | os.PathLike[str]) -> Probe:
         DataMissingError: bear or bear-big, and it is not (or not whole) below the data root.
         UsageError: neither a known name nor a folder.
         ProbeFormatError: a file is not what the format says; names file, line and mend.
+
+    >>> load_probe("mini").relation("capital").templates[0].count("[Y]")
+    1
     """
     name = os.fspath(name_or_dir)
-    if name == BUNDLED:
-        return read_probe_folder(Path(str(resources.files("calprobe.probes"))) / BUNDLED, BUNDLED)
-    if name in BEAR_FOLDERS:
-        return read_probe_folder(_fetched_folder(name), name)
+    if name in PROBES:
+        at = Path(str(resources.files("calprobe.probes"))) / BUNDLED if name == BUNDLED else _fetched_folder(name)
+        return replace(read_probe_folder(at, name), own_templates=name if name in OWN_TEMPLATES else None)
     folder = Path(name).expanduser()
     if not folder.is_dir():
         raise UsageError(f"no probe {name!r}: neither a folder nor one of {', '.join(PROBES)}; give one of these")

@@ -48,6 +48,7 @@ class Probe:
     relations: tuple[Relation, ...]
     fingerprint: str  # SHA-256 (hex) over relations, subjects, answers and answer spaces; not over templates
     notes: tuple[str, ...] = ()  # oddities of the files that do not stop the reading, one sentence each
+    own_templates: str | None = None  # calprobe.templates' file for it, without .json; None: the probe's own are scored
 
     def relation(self, name: str) -> Relation:
         """The relation of that name; KeyError if the probe has none."""

@@ -42,6 +42,11 @@ def statements_of(relation: Relation, template: str) -> list[Statement]:
 
     Raises:
         ValueError: a slot is missing or stands twice.
+
+    >>> from calprobe.probes import Instance, Relation
+    >>> relation = Relation("P30", ("Africa", "Asia"), (Instance(0, "Ghana", 0),))
+    >>> [statement.text for statement in statements_of(relation, "[X] is in [Y].")]
+    ['Ghana is in Africa.', 'Ghana is in Asia.']
     """
     pattern = _Pattern(template)
     return [

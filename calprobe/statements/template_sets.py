@@ -21,15 +21,20 @@ from calprobe.probes import Probe
 from calprobe.probes.folder import checked_templates
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.registry import absent_files, data_root, dataset
+from calprobe.wording import counted
 
-Kind = Literal["paraphrase", "verbal", "numeric"]
+TemplateKind = Literal["paraphrase", "verbal", "numeric"]
 MARKERS: dict[Literal["verbal", "numeric"], tuple[str, ...]] = {
     "verbal": ("possibly", "certainly"),
     "numeric": ("0", "25", "50", "75", "100"),  # percent
 }
-GROUPS: dict[str, Kind | None] = {"paraphrases": "paraphrase", "verbal": "verbal", "numeric": "numeric", "all": None}
+GROUPS: dict[str, TemplateKind | None] = {
+    "paraphrases": "paraphrase",
+    "verbal": "verbal",
+    "numeric": "numeric",
+    "all": None,
+}
 PAPER_SET = "kissling2026"
-OWN_SETS = {"bear": "bear.json", "mini": "mini.json"}  # probe -> its file in calprobe.templates
 
 _VERBAL = re.compile(r"\b(possibly|certainly)\b", re.IGNORECASE)
 _NUMERIC = re.compile(r"\b([0-9]+)% confident\b", re.IGNORECASE)
@@ -41,7 +46,7 @@ class Template:
 
     number: int  # what --templates takes, from 0
     text: str  # with [X] and [Y], each once
-    kind: Kind
+    kind: TemplateKind
     marker: str | None = None  # possibly, certainly, or a percentage such as "25"; None for a paraphrase
 
 
@@ -68,28 +73,38 @@ class TemplateSet:
 
 
 def default_template_set(probe: Probe) -> str:
-    """`calprobe` for the probes that the project wrote templates for (bear, mini), `native` for all others."""
-    return "calprobe" if probe.name in OWN_SETS else "native"
+    """`calprobe` for the probes bear and mini, which the project wrote templates for; `native` for all others.
+
+    A folder is one of the others, whatever its name.
+
+    >>> from calprobe.probes import load_probe
+    >>> default_template_set(load_probe("mini"))
+    'calprobe'
+    """
+    return "calprobe" if probe.own_templates is not None else "native"
 
 
 def load_template_set(name: str, probe: Probe) -> TemplateSet:
     """The template set of that name for a probe. A relation that the set lacks is an error of `select_templates`.
 
     Args:
-        name: `calprobe` (the project's own; mini's for the probe mini, else BEAR's), `native` (the probe's own),
-            `kissling2026` (the paper's, if it was fetched), or the path of a JSON file in one of the two forms of this
-            module's docstring.
+        name: `calprobe` (the project's own; mini's for mini and any folder of its relations, else BEAR's), `native`
+            (the probe's own), `kissling2026` (the paper's, if it was fetched), or the path of a JSON file in one of
+            the two forms of this module's docstring.
         probe: the probe to be scored.
     Raises:
         UsageError: the name is none of these.
         DataMissingError: kissling2026, and it is not here.
         ProbeFormatError: the file is not in either form; names file, line and mend.
+
+    >>> from calprobe.probes import load_probe
+    >>> load_template_set("calprobe", load_probe("mini")).template("capital", 0).text
+    'The capital of [X] is [Y].'
     """
     if name == "native":
         return TemplateSet(name, {relation.name: _flat(relation.templates) for relation in probe.relations})
     if name == "calprobe":
-        own = OWN_SETS.get(probe.name, OWN_SETS["bear"])
-        return TemplateSet(name, _read(Path(str(resources.files("calprobe.templates"))) / own))
+        return TemplateSet(name, _own(probe))
     path = _fetched(name) if name == PAPER_SET else Path(name).expanduser()
     if not path.is_file():
         raise UsageError(f"no template set {name!r}; give calprobe, native, {PAPER_SET} or the path of a JSON file")
@@ -106,6 +121,10 @@ def select_templates(template_set: TemplateSet, spec: str, relations: Iterable[s
     Raises:
         UsageError: an item of spec is neither; a relation has no templates in the set, lacks one of the numbers, or
             has another kind of template under it; no relation has a template of a group.
+
+    >>> from calprobe.probes import load_probe
+    >>> select_templates(load_template_set("calprobe", load_probe("mini")), "0,verbal", ["capital"])
+    (0, 5, 6)
     """
     names = list(relations)
     if lacking := [name for name in names if not template_set.templates.get(name)]:
@@ -150,7 +169,16 @@ def _check_number(template_set: TemplateSet, number: int, relations: list[str]) 
 
 def _listed(names: list[str]) -> str:
     """The first names of a list, and how many more there are."""
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more relations" if len(names) > 5 else "")
+    return ", ".join(names[:5]) + (f" and {counted(len(names) - 5, 'more relation')}" if len(names) > 5 else "")
+
+
+def _own(probe: Probe) -> dict[str, tuple[Template, ...]]:
+    """The project's templates for a probe that it knows, else for one of the same relations."""
+    folder = Path(str(resources.files("calprobe.templates")))
+    if probe.own_templates is not None:
+        return _read(folder / f"{probe.own_templates}.json")
+    mini = _read(folder / "mini.json")
+    return mini if all(relation.name in mini for relation in probe.relations) else _read(folder / "bear.json")
 
 
 def _fetched(name: str) -> Path:
@@ -175,7 +203,7 @@ def _read_relation(source: JsonObject, name: str) -> tuple[Template, ...]:
     if "templates" in entry:
         return _flat(checked_templates(source, name, "templates"))
     paraphrases = checked_templates(source, name, "paraphrases")
-    kinds: list[tuple[str, Kind, str | None]] = [(text, "paraphrase", None) for text in paraphrases]
+    kinds: list[tuple[str, TemplateKind, str | None]] = [(text, "paraphrase", None) for text in paraphrases]
     for kind, markers in MARKERS.items():
         texts = checked_templates(source, name, kind) if kind in entry else ()
         if texts and len(texts) != len(markers):
@@ -190,7 +218,7 @@ def _flat(texts: Iterable[str]) -> tuple[Template, ...]:
     return tuple(Template(number, text, *kind_of(text)) for number, text in enumerate(texts))
 
 
-def kind_of(text: str) -> tuple[Kind, str | None]:
+def kind_of(text: str) -> tuple[TemplateKind, str | None]:
     """A template's kind and marker, read off its wording.
 
     >>> kind_of("I'm 25% confident that [X] is in [Y].")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from probe_folders import ENTRY, OTHER, ROW, write
 
 from calprobe.errors import DataMissingError, ProbeFormatError, UsageError
 from calprobe.probes import Instance, Probe, Relation, load_probe
@@ -95,8 +96,31 @@ def test_malformed_files_name_file_line_and_mend(tmp_path: Path, entry: Any, lin
 
 
 def test_default_sets() -> None:
-    assert [default_template_set(probe_of(name)) for name in ("bear", "mini")] == ["calprobe"] * 2
-    assert [default_template_set(probe_of(name)) for name in ("bear-big", "BEAR", "x")] == ["native"] * 3
+    assert default_template_set(load_probe("mini")) == "calprobe"
+    assert default_template_set(probe_of("x")) == "native"
+
+
+@pytest.mark.parametrize("name", ["bear", "mini"])
+def test_a_folder_keeps_its_own_templates_whatever_its_name(tmp_path: Path, name: str) -> None:
+    folder = load_probe(write(tmp_path / name, {"P1": ENTRY}, {"P1": [ROW, OTHER]}))
+    assert folder.name == name
+    assert default_template_set(folder) == "native"
+
+
+def test_the_fetched_bear_has_the_projects_templates_and_bear_big_its_own(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CALPROBE_DATA", str(shared))
+    assert default_template_set(load_probe("bear")) == "calprobe"
+    assert default_template_set(load_probe("bear-big")) == "native"
+    assert default_template_set(load_probe(shared / "bear" / "BEAR")) == "native"
+
+
+@pytest.mark.parametrize("name", ["atlas", "bear", "mini"])
+def test_the_projects_set_goes_by_a_folders_relations(name: str) -> None:
+    of_mini = load_template_set("calprobe", probe_of(name, capital=(), month=()))
+    assert of_mini == load_template_set("calprobe", load_probe("mini"))
+    assert "P30" in load_template_set("calprobe", probe_of(name, P30=(), P36=())).templates
 
 
 def test_own_set_of_mini_covers_its_relations() -> None:
@@ -161,6 +185,8 @@ def test_select_says_what_is_wrong(tmp_path: Path, spec: str, relations: list[st
 def test_many_lacking_relations_are_counted(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="for R0, R1, R2, R3, R4 and 3 more relations; choose"):
         select_templates(set_of(tmp_path, P1=KEYED), "0", [f"R{n}" for n in range(8)])
+    with pytest.raises(UsageError, match="for R0, R1, R2, R3, R4 and 1 more relation; choose"):
+        select_templates(set_of(tmp_path, P1=KEYED), "0", [f"R{n}" for n in range(6)])
 
 
 def test_template_by_number(tmp_path: Path) -> None:
