@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from calprobe.types import ModelKind
 
 
 @click.group(short_help="Make a run of scores that another tool saved.")
@@ -21,8 +24,10 @@ def command() -> None:
 @click.option(
     "--probe", metavar="NAME|DIR", help="The probe that was scored: names instances by its line numbers, gives domains."
 )
-@click.option("--kind", type=click.Choice(["causal", "masked"]), help="Of the model. Without it: as its alias says, else unknown.")
-def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: Literal["causal", "masked"] | None) -> None:
+@click.option(
+    "--kind", type=click.Choice(["causal", "masked"]), help="Of the model. Without it: as its alias says, else unknown."
+)
+def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: ModelKind | None) -> None:
     """Make a run of the results in DIR: metadata_results.json and RELATION_results.jsonl, one template, reduced.
 
     \b
@@ -31,9 +36,11 @@ def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: Literal["causa
     from calprobe.models.aliases import kind_of_alias
     from calprobe.probes import load_probe
     from calprobe.runs.lm_pub_quiz_import import import_lm_pub_quiz, scored_model
+    from calprobe.wording import counted
 
     kind = kind or kind_of_alias(scored_model(folder))
     run = import_lm_pub_quiz(folder, out, load_probe(probe) if probe else None, kind)
     manifest = run.manifest
-    instances = sum(relation.n_instances for relation in manifest.relations)
-    click.echo(f"{out}: {manifest.model.name}, {len(manifest.relations)} relations, {instances} instances", err=True)
+    relations = counted(len(manifest.relations), "relation")
+    instances = counted(sum(relation.n_instances for relation in manifest.relations), "instance")
+    click.echo(f"{out}: {manifest.model.name}, {relations}, {instances}", err=True)

@@ -19,17 +19,17 @@ from calprobe.probes.json_files import JsonObject, read_json_lines, read_json_ob
 from calprobe.runs.folder import RunFolder
 from calprobe.runs.lm_pub_quiz_export import METADATA, RESULTS_SUFFIX
 from calprobe.runs.manifest import (
-    Kind,
     Manifest,
     ModelRecord,
     RelationRecord,
     Settings,
     SourceRecord,
     TemplateRecord,
-    Timings,
 )
 from calprobe.runs.pieces import REDUCTIONS, PieceScores
+from calprobe.runs.whole import write_whole
 from calprobe.statements.template_sets import kind_of
+from calprobe.types import ModelKind
 
 _FLAT = "reduce the results in lm-pub-quiz first"
 
@@ -59,8 +59,8 @@ def scored_model(folder: Path) -> str:
     return _read_metadata(folder)[1].model
 
 
-def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind: Kind | None = None) -> RunFolder:
-    """Make a run at `out` of the scores in `folder`; columns that were not published are null.
+def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind: ModelKind | None = None) -> RunFolder:
+    """Make a run at `out` of the scores in `folder`, whole or not at all; columns that were not published are null.
 
     Args:
         folder: holds metadata_results.json and a RELATION_results.jsonl for each relation in it, one template, reduced.
@@ -85,12 +85,7 @@ def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind
         versions={"calprobe": __version__},
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    run = RunFolder.create(out, manifest)
-    for relation in published:
-        run.write_piece(_piece(relation, common))
-    statements = sum(relation.record.n_statements for relation in published)
-    run.add_timings(Timings(pieces=len(published), statements=statements))
-    return run
+    return write_whole(out, manifest, (_piece(relation, common) for relation in published))
 
 
 def _read_metadata(folder: Path) -> tuple[JsonObject, _Common]:

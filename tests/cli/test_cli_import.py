@@ -34,7 +34,7 @@ def test_an_import_makes_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str
     out = tmp_path / "run"
     assert _exit_code("import", "lm-pub-quiz", _results(tmp_path / "in"), "--kind", "causal", "--out", out) == 0
     captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", f"{out}: gpt2, 1 relations, 1 instances\n")
+    assert (captured.out, captured.err) == ("", f"{out}: gpt2, 1 relation, 1 instance\n")
     run = open_run(out)
     assert run.manifest.model.kind == "causal"
     assert run.table().scores.tolist() == [[-2, -1.5]]

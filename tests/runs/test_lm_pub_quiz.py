@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -165,6 +168,52 @@ def test_an_import_never_writes_over_a_run(tmp_path: Path) -> None:
     import_lm_pub_quiz(folder, tmp_path / "run")
     with pytest.raises(UsageError, match="holds a run already; name another with --out"):
         import_lm_pub_quiz(folder, tmp_path / "run")
+
+
+KILLED_IMPORT = """
+import os, signal, sys
+from pathlib import Path
+from calprobe.runs import RunFolder
+from calprobe.runs.lm_pub_quiz_import import import_lm_pub_quiz
+
+write, left = RunFolder.write_piece, [int(sys.argv[3])]
+
+def write_or_die(self, piece):
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left[0] -= 1
+    write(self, piece)
+
+RunFolder.write_piece = write_or_die
+import_lm_pub_quiz(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("pieces", [0, 1])
+def test_a_killed_import_leaves_nothing_that_stops_the_next(tmp_path: Path, pieces: int) -> None:
+    folder, out = write_results(tmp_path / "in"), tmp_path / "runs" / "gpt2"
+    (folder / "metadata_results.json").write_text(json.dumps({"P36": ENTRY, "P37": ENTRY}))
+    (folder / "P37_results.jsonl").write_bytes((folder / "P36_results.jsonl").read_bytes())
+    command = [sys.executable, "-P", "-c", KILLED_IMPORT, str(folder), str(out), str(pieces)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert not out.exists()
+    import_lm_pub_quiz(folder, out)
+    run = open_run(out)
+    assert (run.partial, len(run.pieces)) == (False, 2)
+    assert [path.name for path in out.parent.iterdir()] == ["gpt2"]
+
+
+def test_an_import_goes_into_an_empty_folder_and_no_other(tmp_path: Path) -> None:
+    folder, out = write_results(tmp_path / "in"), tmp_path / "run"
+    out.mkdir()
+    import_lm_pub_quiz(folder, out)
+    assert not open_run(out).partial
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.txt").write_text("kept")
+    with pytest.raises(UsageError, match="notes: not a run folder, and not empty; name another with --out"):
+        import_lm_pub_quiz(folder, tmp_path / "notes")
+    assert [path.name for path in (tmp_path / "notes").iterdir()] == ["mine.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "notes", "run"]
 
 
 def test_exported_and_imported_again_the_scores_are_the_same(tmp_path: Path) -> None:
