@@ -66,7 +66,7 @@ def command(
 
         export_lm_pub_quiz(run, out, reduction, template, _labels_of(run, probe))
     if run.partial:
-        click.echo(f"partial run: {len(run.pieces)} of {len(run.manifest.pieces)} pieces are scored", err=True)
+        click.echo(f"partial run: {len(run.pieces)} of {len(run.manifest.pieces)} pieces scored", err=True)
 
 
 def _write_confidences(run: Run, reduction: Reduction, out: Path) -> None:
@@ -81,15 +81,18 @@ def _write_confidences(run: Run, reduction: Reduction, out: Path) -> None:
 
 def _labels_of(run: Run, name: str | None) -> Probe | None:
     """The probe that gives the labels; None if the run cannot know it (an import without --probe)."""
-    from calprobe.errors import UsageError
+    from calprobe.errors import DataMissingError, UsageError
     from calprobe.probes import load_probe
 
     if name is not None:
         return load_probe(name)
     if run.manifest.probe.fingerprint is None:
         return None
+    known = run.manifest.probe.name
+    what = f"{run.path}: the labels are in the run's probe, {known}; say where it is with --probe DIR"
     try:
-        return load_probe(run.manifest.probe.name)
+        return load_probe(known)
     except UsageError as error:
-        what = f"the labels are in the run's probe, {run.manifest.probe.name}"
-        raise UsageError(f"{run.path}: {what}; say where it is with --probe DIR") from error
+        raise UsageError(what) from error
+    except DataMissingError as error:  # or it was a folder of that name
+        raise DataMissingError(f"{what}, or run `calprobe fetch bear`") from error

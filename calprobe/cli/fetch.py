@@ -22,17 +22,19 @@ def command(name: str) -> None:
     from rich.console import Console
     from rich.progress import Progress
 
+    from calprobe.cli.output import print_result
     from calprobe.probes.fetching import damaged_files, fetch
+    from calprobe.wording import counted
 
     data, root = dataset(name), data_root()
     folder = root / data.folder
     wanted = damaged_files(data, root)
     if not wanted:
-        click.echo(f"{name}: already in {folder}, {len(data.files)} files as pinned")
+        print_result(f"{name}: already in {folder}, {counted(len(data.files), 'file')} as pinned")
         return
     size = sum(file.size for file in wanted)
     source = f"https://github.com/{data.repository} at {data.commit[:12]}"
-    click.echo(f"fetching {name}: {len(wanted)} files, {size / 1e6:.1f} MB, from {source}", err=True)
+    click.echo(f"fetching {name}: {counted(len(wanted), 'file')}, {size / 1e6:.1f} MB, from {source}", err=True)
     click.echo(data.terms, err=True)
     console = Console(stderr=True)
     try:
@@ -41,4 +43,4 @@ def command(name: str) -> None:
             fetch(data, root, lambda file: progress.advance(task, file.size))
     except KeyboardInterrupt as error:
         raise click.Abort(f"interrupted, nothing half-done was kept; run `calprobe fetch {name}` again") from error
-    click.echo(f"{name}: in {folder}, {len(data.files)} files as pinned")
+    print_result(f"{name}: in {folder}, {counted(len(data.files), 'file')} as pinned")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calprobe.cli.tables import text_table
+
 if TYPE_CHECKING:
     from calprobe.models.aliases import Alias
 
@@ -20,10 +22,11 @@ pickle: its weights are pickle files, which can run code when they are read: add
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> None:
     """List the short names of models. `--model` also takes any hub id, a folder, a .gguf file or a PEFT adapter."""
+    from calprobe.cli.output import print_result
     from calprobe.models.aliases import ALIASES
 
     entries = [_entry(name, alias) for name, alias in ALIASES.items()]
-    click.echo(json.dumps(entries, indent=2) if as_json else _table(entries))
+    print_result(json.dumps(entries, indent=2) if as_json else _text(entries))
 
 
 def _entry(name: str, alias: Alias) -> dict[str, Any]:
@@ -41,17 +44,12 @@ def _entry(name: str, alias: Alias) -> dict[str, Any]:
     }
 
 
-def _table(entries: list[dict[str, Any]]) -> str:
+def _text(entries: list[dict[str, Any]]) -> str:
     rows = [("name", "kind", "parameters", "model", "")]
     rows += [
         (entry["name"], entry["kind"], _size(entry["parameters"]), entry["model"], _remarks(entry)) for entry in entries
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = [
-        f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {size:>{widths[2]}}  {model:<{widths[3]}}  {remarks}".rstrip()
-        for name, kind, size, model, remarks in rows
-    ]
-    return "\n".join([*lines, "", _LEGEND])
+    return f"{text_table(rows, '<<><<')}\n\n{_LEGEND}"
 
 
 def _size(parameters: int) -> str:

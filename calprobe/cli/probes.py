@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calprobe.cli.tables import text_table
+
 if TYPE_CHECKING:
     from calprobe.probes import Probe
 
@@ -19,14 +21,15 @@ GET = "calprobe fetch bear"
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(probe: str | None, as_json: bool) -> None:
     """List the known probes, or show what a probe holds and what is odd about its files."""
+    from calprobe.cli.output import print_result
     from calprobe.probes import load_probe
 
     if probe is None:
         known = _known_probes()
-        click.echo(json.dumps(known, indent=2) if as_json else _known_text(known))
+        print_result(json.dumps(known, indent=2) if as_json else _known_text(known))
         return
     loaded = load_probe(probe)
-    click.echo(json.dumps(_content(loaded), indent=2, ensure_ascii=False) if as_json else _content_text(loaded))
+    print_result(json.dumps(_content(loaded), indent=2, ensure_ascii=False) if as_json else _content_text(loaded))
 
 
 def _known_probes() -> list[dict[str, Any]]:
@@ -59,7 +62,7 @@ def _known_text(known: Sequence[dict[str, Any]]) -> str:
         )
         for probe in known
     ]
-    return _table([header, *rows]) + "\nAny folder in BEAR's format is a probe too: --probe DIR"
+    return text_table([header, *rows], "<>>><") + "\nAny folder in BEAR's format is a probe too: --probe DIR"
 
 
 def _where(get: str | None) -> str:
@@ -84,6 +87,8 @@ def _content(probe: Probe) -> dict[str, Any]:
 
 
 def _content_text(probe: Probe) -> str:
+    from calprobe.wording import counted
+
     header = ("relation", "instances", "candidates", "cardinality", "statements", "own templates", "domains")
     rows = [
         (
@@ -97,8 +102,9 @@ def _content_text(probe: Probe) -> str:
         )
         for relation in probe.relations
     ]
-    sizes = ", ".join(f"{number:,} {what}" for what, number in _sizes(probe).items())
-    lines = [f"{probe.name}: {sizes} a template", f"fingerprint {probe.fingerprint}", "", _table([header, *rows])]
+    sizes = ", ".join(counted(number, what.removesuffix("s")) for what, number in _sizes(probe).items())
+    table = text_table([header, *rows], "<>>>>><")
+    lines = [f"{probe.name}: {sizes} a template", f"fingerprint {probe.fingerprint}", "", table]
     if probe.notes:
         lines += ["", "Notes:", *(f"- {note}" for note in probe.notes)]
     return "\n".join(lines)
@@ -106,13 +112,3 @@ def _content_text(probe: Probe) -> str:
 
 def _number(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns two spaces apart; the first and last flush left, the others flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *middle, last in rows:
-        right = (cell.rjust(width) for cell, width in zip(middle, widths[1:-1], strict=True))
-        lines.append("  ".join((first.ljust(widths[0]), *right, last)).rstrip())
-    return "\n".join(lines)

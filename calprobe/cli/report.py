@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from calprobe.report import Report
     from calprobe.runs.run import Compat, Reduction
 
 
@@ -46,6 +47,7 @@ def command(
         calprobe report runs/gpt2-bear runs/opt-125m-bear --json > report.json
     """
     from calprobe.cli.logs import log_to_stderr
+    from calprobe.cli.output import print_result
     from calprobe.metrics import Resampling
     from calprobe.report import ReportOptions, report
 
@@ -54,10 +56,20 @@ def command(
     if as_json:
         import json
 
-        click.echo(json.dumps(found.to_json(), indent=2, allow_nan=False, ensure_ascii=False))
+        print_result(json.dumps(found.to_json(), indent=2, allow_nan=False, ensure_ascii=False))
     else:
-        from rich.console import Console
+        print_result(_drawn(found))
 
-        from calprobe.report.terminal import print_report
 
-        print_report(found, Console())
+def _drawn(found: Report) -> str:
+    """The report as text, as wide and colourful as stdout is."""
+    import io
+    import sys
+
+    from rich.console import Console
+
+    from calprobe.report.terminal import print_report
+
+    text = io.StringIO()
+    print_report(found, Console(file=text, force_terminal=True if sys.stdout.isatty() else None))
+    return text.getvalue().removesuffix("\n")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from run_samples import write_run
+from run_samples import make_manifest, write_run
 
 from calprobe.cli.app import main
+from calprobe.runs import RunFolder, SourceRecord
 
 Invoke = Callable[..., tuple[int, str]]
 
@@ -78,11 +80,23 @@ def test_lm_pub_quiz_takes_its_labels_from_the_probe(tmp_path: Path, invoke: Inv
     assert not (tmp_path / "out").exists()
 
 
+def test_labels_of_a_probe_that_is_not_here_name_both_mends(
+    tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CALPROBE_DATA", str(tmp_path / "no data"))
+    manifest = replace(make_manifest(), probe=SourceRecord("bear", "bb" * 32))
+    run = RunFolder.create(tmp_path / "run", manifest).path
+    code, said = invoke("export", run, "--what", "lm-pub-quiz", "--out", tmp_path / "out")
+    assert code == 3
+    labels = f"{run}: the labels are in the run's probe, bear; say where it is with --probe DIR"
+    assert said == f"calprobe: {labels}, or run `calprobe fetch bear`\n"
+
+
 def test_a_partial_run_is_exported_and_said(tmp_path: Path, invoke: Invoke) -> None:
     run = write_run(tmp_path / "run")
     (run / "shards" / "P30.t1.parquet").unlink()
     code, said = invoke("export", run, "--what", "candidates", "--out", tmp_path / "c.parquet")
-    assert (code, said) == (0, "partial run: 5 of 6 pieces are scored\n")
+    assert (code, said) == (0, "partial run: 5 of 6 pieces scored\n")
     assert pq.read_table(tmp_path / "c.parquet").num_rows == 12 + 2 * (15 + 8)
 
 

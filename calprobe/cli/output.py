@@ -1,0 +1,32 @@
+"""Where results go: stdout, and what to do when it takes no more."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import click
+
+from calprobe.errors import CalprobeError
+
+
+def print_result(text: str) -> None:
+    """Print a command's result and a line end.
+
+    Ends the process as any filter if the reader went away (`calprobe report RUN | head`): quietly, with 128 + SIGPIPE.
+    click would end it with 1, and rich, which draws reports, likewise. Raises CalprobeError if the disk is full.
+    """
+    try:
+        click.echo(text, color=True)  # whoever draws in colour has looked whether this is a terminal
+    except BrokenPipeError:
+        _drop_stdout()
+        sys.exit(128 + signal.SIGPIPE)
+    except OSError as error:
+        _drop_stdout()
+        raise CalprobeError(f"stdout cannot be written: {error.strerror}; make room or write elsewhere") from error
+
+
+def _drop_stdout() -> None:
+    # Python flushes stdout once more when it ends, and would complain of what is left in it.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
