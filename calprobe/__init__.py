@@ -31,5 +31,7 @@ __all__ = ["__version__", "confidences", "load_model", "load_probe", "open_run",
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+        home = import_module(_HOME[name])
+        # Importing calprobe.report puts that package, which can be called, at this very name: it is what stands there.
+        return home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)
     raise AttributeError(f"module 'calprobe' has no attribute {name!r}")

@@ -1,7 +1,7 @@
 """Reports: the numbers of one run or several as frozen results, as JSON, and as a table.
 
-The package can be called as its function: once it is imported, Python puts it where `calprobe.report`, the public
-function, would stand, and `calprobe.report(run)` has to work all the same.
+`calprobe.report` is this package, always, and calling it calls its function `report`: Python puts an imported package
+there, whoever imports it, so a function at that place would be there at one time and gone at another.
 """
 
 from __future__ import annotations
