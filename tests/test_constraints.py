@@ -5,10 +5,12 @@ from __future__ import annotations
 import tomllib
 from importlib import metadata
 from itertools import chain
+from pathlib import Path
 
-from conftest import ROOT
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parent.parent
 
 # What a CUDA build of torch brings; torch pins it itself.
 _OF_CUDA = ("nvidia-", "cuda-")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,16 @@ from calprobe.statements.token_rows import TokenRows
 class Executor(Protocol):
     """Scores token rows with one model along one path. Paths differ in speed, never in what they compute."""
 
-    def score(self, rows: TokenRows) -> npt.NDArray[np.float32]:
-        """Natural-log probability of every token of `rows`, [tokens], <= 0, in the order of `rows.token_ids`.
+    def plan(self, rows: TokenRows) -> Any:
+        """What to run for `rows`, for `run` of the same executor. Touches no device, so it can be done ahead."""
 
-        The result for a statement depends neither on the order of `rows` nor on duplicates among them.
+    def run(self, plan: Any) -> npt.NDArray[np.float32]:
+        """Natural-log probability of every token of the planned rows, [tokens], <= 0, in the rows' order.
+
+        The result for a statement depends neither on the order of the rows nor on duplicates among them.
         """
+
+
+def score_rows(executor: Executor, rows: TokenRows) -> npt.NDArray[np.float32]:
+    """Plan and run: log-probability [tokens] of every token of `rows`."""
+    return executor.run(executor.plan(rows))

@@ -15,7 +15,7 @@ from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states
 from calprobe.planning import plan_padded
-from calprobe.scoring.padded_rows import PaddedRows, spread_to_duplicates
+from calprobe.scoring.padded_rows import PaddedRows, PlannedRows
 from calprobe.statements.token_rows import TokenRows
 
 
@@ -27,14 +27,13 @@ class PaddedExecutor:
     head: ScoringHead
     batch_tokens: int
 
-    def score(self, rows: TokenRows) -> npt.NDArray[np.float32]:
+    def plan(self, rows: TokenRows) -> PlannedRows:
+        """The distinct statements of `rows` in batches."""
+        return PlannedRows(rows, plan_padded(rows, self.batch_tokens))
+
+    def run(self, plan: PlannedRows) -> npt.NDArray[np.float32]:
         """Log-probability [tokens] of each token given the start token and all tokens before it."""
-        plan = plan_padded(rows, self.batch_tokens)
-        logprobs = np.zeros(len(rows.token_ids), np.float32)
-        for index in range(plan.n_batches):
-            batch = PaddedRows.of(rows, plan.batch(index))
-            logprobs[batch.position[batch.is_token]] = self._score_batch(batch)
-        return spread_to_duplicates(rows, plan, logprobs)
+        return plan.scored_by(self._score_batch)
 
     @torch.inference_mode()
     def _score_batch(self, batch: PaddedRows) -> npt.NDArray[np.float32]:

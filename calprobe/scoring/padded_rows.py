@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,9 +42,23 @@ class PaddedRows:
         return inputs, targets, torch.from_numpy(self.is_token).to(model.device)
 
 
-def spread_to_duplicates(
-    rows: TokenRows, plan: PaddedPlan, logprobs: npt.NDArray[np.float32]
-) -> npt.NDArray[np.float32]:
-    """Scores [tokens] of all statements, from those of the distinct ones that the plan forwards."""
-    shift = rows.offsets[plan.rows[plan.row_of]] - rows.offsets[:-1]
-    return logprobs[np.arange(len(logprobs)) + np.repeat(shift, rows.lengths)]
+@dataclass(frozen=True, slots=True)
+class PlannedRows:
+    """Token rows with their plan of padded batches."""
+
+    rows: TokenRows
+    plan: PaddedPlan
+
+    def scored_by(self, score_batch: Callable[[PaddedRows], npt.NDArray[np.float32]]) -> npt.NDArray[np.float32]:
+        """Scores [tokens] of all statements; `score_batch` gives those of a batch's real tokens, row by row."""
+        logprobs = np.zeros(len(self.rows.token_ids), np.float32)
+        for index in range(self.plan.n_batches):
+            batch = PaddedRows.of(self.rows, self.plan.batch(index))
+            logprobs[batch.position[batch.is_token]] = score_batch(batch)
+        return logprobs[self._scored_place()]
+
+    def _scored_place(self) -> npt.NDArray[np.int64]:
+        """For every token [tokens] the place where the distinct row that stands for its statement was scored."""
+        rows, plan = self.rows, self.plan
+        shift = rows.offsets[plan.rows[plan.row_of]] - rows.offsets[:-1]
+        return np.arange(len(rows.token_ids)) + np.repeat(shift, rows.lengths)

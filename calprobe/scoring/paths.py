@@ -14,7 +14,7 @@ import numpy.typing as npt
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
 from calprobe.models.head import scoring_head
-from calprobe.scoring.executor import Executor
+from calprobe.scoring.executor import Executor, score_rows
 from calprobe.scoring.memory import is_out_of_memory
 from calprobe.scoring.options import PATHS, Path
 from calprobe.scoring.padded import PaddedExecutor
@@ -96,8 +96,8 @@ class _Truth:
 
 
 def _own_forward(model: LoadedModel, batch_tokens: int, sample: TokenRows) -> _Truth:
-    own = PlainExecutor(model, batch_tokens=1).score(sample)  # each statement by itself, without padding
-    batched = PlainExecutor(model, batch_tokens).score(sample)
+    own = score_rows(PlainExecutor(model, batch_tokens=1), sample)  # each statement by itself, without padding
+    batched = score_rows(PlainExecutor(model, batch_tokens), sample)
     return _Truth(sample, own, tolerance_for(model.dtype, np.abs(batched.astype(np.float64) - own)))
 
 
@@ -105,7 +105,7 @@ def _why_not(path: Path, model: LoadedModel, batch_tokens: int, truth: _Truth) -
     # Rows so short that the sample fills several: then packing, padding and repeated prefixes are checked too.
     short = int(truth.sample.lengths.max(initial=0)) + 8
     try:
-        scores = executor_of(path, model, batch_tokens, short).score(truth.sample)
+        scores = score_rows(executor_of(path, model, batch_tokens, short), truth.sample)
     except Exception as error:
         if is_out_of_memory(error):
             raise

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -15,10 +18,18 @@ from calprobe.scoring.executor import Executor
 from calprobe.statements import Template, TokenRows, statements_of
 
 
-def score_piece(
-    relation: Relation, template: Template, model: LoadedModel, executor: Executor, save_tokens: bool = False
-) -> PieceScores:
-    """Score every instance of `relation` with every candidate under `template`.
+@dataclass(frozen=True, slots=True)
+class PreparedPiece:
+    """A piece that is ready to run: tokenised and planned."""
+
+    relation: Relation
+    number: int  # of the template
+    rows: TokenRows
+    plan: Any  # the executor's
+
+
+def prepare_piece(relation: Relation, template: Template, model: LoadedModel, executor: Executor) -> PreparedPiece:
+    """Fill, tokenise and plan every instance of `relation` with every candidate under `template`.
 
     Raises CalprobeError if a statement does not fit the model (its tokens, its length).
     """
@@ -26,9 +37,14 @@ def score_piece(
         rows = tokenise(statements_of(relation, template.text), model)
     except CalprobeError as error:
         raise CalprobeError(f"{relation.name}, template {template.number}: {error}") from error
-    logprobs = executor.score(rows)
-    tokens = _tokens(rows, logprobs, model) if save_tokens else None
-    return _reduced(relation, template.number, rows, logprobs, tokens)
+    return PreparedPiece(relation, template.number, rows, executor.plan(rows))
+
+
+def score_piece(piece: PreparedPiece, model: LoadedModel, executor: Executor, save_tokens: bool = False) -> PieceScores:
+    """Run the piece and reduce its token scores."""
+    logprobs = executor.run(piece.plan)
+    tokens = _tokens(piece.rows, logprobs, model) if save_tokens else None
+    return _reduced(piece.relation, piece.number, piece.rows, logprobs, tokens)
 
 
 def _reduced(

@@ -35,6 +35,7 @@ def manifest_of(
             batch_tokens=batch_tokens,
             threads=torch.get_num_threads() if model.device.type == "cpu" else None,
             save_tokens=options.save_tokens,
+            attention=model.attention,
         ),
         limit=options.limit,
         versions=_versions(),
@@ -55,6 +56,7 @@ def model_record(model: LoadedModel) -> ModelRecord:
         weights_fingerprint=model.weights_fingerprint,
         tokenizer_fingerprint=model.tokenizer_fingerprint,
         note=model.note,
+        adapter_merged=model.adapter_merged,
     )
 
 

@@ -16,13 +16,14 @@ from calprobe.models import LoadedModel, LoadOptions, load_model, tokenise
 from calprobe.probes import Probe, load_probe
 from calprobe.runs import Run, RunFolder, Timings, open_run
 from calprobe.runs.folder import LOCK_NAME, check_folder
+from calprobe.scoring.ahead import prepared_ahead
 from calprobe.scoring.begun import begun_run, options_as_begun, refuse_other_request
 from calprobe.scoring.budget import auto_batch_tokens
 from calprobe.scoring.executor import Executor
 from calprobe.scoring.memory import memory_explained
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.paths import choose_path, executor_of
-from calprobe.scoring.pieces import score_piece
+from calprobe.scoring.pieces import PreparedPiece, prepare_piece, score_piece
 from calprobe.scoring.progress import progress
 from calprobe.scoring.record import manifest_of
 from calprobe.scoring.selection import Selection, select
@@ -117,12 +118,17 @@ def _score_missing(
         log.info("%s: %d of %d pieces are there already", folder.path, all_pieces - len(missing), all_pieces)
     total = sum(selection.relation(name).n_statements for name, _ in missing)
     spent, started = Timings(), time.monotonic()
+
+    def prepare(piece: tuple[str, int]) -> PreparedPiece:
+        name, number = piece
+        return prepare_piece(selection.relation(name), selection.template_set.template(name, number), model, executor)
+
     try:
         with progress(total, model.name, options.quiet) as advance:
-            for name, number in missing:
-                template = selection.template_set.template(name, number)
-                with memory_explained(f"{name}, template {number}", folder.manifest.settings.batch_tokens or 1):
-                    piece = score_piece(selection.relation(name), template, model, executor, options.save_tokens)
+            for ready in prepared_ahead(missing, prepare):
+                where = f"{ready.relation.name}, template {ready.number}"
+                with memory_explained(where, folder.manifest.settings.batch_tokens or 1):
+                    piece = score_piece(ready, model, executor, options.save_tokens)
                 folder.write_piece(piece)
                 tokens = 0 if piece.n_tokens is None else int(piece.n_tokens.sum())
                 spent += Timings(pieces=1, statements=piece.n_statements, tokens=tokens)

@@ -16,7 +16,7 @@ from torch import Tensor
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states
-from calprobe.planning import TreeBatch, plan_tree
+from calprobe.planning import TreeBatch, TreePlan, plan_tree
 from calprobe.statements.token_rows import TokenRows
 
 # Places in a row: long enough to share much, short enough that attention over masked places stays cheap. On two CPU
@@ -33,9 +33,12 @@ class TreeExecutor:
     batch_tokens: int
     row_length: int
 
-    def score(self, rows: TokenRows) -> npt.NDArray[np.float32]:
+    def plan(self, rows: TokenRows) -> TreePlan:
+        """The prefix tree of `rows`, packed into batches."""
+        return plan_tree(rows, self.model.start_token_id, self.batch_tokens, self.row_length)
+
+    def run(self, plan: TreePlan) -> npt.NDArray[np.float32]:
         """Log-probability [tokens] of each token given the start token and all tokens before it."""
-        plan = plan_tree(rows, self.model.start_token_id, self.batch_tokens, self.row_length)
         edge_logprobs = np.zeros(plan.n_edges, np.float32)
         for index in range(plan.n_batches):
             batch = plan.batch(index)

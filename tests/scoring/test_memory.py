@@ -34,14 +34,14 @@ def test_it_is_never_a_reason_to_step_down(error: Exception, monkeypatch: pytest
     def fail(*_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(TreeExecutor, "score", fail)
+    monkeypatch.setattr(TreeExecutor, "run", fail)
     with pytest.raises(type(error)):
         choose_path(loaded(tiny_causal("llama")), 64, random_rows(seed=1))
 
 
 def test_the_error_names_the_piece_and_smaller_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_model(str(save_tiny_model(tmp_path / "tiny")))
-    right, calls = TreeExecutor.score, []
+    right, calls = TreeExecutor.run, []
 
     def fail_later(self: TreeExecutor, rows: object) -> object:
         calls.append(rows)
@@ -49,7 +49,7 @@ def test_the_error_names_the_piece_and_smaller_batches(tmp_path: Path, monkeypat
             raise RuntimeError(CPU_MESSAGE)
         return right(self, rows)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(TreeExecutor, "score", fail_later)
+    monkeypatch.setattr(TreeExecutor, "run", fail_later)
     with pytest.raises(CalprobeError) as failure:
         score(model, PROBE, tmp_path / "run", ScoreOptions(batch_tokens=80))
     assert str(failure.value) == (

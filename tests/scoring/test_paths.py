@@ -10,6 +10,7 @@ from test_plain import as_token_rows, one_at_a_time, random_rows, split
 from tiny_models import CAUSAL_CONFIGS, loaded, tiny_causal
 
 from calprobe.errors import CalprobeError
+from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Path
 from calprobe.scoring.paths import Tolerance, choose_path, disagreement, executor_of
 from calprobe.scoring.tree import TreeExecutor
@@ -22,7 +23,7 @@ def test_the_chosen_path_equals_one_statement_at_a_time(architecture: str) -> No
     network, rows = tiny_causal(architecture), random_rows(seed=11, n_statements=40, longest=40)
     path = choose_path(loaded(network), 96, random_rows(seed=12, n_statements=6, longest=40))
     assert path == ("padded" if architecture in TAKES_NO_TREE else "tree")
-    scores = executor_of(path, loaded(network), 96).score(rows)
+    scores = score_rows(executor_of(path, loaded(network), 96), rows)
     np.testing.assert_allclose(scores, one_at_a_time(network, rows), atol=1e-5, rtol=0)
 
 
@@ -31,12 +32,12 @@ def test_batch_size_and_order_change_nothing(path: Path) -> None:
     model, rows = loaded(tiny_causal("gemma2")), random_rows(seed=13, n_statements=40, longest=40)
     expected = one_at_a_time(model.network, rows)
     for batch_tokens in (3, 50, 400, 100_000):
-        scores = executor_of(path, model, batch_tokens).score(rows)
+        scores = score_rows(executor_of(path, model, batch_tokens), rows)
         np.testing.assert_allclose(scores, expected, atol=1e-5, rtol=0)
     statements = split(rows, rows.token_ids)
     order = np.random.default_rng(1).permutation(len(statements))
     shuffled = as_token_rows([statements[s] for s in order])
-    scores, one = executor_of(path, model, 200).score(shuffled), executor_of(path, model, 200).score(rows)
+    scores, one = score_rows(executor_of(path, model, 200), shuffled), score_rows(executor_of(path, model, 200), rows)
     for statement, scored in zip(order, split(shuffled, scores), strict=True):
         np.testing.assert_array_equal(scored, split(rows, one)[statement])
 
@@ -45,8 +46,8 @@ def test_a_path_that_disagrees_is_passed_over_and_said(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     model, sample = loaded(tiny_causal("llama")), random_rows(seed=14, n_statements=6)
-    right = TreeExecutor.score
-    monkeypatch.setattr(TreeExecutor, "score", lambda self, rows: right(self, rows) - np.float32(0.01))
+    right = TreeExecutor.run
+    monkeypatch.setattr(TreeExecutor, "run", lambda self, rows: right(self, rows) - np.float32(0.01))
     with caplog.at_level(logging.INFO, "calprobe"):
         assert choose_path(model, 64, sample) == "padded"
     assert "not on the tree path (its token scores differ from the model's own by up to 0.01 nats)" in caplog.text
@@ -81,5 +82,5 @@ def test_windows_shorter_than_a_statement_are_honoured() -> None:
     for architecture in ("gemma2", "gemma3", "mistral"):
         network, rows = tiny_causal(architecture), random_rows(seed=15, n_statements=12, longest=60)
         assert rows.lengths.max() > 20
-        scores = executor_of("tree", loaded(network), 300).score(rows)
+        scores = score_rows(executor_of("tree", loaded(network), 300), rows)
         np.testing.assert_allclose(scores, one_at_a_time(network, rows), atol=1e-5, rtol=0)

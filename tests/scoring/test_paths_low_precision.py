@@ -10,6 +10,8 @@ from tiny_models import loaded, tiny_causal
 from torch import Tensor
 
 import calprobe.scoring.tree as tree
+from calprobe.scoring.executor import score_rows
+from calprobe.scoring.options import Path
 from calprobe.scoring.paths import choose_path, executor_of, tolerance_for
 
 
@@ -35,11 +37,10 @@ def test_a_mask_that_leaks_is_found(dtype: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("architecture", ["llama", "gemma2"])
 def test_the_headless_paths_are_nearer_to_float32_than_the_models_own_logits(architecture: str) -> None:
     network, rows = tiny_causal(architecture), random_rows(seed=23, n_statements=60)
-    exact = executor_of("plain", loaded(network), 512).score(rows)
+    exact = score_rows(executor_of("plain", loaded(network), 512), rows)
     short = loaded(network.bfloat16(), dtype="bfloat16")
-    error = {
-        path: abs(executor_of(path, short, 512).score(rows) - exact).mean() for path in ("tree", "padded", "plain")
-    }
+    paths: tuple[Path, ...] = ("tree", "padded", "plain")
+    error = {path: abs(score_rows(executor_of(path, short, 512), rows) - exact).mean() for path in paths}
     assert error["padded"] <= error["plain"] + 1e-3
     assert error["tree"] <= 1.2 * error["plain"]
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 from tiny_models import CAUSAL_CONFIGS, START, VOCAB, loaded, tiny_causal
 
+from calprobe.scoring.executor import score_rows
 from calprobe.scoring.plain import PlainExecutor, target_logprobs
 from calprobe.statements.token_rows import TokenRows
 
@@ -48,14 +49,14 @@ def test_equals_one_statement_at_a_time(architecture: str) -> None:
     network, rows = tiny_causal(architecture), random_rows(seed=1)
     expected = one_at_a_time(network, rows)
     assert expected.std() > 0.2  # a flat model would agree with anything
-    np.testing.assert_allclose(PlainExecutor(loaded(network), 64).score(rows), expected, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(score_rows(PlainExecutor(loaded(network), 64), rows), expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 7, 60, 10_000])
 def test_batch_size_changes_nothing(batch_tokens: int) -> None:
     model, rows = loaded(tiny_causal("llama")), random_rows(seed=2)
-    reference = PlainExecutor(model, 128).score(rows)
-    np.testing.assert_allclose(PlainExecutor(model, batch_tokens).score(rows), reference, atol=1e-5, rtol=0)
+    reference = score_rows(PlainExecutor(model, 128), rows)
+    np.testing.assert_allclose(score_rows(PlainExecutor(model, batch_tokens), rows), reference, atol=1e-5, rtol=0)
 
 
 def test_order_and_duplicates_change_not_one_bit() -> None:
@@ -63,14 +64,14 @@ def test_order_and_duplicates_change_not_one_bit() -> None:
     statements = split(rows, rows.token_ids)
     order = np.random.default_rng(0).permutation(len(statements))
     shuffled = as_token_rows([statements[s] for s in [*order, *order[:4]]])
-    scores = split(rows, PlainExecutor(model, 50).score(rows))
-    shuffled_scores = split(shuffled, PlainExecutor(model, 50).score(shuffled))
+    scores = split(rows, score_rows(PlainExecutor(model, 50), rows))
+    shuffled_scores = split(shuffled, score_rows(PlainExecutor(model, 50), shuffled))
     for place, statement in enumerate([*order, *order[:4]]):
         np.testing.assert_array_equal(shuffled_scores[place], scores[statement])
 
 
 def test_scores_are_logarithms_of_probabilities() -> None:
-    scores = PlainExecutor(loaded(tiny_causal("gpt2")), 64).score(random_rows(seed=4))
+    scores = score_rows(PlainExecutor(loaded(tiny_causal("gpt2")), 64), random_rows(seed=4))
     assert scores.dtype == np.float32
     assert (scores <= 0).all()
     assert np.isfinite(scores).all()
@@ -89,4 +90,4 @@ def test_bfloat16_logits_are_normalised_in_float32() -> None:
 
 def test_no_statements_give_no_scores() -> None:
     nothing = TokenRows(np.zeros(0, np.int32), np.zeros(0, np.int8), np.zeros(1, np.int64))
-    assert PlainExecutor(loaded(tiny_causal("gpt2")), 64).score(nothing).shape == (0,)
+    assert score_rows(PlainExecutor(loaded(tiny_causal("gpt2")), 64), nothing).shape == (0,)

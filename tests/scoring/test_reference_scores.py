@@ -12,6 +12,7 @@ from real_models import gemma3, smollm2
 from reference_scores import Reference, read_reference
 
 from calprobe.models import LoadedModel, tokenise
+from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Path
 from calprobe.scoring.paths import choose_path, executor_of
 
@@ -23,7 +24,7 @@ def differences(model: LoadedModel, reference: Reference, path: Path, step: int)
     """Absolute differences of token scores over every `step`-th statement, [tokens]."""
     rows = tokenise(reference.statements[::step], model)
     expected = np.concatenate([np.array(scores) for scores in reference.logprobs[::step]])
-    return np.abs(executor_of(path, model, BATCH_TOKENS).score(rows) - expected)
+    return np.abs(score_rows(executor_of(path, model, BATCH_TOKENS), rows) - expected)
 
 
 @pytest.mark.parametrize(
