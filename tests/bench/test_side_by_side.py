@@ -1,0 +1,196 @@
+"""The harness: what a row says, when a ratio is refused, what happens to a contestant that cannot take part."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import side_by_side
+from peers import child, scorers
+from peers.compare import achieved, rows_of, why_no_ratio
+from peers.contest import Contest
+from peers.job import Job, ModelSpec, Outcome, Piece
+from peers.render import render
+from peers.scaling import scaling
+from peers.slices import scaling_pieces, slice_of
+from tiny_models import save_tiny_model
+
+import calprobe
+from calprobe.errors import UsageError
+
+SUMS = np.array([-10.0, -20.0, -30.0])
+
+
+def outcome(scorer: str, seconds: tuple[float, ...], shift: float = 0.0, **facts: Any) -> Outcome:
+    sums = SUMS + np.array([0.0, 0.0, shift])
+    return Outcome(scorer, "1.0", sums=sums, seconds=seconds, load_s=1.0, peak_mib=600.0, facts=facts)
+
+
+def row_of(name: str, **outcomes: Outcome) -> dict[str, Any]:
+    return next(row for row in rows_of("P36:1", outcomes, 3, "float32") if row["scorer"] == name)
+
+
+def test_a_ratio_is_that_of_the_medians() -> None:
+    row = row_of("peer", calprobe=outcome("calprobe", (1.0, 2.0, 9.0)), peer=outcome("peer", (11.0, 8.0, 10.0)))
+    assert row["calprobe_is_times_as_fast"] == 5.0
+    assert row["note"] is None
+
+
+@pytest.mark.parametrize("shift", [1.1e-3, -1.1e-3, np.nan])
+def test_no_ratio_where_float32_sums_differ(shift: float) -> None:
+    row = row_of("peer", calprobe=outcome("calprobe", (1.0,)), peer=outcome("peer", (5.0,), shift))
+    assert "calprobe_is_times_as_fast" not in row
+    assert row["note"].startswith("scores differ by ")
+    assert row["note"].endswith(": no ratio")
+    record = {"machine": MACHINE, "settings": SETTINGS, "note": "", "rows": [row], "achieved": [], "scaling": []}
+    assert "times as fast" not in render(record)
+    assert row["note"] in render(record)
+
+
+def test_differences_are_of_statement_sums() -> None:
+    row = row_of("peer", calprobe=outcome("calprobe", (1.0,)), peer=outcome("peer", (5.0,), 6e-4))
+    assert row["largest_difference"] == pytest.approx(6e-4)
+    assert row["mean_difference"] == pytest.approx(2e-4)
+    assert row["calprobe_is_times_as_fast"] == 5.0
+
+
+def test_no_ratio_where_statements_are_missing() -> None:
+    short = replace(outcome("peer", (5.0,)), sums=SUMS[:2])
+    row = row_of("peer", calprobe=outcome("calprobe", (1.0,)), peer=short)
+    assert row["note"] == "2 scores for 3 statements: no ratio"
+    assert "calprobe_is_times_as_fast" not in row
+
+
+def test_in_short_dtypes_our_error_against_float32_decides() -> None:
+    near, far = SUMS + 0.1, SUMS - 0.2
+    assert why_no_ratio(near, far, "bfloat16", SUMS) is None
+    assert why_no_ratio(near, near, "bfloat16", SUMS) is None
+    assert why_no_ratio(far, near, "bfloat16", SUMS) == "our error against float32 is 0.2, theirs 0.1: no ratio"
+    assert "no ratio" in str(why_no_ratio(near * np.nan, far, "bfloat16", SUMS))
+    assert "no ratio" in str(why_no_ratio(near, far, "bfloat16"))
+
+
+def test_percentiles_are_of_speeds() -> None:
+    times = (1.0, 2.0, 3.0, 6.0)  # 3 statements: 3.0, 1.5, 1.0 and 0.5 a second
+    row = row_of("calprobe", calprobe=outcome("calprobe", times, tokens=30))
+    assert (row["p20"], row["p50"], row["p80"]) == (0.8, 1.25, 2.1)
+    assert row["scored_tokens_per_s"] == 12.5
+    assert (row["unit"], row["repeats"]) == ("statements/s", 4)
+
+
+def test_rows_have_one_schema() -> None:
+    rows = rows_of("P36:1", {"calprobe": outcome("calprobe", (1.0,)), "peer": outcome("peer", (2.0,))}, 3, "float32")
+    assert set(rows[1]) - set(rows[0]) == {"largest_difference", "mean_difference", "calprobe_is_times_as_fast"}
+    assert set(rows[0]) < set(rows[1])
+
+
+def test_a_peer_without_a_package_is_skipped_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = scorers.Contestant("minicons", "no_such_package_here", "minicons", {})
+    monkeypatch.setitem(scorers.ALL, "minicons", absent)
+    spec = ModelSpec("tiny", "nowhere", None, "nowhere", "float32", "cpu")
+    found = contest_of(spec).once("minicons", [PIECE])
+    assert found.fault == "skipped: no_such_package_here is not installed (pip install -r bench/requirements.txt)"
+    row = row_of("minicons", calprobe=outcome("calprobe", (1.0,)), minicons=found)
+    assert row == {"slice": "P36:1", "scorer": "minicons", "version": None, "note": found.fault}
+
+
+def test_nothing_is_compared_where_calprobe_failed() -> None:
+    row = row_of("peer", calprobe=Outcome("calprobe", fault="failed"), peer=outcome("peer", (1.0,)))
+    assert row["p50"] == 3.0
+    assert "calprobe_is_times_as_fast" not in row
+    assert achieved(Outcome("calprobe", fault="failed")) == {}
+
+
+def test_achieved_counts_distinct_nodes_only() -> None:
+    roof = {"peak_gflop_per_s": 4.0, "all_shapes_gflop_per_s": 2.5}
+    facts = {"flop_per_node": 10**9, "nodes": 4, "weights_mib": 500.0, "roof": roof}
+    found = achieved(outcome("calprobe", (1.0, 2.0, 4.0), **facts))
+    assert (found["gflop_per_s"], found["share_of_peak"], found["share_of_all_shapes"]) == (2.0, 0.5, 0.8)
+    assert found["above_weights_mib"] == 100.0
+
+
+PIECE = Piece("author", "[Y] wrote [X].", ("Ulysses", "Emma"), ("Joyce", "Austen", "Woolf"))
+SETTINGS = {"model": "tiny", "dtype": "float32", "threads": 1}
+MACHINE = {"card": None, "processor": "CPU", "isa": "none", "versions": {"torch": "2"}, "date": "2026-01-01"}
+
+
+def contest_of(spec: ModelSpec) -> Contest:
+    script = Path(str(side_by_side.__file__))
+    return Contest(script, spec, ("calprobe",), threads=1, repeats=3, sample_statements=3)
+
+
+def test_texts_are_subject_major() -> None:
+    assert PIECE.texts()[:2] == ["Joyce wrote Ulysses.", "Austen wrote Ulysses."]
+    assert len(PIECE.texts()) == PIECE.n_statements == 6
+
+
+def test_a_sample_is_whole_instances_spread_over_the_pieces() -> None:
+    many = [replace(PIECE, relation=name, subjects=tuple("abcdefgh")) for name in ("one", "two")]
+    sample = child.thinned(many, 12)
+    assert [piece.relation for piece in sample] == ["one", "two"]
+    assert [piece.subjects for piece in sample] == [("a", "e"), ("a", "e")]
+    assert child.thinned(many, 1)[0].n_statements == 3
+    assert child.thinned(many, 10**6) == tuple(many)
+
+
+def test_slices_of_a_probe() -> None:
+    probe = calprobe.load_probe("mini")
+    (piece,) = slice_of(probe, "capital:2")
+    relation = probe.relation("capital")
+    assert piece.template == relation.templates[0]
+    assert piece.subjects == tuple(instance.subject for instance in relation.instances[:2])
+    assert piece.candidates == relation.candidates
+    assert len(slice_of(probe, "all")) == len(slice_of(probe, "mixed:1")) == len(probe.relations)
+    assert len(scaling_pieces(probe, "capital")) == 12
+    with pytest.raises(UsageError, match="NAME:INSTANCES"):
+        slice_of(probe, "capital:few")
+    with pytest.raises(UsageError, match="no P9999"):
+        slice_of(probe, "P9999")
+
+
+def test_a_child_scores_and_answers(tmp_path: Path) -> None:
+    folder = str(save_tiny_model(tmp_path / "model"))
+    spec = ModelSpec("tiny", folder, None, folder, "float32", "cpu")
+    rows, (reached,) = contest_of(spec).on_slice("author", [PIECE])
+    assert [row["scorer"] for row in rows] == ["calprobe"]
+    assert rows[0]["note"] is None
+    assert (rows[0]["statements"], rows[0]["repeats"]) == (6, 3)
+    assert rows[0]["peak_mib"] > 10
+    assert reached["path"] == "tree"
+    assert 0 < reached["nodes"] < reached["tokens"] == sum(len(text) for text in PIECE.texts())
+    assert reached["roof"]["peak_gflop_per_s"] >= reached["roof"]["all_shapes_gflop_per_s"] > 0
+    assert sum(reached["profile"]["operators"].values()) <= 1.001
+    assert json.dumps([rows, reached])
+
+
+def test_truth_and_scaling_score_the_same_statements(tmp_path: Path) -> None:
+    folder = str(save_tiny_model(tmp_path / "model"))
+    spec = ModelSpec("tiny", folder, None, folder, "float32", "cpu")
+    ours, plain = scorers.ALL["calprobe"].load(spec), scorers.ALL[scorers.TRUTH].load(spec)
+    np.testing.assert_allclose(ours.score([PIECE], None), plain.score([PIECE], None), atol=1e-4)
+    large = replace(PIECE, candidates=tuple(str(number) for number in range(10)))
+    rows = scaling(ours, [large, PIECE])
+    assert [(row["axis"], row["value"]) for row in rows] == [
+        ("candidates", 5), ("candidates", 10), ("templates", 1), ("templates", 2)
+    ]  # fmt: skip
+    assert [row["statements"] for row in rows[:2]] == [10, 20]
+    assert rows[0]["nodes"] < rows[1]["nodes"] < rows[1]["tokens"]
+
+
+def test_a_child_that_fails_is_a_row_and_no_more(tmp_path: Path) -> None:
+    spec = ModelSpec("tiny", str(tmp_path), None, str(tmp_path), "float32", "cpu")
+    found = contest_of(spec).once("calprobe", [PIECE])
+    assert found.fault is not None
+    assert found.fault.startswith("failed (exit status 1): ")
+    assert "is not a model folder" in found.fault
+
+
+def test_a_job_survives_its_file(tmp_path: Path) -> None:
+    spec = ModelSpec("tiny", None, "gpt2", "folder", "bfloat16", "cuda")
+    job = Job("minicons", spec, (PIECE, PIECE), (8, 16), 120, 2, "analyse")
+    job.write(tmp_path / "job.json")
+    assert Job.read(tmp_path / "job.json") == job
