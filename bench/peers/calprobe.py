@@ -18,10 +18,10 @@ from calprobe.models import LoadedModel, LoadOptions, load_model, tokenise
 from calprobe.models.start_token import start_token_of
 from calprobe.planning import build_prefix_tree
 from calprobe.probes import Instance, Relation
+from calprobe.scoring.ahead import prepared_ahead
 from calprobe.scoring.budget import auto_batch_tokens
-from calprobe.scoring.executor import Executor
 from calprobe.scoring.paths import choose_path, executor_of
-from calprobe.scoring.pieces import prepare_piece, score_piece
+from calprobe.scoring.pieces import PreparedPiece, prepare_piece, score_piece
 from calprobe.statements import Statement, Template, fill, statements_of
 from peers.job import ModelSpec, Piece
 from peers.models import load_network, load_tokenizer
@@ -41,14 +41,14 @@ class Calprobe:
 
     def score(self, pieces: Sequence[Piece], batch_size: int | None) -> npt.NDArray[np.float64]:
         """See `scorers.Scorer`; `batch_size` is not for it, its own budget holds."""
-        executor = self.executor(pieces)
-        ready = (prepare_piece(*_inputs(piece), self.model, executor) for piece in pieces)
-        return np.concatenate([score_piece(piece, self.model, executor).sum for piece in ready])
-
-    def executor(self, pieces: Sequence[Piece]) -> Executor:
-        """What scores the pieces, at the default budget."""
         path: Any = self.path or self.chosen_path(pieces)
-        return executor_of(path, self.model, auto_batch_tokens(self.model))
+        executor = executor_of(path, self.model, auto_batch_tokens(self.model))
+
+        def prepare(piece: Piece) -> PreparedPiece:
+            return prepare_piece(*_inputs(piece), self.model, executor)
+
+        ready = prepared_ahead(pieces, prepare)
+        return np.concatenate([score_piece(piece, self.model, executor).sum for piece in ready])
 
     def chosen_path(self, pieces: Sequence[Piece]) -> str:
         """The path that a run would take."""
