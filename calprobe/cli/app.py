@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
-import signal
 import sys
 import traceback
 
@@ -72,10 +70,6 @@ def main(args: list[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort) as error:
         # click turns KeyboardInterrupt into Abort and keeps it as the cause, with what it had to say.
         _fail(str(error) or str(error.__cause__ or "") or "interrupted", INTERRUPTED, debug)
-    except BrokenPipeError:
-        # The reader of stdout went away (`calprobe report | head`): end as any filter does.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + signal.SIGPIPE)
     except Exception as error:  # noqa: BLE001 - the last line of defence: one line, no traceback
         _fail(f"{type(error).__name__}: {error} (a defect of calprobe: please report it with --debug)", 1, debug)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calprobe.models.tokens import tokenise
-from calprobe.models.types import Kind, LoadedModel, LoadOptions
+from calprobe.models.types import LoadedModel, LoadOptions
 
 if TYPE_CHECKING:
     from calprobe.models.load import load_model as load_model
 
-__all__ = ["Kind", "LoadOptions", "LoadedModel", "load_model", "tokenise"]
+__all__ = ["LoadOptions", "LoadedModel", "load_model", "tokenise"]
 
 
 def __getattr__(name: str) -> Any:

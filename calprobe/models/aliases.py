@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from calprobe.models.types import Kind
+from calprobe.types import ModelKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Alias:
     """A short name's model, with what one wants to know before downloading it."""
 
     location: str  # hub id, or the file's name inside `package`
-    kind: Kind
+    kind: ModelKind
     parameters: int  # in millions, embeddings included, rounded
     gated: bool = False  # the hub asks for a login and an accepted licence
     paper: bool = False  # among the sixteen of Kissling et al. 2026 (arXiv 2601.18901)
@@ -124,7 +124,7 @@ ALIASES: Mapping[str, Alias] = MappingProxyType(
 _KINDS = {name: alias.kind for known, alias in ALIASES.items() for name in (known, alias.location.rpartition("/")[2])}
 
 
-def kind_of_alias(name: str) -> Kind | None:
+def kind_of_alias(name: str) -> ModelKind | None:
     """The kind of a model that has an alias, from the alias, its hub id or a path that ends in either; else None.
 
     For scores of others, where a name is all there is. A model that is at hand says its kind in its config.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.models.types import Kind
+from calprobe.types import ModelKind
 
 _NEITHER = "only models with a causal or masked language-model head can be scored"
 
 
-def kind_of(config: Any, name: str, forced: Kind | None = None) -> Kind:
+def kind_of(config: Any, name: str, forced: ModelKind | None = None) -> ModelKind:
     """The kind of the model that `config` (a transformers config) describes; `forced` is the user's --kind.
 
     Raises CalprobeError for models that are neither (encoder without a head, classifier, encoder-decoder), and
@@ -38,14 +38,14 @@ def kind_of(config: Any, name: str, forced: Kind | None = None) -> Kind:
     raise CalprobeError(f"{name}: {shown} has no language-model head; {_NEITHER} (--kind forces one)")
 
 
-def _kinds_of_class(architecture: str) -> set[Kind]:
+def _kinds_of_class(architecture: str) -> set[ModelKind]:
     """Both for XLM's one class, which is trained either way; none for a class without a language-model head."""
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
         MODEL_FOR_MASKED_LM_MAPPING_NAMES,
     )
 
-    kinds: set[Kind] = set()
+    kinds: set[ModelKind] = set()
     if architecture in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
         kinds.add("causal")
     if architecture in MODEL_FOR_MASKED_LM_MAPPING_NAMES.values():

@@ -20,7 +20,8 @@ from calprobe.models.placement import Placement, place
 from calprobe.models.quiet import quiet_libraries, shows_bars
 from calprobe.models.source import Source, resolve
 from calprobe.models.start_token import start_token_of
-from calprobe.models.types import Kind, LoadedModel, LoadOptions
+from calprobe.models.types import LoadedModel, LoadOptions
+from calprobe.types import ModelKind
 
 _DEFAULTS = LoadOptions()
 _COPY_TOKENIZER = "its files are missing or damaged: copy tokenizer.json and tokenizer_config.json into its folder"
@@ -44,7 +45,7 @@ class _Weights:
 
     network: torch.nn.Module
     config: Any
-    kind: Kind
+    kind: ModelKind
     placement: Placement
     checkpoint_dtype: torch.dtype | None
     tokenizer_location: str
@@ -167,7 +168,7 @@ def _tokenizer(name: str, weights: _Weights, options: LoadOptions) -> Any:
     return tokenizer
 
 
-def _check_ids(name: str, tokenizer: Any, start_token_id: int, kind: Kind, rows: int) -> None:
+def _check_ids(name: str, tokenizer: Any, start_token_id: int, kind: ModelKind, rows: int) -> None:
     """Refuse a tokenizer whose words, or the special tokens that every row needs, lie past the embedding's `rows`.
 
     Added tokens may: Gemma 3's and CodeLlama's tokenizers serve larger models too, and no plain text has their marks.

@@ -9,10 +9,11 @@ import torch
 from calprobe.errors import CalprobeError
 from calprobe.models.placement import Placement, check_memory
 from calprobe.models.source import Source
-from calprobe.models.types import Kind, LoadOptions
+from calprobe.models.types import LoadOptions
+from calprobe.types import ModelKind
 
 
-def auto_class(kind: Kind) -> Any:
+def auto_class(kind: ModelKind) -> Any:
     """transformers' auto class with the head that `kind` needs."""
     from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
@@ -20,7 +21,7 @@ def auto_class(kind: Kind) -> Any:
 
 
 def load_network(
-    source: Source, config: Any, kind: Kind, placement: Placement, options: LoadOptions
+    source: Source, config: Any, kind: ModelKind, placement: Placement, options: LoadOptions
 ) -> torch.nn.Module:
     """The model of `source` (folder or hub id) with its head, in evaluation mode, on its device.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from calprobe.errors import UsageError
-from calprobe.models.types import Kind
+from calprobe.types import ModelKind
 
 _END_OF_TEXT = "<|endoftext|>"  # GPT-2's name for it, kept by many families that set neither BOS nor EOS
 
 
-def start_token_of(tokenizer: Any, kind: Kind, name: str) -> tuple[int, str]:
+def start_token_of(tokenizer: Any, kind: ModelKind, name: str) -> tuple[int, str]:
     """Id and text of the start token: BOS, else EOS, else `<|endoftext|>`; CLS before these for a masked model.
 
     Raises UsageError for a tokenizer with none of them: without a start token the first token has no score.

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from calprobe.errors import UsageError
+from calprobe.types import ModelKind
 
 if TYPE_CHECKING:
     import torch
 
-Kind = Literal["causal", "masked"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 Attention = Literal["auto", "sdpa", "eager"]
 
@@ -22,7 +22,7 @@ class LoadOptions:
     Raises UsageError for a kind, dtype or attention that does not exist, and for `device` beside `device_map`.
     """
 
-    kind: Kind | None = None  # None: from the config's architectures
+    kind: ModelKind | None = None  # None: from the config's architectures
     dtype: Dtype = "auto"  # auto: the checkpoint's own on a GPU, float32 on a CPU
     device: str = "auto"  # auto (GPU if there is one), cpu, cuda, cuda:N
     device_map: str | None = None  # accelerate's: auto, balanced, sequential; several GPUs, or GPU and CPU
@@ -33,7 +33,7 @@ class LoadOptions:
     quiet: bool = False  # no progress bars even on a terminal
 
     def __post_init__(self) -> None:
-        _check("--kind", self.kind, (None, *get_args(Kind)))
+        _check("--kind", self.kind, (None, *get_args(ModelKind)))
         _check("--dtype", self.dtype, get_args(Dtype))
         _check("attention", self.attention, get_args(Attention))
         if self.device_map is not None and self.device != "auto":
@@ -54,7 +54,7 @@ class LoadedModel:
 
     name: str  # as the user typed it
     source: str  # hub id, folder or file that the weights came from; base + adapter joined by " + "
-    kind: Kind
+    kind: ModelKind
     network: torch.nn.Module
     tokenizer: Any  # a fast tokenizer (transformers.PreTrainedTokenizerFast)
     start_token_id: int  # put in front of every statement once, never scored
