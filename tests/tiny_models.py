@@ -12,20 +12,28 @@ from transformers import (
     BloomConfig,
     CohereConfig,
     FalconConfig,
+    FalconH1Config,
     Gemma2Config,
     Gemma3TextConfig,
     GemmaConfig,
     GPT2Config,
+    GPTJConfig,
     GPTNeoXConfig,
     GraniteConfig,
     LlamaConfig,
+    MambaConfig,
     MistralConfig,
+    MptConfig,
     Olmo2Config,
     OPTConfig,
+    Phi3Config,
     PhiConfig,
     PreTrainedTokenizerFast,
     Qwen2Config,
     Qwen3Config,
+    RwkvConfig,
+    StableLmConfig,
+    Starcoder2Config,
 )
 
 from calprobe.models import LoadedModel
@@ -76,7 +84,22 @@ CAUSAL_CONFIGS: dict[str, Any] = {
     "cohere": CohereConfig(**_SIZE, logit_scale=0.5),
     "bloom": BloomConfig(vocab_size=VOCAB, hidden_size=32, n_layer=2, n_head=4),
     "falcon": FalconConfig(vocab_size=VOCAB, hidden_size=32, num_hidden_layers=2, num_attention_heads=4),
+    "falcon-alibi": FalconConfig(
+        vocab_size=VOCAB, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, alibi=True
+    ),
+    "gptj": GPTJConfig(**_GPT2, rotary_dim=8),
+    "phi3": Phi3Config(**_SIZE),
+    "stablelm": StableLmConfig(**_SIZE),
+    "starcoder2": Starcoder2Config(**_SIZE),
+    "mpt": MptConfig(vocab_size=VOCAB, d_model=32, n_layers=2, n_heads=4, max_seq_len=MAX_POSITIONS),
+    "mamba": MambaConfig(vocab_size=VOCAB, hidden_size=32, num_hidden_layers=2, state_size=8),
+    "rwkv": RwkvConfig(vocab_size=VOCAB, hidden_size=32, num_hidden_layers=2, attention_hidden_size=32),
+    "falcon-h1": FalconH1Config(
+        **_SIZE, **_HEAD_DIM, mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8, mamba_d_state=8, lm_head_multiplier=0.5
+    ),
 }
+# What takes no tree mask: ALiBi, state spaces, recurrences and hybrids. Found by the check on load, here for its test.
+TAKES_NO_TREE = {"bloom", "falcon-alibi", "mpt", "mamba", "rwkv", "falcon-h1"}
 
 
 def tiny_causal(architecture: str, seed: int = 0) -> torch.nn.Module:
@@ -86,7 +109,7 @@ def tiny_causal(architecture: str, seed: int = 0) -> torch.nn.Module:
     with torch.no_grad():
         for parameter in network.parameters():
             if parameter.dim() > 1:
-                parameter.mul_(8.0)
+                parameter.mul_(3.0 if architecture == "mamba" else 8.0)  # Mamba takes exponentials of some
     return network
 
 

@@ -87,6 +87,7 @@ class _Constant(nn.Module):
 @contextmanager
 def _replaced(network: Any, stand_in: nn.Module) -> Iterator[None]:
     head = network.get_output_embeddings()
+    stand_in.weight = head.weight  # some models look at its dtype (Mamba)
     network.set_output_embeddings(stand_in)
     try:
         if network.get_output_embeddings() is not stand_in:

@@ -7,15 +7,13 @@ import logging
 import numpy as np
 import pytest
 from test_plain import as_token_rows, one_at_a_time, random_rows, split
-from tiny_models import CAUSAL_CONFIGS, loaded, tiny_causal
+from tiny_models import CAUSAL_CONFIGS, TAKES_NO_TREE, loaded, tiny_causal
 
 from calprobe.errors import CalprobeError
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Path
 from calprobe.scoring.paths import Tolerance, choose_path, disagreement, executor_of
 from calprobe.scoring.tree import TreeExecutor
-
-TAKES_NO_TREE = {"bloom", "falcon-alibi"}
 
 
 @pytest.mark.parametrize("architecture", CAUSAL_CONFIGS)
