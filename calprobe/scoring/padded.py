@@ -14,29 +14,19 @@ import torch
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states
-from calprobe.planning import plan_padded
-from calprobe.scoring.padded_rows import PaddedRows, PlannedRows
-from calprobe.statements.token_rows import TokenRows
+from calprobe.scoring.padded_rows import OverPaddedRows, PaddedRows
 
 
 @dataclass(frozen=True, slots=True)
-class PaddedExecutor:
+class PaddedExecutor(OverPaddedRows):
     """Scores token rows of a causal model, padded on the right, `batch_tokens` forwarded tokens at a time."""
 
     model: LoadedModel
     head: ScoringHead
     batch_tokens: int
 
-    def plan(self, rows: TokenRows) -> PlannedRows:
-        """The distinct statements of `rows` in batches."""
-        return PlannedRows(rows, plan_padded(rows, self.batch_tokens))
-
-    def run(self, plan: PlannedRows) -> npt.NDArray[np.float32]:
-        """Log-probability [tokens] of each token given the start token and all tokens before it."""
-        return plan.scored_by(self._score_batch)
-
     @torch.inference_mode()
-    def _score_batch(self, batch: PaddedRows) -> npt.NDArray[np.float32]:
+    def score_batch(self, batch: PaddedRows) -> npt.NDArray[np.float32]:
         inputs, targets, mask = batch.to_device(self.model)
         with hidden_states(self.model.network) as kept:
             self.model.network(input_ids=inputs, attention_mask=mask.long(), use_cache=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from calprobe.models import LoadedModel
-from calprobe.planning import PaddedPlan
+from calprobe.planning import PaddedPlan, plan_padded
 from calprobe.statements.token_rows import TokenRows
 
 
@@ -49,16 +49,30 @@ class PlannedRows:
     rows: TokenRows
     plan: PaddedPlan
 
-    def scored_by(self, score_batch: Callable[[PaddedRows], npt.NDArray[np.float32]]) -> npt.NDArray[np.float32]:
-        """Scores [tokens] of all statements; `score_batch` gives those of a batch's real tokens, row by row."""
-        logprobs = np.zeros(len(self.rows.token_ids), np.float32)
-        for index in range(self.plan.n_batches):
-            batch = PaddedRows.of(self.rows, self.plan.batch(index))
-            logprobs[batch.position[batch.is_token]] = score_batch(batch)
-        return logprobs[self._scored_place()]
+    def scored_place(self) -> npt.NDArray[np.int64]:
+        """For every token [tokens] the place where the distinct row that stands for its statement is scored."""
+        shift = self.rows.offsets[self.plan.rows[self.plan.row_of]] - self.rows.offsets[:-1]
+        return np.arange(len(self.rows.token_ids)) + np.repeat(shift, self.rows.lengths)
 
-    def _scored_place(self) -> npt.NDArray[np.int64]:
-        """For every token [tokens] the place where the distinct row that stands for its statement was scored."""
-        rows, plan = self.rows, self.plan
-        shift = rows.offsets[plan.rows[plan.row_of]] - rows.offsets[:-1]
-        return np.arange(len(rows.token_ids)) + np.repeat(shift, rows.lengths)
+
+class OverPaddedRows(ABC):
+    """What the padded and the plain executor share: distinct statements, padded on the right, batch by batch."""
+
+    __slots__ = ()
+    batch_tokens: int
+
+    def plan(self, rows: TokenRows) -> PlannedRows:
+        """The distinct statements of `rows` in batches."""
+        return PlannedRows(rows, plan_padded(rows, self.batch_tokens))
+
+    def run(self, plan: PlannedRows) -> npt.NDArray[np.float32]:
+        """Log-probability [tokens] of each token given the start token and all tokens before it."""
+        logprobs = np.zeros(len(plan.rows.token_ids), np.float32)
+        for index in range(plan.plan.n_batches):
+            batch = PaddedRows.of(plan.rows, plan.plan.batch(index))
+            logprobs[batch.position[batch.is_token]] = self.score_batch(batch)
+        return logprobs[plan.scored_place()]
+
+    @abstractmethod
+    def score_batch(self, batch: PaddedRows) -> npt.NDArray[np.float32]:
+        """Log-probabilities of the batch's real tokens, row by row."""

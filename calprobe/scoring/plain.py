@@ -14,31 +14,21 @@ import torch
 from torch import Tensor
 
 from calprobe.models import LoadedModel
-from calprobe.planning import plan_padded
-from calprobe.scoring.padded_rows import PaddedRows, PlannedRows
-from calprobe.statements.token_rows import TokenRows
+from calprobe.scoring.padded_rows import OverPaddedRows, PaddedRows
 
 # Logits are taken to float32 this many values at a time: 64 MiB, small beside the logits themselves.
 _CHUNK_VALUES = 2**24
 
 
 @dataclass(frozen=True, slots=True)
-class PlainExecutor:
+class PlainExecutor(OverPaddedRows):
     """Scores token rows of a causal model, padded on the right, `batch_tokens` forwarded tokens at a time."""
 
     model: LoadedModel
     batch_tokens: int
 
-    def plan(self, rows: TokenRows) -> PlannedRows:
-        """The distinct statements of `rows` in batches."""
-        return PlannedRows(rows, plan_padded(rows, self.batch_tokens))
-
-    def run(self, plan: PlannedRows) -> npt.NDArray[np.float32]:
-        """Log-probability [tokens] of each token given the start token and all tokens before it."""
-        return plan.scored_by(self._score_batch)
-
     @torch.inference_mode()
-    def _score_batch(self, batch: PaddedRows) -> npt.NDArray[np.float32]:
+    def score_batch(self, batch: PaddedRows) -> npt.NDArray[np.float32]:
         inputs, targets, mask = batch.to_device(self.model)
         logits = self.model.network(input_ids=inputs, attention_mask=mask.long(), use_cache=False).logits
         return target_logprobs(logits, targets.to(logits.device), mask.to(logits.device)).cpu().numpy()
