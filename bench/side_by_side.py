@@ -53,7 +53,7 @@ def weights_folder(name: str) -> str:
 
 def compared(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run everything, print rows as they come, return the record."""
-    from peers.machine import machine
+    from peers.machine import Company, machine
 
     import calprobe
 
@@ -69,6 +69,7 @@ def compared(arguments: argparse.Namespace) -> dict[str, Any]:
     settings |= {"threads": arguments.threads, "slices": arguments.slices, "sample_statements": arguments.sample}
     record: dict[str, Any] = {"machine": machine(arguments.device), "settings": settings, "note": arguments.note}
     record |= {"rows": [], "achieved": [], "scaling": []}
+    company = Company()
     for name, pieces in slices.items():
         rows, reached = contest.on_slice(name, pieces)
         record["rows"] += rows
@@ -78,6 +79,7 @@ def compared(arguments: argparse.Namespace) -> dict[str, Any]:
         outcome = contest.once("calprobe", scaling_pieces(probe, arguments.scaling), then="scale")
         record["scaling"] = outcome.facts.get("scaling", [])
         print(outcome.fault or f"scaling on {arguments.scaling}: done", flush=True)
+    record["machine"]["others_used_cores"] = company.cores()
     return record
 
 
@@ -91,7 +93,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16", "float16"])
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--slices", nargs="+", default=["P36:10", "P30:100", "mixed:2"], metavar="NAME[:INSTANCES]")
+    parser.add_argument("--slices", nargs="+", default=["P36:10", "P30:100", "mixed:1"], metavar="NAME[:INSTANCES]")
     parser.add_argument("--scorers", default=",".join(CONTESTANTS))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--sample", type=int, default=120, help="statements on which batch sizes are tried")

@@ -6,11 +6,15 @@ import datetime
 import importlib.metadata
 import os
 import platform
+import resource
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 
+_IDLE = ("idle", "iowait", "steal", "guest", "guest_nice")  # a guest's time is in the user's already
 _PACKAGES = ("torch", "transformers", "triton", "calprobe", "lm-pub-quiz", "lm_eval", "minicons")
 
 
@@ -28,6 +32,27 @@ def machine(device: str) -> dict[str, Any]:
         "system": platform.system(),
         "python": platform.python_version(),
         "versions": {name: importlib.metadata.version(name) for name in _PACKAGES if name.lower() in installed},
-        "load_average": round(os.getloadavg()[0], 2),  # before the first child: what else wanted the cores
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
+
+
+class Company:
+    """How many cores other processes kept busy meanwhile: figures of a shared machine say so."""
+
+    def __init__(self) -> None:
+        """Begin to count."""
+        self._started, self._others = time.perf_counter(), _others_seconds()
+
+    def cores(self) -> float:
+        """Their average since the beginning; children of this process count once they have been waited for."""
+        elapsed = time.perf_counter() - self._started
+        return round(max(0.0, (_others_seconds() - self._others) / elapsed), 2)
+
+
+def _others_seconds() -> float:
+    """Processor seconds of the machine less those of this process and its ended children."""
+    busy = sum(value for name, value in psutil.cpu_times()._asdict().items() if name not in _IDLE)
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(who)
+        busy -= usage.ru_utime + usage.ru_stime
+    return float(busy)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+_WORTH_SAYING = 0.1  # cores
+
 
 def render(record: dict[str, Any]) -> str:
     """All tables of one record."""
@@ -21,6 +23,8 @@ def _heading(record: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     where = machine["card"] or f"{machine['processor']} ({machine['isa']}), {settings['threads']} threads"
     text = f"{settings['model']}, {settings['dtype']}, {where}; {versions}; {machine['date']}."
+    if machine["others_used_cores"] >= _WORTH_SAYING:
+        text += f" Other processes kept {machine['others_used_cores']} cores busy meanwhile."
     return f"{text} {record['note']}".strip()
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +18,7 @@ from peers import child, scorers
 from peers.compare import achieved, rows_of, why_no_ratio
 from peers.contest import Contest
 from peers.job import Job, ModelSpec, Outcome, Piece
+from peers.machine import Company
 from peers.render import render
 from peers.scaling import scaling
 from peers.slices import scaling_pieces, slice_of
@@ -22,6 +27,7 @@ from tiny_models import save_tiny_model
 import calprobe
 from calprobe.errors import UsageError
 
+README = Path(str(side_by_side.__file__)).with_name("README.md")
 SUMS = np.array([-10.0, -20.0, -30.0])
 
 
@@ -116,6 +122,7 @@ def test_achieved_counts_distinct_nodes_only() -> None:
 PIECE = Piece("author", "[Y] wrote [X].", ("Ulysses", "Emma"), ("Joyce", "Austen", "Woolf"))
 SETTINGS = {"model": "tiny", "dtype": "float32", "threads": 1}
 MACHINE = {"card": None, "processor": "CPU", "isa": "none", "versions": {"torch": "2"}, "date": "2026-01-01"}
+MACHINE |= {"others_used_cores": 0.0}
 
 
 def contest_of(spec: ModelSpec) -> Contest:
@@ -194,3 +201,22 @@ def test_a_job_survives_its_file(tmp_path: Path) -> None:
     job = Job("minicons", spec, (PIECE, PIECE), (8, 16), 120, 2, "analyse")
     job.write(tmp_path / "job.json")
     assert Job.read(tmp_path / "job.json") == job
+
+
+def test_a_shared_machine_is_noticed() -> None:
+    company = Company()
+    spin = "import time; end = time.time() + 1.5\nwhile time.time() < end: pass"
+    other = subprocess.Popen([sys.executable, "-c", spin])
+    time.sleep(1.2)
+    busy = company.cores()  # not waited for yet, so a stranger
+    other.wait()
+    record = {"machine": MACHINE | {"others_used_cores": busy}, "settings": SETTINGS, "note": "", "rows": []}
+    assert busy > 0.2
+    assert f"Other processes kept {busy} cores busy" in render(record | {"achieved": [], "scaling": []})
+
+
+@pytest.mark.parametrize("name", re.findall(r"<!-- table: (.+) -->", README.read_text("utf-8")))
+def test_the_readme_shows_what_was_recorded(name: str) -> None:
+    record = json.loads((README.parent / "results" / name).read_text("utf-8"))
+    block = f"<!-- table: {name} -->\n\n{render(record)}\n<!-- end -->"
+    assert block in README.read_text("utf-8"), f"update it from: bench/side_by_side.py --render bench/results/{name}"
