@@ -10,15 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calprobe.confidence import confidences as confidences
+    from calprobe.models import LoadOptions as LoadOptions
     from calprobe.models import load_model as load_model
     from calprobe.probes import load_probe as load_probe
+    from calprobe.report import ReportOptions as ReportOptions
     from calprobe.report import report as report
     from calprobe.runs import open_run as open_run
+    from calprobe.scoring import ScoreOptions as ScoreOptions
     from calprobe.scoring import score as score
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "LoadOptions": "calprobe.models",
+    "ReportOptions": "calprobe.report",
+    "ScoreOptions": "calprobe.scoring",
     "confidences": "calprobe.confidence",
     "load_model": "calprobe.models",
     "load_probe": "calprobe.probes",
@@ -26,7 +32,18 @@ _HOME = {
     "report": "calprobe.report",
     "score": "calprobe.scoring",
 }
-__all__ = ["__version__", "confidences", "load_model", "load_probe", "open_run", "report", "score"]
+__all__ = [
+    "LoadOptions",
+    "ReportOptions",
+    "ScoreOptions",
+    "__version__",
+    "confidences",
+    "load_model",
+    "load_probe",
+    "open_run",
+    "report",
+    "score",
+]
 
 
 def __getattr__(name: str) -> Any:

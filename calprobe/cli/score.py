@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import click
+
+from calprobe.wording import counted
 
 
 @click.command(short_help="Score a probe with a model into a run folder.")
@@ -94,7 +97,8 @@ def command(
         quiet=quiet,
     )
     run = score(model, probe, out, options, LoadOptions(**load, quiet=quiet))  # type: ignore[arg-type]
-    click.echo(f"{run.path}: {len(run.manifest.pieces):,} pieces scored; next: calprobe report {run.path}", err=True)
+    scored = counted(len(run.manifest.pieces), "piece")
+    click.echo(f"{run.path}: {scored}, complete; next: calprobe report {shlex.quote(str(run.path))}", err=True)
 
 
 def _names(value: str | None) -> tuple[str, ...] | None:

@@ -26,6 +26,8 @@ def kind_of(config: Any, name: str, forced: ModelKind | None = None) -> ModelKin
                 f"{name}: {shown} reads a text from both sides, so --kind causal would score tokens that it has seen;"
                 " use --kind masked"
             )
+        if forced == "masked" and not _has_masked_head(config) and not getattr(config, "auto_map", None):
+            raise UsageError(f"{name}: {shown} has no masked language-model head; leave --kind out")
         return forced
     kinds = {kind for architecture in architectures for kind in _kinds_of_class(architecture)}
     if len(kinds) == 1:
@@ -60,6 +62,10 @@ def _kinds_of_class(architecture: str) -> set[ModelKind]:
 
 def _sees_both_sides(config: Any) -> bool:
     """True for BERT and kin, whose causal class attends both ways unless the config says `is_decoder`."""
+    return _has_masked_head(config) and not getattr(config, "is_decoder", False)
+
+
+def _has_masked_head(config: Any) -> bool:
     from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
-    return config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not getattr(config, "is_decoder", False)
+    return config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES

@@ -74,3 +74,9 @@ def test_a_model_that_sees_both_sides_cannot_be_forced_to_causal() -> None:
 def test_no_kind_can_be_forced_on_an_encoder_decoder() -> None:
     with pytest.raises(CalprobeError, match="is an encoder-decoder"):
         kind_of(config_of(T5Config, "T5ForConditionalGeneration"), "some/model", forced="causal")
+
+
+def test_masked_cannot_be_forced_on_a_model_without_such_a_head() -> None:
+    config = GPT2Config(architectures=["GPT2LMHeadModel"])
+    with pytest.raises(UsageError, match="GPT2LMHeadModel has no masked language-model head; leave --kind out"):
+        kind_of(config, "gpt2", forced="masked")
