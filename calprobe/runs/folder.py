@@ -49,7 +49,7 @@ class RunFolder:
         if different:
             raise UsageError(
                 f"{path}: holds another run. {'; '.join(different)}.\n"
-                "Name another folder with --out, or start this one over with --no-resume"
+                "Name another folder with --out, or delete its scores and start over with --no-resume"
             )
         _note_adopted(stored, asked)
         atomic.remove_leftovers(path)

@@ -27,7 +27,7 @@ def options_as_begun(begun: Manifest, out: Path, options: ScoreOptions) -> Score
     if options.batch_tokens not in (None, settings.batch_tokens):
         raise UsageError(
             f"{out}: the run has --batch-tokens {settings.batch_tokens}, asked {options.batch_tokens}.\n"
-            "Leave the option out to go on with the run, or start it over with --no-resume"
+            "Leave the option out to go on with the run, or delete its scores and start over with --no-resume"
         )
     stored = next((path for path in PATHS if path == settings.path), None)  # None: an import
     return replace(options, batch_tokens=settings.batch_tokens, path=options.path or stored)
@@ -47,5 +47,5 @@ def refuse_other_request(begun: Manifest, out: Path, selection: Selection, optio
     if different := differences(begun, asked):
         raise UsageError(
             f"{out}: holds another run. {'; '.join(different)}.\n"
-            "Name another folder with --out, or start this one over with --no-resume"
+            "Name another folder with --out, or delete its scores and start over with --no-resume"
         )
