@@ -48,7 +48,12 @@ from calprobe.wording import counted
     help="How to compute; auto: the fastest that agrees with the model's own forward.",
 )
 @click.option("--save-tokens", is_flag=True, help="Keep every token's score (for export --what tokens).")
-@click.option("--resume/--no-resume", default=True, show_default=True, help="Go on with what RUN holds; --no-resume deletes its scores.")
+@click.option(
+    "--resume/--no-resume",
+    default=True,
+    show_default=True,
+    help="Go on with what RUN holds; --no-resume deletes its scores.",
+)
 @click.option("--revision", metavar="R", help="Branch, tag or commit of a hub id.")
 @click.option("--allow-pickle", is_flag=True, help="Read .bin checkpoints; they can run code.")
 @click.option("--trust-remote-code", is_flag=True, help="Run Python code that comes with the model.")
