@@ -20,6 +20,7 @@ from calprobe.scoring.ahead import prepared_ahead
 from calprobe.scoring.begun import begun_run, options_as_begun, refuse_other_request
 from calprobe.scoring.budget import auto_batch_tokens
 from calprobe.scoring.executor import Executor
+from calprobe.scoring.interrupts import held_interrupts
 from calprobe.scoring.memory import memory_explained
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.paths import choose_path, executor_of
@@ -124,7 +125,10 @@ def _score_missing(
         return prepare_piece(selection.relation(name), selection.template_set.template(name, number), model, executor)
 
     try:
-        with progress(total, model.name, options.quiet) as advance:
+        with (
+            held_interrupts("the piece in flight is scored") as stop_if_asked,
+            progress(total, model.name, options.quiet) as advance,
+        ):
             for ready in prepared_ahead(missing, prepare):
                 where = f"{ready.relation.name}, template {ready.number}"
                 with memory_explained(where, folder.manifest.settings.batch_tokens or 1):
@@ -133,6 +137,7 @@ def _score_missing(
                 tokens = 0 if piece.n_tokens is None else int(piece.n_tokens.sum())
                 spent += Timings(pieces=1, statements=piece.n_statements, tokens=tokens)
                 advance(piece.n_statements, tokens)
+                stop_if_asked()
     except KeyboardInterrupt:
         again = "the same command again" if options.resume else "the same command, without --no-resume,"
         raise Interrupted(

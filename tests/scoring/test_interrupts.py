@@ -1,0 +1,58 @@
+import signal
+import threading
+
+import pytest
+
+from calprobe.scoring.interrupts import held_interrupts
+
+
+def interrupt() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_the_first_waits_for_a_good_place() -> None:
+    with held_interrupts("the piece is scored") as stop_if_asked:
+        stop_if_asked()
+        interrupt()
+        with pytest.raises(KeyboardInterrupt):
+            stop_if_asked()
+
+
+def test_the_second_does_not_wait() -> None:
+    with held_interrupts("the piece is scored"):
+        interrupt()
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()
+
+
+def test_ctrl_c_is_as_before_afterwards() -> None:
+    with held_interrupts("the piece is scored"):
+        pass
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+
+
+def test_a_handler_of_the_callers_stays() -> None:
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+    try:
+        with held_interrupts("the piece is scored") as stop_if_asked:
+            interrupt()
+            stop_if_asked()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [1]
+
+
+def test_another_thread_has_no_signals_to_hold() -> None:
+    def run() -> None:
+        with held_interrupts("the piece is scored") as stop_if_asked:
+            stop_if_asked()
+            done.append(1)
+
+    done: list[int] = []
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert done
