@@ -8,5 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 ModelKind = Literal["causal", "masked"]
+PllMetric = Literal["within_word_l2r", "original", "sentence_l2r", "answer_l2r+word_l2r"]  # docs/methods.md
+WordSplit = Literal["tokenizer", "unicode"]  # whose words: the tokenizer's own, or those of the text (UAX 29)
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Statements as token rows: the scored tokens with the role of each, checked against the text they came from."""
+"""Statements as token rows: the scored tokens with role and word of each, checked against the text they came from."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from calprobe.errors import CalprobeError
 from calprobe.statements.token_rows import Role, TokenRows
+from calprobe.statements.words import words_of_characters
+from calprobe.types import WordSplit
 
 if TYPE_CHECKING:
     from calprobe.models.types import LoadedModel
@@ -22,8 +24,12 @@ if TYPE_CHECKING:
 _DROPPABLE_CATEGORIES = frozenset({"Mn", "Me", "Cc", "Cf"})
 
 
-def tokenise(statements: Sequence[Statement], model: LoadedModel) -> TokenRows:
+def tokenise(statements: Sequence[Statement], model: LoadedModel, word_split: WordSplit | None = None) -> TokenRows:
     """The scored tokens of `statements` in order, with roles; special tokens (BOS, CLS, SEP) are not among them.
+
+    `word_split` says whose words the tokens belong to: `tokenizer`, what it cuts a text into before it looks for tokens
+    (`word_ids`); `unicode`, the words of the text by UAX 29, a token in that of its first character. None: no words for
+    a causal model, which needs none, and the tokenizer's for a masked one.
 
     A token overlaps the characters of its offset span, less white space at the span's ends (" Paris" is "Paris"), and
     its role is the highest of answer, subject, template among them. A token without characters of its own (a prefix the
@@ -34,14 +40,17 @@ def tokenise(statements: Sequence[Statement], model: LoadedModel) -> TokenRows:
     statement with the model's special tokens is longer than `model.max_positions`; each names the statement.
     """
     texts = [statement.text for statement in statements]
-    spans = _encode(texts, model.tokenizer)
+    split = word_split or ("tokenizer" if model.kind == "masked" else None)
+    spans = _encode(texts, model.tokenizer, with_words=split == "tokenizer")
     characters = _Characters.of(texts)
     token_text = np.repeat(np.arange(len(texts)), np.diff(spans.offsets))
     start = spans.start + characters.offsets[token_text]
     end = spans.end + characters.offsets[token_text]
     _check_cover(texts, characters, start, end)
     start, end = _inked(characters, token_text, start, end)
-    rows = TokenRows(spans.ids, _roles(statements, characters, start, end), spans.offsets)
+    words = words_of_characters(texts)[start] if split == "unicode" else spans.words
+    numbers = None if words is None else _numbered(words, spans.offsets)
+    rows = TokenRows(spans.ids, _roles(statements, characters, start, end), spans.offsets, numbers)
     _check_ids(texts, rows, model)
     _check_length(texts, rows, model)
     return rows
@@ -55,12 +64,13 @@ class _Spans:
     start: npt.NDArray[np.int64]  # [tokens]
     end: npt.NDArray[np.int64]  # [tokens]
     offsets: npt.NDArray[np.int64]  # [texts + 1]
+    words: npt.NDArray[np.int64] | None  # [tokens] as the tokenizer numbers them within each text; None: not asked
 
 
-def _encode(texts: list[str], tokenizer: Any) -> _Spans:
+def _encode(texts: list[str], tokenizer: Any, with_words: bool) -> _Spans:
     if not texts:
         empty = np.zeros(0, np.int64)
-        return _Spans(empty.astype(np.int32), empty, empty, np.zeros(1, np.int64))
+        return _Spans(empty.astype(np.int32), empty, empty, np.zeros(1, np.int64), empty if with_words else None)
     encoded = tokenizer(
         texts,
         add_special_tokens=False,
@@ -79,7 +89,22 @@ def _encode(texts: list[str], tokenizer: Any) -> _Spans:
     keep = ~(special & (pairs[:, 0] == pairs[:, 1]))
     row_ends = np.cumsum([0] + [len(row) for row in encoded["input_ids"]])
     kept_before = np.concatenate(([0], np.cumsum(keep)))
-    return _Spans(ids[keep], pairs[keep, 0], pairs[keep, 1], kept_before[row_ends].astype(np.int64))
+    words = None
+    if with_words:
+        numbers = list(chain.from_iterable(encoding.word_ids for encoding in encoded.encodings))
+        words = np.array(numbers, object)[keep].astype(np.int64)  # None, no word, stands at special tokens only
+    return _Spans(ids[keep], pairs[keep, 0], pairs[keep, 1], kept_before[row_ends].astype(np.int64), words)
+
+
+def _numbered(words: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    """Runs of equal `words` [tokens] within each text, numbered from 0 in every text."""
+    lengths = np.diff(offsets)
+    first = offsets[:-1][lengths > 0]
+    begins = np.ones(len(words), np.bool_)
+    begins[1:] = words[1:] != words[:-1]
+    begins[first] = True
+    run = np.cumsum(begins, dtype=np.int32)
+    return run - np.repeat(run[first], lengths[lengths > 0])
 
 
 @dataclass(frozen=True, slots=True)

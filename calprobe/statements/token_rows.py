@@ -32,6 +32,7 @@ class TokenRows:
     token_ids: npt.NDArray[np.int32]  # [tokens]
     roles: npt.NDArray[np.int8]  # [tokens], values of Role
     offsets: npt.NDArray[np.int64]  # [statements + 1], offsets[0] == 0, non-decreasing
+    words: npt.NDArray[np.int32] | None = None  # [tokens] word within the statement, from 0, rising; None: not asked
 
     @property
     def n_statements(self) -> int:
@@ -42,3 +43,12 @@ class TokenRows:
     def lengths(self) -> npt.NDArray[np.int64]:
         """Scored tokens of each statement, [statements]."""
         return np.diff(self.offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialTokens:
+    """What a masked model's tokenizer puts around every statement, and the token that hides another."""
+
+    before: tuple[int, ...]  # ids in front of the first scored token: [CLS]
+    after: tuple[int, ...]  # ids behind the last scored token: [SEP]
+    mask: int

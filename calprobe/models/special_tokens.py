@@ -1,0 +1,29 @@
+"""What a tokenizer puts around a statement, found by looking at what it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calprobe.errors import UsageError
+from calprobe.statements.token_rows import SpecialTokens
+
+_ANY_TEXT = "a"
+
+
+def special_tokens_of(tokenizer: Any) -> SpecialTokens:
+    """The ids that `tokenizer` puts in front of and behind a text, either of them possibly none, and its mask token.
+
+    They are those that it marks as special and that cover no text, on either side of the tokens of a short text.
+
+    Raises UsageError if the tokenizer has no mask token: it does not belong to a masked model.
+    """
+    if tokenizer.mask_token_id is None:
+        raise UsageError(
+            f"the tokenizer of {tokenizer.name_or_path or 'this model'} has no mask token, without which nothing can"
+            " be masked; set mask_token in its tokenizer_config.json, or score it with --kind causal"
+        )
+    encoded = tokenizer(_ANY_TEXT, return_offsets_mapping=True, return_special_tokens_mask=True)
+    marks = zip(encoded["special_tokens_mask"], encoded["offset_mapping"], strict=True)
+    text = [place for place, (special, (start, end)) in enumerate(marks) if not special or start < end]
+    ids = encoded["input_ids"]
+    return SpecialTokens(tuple(ids[: text[0]]), tuple(ids[text[-1] + 1 :]), int(tokenizer.mask_token_id))
