@@ -1,7 +1,19 @@
 """What has to be run, with nothing run twice. NumPy only: no model, no torch."""
 
+from calprobe.planning.masked import MaskedBatch, MaskedPlan, plan_masked
 from calprobe.planning.padded import PaddedPlan, plan_padded
 from calprobe.planning.prefix_tree import PrefixTree, build_prefix_tree
 from calprobe.planning.tree_plan import TreeBatch, TreePlan, plan_tree
 
-__all__ = ["PaddedPlan", "PrefixTree", "TreeBatch", "TreePlan", "build_prefix_tree", "plan_padded", "plan_tree"]
+__all__ = [
+    "MaskedBatch",
+    "MaskedPlan",
+    "PaddedPlan",
+    "PrefixTree",
+    "TreeBatch",
+    "TreePlan",
+    "build_prefix_tree",
+    "plan_masked",
+    "plan_padded",
+    "plan_tree",
+]
