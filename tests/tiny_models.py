@@ -1,4 +1,4 @@
-"""Tiny random causal models, one for each architecture, that any test can hold a fast path against."""
+"""Tiny random models, one for each architecture, that any test can hold a fast path against."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import (
+    AlbertConfig,
     AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    BertConfig,
     BloomConfig,
     CohereConfig,
+    DebertaConfig,
+    DebertaV2Config,
+    DistilBertConfig,
+    ElectraConfig,
     FalconConfig,
     FalconH1Config,
     Gemma2Config,
@@ -23,6 +30,8 @@ from transformers import (
     LlamaConfig,
     MambaConfig,
     MistralConfig,
+    ModernBertConfig,
+    MPNetConfig,
     MptConfig,
     Olmo2Config,
     OPTConfig,
@@ -31,9 +40,11 @@ from transformers import (
     PreTrainedTokenizerFast,
     Qwen2Config,
     Qwen3Config,
+    RobertaConfig,
     RwkvConfig,
     StableLmConfig,
     Starcoder2Config,
+    XLMRobertaConfig,
 )
 
 from calprobe.models import LoadedModel
@@ -101,6 +112,52 @@ CAUSAL_CONFIGS: dict[str, Any] = {
 # What takes no tree mask: ALiBi, state spaces, recurrences and hybrids. Found by the check on load, here for its test.
 TAKES_NO_TREE = {"bloom", "falcon-alibi", "mpt", "mamba", "rwkv", "falcon-h1"}
 
+_BERT: dict[str, Any] = {key: _SIZE[key] for key in _SIZE if not key.endswith(("_heads", "_id"))} | {
+    "num_attention_heads": 4,
+    "pad_token_id": 0,
+}
+# Positions are counted from padding_idx + 1.
+_ROBERTA: dict[str, Any] = _BERT | {"pad_token_id": 1, "max_position_embeddings": MAX_POSITIONS + 2}
+_DEBERTA: dict[str, Any] = _BERT | {
+    "relative_attention": True,
+    "pos_att_type": ["c2p", "p2c"],
+    "position_biased_input": False,
+    "type_vocab_size": 0,
+}
+
+MASKED_CONFIGS: dict[str, Any] = {
+    "bert": BertConfig(**_BERT),
+    "roberta": RobertaConfig(**_ROBERTA, type_vocab_size=1),
+    "xlm-roberta": XLMRobertaConfig(**_ROBERTA, type_vocab_size=1),
+    "distilbert": DistilBertConfig(
+        vocab_size=VOCAB, dim=32, hidden_dim=48, n_layers=2, n_heads=4, max_position_embeddings=MAX_POSITIONS
+    ),
+    "albert": AlbertConfig(**_BERT, embedding_size=16),
+    "electra": ElectraConfig(**_BERT, embedding_size=16),
+    "mpnet": MPNetConfig(**_ROBERTA),
+    "deberta": DebertaConfig(**_DEBERTA),
+    "deberta-v2": DebertaV2Config(**_DEBERTA, position_buckets=8, norm_rel_ebd="layer_norm", share_att_key=True),
+    "deberta-v2-own-head": DebertaV2Config(**_DEBERTA, legacy=False),
+    "modernbert": ModernBertConfig(
+        **_BERT, global_attn_every_n_layers=2, local_attention=8, cls_token_id=1, sep_token_id=2
+    ),
+}
+# Its head multiplies by the input embedding itself. Found by the check on load, here for its test.
+KEEPS_ITS_HEAD = {"deberta-v2-own-head"}
+
+
+def tiny_masked(architecture: str, seed: int = 0) -> torch.nn.Module:
+    """A random float32 model of the architecture, as `tiny_causal`, with biases that are not zero."""
+    torch.manual_seed(seed)
+    network = AutoModelForMaskedLM.from_config(MASKED_CONFIGS[architecture], dtype=torch.float32).eval()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(8.0)
+            else:
+                parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    return network
+
 
 def tiny_causal(architecture: str, seed: int = 0) -> torch.nn.Module:
     """A random float32 model of the architecture, with weights large enough that predictions are not flat."""
@@ -147,10 +204,31 @@ def tiny_tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
+def tiny_masked_tokenizer() -> PreTrainedTokenizerFast:
+    """As `tiny_tokenizer`, `<s>` in front and `</s>` (2) behind where special tokens go, `<mask>` (259)."""
+    tokenizer = tiny_tokenizer()
+    backend = tokenizer.backend_tokenizer
+    backend.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, cls_token="<s>", sep_token="</s>", pad_token="<pad>", mask_token="<mask>"
+    )
+
+
 def save_tiny_model(folder: Path) -> Path:
     """A random Llama with `tiny_tokenizer`, saved as transformers saves models."""
     torch.manual_seed(0)
     config = LlamaConfig(**(_SIZE | {"vocab_size": 260, "max_position_embeddings": 256}))
     AutoModelForCausalLM.from_config(config).save_pretrained(folder)
     tiny_tokenizer().save_pretrained(folder)
+    return folder
+
+
+def save_tiny_masked_model(folder: Path, positions: int = 256) -> Path:
+    """A random BERT with `tiny_masked_tokenizer`, saved as transformers saves models."""
+    torch.manual_seed(0)
+    config = BertConfig(**(_BERT | {"vocab_size": 260, "max_position_embeddings": positions}))
+    AutoModelForMaskedLM.from_config(config).save_pretrained(folder)
+    tiny_masked_tokenizer().save_pretrained(folder)
     return folder

@@ -42,10 +42,20 @@ from calprobe.wording import counted
 @click.option("--batch-tokens", default="auto", show_default=True, metavar="auto|N", help="Tokens in one forward pass.")
 @click.option(
     "--path",
-    type=click.Choice(["auto", "tree", "padded", "plain"]),
+    type=click.Choice(["auto", "tree", "padded", "masked", "plain"]),
     default="auto",
     show_default=True,
     help="How to compute; auto: the fastest that agrees with the model's own forward.",
+)
+@click.option(
+    "--pll-metric",
+    type=click.Choice(["within_word_l2r", "original", "sentence_l2r", "answer_l2r+word_l2r"]),
+    help="What is masked to score a token of a masked model.  [default: within_word_l2r]",
+)
+@click.option(
+    "--word-split",
+    type=click.Choice(["tokenizer", "unicode"]),
+    help="What a word is to a masked model's metric.  [default: tokenizer]",
 )
 @click.option("--save-tokens", is_flag=True, help="Keep every token's score (for export --what tokens).")
 @click.option(
@@ -68,6 +78,8 @@ def command(
     template_set: str | None,
     limit: int | None,
     path: str,
+    pll_metric: str | None,
+    word_split: str | None,
     save_tokens: bool,
     resume: bool,
     quiet: bool,
@@ -96,7 +108,9 @@ def command(
         relations=_names(relations),
         limit=limit,
         batch_tokens=_batch_tokens(batch_tokens),
-        path=None if path == "auto" else path,  # type: ignore[arg-type]  # click has checked it
+        path=None if path == "auto" else path,  # type: ignore[arg-type]  # click has checked these
+        pll_metric=pll_metric,  # type: ignore[arg-type]
+        word_split=word_split,  # type: ignore[arg-type]
         save_tokens=save_tokens,
         resume=resume,
         quiet=quiet,

@@ -3,6 +3,9 @@
 The model runs with a stand-in at the place of its output embedding, which keeps the hidden states that reach it. What
 the model does to its logits afterwards (Gemma 2 soft-caps, Cohere multiplies, Granite divides) is not looked up by name
 but measured: chosen numbers go in where the logits would, and what comes out tells scale and cap.
+
+A masked model transforms its hidden states (dense, activation, norm) before the output embedding. It wants one place of
+a row only, so the states of that place alone are let through from its encoder to the rest of its own forward.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from calprobe.kernels import LogitRule
+from calprobe.models.linears import fast_linears
 
 
 class HeadUnusable(Exception):
@@ -31,10 +35,11 @@ class ScoringHead:
 
 
 def scoring_head(network: nn.Module, device: torch.device) -> ScoringHead:
-    """Find the output embedding of a causal model and what happens to logits after it.
+    """Find the output embedding of a model and what happens to logits after it.
 
     Raises HeadUnusable if there is none, if it is more than a plain linear layer (adapter, quantised, offloaded or
-    hooked), or if the model changes its logits in a way that scale and soft-cap do not describe.
+    hooked) or no embedding of the vocabulary, or if the model changes its logits in a way that scale and soft-cap do
+    not describe.
     """
     head = _plain_linear(network)
     scale, softcap = _response(network, device)
@@ -45,8 +50,42 @@ def scoring_head(network: nn.Module, device: torch.device) -> ScoringHead:
 def hidden_states(network: nn.Module) -> Iterator[_Keeper]:
     """The network without its head: after a forward pass the value's `hidden` is what the head would have received."""
     keeper = _Keeper()
-    with _replaced(network, keeper):
+    with _replaced(network, keeper), fast_linears(network):
         yield keeper
+
+
+@contextmanager
+def hidden_states_at(network: Any, places: Tensor) -> Iterator[_Keeper]:
+    """As `hidden_states`, for a masked model and one place of each row: `hidden` is [rows, 1, dim].
+
+    Args:
+        network: its encoder (`base_model`) must be a module of its own, whose last states its head transforms place by
+            place.
+        places: the wanted place in each row of the batch, [rows] int64.
+    Raises:
+        HeadUnusable: there is no such encoder, or its states are not what the output embedding is reached by.
+    """
+    encoder = network.base_model
+    if encoder is network:
+        raise HeadUnusable("its encoder is no module apart from its head")
+
+    def only_wanted(module: nn.Module, given: Any, output: Any) -> Any:
+        states = output[0]
+        rows = torch.arange(len(places), device=states.device)
+        wanted = states[rows, places.to(states.device)][:, None]
+        if isinstance(output, tuple):
+            return (wanted, *output[1:])
+        output.last_hidden_state = wanted
+        return output
+
+    hook = encoder.register_forward_hook(only_wanted)
+    try:
+        with hidden_states(network) as kept:
+            yield kept
+    finally:
+        hook.remove()
+    if kept.hidden.shape[:-1] != (len(places), 1):
+        raise HeadUnusable("its output embedding is reached by more than its encoder's last states")
 
 
 def _plain_linear(network: Any) -> nn.Linear:
@@ -60,6 +99,9 @@ def _plain_linear(network: Any) -> nn.Linear:
         raise HeadUnusable("its output embedding is hooked or offloaded")
     if head.weight.device.type == "meta":
         raise HeadUnusable("its output embedding is offloaded")
+    # DeBERTa's second head multiplies by the input embedding itself and names a layer before it.
+    if len(head.weight) < getattr(network.config.get_text_config(), "vocab_size", 0):
+        raise HeadUnusable("its output embedding is smaller than its vocabulary")
     return head
 
 
@@ -87,7 +129,8 @@ class _Constant(nn.Module):
 @contextmanager
 def _replaced(network: Any, stand_in: nn.Module) -> Iterator[None]:
     head = network.get_output_embeddings()
-    stand_in.weight = head.weight  # some models look at its dtype (Mamba)
+    # Some models look at the weight's dtype (Mamba), some take the bias out of what they are given (BERT).
+    stand_in.weight, stand_in.bias = head.weight, head.bias
     network.set_output_embeddings(stand_in)
     try:
         if network.get_output_embeddings() is not stand_in:
@@ -108,7 +151,7 @@ def _response(network: nn.Module, device: torch.device) -> tuple[float, float | 
     given = torch.tensor([_SMALL, _LARGE, *_BETWEEN], dtype=torch.float32, device=device)
     token = torch.zeros((1, 1), dtype=torch.long, device=device)
     with _replaced(network, _Constant(given)):
-        logits = network(input_ids=token, use_cache=False).logits
+        logits = network(input_ids=token, attention_mask=torch.ones_like(token)).logits
     found = logits[0, 0].double().cpu()
     scale = float(found[0]) / _SMALL
     saturated = float(found[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -24,19 +25,21 @@ from calprobe.models.types import LoadedModel, LoadOptions
 from calprobe.types import ModelKind
 
 _DEFAULTS = LoadOptions()
+OnKind = Callable[[ModelKind], object]
 _COPY_TOKENIZER = "its files are missing or damaged: copy tokenizer.json and tokenizer_config.json into its folder"
 
 
-def load_model(name: str, options: LoadOptions = _DEFAULTS) -> LoadedModel:
+def load_model(name: str, options: LoadOptions = _DEFAULTS, on_kind: OnKind = lambda kind: None) -> LoadedModel:
     """Load the model that `name` stands for: alias, hub id, local folder, FILE.gguf, or PEFT adapter.
 
     A GGUF file is dequantised to float32 once and cached; an adapter is merged into its base in float32 where its
-    method allows it. Raises UsageError for options or names that make no sense here, DataMissingError for a model that
+    method allows it. `on_kind` is told the kind as soon as the config tells it, before any weights are read, and may
+    raise. Raises UsageError for options or names that make no sense here, DataMissingError for a model that
     has to be fetched or unlocked first, CalprobeError for one that cannot be scored or read; each says the mend.
     """
     source = resolve(name)
     with quiet_libraries(options.quiet), patient_hub(), explained(source, options):
-        return _identified(source, _read(source, options), options)
+        return _identified(source, _read(source, options, on_kind), options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +59,18 @@ class _Weights:
     adapter_merged: bool | None = None
 
 
-def _read(source: Source, options: LoadOptions) -> _Weights:
+def _read(source: Source, options: LoadOptions, on_kind: OnKind) -> _Weights:
     if source.form == "gguf":
-        return _read_gguf(source, options)
+        return _read_gguf(source, options, on_kind)
     if source.form == "hub":
         look_for_hub()
     with explained(source, options):
         adapter = find_adapter(source, options)
         if adapter is not None:
-            return _read_adapted(source, adapter, options)
+            return _read_adapted(source, adapter, options, on_kind)
         config = _config(source, options)
         kind = kind_of(config, source.shown, options.kind)
+        on_kind(kind)
         checkpoint_dtype = config.dtype  # before loading writes the chosen one over it
         placement = place(options)
         network = load_network(source, config, kind, placement, options)
@@ -84,16 +88,17 @@ def _read(source: Source, options: LoadOptions) -> _Weights:
     )
 
 
-def _read_gguf(source: Source, options: LoadOptions) -> _Weights:
+def _read_gguf(source: Source, options: LoadOptions, on_kind: OnKind) -> _Weights:
     twin = dequantised(Path(source.location), show_progress=shows_bars(options.quiet))
-    weights = _read(Source(source.name, str(twin.folder), "folder"), options)
+    weights = _read(Source(source.name, str(twin.folder), "folder"), options, on_kind)
     note = source.note or f"weights rounded to {twin.file_type} (GGUF)"
     return replace(weights, source=source.location, revision=twin.sha256, note=note, folders=())
 
 
-def _read_adapted(source: Source, adapter: Adapter, options: LoadOptions) -> _Weights:
+def _read_adapted(source: Source, adapter: Adapter, options: LoadOptions, on_kind: OnKind) -> _Weights:
     """The base in float32, the adapter put on it, then the dtype that was asked for."""
-    base = _read(resolve(adapter.base), replace(options, dtype="float32", revision=adapter.base_revision))
+    in_float32 = replace(options, dtype="float32", revision=adapter.base_revision)
+    base = _read(resolve(adapter.base), in_float32, on_kind)
     network, merged = put_on(base.network, adapter)
     placement = place(options)
     return replace(

@@ -8,8 +8,9 @@ from pathlib import Path
 from calprobe.errors import UsageError
 from calprobe.runs import Manifest
 from calprobe.runs.manifest import FILE_NAME, differences, read_manifest
-from calprobe.scoring.options import PATHS, ScoreOptions
+from calprobe.scoring.options import NOTHING_MASKED, PATHS, ScoreOptions
 from calprobe.scoring.selection import Selection
+from calprobe.types import ModelKind
 
 
 def begun_run(out: Path, resume: bool) -> Manifest | None:
@@ -34,7 +35,10 @@ def options_as_begun(begun: Manifest, out: Path, options: ScoreOptions) -> Score
 
 
 def refuse_other_request(begun: Manifest, out: Path, selection: Selection, options: ScoreOptions) -> None:
-    """Raise UsageError if other statements are asked than the run scores: cheap, and before minutes of loading."""
+    """Raise UsageError if other statements or scores are asked than the run's: cheap, and before minutes of loading."""
+    kind = begun.model.kind
+    # The kind of an import may not be known.
+    masking = NOTHING_MASKED if kind is None else options.masking(kind, begun.model.name)
     asked = replace(
         begun,
         probe=selection.probe_source(),
@@ -42,8 +46,22 @@ def refuse_other_request(begun: Manifest, out: Path, selection: Selection, optio
         templates=selection.template_records(),
         relations=selection.relation_records(),
         limit=options.limit,
-        settings=replace(begun.settings, save_tokens=options.save_tokens),
+        settings=replace(
+            begun.settings,
+            save_tokens=options.save_tokens,
+            pll_metric=masking.metric,
+            word_split=masking.word_split,
+        ),
     )
+    _refuse_if_other(begun, out, asked)
+
+
+def refuse_other_kind(begun: Manifest, out: Path, kind: ModelKind) -> None:
+    """Raise UsageError if the model that is asked for is of another kind than the run's."""
+    _refuse_if_other(begun, out, replace(begun, model=replace(begun.model, kind=kind)))
+
+
+def _refuse_if_other(begun: Manifest, out: Path, asked: Manifest) -> None:
     if different := differences(begun, asked):
         raise UsageError(
             f"{out}: holds another run. {'; '.join(different)}.\n"

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from calprobe.errors import UsageError
+from calprobe.types import ModelKind, PllMetric, WordSplit
 
-Path = Literal["tree", "padded", "plain"]  # from the fastest to the plainest; they compute the same
+Path = Literal["tree", "padded", "masked", "plain"]
 PATHS: tuple[Path, ...] = get_args(Path)
+# From the fastest to the plainest; those of one kind compute the same.
+PATHS_OF: Mapping[ModelKind, tuple[Path, ...]] = {"causal": ("tree", "padded", "plain"), "masked": ("masked", "plain")}
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """What is hidden from a masked model to score a token (SPEC_SCORING section 1); both None for a causal model."""
+
+    metric: PllMetric | None = None
+    word_split: WordSplit | None = None
+
+
+NOTHING_MASKED = Masking()
+DEFAULT_METRIC: PllMetric = "within_word_l2r"
+DEFAULT_WORD_SPLIT: WordSplit = "tokenizer"
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreOptions:
-    """Which statements of the probe are scored, and how. Raises UsageError for a number below 1 or an unknown path.
+    """Which statements of the probe are scored, and how. Raises UsageError for a number below 1 or an unknown word.
 
     The defaults score template 0 of every relation and resume what is there.
     """
@@ -24,6 +41,8 @@ class ScoreOptions:
     limit: int | None = None  # first N instances of each relation; None: all
     batch_tokens: int | None = None  # tokens in one forward pass; None: chosen for the machine
     path: Path | None = None  # None: the fastest that agrees with the model's own forward
+    pll_metric: PllMetric | None = None  # of a masked model; None: within_word_l2r
+    word_split: WordSplit | None = None  # of a masked model; None: tokenizer
     save_tokens: bool = False  # keep every token's score beside the reductions
     resume: bool = True  # go on with what lies in the run folder; False starts over
     quiet: bool = False  # no progress on stderr
@@ -32,5 +51,27 @@ class ScoreOptions:
         for option, value in (("--limit", self.limit), ("--batch-tokens", self.batch_tokens)):
             if value is not None and value < 1:
                 raise UsageError(f"{option} must be at least 1, got {value}")
-        if self.path not in (None, *PATHS):
-            raise UsageError(f"--path must be one of {', '.join(PATHS)}, got {self.path!r}")
+        _check("--path", self.path, PATHS)
+        _check("--pll-metric", self.pll_metric, get_args(PllMetric))
+        _check("--word-split", self.word_split, get_args(WordSplit))
+
+    def masking(self, kind: ModelKind, name: str) -> Masking:
+        """What is masked in a model of that kind and name.
+
+        Raises UsageError for an option that does not go with the kind: a path of the other, masking of a causal model.
+        """
+        if self.path not in (None, *PATHS_OF[kind]):
+            raise UsageError(
+                f"--path {self.path}: {name} is a {kind} language model, whose paths are {', '.join(PATHS_OF[kind])}"
+            )
+        if kind == "masked":
+            return Masking(self.pll_metric or DEFAULT_METRIC, self.word_split or DEFAULT_WORD_SPLIT)
+        for option, value in (("--pll-metric", self.pll_metric), ("--word-split", self.word_split)):
+            if value is not None:
+                raise UsageError(f"{option} {value}: {name} is a causal language model, in which nothing is masked")
+        return NOTHING_MASKED
+
+
+def _check(option: str, value: str | None, allowed: tuple[str, ...]) -> None:
+    if value is not None and value not in allowed:
+        raise UsageError(f"{option} must be one of {', '.join(allowed)}, got {value!r}")

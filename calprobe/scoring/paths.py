@@ -15,8 +15,9 @@ from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
 from calprobe.models.head import scoring_head
 from calprobe.scoring.executor import Executor, score_rows
+from calprobe.scoring.masked import MaskedExecutor, PlainMaskedExecutor
 from calprobe.scoring.memory import is_out_of_memory
-from calprobe.scoring.options import PATHS, Path
+from calprobe.scoring.options import DEFAULT_METRIC, NOTHING_MASKED, PATHS_OF, Masking, Path
 from calprobe.scoring.padded import PaddedExecutor
 from calprobe.scoring.plain import PlainExecutor
 from calprobe.scoring.tree import CPU_ROW_LENGTH, GPU_ROW_LENGTH, TreeExecutor
@@ -42,6 +43,8 @@ _FLOORS = {
 }
 # .. and a model whose own forward, batched, is further than that from itself, unbatched, is granted a multiple of it.
 _TIMES_OWN_NOISE = 3.0
+# A masked model forwards a row for each of these, three times over: a few statements, several rows of one length.
+_MASKED_SAMPLE_TOKENS = 48
 
 
 def tolerance_for(dtype: str, own_noise: npt.NDArray[np.float64]) -> Tolerance:
@@ -53,17 +56,26 @@ def tolerance_for(dtype: str, own_noise: npt.NDArray[np.float64]) -> Tolerance:
     return Tolerance(max(floor.largest, largest), max(floor.mean, mean))
 
 
-def choose_path(model: LoadedModel, batch_tokens: int, sample: TokenRows, asked: Path | None = None) -> Path:
-    """The first path of tree, padded, plain that scores `sample` as the model's own forward does.
+def choose_path(
+    model: LoadedModel,
+    batch_tokens: int,
+    sample: TokenRows,
+    asked: Path | None = None,
+    masking: Masking = NOTHING_MASKED,
+) -> Path:
+    """The first path of the model's kind that scores `sample` as the model's own forward does.
 
-    A path that is passed over is said once on the log, with the reason. A path that is `asked` for is the only one
-    tried, and its failure is an error (CalprobeError). `plain` is never in question: it is the own forward.
+    Causal: tree, padded, plain. Masked: masked, plain, held to the first tokens of the sample, since each is a row. A
+    path that is passed over is said once on the log, with the reason. A path that is `asked` for is the only one tried,
+    and its failure is an error (CalprobeError). `plain` is never in question: it is the own forward.
     """
     if asked == "plain":
         return "plain"
-    truth = _own_forward(model, batch_tokens, sample)
-    for path in PATHS[:-1] if asked is None else (asked,):
-        reason = _why_not(path, model, batch_tokens, truth)
+    if model.kind == "masked":
+        sample = _first_tokens(sample, _MASKED_SAMPLE_TOKENS)
+    truth = _own_forward(model, batch_tokens, sample, masking)
+    for path in PATHS_OF[model.kind][:-1] if asked is None else (asked,):
+        reason = _why_not(path, model, batch_tokens, truth, masking)
         if reason is None:
             return path
         if asked is not None:
@@ -72,14 +84,25 @@ def choose_path(model: LoadedModel, batch_tokens: int, sample: TokenRows, asked:
     return "plain"
 
 
-def executor_of(path: Path, model: LoadedModel, batch_tokens: int, row_length: int | None = None) -> Executor:
-    """The executor of that path; `row_length` is the tree's, None for what suits the device.
+def executor_of(
+    path: Path,
+    model: LoadedModel,
+    batch_tokens: int,
+    row_length: int | None = None,
+    masking: Masking = NOTHING_MASKED,
+) -> Executor:
+    """The executor of that path. `row_length` is the tree's, None for what suits the device; `masking` is a masked
+    model's; it need not be named for the default metric.
 
     Raises HeadUnusable if the path needs the head taken apart and it cannot be.
     """
+    metric = masking.metric or DEFAULT_METRIC
     if path == "plain":
-        return PlainExecutor(model, batch_tokens)
+        is_masked = model.kind == "masked"
+        return PlainMaskedExecutor(model, metric, batch_tokens) if is_masked else PlainExecutor(model, batch_tokens)
     head = scoring_head(model.network, model.device)
+    if path == "masked":
+        return MaskedExecutor(model, head, metric, batch_tokens)
     if path == "padded":
         return PaddedExecutor(model, head, batch_tokens)
     suitable = CPU_ROW_LENGTH if model.device.type == "cpu" else GPU_ROW_LENGTH
@@ -95,17 +118,28 @@ class _Truth:
     tolerance: Tolerance
 
 
-def _own_forward(model: LoadedModel, batch_tokens: int, sample: TokenRows) -> _Truth:
-    own = score_rows(PlainExecutor(model, batch_tokens=1), sample)  # each statement by itself, without padding
-    batched = score_rows(PlainExecutor(model, batch_tokens), sample)
+def _own_forward(model: LoadedModel, batch_tokens: int, sample: TokenRows, masking: Masking) -> _Truth:
+    # Each row by itself, without padding.
+    own = score_rows(executor_of("plain", model, 1, masking=masking), sample)
+    batched = score_rows(executor_of("plain", model, batch_tokens, masking=masking), sample)
     return _Truth(sample, own, tolerance_for(model.dtype, np.abs(batched.astype(np.float64) - own)))
 
 
-def _why_not(path: Path, model: LoadedModel, batch_tokens: int, truth: _Truth) -> str | None:
+def _first_tokens(rows: TokenRows, at_most: int) -> TokenRows:
+    """The first `at_most` tokens of `rows`; the last statement may be cut, which makes it another one."""
+    return TokenRows(
+        rows.token_ids[:at_most],
+        rows.roles[:at_most],
+        np.unique(np.minimum(rows.offsets, at_most)),
+        None if rows.words is None else rows.words[:at_most],
+    )
+
+
+def _why_not(path: Path, model: LoadedModel, batch_tokens: int, truth: _Truth, masking: Masking) -> str | None:
     # Rows so short that the sample fills several: then packing, padding and repeated prefixes are checked too.
     short = int(truth.sample.lengths.max(initial=0)) + 8
     try:
-        scores = score_rows(executor_of(path, model, batch_tokens, short), truth.sample)
+        scores = score_rows(executor_of(path, model, batch_tokens, short, masking), truth.sample)
     except Exception as error:
         if is_out_of_memory(error):
             raise

@@ -15,6 +15,7 @@ from calprobe.models import LoadedModel, tokenise
 from calprobe.probes import Relation
 from calprobe.runs import PieceScores, PieceTokens
 from calprobe.scoring.executor import Executor
+from calprobe.scoring.options import NOTHING_MASKED, Masking
 from calprobe.statements import Template, TokenRows, statements_of
 
 
@@ -28,13 +29,19 @@ class PreparedPiece:
     plan: Any  # the executor's
 
 
-def prepare_piece(relation: Relation, template: Template, model: LoadedModel, executor: Executor) -> PreparedPiece:
+def prepare_piece(
+    relation: Relation,
+    template: Template,
+    model: LoadedModel,
+    executor: Executor,
+    masking: Masking = NOTHING_MASKED,
+) -> PreparedPiece:
     """Fill, tokenise and plan every instance of `relation` with every candidate under `template`.
 
-    Raises CalprobeError if a statement does not fit the model (its tokens, its length).
+    `masking` is a masked model's. Raises CalprobeError if a statement does not fit the model (its tokens, its length).
     """
     try:
-        rows = tokenise(statements_of(relation, template.text), model)
+        rows = tokenise(statements_of(relation, template.text), model, masking.word_split)
     except CalprobeError as error:
         raise CalprobeError(f"{relation.name}, template {template.number}: {error}") from error
     return PreparedPiece(relation, template.number, rows, executor.plan(rows))

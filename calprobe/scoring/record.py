@@ -20,6 +20,7 @@ def manifest_of(
     model: LoadedModel, selection: Selection, path: Path, batch_tokens: int, options: ScoreOptions
 ) -> Manifest:
     """Everything that is known of the run before its first score."""
+    masking = options.masking(model.kind, model.name)
     return Manifest(
         model=model_record(model),
         probe=selection.probe_source(),
@@ -32,6 +33,8 @@ def manifest_of(
             device=str(model.device),
             device_name=_device_name(model.device),
             start_token=StartToken(model.start_token, model.start_token_id),
+            pll_metric=masking.metric,
+            word_split=masking.word_split,
             batch_tokens=batch_tokens,
             threads=torch.get_num_threads() if model.device.type == "cpu" else None,
             save_tokens=options.save_tokens,

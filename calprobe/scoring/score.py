@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import filelock
 import torch
 
-from calprobe.errors import CalprobeError, UsageError
+from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel, LoadOptions, load_model, tokenise
 from calprobe.probes import Probe, load_probe
-from calprobe.runs import Run, RunFolder, Timings, open_run
+from calprobe.runs import Manifest, Run, RunFolder, Timings, open_run
 from calprobe.runs.folder import LOCK_NAME, check_folder
 from calprobe.scoring.ahead import prepared_ahead
-from calprobe.scoring.begun import begun_run, options_as_begun, refuse_other_request
+from calprobe.scoring.begun import begun_run, options_as_begun, refuse_other_kind, refuse_other_request
 from calprobe.scoring.budget import auto_batch_tokens
 from calprobe.scoring.executor import Executor
 from calprobe.scoring.interrupts import held_interrupts
@@ -28,6 +29,7 @@ from calprobe.scoring.pieces import PreparedPiece, prepare_piece, score_piece
 from calprobe.scoring.progress import progress
 from calprobe.scoring.record import manifest_of
 from calprobe.scoring.selection import Selection, select
+from calprobe.types import ModelKind
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +45,10 @@ def score(
     options: ScoreOptions = ScoreOptions(),
     load_options: LoadOptions = LoadOptions(),
 ) -> Run:
-    """Score a probe with a causal language model into a run folder, and open the run.
+    """Score a probe with a causal or masked language model into a run folder, and open the run.
 
-    A statement's score is the sum of `log p(token | start token, tokens before it)` over its tokens, in nats and
+    A statement's score is the sum over its tokens of `log p(token | start token, tokens before it)`, or, for a masked
+    model, of `log p(token | the statement with that token, and what `options.pll_metric` says, masked)`, in nats and
     float32 (SPEC_SCORING section 1). Pieces that lie whole in the folder are not scored again.
 
     Args:
@@ -73,17 +76,33 @@ def score(
         if begun.settings.threads is not None:
             torch.set_num_threads(begun.settings.threads)
     started = time.monotonic()
-    loaded = load_model(model, load_options) if isinstance(model, str) else model
-    if loaded.kind != "causal":
-        raise UsageError(f"{loaded.name} is a masked language model; this version scores causal models only")
+    loaded = _load(model, load_options, partial(_check_kind, begun, path, options, name))
+    masking = options.masking(loaded.kind, name)
     batch_tokens = options.batch_tokens or auto_batch_tokens(loaded)
     with memory_explained(loaded.name, batch_tokens):
-        how = choose_path(loaded, batch_tokens, tokenise(selection.sample(), loaded), options.path)
+        sample = tokenise(selection.sample(), loaded, masking.word_split)
+        how = choose_path(loaded, batch_tokens, sample, options.path, masking)
     with _locked(path):
         folder = RunFolder.open(path, manifest_of(loaded, selection, how, batch_tokens, options), options.resume)
         folder.add_timings(Timings(load_s=time.monotonic() - started))
-        _score_missing(folder, selection, loaded, executor_of(how, loaded, batch_tokens), options)
+        executor = executor_of(how, loaded, batch_tokens, masking=masking)
+        _score_missing(folder, selection, loaded, executor, options)
     return open_run(path)
+
+
+def _check_kind(begun: Manifest | None, out: Path, options: ScoreOptions, name: str, kind: ModelKind) -> None:
+    """Raise UsageError if a model of that kind cannot go on with the run, or cannot be scored with the options."""
+    if begun is not None:
+        refuse_other_kind(begun, out, kind)
+    options.masking(kind, name)
+
+
+def _load(model: str | LoadedModel, options: LoadOptions, check_kind: Callable[[ModelKind], None]) -> LoadedModel:
+    """The model, its kind checked before its weights are read."""
+    if isinstance(model, str):
+        return load_model(model, options, check_kind)
+    check_kind(model.kind)
+    return model
 
 
 def default_out(model: str, probe: str) -> Path:
@@ -118,11 +137,13 @@ def _score_missing(
     if len(missing) < all_pieces:
         log.info("%s: %d of %d pieces are there already", folder.path, all_pieces - len(missing), all_pieces)
     total = sum(selection.relation(name).n_statements for name, _ in missing)
+    masking = options.masking(model.kind, model.name)
     spent, started = Timings(), time.monotonic()
 
     def prepare(piece: tuple[str, int]) -> PreparedPiece:
         name, number = piece
-        return prepare_piece(selection.relation(name), selection.template_set.template(name, number), model, executor)
+        template = selection.template_set.template(name, number)
+        return prepare_piece(selection.relation(name), template, model, executor, masking)
 
     try:
         with (

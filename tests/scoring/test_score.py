@@ -143,12 +143,6 @@ def test_relations_in_another_order_and_subset(model: LoadedModel, tmp_path: Pat
         score(model, PROBE, tmp_path / "other", ScoreOptions(relations=("P30",)))
 
 
-def test_masked_models_are_refused(model: LoadedModel, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="masked language model"):
-        score(replace(model, kind="masked"), PROBE, tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize("field", ["limit", "batch_tokens"])
 def test_numbers_below_one_are_refused(field: str) -> None:
     with pytest.raises(UsageError, match="must be at least 1, got 0"):

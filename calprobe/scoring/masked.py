@@ -1,0 +1,91 @@
+"""The paths of a masked model: the pseudo-log-likelihood of a statement, one masked row a scored token.
+
+Both forward the distinct rows of a `MaskedPlan`, rows of one length together, so that nothing is padded. The masked
+path runs the head at the scored place of each row only; the plain one is the model's own forward with all its logits,
+which the masked path is held against.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from calprobe.kernels import linear_logprob
+from calprobe.models import LoadedModel
+from calprobe.models.head import ScoringHead, hidden_states_at
+from calprobe.models.special_tokens import special_tokens_of
+from calprobe.planning import MaskedBatch, MaskedPlan, plan_masked
+from calprobe.statements.token_rows import TokenRows
+from calprobe.types import PllMetric
+
+
+class OverMaskedRows(ABC):
+    """What the masked and the plain executor share: distinct masked rows, batch by batch."""
+
+    __slots__ = ()
+    model: LoadedModel
+    metric: PllMetric
+    batch_tokens: int
+
+    def plan(self, rows: TokenRows) -> MaskedPlan:
+        """The distinct masked rows of `rows` in batches."""
+        return plan_masked(rows, special_tokens_of(self.model.tokenizer), self.metric, self.batch_tokens)
+
+    def run(self, plan: MaskedPlan) -> npt.NDArray[np.float32]:
+        """Log-probability [tokens] of each token, masked, given the tokens of its statement that are not masked."""
+        edge_logprobs = np.zeros(plan.n_edges, np.float32)
+        for index in range(plan.n_batches):
+            batch = plan.batch(index)
+            edge_logprobs[batch.edges] = self.score_batch(batch).cpu().numpy()
+        return edge_logprobs[plan.edge_of_token]
+
+    @abstractmethod
+    def score_batch(self, batch: MaskedBatch) -> Tensor:
+        """Log-probabilities [edges of the batch] float32 of the batch's targets, row by row."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedExecutor(OverMaskedRows):
+    """Scores token rows of a masked model with its head at the scored places only."""
+
+    model: LoadedModel
+    head: ScoringHead
+    metric: PllMetric
+    batch_tokens: int
+
+    @torch.inference_mode()
+    def score_batch(self, batch: MaskedBatch) -> Tensor:
+        inputs = torch.from_numpy(batch.token_ids).to(self.model.device)
+        with hidden_states_at(self.model.network, torch.from_numpy(batch.scored)) as kept:
+            self.model.network(input_ids=inputs, attention_mask=torch.ones_like(inputs))
+        hidden, at = kept.hidden.squeeze(1), kept.hidden.device  # with a device map the last layers may be elsewhere
+        targets, offsets = (torch.from_numpy(part).to(at) for part in (batch.targets, batch.target_offsets))
+        logprobs: Tensor = linear_logprob(hidden, self.head.weight, targets, offsets, self.head.rule)[1]
+        return logprobs
+
+
+@dataclass(frozen=True, slots=True)
+class PlainMaskedExecutor(OverMaskedRows):
+    """Scores token rows of a masked model with its own forward, full logits, and a float32 log-softmax."""
+
+    model: LoadedModel
+    metric: PllMetric
+    batch_tokens: int
+
+    @torch.inference_mode()
+    def score_batch(self, batch: MaskedBatch) -> Tensor:
+        inputs = torch.from_numpy(batch.token_ids).to(self.model.device)
+        logits = self.model.network(input_ids=inputs, attention_mask=torch.ones_like(inputs)).logits
+        at = logits.device
+        row = torch.arange(len(logits), device=at)
+        values = logits[row, torch.from_numpy(batch.scored).to(at)].float()  # [rows, vocab]
+        row_of_target = row.repeat_interleave(torch.from_numpy(batch.target_offsets).to(at).diff())
+        chosen = values[row_of_target, torch.from_numpy(batch.targets).to(at)]
+        # Two roundings may meet the wrong way round where one token holds all the mass.
+        logprobs: Tensor = (chosen - values.logsumexp(1)[row_of_target]).clamp_(max=0.0)
+        return logprobs
