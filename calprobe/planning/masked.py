@@ -85,7 +85,9 @@ def plan_masked(rows: TokenRows, special: SpecialTokens, metric: PllMetric, batc
       where they belong to the answer.
 
     lm-pub-quiz 0.3.3 masks the same, by the tokenizer's words. With sentence_l2r it masks the padding too, to which no
-    model attends; and an answer that ends in a space takes in the token that the space belongs to.
+    model attends. With answer_l2r+word_l2r its answer ends at the first token of its last character, so that further
+    bytes of a letter stay in sight, and begins after a token of a space alone that has no span; here both are the
+    answer's, as roles have it.
 
     A batch holds at most `batch_tokens` places, special tokens included; only a single row that is longer by itself
     gets more. Batches depend on the set of statements only, not on their order or on duplicates among them. No
