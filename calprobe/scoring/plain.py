@@ -16,8 +16,8 @@ from torch import Tensor
 from calprobe.models import LoadedModel
 from calprobe.scoring.padded_rows import OverPaddedRows, PaddedRows
 
-# Logits are taken to float32 this many values at a time: 64 MiB, small beside the logits themselves.
-_CHUNK_VALUES = 2**24
+# Logits are taken to float32 this many values at a time: 16 MiB, small beside the logits themselves.
+_CHUNK_VALUES = 2**22
 
 
 @dataclass(frozen=True, slots=True)
