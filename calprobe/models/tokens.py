@@ -28,8 +28,9 @@ def tokenise(statements: Sequence[Statement], model: LoadedModel, word_split: Wo
     """The scored tokens of `statements` in order, with roles; special tokens (BOS, CLS, SEP) are not among them.
 
     `word_split` says whose words the tokens belong to: `tokenizer`, what it cuts a text into before it looks for tokens
-    (`word_ids`); `unicode`, the words of the text by UAX 29, a token in that of its first character. None: no words for
-    a causal model, which needs none, and the tokenizer's for a masked one.
+    (`word_ids`); `unicode`, the words of the text by UAX 29, a token in that of its first character that is no white
+    space, so that a token of a space alone goes with the word that follows. None: no words for a causal model, which
+    needs none, and the tokenizer's for a masked one.
 
     A token overlaps the characters of its offset span, less white space at the span's ends (" Paris" is "Paris"), and
     its role is the highest of answer, subject, template among them. A token without characters of its own (a prefix the
@@ -48,7 +49,7 @@ def tokenise(statements: Sequence[Statement], model: LoadedModel, word_split: Wo
     end = spans.end + characters.offsets[token_text]
     _check_cover(texts, characters, start, end)
     start, end = _inked(characters, token_text, start, end)
-    words = words_of_characters(texts)[start] if split == "unicode" else spans.words
+    words = _unicode_words(texts, characters, token_text, start) if split == "unicode" else spans.words
     numbers = None if words is None else _numbered(words, spans.offsets)
     rows = TokenRows(spans.ids, _roles(statements, characters, start, end), spans.offsets, numbers)
     _check_ids(texts, rows, model)
@@ -158,12 +159,26 @@ def _inked(
     end = np.where(empty, np.minimum(start + 1, past), end)
 
     count = len(characters.space)
-    next_ink = np.append(np.where(characters.space, count, np.arange(count)), count)
-    next_ink = np.minimum.accumulate(next_ink[::-1])[::-1]
+    next_ink = _next_ink(characters)
     after_ink = np.maximum.accumulate(np.append(0, np.where(characters.space, 0, np.arange(1, count + 1))))
     inner_start, inner_end = next_ink[start], after_ink[end]
     has_ink = inner_start < inner_end
     return np.where(has_ink, inner_start, start), np.where(has_ink, inner_end, end)
+
+
+def _next_ink(characters: _Characters) -> npt.NDArray[np.int64]:
+    """The first character from each on that is no white space, [characters + 1]; their number where there is none."""
+    count = len(characters.space)
+    next_ink = np.append(np.where(characters.space, count, np.arange(count)), count)
+    return np.minimum.accumulate(next_ink[::-1])[::-1]
+
+
+def _unicode_words(
+    texts: list[str], characters: _Characters, token_text: npt.NDArray[np.int64], start: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """The word of each token, [tokens], by the character that it starts at, less white space."""
+    ink = _next_ink(characters)[start]
+    return words_of_characters(texts)[np.where(ink < characters.offsets[token_text + 1], ink, start)]
 
 
 def _check_cover(

@@ -78,3 +78,22 @@ def deaf() -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.BPE(vocab={"<s>": 0, "a": 1}, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"\s+"), "removed")
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>")
+
+
+def roberta() -> PreTrainedTokenizerFast:
+    """As RoBERTa: the bytes of `byte_level`, spans without a word's space, `<s>` and `</s>` put around."""
+    tokenizer = byte_level(trim_offsets=True)
+    around = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)])
+    tokenizer.backend_tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=True), around])
+    tokenizer.cls_token, tokenizer.sep_token = "<s>", "</s>"
+    return tokenizer
+
+
+def xlm_roberta() -> PreTrainedTokenizerFast:
+    """As XLM-R: the pieces of `sentence_piece`, words cut at spaces only, `<s>` and `</s>` put around."""
+    tokenizer = sentence_piece()
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
+    )
+    tokenizer.cls_token, tokenizer.sep_token, tokenizer.mask_token = "<s>", "</s>", "<mask>"
+    return tokenizer

@@ -1,0 +1,34 @@
+"""What a tokenizer puts around a statement."""
+
+from __future__ import annotations
+
+import pytest
+from sample_tokenizers import byte_level, deaf, roberta, sentence_piece, word_piece, xlm_roberta
+from tokenizers import processors
+
+from calprobe.errors import UsageError
+from calprobe.models.special_tokens import special_tokens_of
+from calprobe.statements.token_rows import SpecialTokens
+
+
+def test_the_usual_three_by_hand() -> None:
+    assert special_tokens_of(word_piece()) == SpecialTokens(before=(2,), after=(3,), mask=4)
+    assert special_tokens_of(roberta()) == SpecialTokens(before=(1,), after=(2,), mask=4)
+    assert special_tokens_of(xlm_roberta()) == SpecialTokens(before=(1,), after=(2,), mask=4)
+
+
+def test_a_tokenizer_may_put_nothing_or_several() -> None:
+    assert special_tokens_of(byte_level()) == SpecialTokens(before=(), after=(), mask=4)
+    tokenizer = word_piece()
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] [CLS] $A [SEP] [PAD]", special_tokens=[("[CLS]", 2), ("[SEP]", 3), ("[PAD]", 0)]
+    )
+    assert special_tokens_of(tokenizer) == SpecialTokens(before=(2, 2), after=(3, 0), mask=4)
+
+
+def test_without_a_mask_token_nothing_can_be_masked() -> None:
+    for tokenizer in (sentence_piece(), deaf()):
+        with pytest.raises(
+            UsageError, match=r"has no mask token.*tokenizer_config\.json, or score it with --kind causal"
+        ):
+            special_tokens_of(tokenizer)
