@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import get_args
@@ -144,6 +145,7 @@ def test_a_hash_that_collides_is_found_out(given: list[Sentence], metric: PllMet
     wanted = read(plan_masked(rows, SPECIAL, metric, 40))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(masked_rows, "place_hash", poor)
+        patch.setattr(masked_rows, "_CHECKED_PLACES", 5)
         plan = plan_masked(rows, SPECIAL, metric, 40)
     found = read(plan)
     assert sorted(found) == sorted(wanted)
@@ -186,6 +188,17 @@ def test_a_statement_of_many_words_fits_the_budget() -> None:
     shapes = [plan.batch(index).token_ids.shape for index in range(plan.n_batches)]
     assert max(rows * width for rows, width in shapes) <= 4096
     assert sum(rows for rows, _ in shapes) == words
+
+
+def test_20_000_statements_plan_in_well_under_two_seconds() -> None:
+    tokens = np.random.default_rng(0).integers(0, 50, (20_000, 12)).astype(np.int32)
+    offsets = np.arange(0, tokens.size + 1, 12, dtype=np.int64)
+    words = np.tile(np.arange(12, dtype=np.int32) // 2, 20_000)
+    rows = TokenRows(tokens.ravel(), np.zeros(tokens.size, np.int8), offsets, words)
+    began = time.perf_counter()
+    plan = plan_masked(rows, SPECIAL, "within_word_l2r", 8192)
+    assert time.perf_counter() - began < 2.0
+    assert plan.n_rows == tokens.size  # two equal rows would need ten equal tokens of fifty
 
 
 def test_nothing_to_score_gives_no_batches() -> None:
