@@ -11,6 +11,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+# oneDNN compiles and keeps half a megabyte of code for each number of rows and each shape of weight, a thousand of them:
+# 150 MB after one statement of each of BEAR's relations. So numbers of rows come in steps.
+ROWS_STEP = 64
+
 
 def onednn_takes(weight: Tensor) -> bool:
     """Whether `linear` goes to oneDNN for a layer of that weight: float32, on the CPU, in a torch that has oneDNN."""
@@ -27,10 +31,12 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Returns:
         [.., out]. The two ways sum in different orders: they differ by rounding, about 1e-6 of the largest value.
     """
-    if onednn_takes(weight):
-        result: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
-        return result
-    return F.linear(x, weight, bias)
+    if not onednn_takes(weight):
+        return F.linear(x, weight, bias)
+    rows = x.reshape(-1, x.shape[-1])
+    padded = F.pad(rows, (0, 0, 0, -len(rows) % ROWS_STEP))
+    result: Tensor = torch.ops.mkldnn._linear_pointwise(padded, weight, bias, "none", [], "")
+    return result[: len(rows)].view(*x.shape[:-1], -1)
 
 
 def _there() -> bool:

@@ -47,3 +47,19 @@ def test_a_torch_without_onednn_is_served_too(monkeypatch: pytest.MonkeyPatch) -
     x, weight = torch.randn(3, 8), torch.randn(5, 8)
     assert not onednn_takes(weight)
     assert torch.equal(linear(x, weight), F.linear(x, weight))
+
+
+@pytest.mark.skipif(not onednn_takes(torch.zeros(1)), reason="torch has no oneDNN here")
+def test_numbers_of_rows_come_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = set()
+
+    def product(x: torch.Tensor, weight: torch.Tensor, *_: object) -> torch.Tensor:
+        seen.add(len(x))
+        return x @ weight.T
+
+    monkeypatch.setattr(torch.ops.mkldnn, "_linear_pointwise", product)
+    weight = torch.randn(5, 8)
+    for rows in range(130):
+        x = torch.randn(rows, 8)
+        torch.testing.assert_close(linear(x, weight), x @ weight.T)
+    assert seen == {0, 64, 128, 192}
