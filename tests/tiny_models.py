@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -112,12 +113,18 @@ CAUSAL_CONFIGS: dict[str, Any] = {
 # What takes no tree mask: ALiBi, state spaces, recurrences and hybrids. Found by the check on load, here for its test.
 TAKES_NO_TREE = {"bloom", "falcon-alibi", "mpt", "mamba", "rwkv", "falcon-h1"}
 
-_BERT: dict[str, Any] = {key: _SIZE[key] for key in _SIZE if not key.endswith(("_heads", "_id"))} | {
+MASKED_VOCAB = 260  # of `tiny_masked_tokenizer`
+_BERT: dict[str, Any] = {
+    "vocab_size": MASKED_VOCAB,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
     "num_attention_heads": 4,
+    "max_position_embeddings": MAX_POSITIONS,
     "pad_token_id": 0,
 }
 # Positions are counted from padding_idx + 1.
-_ROBERTA: dict[str, Any] = _BERT | {"pad_token_id": 1, "max_position_embeddings": MAX_POSITIONS + 2}
+_ROBERTA: dict[str, Any] = _BERT | {"max_position_embeddings": MAX_POSITIONS + 1}
 _DEBERTA: dict[str, Any] = _BERT | {
     "relative_attention": True,
     "pos_att_type": ["c2p", "p2c"],
@@ -130,7 +137,7 @@ MASKED_CONFIGS: dict[str, Any] = {
     "roberta": RobertaConfig(**_ROBERTA, type_vocab_size=1),
     "xlm-roberta": XLMRobertaConfig(**_ROBERTA, type_vocab_size=1),
     "distilbert": DistilBertConfig(
-        vocab_size=VOCAB, dim=32, hidden_dim=48, n_layers=2, n_heads=4, max_position_embeddings=MAX_POSITIONS
+        vocab_size=MASKED_VOCAB, dim=32, hidden_dim=48, n_layers=2, n_heads=4, max_position_embeddings=MAX_POSITIONS
     ),
     "albert": AlbertConfig(**_BERT, embedding_size=16),
     "electra": ElectraConfig(**_BERT, embedding_size=16),
@@ -139,17 +146,25 @@ MASKED_CONFIGS: dict[str, Any] = {
     "deberta-v2": DebertaV2Config(**_DEBERTA, position_buckets=8, norm_rel_ebd="layer_norm", share_att_key=True),
     "deberta-v2-own-head": DebertaV2Config(**_DEBERTA, legacy=False),
     "modernbert": ModernBertConfig(
-        **_BERT, global_attn_every_n_layers=2, local_attention=8, cls_token_id=1, sep_token_id=2
+        **_BERT,
+        global_attn_every_n_layers=2,
+        local_attention=8,
+        bos_token_id=START,
+        cls_token_id=START,
+        eos_token_id=2,
+        sep_token_id=2,
     ),
 }
 # Its head multiplies by the input embedding itself. Found by the check on load, here for its test.
 KEEPS_ITS_HEAD = {"deberta-v2-own-head"}
 
 
-def tiny_masked(architecture: str, seed: int = 0) -> torch.nn.Module:
+def tiny_masked(architecture: str, positions: int = MAX_POSITIONS) -> torch.nn.Module:
     """A random float32 model of the architecture, as `tiny_causal`, with biases that are not zero."""
-    torch.manual_seed(seed)
-    network = AutoModelForMaskedLM.from_config(MASKED_CONFIGS[architecture], dtype=torch.float32).eval()
+    torch.manual_seed(0)
+    config = copy.deepcopy(MASKED_CONFIGS[architecture])
+    config.max_position_embeddings += positions - MAX_POSITIONS
+    network = AutoModelForMaskedLM.from_config(config, dtype=torch.float32).eval()
     with torch.no_grad():
         for parameter in network.parameters():
             if parameter.dim() > 1:
@@ -228,7 +243,7 @@ def save_tiny_model(folder: Path) -> Path:
 def save_tiny_masked_model(folder: Path, positions: int = 256) -> Path:
     """A random BERT with `tiny_masked_tokenizer`, saved as transformers saves models."""
     torch.manual_seed(0)
-    config = BertConfig(**(_BERT | {"vocab_size": 260, "max_position_embeddings": positions}))
+    config = BertConfig(**(_BERT | {"max_position_embeddings": positions}))
     AutoModelForMaskedLM.from_config(config).save_pretrained(folder)
     tiny_masked_tokenizer().save_pretrained(folder)
     return folder

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from calprobe.metrics import Estimate, Metric
 from calprobe.report.results import Report, RunReport
+from calprobe.runs import Settings
 from calprobe.wording import counted
 
 # Columns by the order in which they get room; metrics that are not named come after these.
@@ -39,9 +40,8 @@ def _heading(run: RunReport) -> Iterable[Text]:
     """What was scored and how; its first line tells a whole run from a partial one."""
     manifest, settings = run.manifest, run.manifest.settings
     state = f"PARTIAL, {run.relations} of {len(manifest.relations)} relations" if run.partial else "complete"
-    start = settings.start_token.text if settings.start_token else "not known"
     numbers = _ranges(template.number for template in manifest.templates)
-    how = f"path {settings.path}, dtype {settings.dtype or 'not known'}, start token {start}"
+    how = f"path {settings.path}, dtype {settings.dtype or 'not known'}, {_conditioning(settings)}"
     templates = f"template set {manifest.template_set.name} ({numbers})"
     yield Text.assemble((f"{run.label}: ", "bold"), (state, "bold red" if run.partial else ""), f"; {how}, {templates}")
     note = f": {manifest.model.note}" if manifest.model.note else ""
@@ -55,6 +55,13 @@ def _heading(run: RunReport) -> Iterable[Text]:
     if run.bear_score is not None:
         yield Text(f"BEAR score {_spelled(run.bear_score)}: mean accuracy over {run.paraphrases} paraphrases")
     yield Text()
+
+
+def _conditioning(settings: Settings) -> str:
+    """What each token's score is given: the start token and what follows it, or all but what the metric masks."""
+    if settings.pll_metric is not None:
+        return f"PLL {settings.pll_metric}, word split {settings.word_split or 'not known'}"
+    return f"start token {settings.start_token.text if settings.start_token else 'not known'}"
 
 
 def _table(run: RunReport, shown: Sequence[Metric]) -> Table:

@@ -91,6 +91,7 @@ def _metadata(manifest: Manifest, piece: PieceScores, reduction: str, probe: Pro
         "num_original_instances": relation.n_instances,
         "subsampled": None,
         "reduction": reduction,
+        **({} if manifest.settings.pll_metric is None else {"pll_metric": manifest.settings.pll_metric}),
         "timestamp": manifest.created,
         "dataset_name": manifest.probe.name,
         "relation_info": {"domains": list(relation.domains), "cardinality": CARDINALITY[relation.cardinality]},

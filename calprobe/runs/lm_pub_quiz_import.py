@@ -52,6 +52,7 @@ class _Common:
     dataset: str
     template: int
     reduction: str
+    pll_metric: str | None  # of masked models only
 
 
 def scored_model(folder: Path) -> str:
@@ -68,7 +69,7 @@ def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind
         probe: names each instance by its line number there, matched by sub_id and answer, and gives the domains.
             Without it an instance is named by its row's place in its file, from 0. (The files' own `instance` is a
             row of some other table.)
-        kind: of the model; the files do not say.
+        kind: of the model. Without it a model with a `pll_metric` is masked, and of others the files do not say.
     Raises:
         ProbeFormatError: a file is not what lm-pub-quiz saves, or does not fit the probe; names file, line and mend.
         UsageError: `out` is not empty.
@@ -76,12 +77,12 @@ def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind
     metadata, common = _read_metadata(folder)
     published = [_read_relation(folder, metadata, name, common, probe) for name in metadata.content]
     manifest = Manifest(
-        model=ModelRecord(common.model, id=common.model, kind=kind),
+        model=ModelRecord(common.model, id=common.model, kind=kind or ("masked" if common.pll_metric else None)),
         probe=SourceRecord(probe.name, probe.fingerprint) if probe else SourceRecord(common.dataset),
         template_set=SourceRecord("imported"),
         templates=(_template(metadata, published, common),),
         relations=tuple(relation.record for relation in published),
-        settings=Settings(path="imported"),
+        settings=Settings(path="imported", pll_metric=common.pll_metric),
         versions={"calprobe": __version__},
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -123,7 +124,8 @@ def _entry_of(metadata: JsonObject, name: str) -> _Common:
     if entry.get("reduction") not in REDUCTIONS:
         metadata.fail(f"{name}: reduction must be one of {', '.join(REDUCTIONS)}; {_FLAT}", name)
     dataset = str(entry.get("dataset_name") or "unknown")
-    return _Common(entry["model_name_or_path"], dataset, entry["template_index"], entry["reduction"])
+    pll_metric = None if entry.get("pll_metric") is None else str(entry["pll_metric"])
+    return _Common(entry["model_name_or_path"], dataset, entry["template_index"], entry["reduction"], pll_metric)
 
 
 def _read_relation(folder: Path, metadata: JsonObject, name: str, common: _Common, probe: Probe | None) -> _Published:

@@ -47,6 +47,18 @@ def test_first_line_says_how_the_run_was_made(found: Report) -> None:
     assert first == ("runs/x: complete; path padded, dtype float32, start token [BOS], template set native (0-1)")
 
 
+@pytest.mark.parametrize(
+    ("word_split", "shown"),
+    [("unicode", "PLL original, word split unicode"), (None, "PLL original, word split not known")],
+)
+def test_first_line_of_a_masked_run_says_what_was_masked(found: Report, word_split: str | None, shown: str) -> None:
+    manifest = found.runs[0].manifest
+    settings = replace(manifest.settings, path="masked", start_token=StartToken("[CLS]", 0), pll_metric="original")
+    settings = replace(settings, word_split=word_split)
+    first = text(with_run(found, label="runs/x", manifest=replace(manifest, settings=settings))).splitlines()[0]
+    assert first == f"runs/x: complete; path masked, dtype float32, {shown}, template set native (0-1)"
+
+
 def test_first_line_of_a_partial_run(found: Report) -> None:
     first = text(with_run(found, label="runs/x", relations=1)).splitlines()[0]
     assert first.startswith("runs/x: PARTIAL, 1 of 3 relations; path padded")

@@ -230,6 +230,16 @@ def test_exported_and_imported_again_the_scores_are_the_same(tmp_path: Path) -> 
         np.testing.assert_array_equal(table.answer_idx, expected.answer_idx)
 
 
+def test_a_masked_models_metric_goes_in_and_out_again(tmp_path: Path) -> None:
+    import_lm_pub_quiz(write_results(tmp_path / "in", pll_metric="sentence_l2r"), tmp_path / "run")
+    run = open_run(tmp_path / "run")
+    assert (run.manifest.model.kind, run.manifest.settings.pll_metric) == ("masked", "sentence_l2r")
+    export_lm_pub_quiz(run, tmp_path / "out", "mean")
+    assert json.loads((tmp_path / "out" / "metadata_results.json").read_text())["P36"]["pll_metric"] == "sentence_l2r"
+    export_lm_pub_quiz(open_run(write_run(tmp_path / "causal")), tmp_path / "causal-out")
+    assert "pll_metric" not in (tmp_path / "causal-out" / "metadata_results.json").read_text()
+
+
 def test_an_export_with_the_probe_names_subjects_and_answers(tmp_path: Path) -> None:
     import_lm_pub_quiz(write_results(tmp_path / "in"), tmp_path / "run", PROBE)
     export_lm_pub_quiz(open_run(tmp_path / "run"), tmp_path / "out", "mean", probe=PROBE)

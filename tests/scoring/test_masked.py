@@ -1,0 +1,175 @@
+"""The paths of masked models against one masked row at a time, for every architecture and metric."""
+
+from __future__ import annotations
+
+import logging
+from typing import get_args
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_models import KEEPS_ITS_HEAD, MASKED_CONFIGS, loaded, tiny_masked, tiny_masked_tokenizer
+
+import calprobe.scoring.masked as masked
+from calprobe.errors import CalprobeError
+from calprobe.models import LoadedModel, tokenise
+from calprobe.scoring.executor import score_rows
+from calprobe.scoring.options import Masking, Path
+from calprobe.scoring.paths import choose_path, executor_of
+from calprobe.statements import Statement, fill
+from calprobe.statements.token_rows import TokenRows
+from calprobe.types import PllMetric
+
+METRICS: tuple[PllMetric, ...] = get_args(PllMetric)
+STATEMENTS = [
+    fill("[X] is in [Y].", "Oslo", "No way"),
+    fill("[X] is in [Y].", "Oslo", "It aly"),  # masks to the first one's rows wherever its whole answer is masked
+    fill("[Y]: a [X]", "U.S.", "d'Or"),
+    fill("[X] is in [Y].", "Oslo", "No way"),
+]
+
+
+def tiny(architecture: str) -> LoadedModel:
+    return loaded(tiny_masked(architecture), kind="masked", tokenizer=tiny_masked_tokenizer())
+
+
+@pytest.fixture(scope="module")
+def bert() -> LoadedModel:
+    return tiny("bert")
+
+
+@torch.inference_mode()
+def one_row_at_a_time(model: LoadedModel, statement: Statement, metric: PllMetric) -> list[float]:
+    """The definition, written out: mask, forward one row, take the float32 log-softmax at the token's place."""
+    encoded = model.tokenizer(statement.text, return_offsets_mapping=True)
+    ids, words, spans = encoded["input_ids"], encoded.word_ids(), encoded["offset_mapping"]
+    places = [place for place, word in enumerate(words) if word is not None]
+    answer = [p for p in places if spans[p][0] < statement.answer[1] and spans[p][1] > statement.answer[0]]
+    scores = []
+    for place in places:
+        also = {
+            "original": [],
+            "within_word_l2r": [p for p in places if words[p] == words[place]],
+            "sentence_l2r": list(range(len(ids))),
+        }
+        also["answer_l2r+word_l2r"] = answer if place in answer else also["within_word_l2r"]
+        hidden = {place, *(p for p in also[metric] if p > place)}
+        row = [model.tokenizer.mask_token_id if p in hidden else token for p, token in enumerate(ids)]
+        logits = model.network(input_ids=torch.tensor([row])).logits[0, place]
+        scores.append(float(logits.float().log_softmax(-1)[ids[place]]))
+    return scores
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("architecture", MASKED_CONFIGS)
+def test_the_chosen_path_equals_one_row_at_a_time(architecture: str, metric: PllMetric) -> None:
+    model, masking = tiny(architecture), Masking(metric)
+    rows = tokenise(STATEMENTS, model)
+    path = choose_path(model, 96, rows, masking=masking)
+    assert path == ("plain" if architecture in KEEPS_ITS_HEAD else "masked")
+    expected = np.concatenate([one_row_at_a_time(model, statement, metric) for statement in STATEMENTS])
+    assert expected.std() > 0.2  # a flat model would agree with anything
+    for asked in {path, "plain"}:
+        scores = score_rows(executor_of(asked, model, 96, masking=masking), rows)
+        np.testing.assert_allclose(scores, expected, atol=1e-5, rtol=0)
+
+
+def short_rows(seed: int, lengths: list[int]) -> TokenRows:
+    """Statements out of three tokens, so that many of their masked rows are the same, in words of one or two tokens."""
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(40, 43, sum(lengths)).astype(np.int32)
+    words = [np.cumsum(rng.integers(0, 2, length)) for length in lengths]
+    roles = rng.integers(0, 3, len(ids)).astype(np.int8)
+    offsets = np.cumsum([0, *lengths], dtype=np.int64)
+    return TokenRows(ids, roles, offsets, np.concatenate(words).astype(np.int32))
+
+
+def picked(rows: TokenRows, statements: list[int]) -> tuple[TokenRows, npt.NDArray[np.int64]]:
+    """The given statements of `rows`, and where each of their tokens stands in `rows`."""
+    place = np.concatenate([np.arange(rows.offsets[s], rows.offsets[s + 1]) for s in statements])
+    offsets = np.cumsum([0, *rows.lengths[statements]], dtype=np.int64)
+    assert rows.words is not None
+    return TokenRows(rows.token_ids[place], rows.roles[place], offsets, rows.words[place]), place
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    lengths=st.lists(st.integers(1, 7), min_size=1, max_size=6),
+    metric=st.sampled_from(METRICS),
+    path=st.sampled_from(("masked", "plain")),
+    data=st.data(),
+)
+def test_batches_order_and_duplicates_change_nothing(
+    bert: LoadedModel, seed: int, lengths: list[int], metric: PllMetric, path: Path, data: st.DataObject
+) -> None:
+    rows, masking = short_rows(seed, lengths), Masking(metric)
+    scores = score_rows(executor_of(path, bert, 64, masking=masking), rows)
+    everything = list(range(rows.n_statements))
+    order = data.draw(st.permutations(everything + data.draw(st.lists(st.sampled_from(everything), max_size=3))))
+    shuffled, place = picked(rows, order)
+    # The same set of statements in the same budget gives the same batches, so the same bits.
+    np.testing.assert_array_equal(score_rows(executor_of(path, bert, 64, masking=masking), shuffled), scores[place])
+    budget = data.draw(st.integers(1, 500))
+    other = score_rows(executor_of(path, bert, budget, masking=masking), rows)
+    np.testing.assert_allclose(other, scores, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("path", ["masked", "plain"])
+def test_a_long_statement_keeps_to_the_budget(path: Path) -> None:
+    words, budget = 400, 1024
+    network = tiny_masked("bert", positions=512)
+    model = loaded(network, kind="masked", tokenizer=tiny_masked_tokenizer(), max_positions=512)
+    executor = executor_of(path, model, budget)
+    forwarded: list[int] = []
+    watch = network.base_model.embeddings.register_forward_hook(  # type: ignore[union-attr, operator]
+        lambda module, given, embedded: forwarded.append(embedded.shape[0] * embedded.shape[1])
+    )
+    scores = score_rows(executor, short_rows(1, [words]))
+    watch.remove()
+    assert max(forwarded) == 2 * (words + 2) <= budget
+    assert sum(forwarded) == words * (words + 2)
+    assert np.isfinite(scores).all()
+
+
+def test_a_masked_path_that_disagrees_is_passed_over_and_said(
+    bert: LoadedModel, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    sample = short_rows(2, [6, 6, 9])
+    right = masked.MaskedExecutor.score_batch
+    monkeypatch.setattr(masked.MaskedExecutor, "score_batch", lambda self, batch: right(self, batch) - 0.01)
+    with caplog.at_level(logging.INFO, "calprobe"):
+        assert choose_path(bert, 64, sample) == "plain"
+    assert "not on the masked path (its token scores differ from the model's own by up to 0.01 nats)" in caplog.text
+    with pytest.raises(CalprobeError, match="cannot be scored on the masked path"):
+        choose_path(bert, 64, sample, asked="masked")
+
+
+def test_the_check_on_load_forwards_few_rows_of_a_long_statement(
+    bert: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, planned = short_rows(3, [50, 50]), []
+    right = masked.plan_masked
+
+    def count(sample: TokenRows, *others: object) -> object:
+        planned.append(len(sample.token_ids))
+        return right(sample, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(masked, "plan_masked", count)
+    assert choose_path(bert, 64, rows) == "masked"
+    assert set(planned) == {48}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("architecture", ["bert", "albert", "modernbert"])
+def test_rounding_is_no_reason_to_step_down(architecture: str, dtype: str) -> None:
+    network = tiny_masked(architecture).to(getattr(torch, dtype))
+    model = loaded(network, kind="masked", tokenizer=tiny_masked_tokenizer(), dtype=dtype)
+    assert choose_path(model, 256, short_rows(4, [8, 8, 9])) == "masked"
+
+
+def test_no_statements_give_no_scores(bert: LoadedModel) -> None:
+    assert score_rows(executor_of("masked", bert, 64), tokenise([], bert)).shape == (0,)
