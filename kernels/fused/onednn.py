@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-# oneDNN compiles and keeps half a megabyte of code for each number of rows and each shape of weight, a thousand of them:
-# 150 MB after one statement of each of BEAR's relations. So numbers of rows come in steps.
+# oneDNN compiles and keeps half a megabyte of code for each number of rows and shape of weight, up to a thousand of
+# them: 150 MB after one instance of each of BEAR's relations. So numbers of rows come in steps.
 ROWS_STEP = 64
 
 
@@ -33,10 +33,10 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     if not onednn_takes(weight):
         return F.linear(x, weight, bias)
-    rows = x.reshape(-1, x.shape[-1])
+    rows = x.flatten(0, -2)
     padded = F.pad(rows, (0, 0, 0, -len(rows) % ROWS_STEP))
     result: Tensor = torch.ops.mkldnn._linear_pointwise(padded, weight, bias, "none", [], "")
-    return result[: len(rows)].view(*x.shape[:-1], -1)
+    return result[: len(rows)].unflatten(0, x.shape[:-1])
 
 
 def _there() -> bool:
