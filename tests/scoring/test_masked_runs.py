@@ -166,10 +166,10 @@ def test_the_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     found = json.loads(run_cli("report", run, "--json"))[str(run)]
     assert (found["kind"], found["instances"], found["partial"]) == ("masked", 2, False)
     for what in ("candidates", "tokens", "confidences"):
-        run_cli("export", run, "--what", what, "--out", tmp_path / f"{what}.csv")
-    tokens = (tmp_path / "tokens.csv").read_text().splitlines()
-    assert len(tokens) == 1 + sum(int(piece.n_tokens.sum()) for piece in open_run(run).pieces)  # type: ignore[union-attr]
-    assert {line.split(",")[-2] for line in tokens[1:]} == {"subject", "answer", "template"}
+        run_cli("export", run, "--what", what, "--out", tmp_path / f"{what}.jsonl")
+    tokens = [json.loads(line) for line in (tmp_path / "tokens.jsonl").read_text().splitlines()]
+    assert len(tokens) == sum(int(piece.n_tokens.sum()) for piece in open_run(run).pieces)  # type: ignore[union-attr]
+    assert {token["role"] for token in tokens} == {"subject", "answer", "template"}
 
 
 def test_a_causal_class_of_an_encoder_is_not_scored_as_masked(folder: Path, tmp_path: Path) -> None:
