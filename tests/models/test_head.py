@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_models import CAUSAL_CONFIGS, VOCAB, tiny_causal
+from tiny_models import CAUSAL_CONFIGS, KEEPS_ITS_HEAD, MASKED_CONFIGS, VOCAB, tiny_causal, tiny_masked
 from torch import nn
 
-from calprobe.models.head import HeadUnusable, hidden_states, scoring_head
+from calprobe.models.head import HeadUnusable, hidden_states, hidden_states_at, scoring_head
 
 CPU = torch.device("cpu")
 
@@ -77,3 +77,42 @@ def test_unknown_changes_of_the_logits_are_refused() -> None:
     network.forward = changed  # type: ignore[method-assign]
     with pytest.raises(HeadUnusable, match="neither a factor nor a soft-cap"):
         scoring_head(network, CPU)
+
+
+@pytest.mark.parametrize("architecture", sorted(MASKED_CONFIGS.keys() - KEEPS_ITS_HEAD))
+@torch.inference_mode()
+def test_one_place_of_each_row_goes_through_a_masked_head(architecture: str) -> None:
+    network = tiny_masked(architecture)
+    head, embedding = scoring_head(network, CPU), network.get_output_embeddings()
+    tokens = torch.randint(3, VOCAB, (3, 9), generator=torch.Generator().manual_seed(0))
+    places = torch.tensor([0, 8, 4])
+    before = network(input_ids=tokens).logits
+    with hidden_states_at(network, places) as kept:
+        network(input_ids=tokens)
+    assert kept.hidden.shape == (3, 1, head.weight.shape[1])
+    logits = torch.nn.functional.linear(kept.hidden[:, 0], head.weight, head.rule.bias) * head.rule.scale
+    torch.testing.assert_close(logits, before[torch.arange(3), places], atol=1e-5, rtol=1e-5)
+    assert network.get_output_embeddings() is embedding
+    torch.testing.assert_close(network(input_ids=tokens).logits, before, atol=0, rtol=0)  # nothing stays hooked
+
+
+def test_a_head_that_multiplies_by_the_input_embedding_is_refused() -> None:
+    with pytest.raises(HeadUnusable, match="smaller than its vocabulary"):
+        scoring_head(tiny_masked("deberta-v2-own-head"), CPU)
+
+
+def test_a_masked_model_without_an_encoder_of_its_own_is_refused() -> None:
+    network = tiny_masked("bert")
+    network.base_model_prefix = "nothing of that name"
+    with pytest.raises(HeadUnusable, match="no module apart from its head"), hidden_states_at(network, torch.zeros(1)):
+        pass
+
+
+@torch.inference_mode()
+def test_a_masked_head_that_reads_more_than_the_encoders_last_states_is_refused() -> None:
+    network = tiny_masked("bert")
+    network.cls.predictions.transform.register_forward_hook(lambda module, given, result: result.repeat(1, 2, 1))
+    tokens = torch.ones((2, 5), dtype=torch.long)
+    places = torch.zeros(2, dtype=torch.long)
+    with pytest.raises(HeadUnusable, match="by more than its encoder"), hidden_states_at(network, places):
+        network(input_ids=tokens)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from real_models import gemma3, smollm2
+from real_models import gemma3, minilm_mlm, smollm2
 from reference_scores import read_reference
 
 from calprobe.models import LoadedModel, tokenise
@@ -15,7 +15,10 @@ from calprobe.statements import Role, fill
 pytestmark = pytest.mark.weights
 
 
-@pytest.mark.parametrize(("name", "load", "count"), [("smollm2", smollm2, 1902), ("gemma3", gemma3, 286)])
+@pytest.mark.parametrize(
+    ("name", "load", "count"),
+    [("smollm2", smollm2, 1902), ("gemma3", gemma3, 286), ("minilm-mlm", minilm_mlm, 1902)],
+)
 def test_tokens_and_roles_are_those_of_the_reference(
     shared: Path, name: str, load: Callable[[], LoadedModel], count: int
 ) -> None:
