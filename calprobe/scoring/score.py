@@ -82,6 +82,8 @@ def score(
     with memory_explained(loaded.name, batch_tokens):
         sample = tokenise(selection.sample(), loaded, masking.word_split)
         how = choose_path(loaded, batch_tokens, sample, options.path, masking)
+    if how == "masked":
+        batch_tokens = options.batch_tokens or auto_batch_tokens(loaded, how)
     with _locked(path):
         folder = RunFolder.open(path, manifest_of(loaded, selection, how, batch_tokens, options), options.resume)
         folder.add_timings(Timings(load_s=time.monotonic() - started))
