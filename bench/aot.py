@@ -30,11 +30,9 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from calprobe.kernels import linear_logprob as _  # noqa: F401 (the package's names hide its modules)
+from calprobe.kernels import linear_logprob_triton as linear
+from calprobe.kernels import segment_reduce_triton as segment
 from calprobe.kernels.tiles import Precision, Tiles, tile_choices
-
-linear = sys.modules["calprobe.kernels.linear_logprob"]
-segment = sys.modules["calprobe.kernels.segment_reduce"]
 
 SHARED_LIMIT = {80: 163 * 1024, 90: 227 * 1024}  # bytes a block may have (CUDA C++ guide, compute capabilities)
 TYPE_NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -12,9 +13,11 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch._subclasses import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from calprobe.kernels import LogitRule, linear_logprob, linear_logprob_reference, linear_logprob_triton
+from calprobe.kernels import LogitRule, linear_logprob, linear_logprob_reference
+from calprobe.kernels.linear_logprob_triton import linear_logprob_triton
 from calprobe.kernels.tiled_lse import TILE_ROWS, TILE_VOCAB
 from calprobe.kernels.tiles import choose_tiles, tile_choices
 
@@ -244,6 +247,14 @@ def test_the_switch_for_bf16_products_is_put_back() -> None:
     with pytest.raises(RuntimeError):
         replace(case, hidden=case.hidden[:, :4]).run(linear_logprob_reference)
     assert switch.fp32_precision == before
+
+
+def test_a_cuda_tensor_goes_to_the_kernels() -> None:
+    with FakeTensorMode():  # tensors that say they are on a card, and need none
+        rows = torch.empty(0, 8, device="cuda")
+        none, offsets = (torch.empty(n, dtype=torch.int64, device="cuda") for n in (0, 1))
+        with patch("calprobe.kernels.linear_logprob_triton.linear_logprob_triton") as kernels:
+            assert linear_logprob(rows, torch.empty(5, 8, device="cuda"), none, offsets) is kernels.return_value
 
 
 def test_weights_that_require_gradients_are_taken() -> None:

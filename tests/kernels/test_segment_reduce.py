@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch._subclasses import FakeTensorMode
 
-from calprobe.kernels import StatementScores, segment_reduce, segment_reduce_reference, segment_reduce_triton
-from calprobe.kernels.segment_reduce import BLOCK_STATEMENTS, BLOCK_TOKENS
+from calprobe.kernels import StatementScores, segment_reduce, segment_reduce_reference
+from calprobe.kernels.segment_reduce_triton import BLOCK_STATEMENTS, BLOCK_TOKENS, segment_reduce_triton
 
 Reduce = Callable[[Tensor, Tensor, Tensor], StatementScores]
 BOTH = pytest.mark.parametrize("reduce", [segment_reduce_reference, segment_reduce_triton])
@@ -76,6 +78,14 @@ def test_nan_stays_where_it_belongs(reduce: Reduce, device: torch.device) -> Non
     result = reduce(logprobs, roles, offsets)
     assert result.sum.isnan().tolist() == [True, False]
     assert result.sum_answer[0] == 0.0
+
+
+def test_a_cuda_tensor_goes_to_the_kernel() -> None:
+    with FakeTensorMode():  # tensors that say they are on a card, and need none
+        dtypes = (torch.float32, torch.int8, torch.int64)
+        tokens = [torch.empty(n, dtype=dtype, device="cuda") for n, dtype in zip((0, 0, 1), dtypes, strict=True)]
+        with patch("calprobe.kernels.segment_reduce_triton.segment_reduce_triton") as kernel:
+            assert segment_reduce(*tokens) is kernel.return_value
 
 
 @BOTH
