@@ -56,13 +56,12 @@ def test_each_stage_knows_only_the_stages_before_it(stage: str) -> None:
         assert not unknown, f"{file.relative_to(ROOT)} imports {', '.join(sorted(unknown))}"
 
 
-def fresh_python(code: str, *, folder: Path = ROOT, safe_path: bool = True) -> subprocess.CompletedProcess[str]:
+def fresh_python(code: str, *arguments: str, safe_path: bool = True) -> subprocess.CompletedProcess[str]:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
     if safe_path:
         environment["PYTHONSAFEPATH"] = "1"
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("stage", NO_TORCH)
@@ -75,6 +74,29 @@ def test_reading_and_analysing_never_import_torch(stage: str) -> None:
 def test_the_package_itself_imports_nothing_heavy() -> None:
     code = "import sys, calprobe, calprobe.cli; print(sorted({'torch', 'numpy', 'pandas', 'rich'} & set(sys.modules)))"
     result = fresh_python(code)
+    assert result.stdout.strip() == "[]", result.stderr
+
+
+# All that scoring on a CPU runs of calprobe's own beside the model: transformers may import what it likes.
+ON_A_CPU = """
+import sys
+from pathlib import Path
+import torch
+import calprobe.scoring
+from calprobe.kernels import linear_logprob, segment_reduce
+sys.path.insert(0, "tests")
+from run_samples import SHAPES, make_manifest, write_run
+from calprobe.runs import RunFolder
+linear_logprob(torch.ones(2, 8), torch.ones(3, 8), torch.tensor([0, 2]), torch.tensor([0, 1, 2]))
+segment_reduce(torch.tensor([-1.0, -2.0]), torch.zeros(2, dtype=torch.int8), torch.tensor([0, 2]))
+folder = write_run(Path(sys.argv[1]), tokens=True)
+assert RunFolder.open(folder, make_manifest(save_tokens=True)).missing() == []
+print(sorted({"triton", "pandas", "scipy", "sklearn", "matplotlib", "transformers"} & set(sys.modules)))
+"""
+
+
+def test_scoring_on_a_cpu_imports_neither_triton_nor_pandas(tmp_path: Path) -> None:
+    result = fresh_python(ON_A_CPU, str(tmp_path / "run"))
     assert result.stdout.strip() == "[]", result.stderr
 
 

@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from calprobe.runs import atomic
+from calprobe.runs.arrow import from_numbers, from_strings, repeated, to_numbers
 from calprobe.runs.pieces import DTYPES, NO_ROLE, PieceScores, PieceTokens
 from calprobe.statements.token_rows import Role
 
 FOLDER = "shards"
-ROLE_NAMES = pa.array([role.label for role in Role])  # position = value of Role
+ROLE_NAMES = from_strings([role.label for role in Role])  # position = value of Role
 
 _SCORES = pa.schema(
     [pa.field("relation", pa.string()), pa.field("template", pa.int32())]
@@ -29,6 +30,7 @@ _TOKENS = pa.schema(
         pa.field("logprobs", pa.list_(pa.float32())),
     ]
 )
+_NO_ROLE = from_numbers(np.array([NO_ROLE], np.int32))[0]  # of the type of index_in's result
 _IDENTITY, _SCORES_CRC, _TOKENS_CRC = b"calprobe.run", b"calprobe.scores_crc32", b"calprobe.tokens_crc32"
 
 
@@ -44,8 +46,8 @@ def shard_path(run: Path, relation: str, template: int) -> Path:
 def piece_to_arrow(piece: PieceScores) -> pa.Table:
     """The piece's scores in the columns of a shard, without tokens: roles by name, unknown columns null."""
     columns = [
-        pa.repeat(pa.scalar(piece.relation), piece.n_statements),
-        pa.repeat(pa.scalar(piece.template, pa.int32()), piece.n_statements),
+        repeated(piece.relation, piece.n_statements),
+        from_numbers(np.full(piece.n_statements, piece.template, np.int32)),
         *(_to_arrow(name, piece.column(name), piece.n_statements) for name in DTYPES),
     ]
     return pa.Table.from_arrays(columns, schema=_SCORES)
@@ -85,9 +87,9 @@ def read_tokens(run: Path, relation: str, template: int, run_identity: str) -> P
     tokens, roles, logprobs = (column.combine_chunks() for column in table.columns)
     found = PieceTokens(
         tokens=tokens.flatten().to_pylist(),
-        roles=roles.flatten().to_numpy(),
-        logprobs=logprobs.flatten().to_numpy(),
-        offsets=tokens.offsets.to_numpy().astype(np.int64),
+        roles=to_numbers(roles.flatten()),
+        logprobs=to_numbers(logprobs.flatten()),
+        offsets=to_numbers(tokens.offsets).astype(np.int64),
     )
     if table.schema.metadata.get(_TOKENS_CRC) != found.checksum().encode():
         raise ShardError("the checksum of its tokens is wrong")
@@ -112,24 +114,24 @@ def _read(path: Path, schema: pa.Schema, run_identity: str) -> pa.Table:
 
 
 def _to_arrow(name: str, array: npt.NDArray[Any] | None, n_statements: int) -> pa.Array:
-    kind = _SCORES.field(name).type
     if array is None:
-        return pa.nulls(n_statements, kind)
+        return pa.nulls(n_statements, _SCORES.field(name).type)
     if name == "first_role":
-        return ROLE_NAMES.take(pa.array(array, mask=array == NO_ROLE))
-    return pa.array(array, kind)
+        return ROLE_NAMES.take(from_numbers(array, is_null=array == NO_ROLE))
+    return from_numbers(array)
 
 
 def _to_numpy(name: str, column: pa.ChunkedArray) -> npt.NDArray[Any] | None:
     if name == "first_role":  # null is a value of its own here
-        column = pc.fill_null(pc.index_in(column, value_set=ROLE_NAMES, skip_nulls=True), NO_ROLE)
+        column = pc.fill_null(pc.index_in(column, value_set=ROLE_NAMES, skip_nulls=True), _NO_ROLE)
     if len(column) and column.null_count == len(column):
         return None
-    array: npt.NDArray[Any] = column.to_numpy().astype(DTYPES[name], copy=False)
-    return array
+    if column.null_count:
+        raise ShardError(f"values of {name} are missing")
+    return to_numbers(column.combine_chunks()).astype(DTYPES[name], copy=False)
 
 
 def _tokens_to_arrow(tokens: PieceTokens) -> list[pa.Array]:
-    offsets = pa.array(tokens.offsets.astype(np.int32))
-    values = [pa.array(tokens.tokens, pa.string()), pa.array(tokens.roles), pa.array(tokens.logprobs)]
+    offsets = from_numbers(tokens.offsets.astype(np.int32))
+    values = [from_strings(tokens.tokens), from_numbers(tokens.roles), from_numbers(tokens.logprobs)]
     return [pa.ListArray.from_arrays(offsets, flat) for flat in values]

@@ -1,0 +1,25 @@
+"""Shards that are whole as files and still not to be believed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from run_samples import make_piece
+
+from calprobe.runs.shards import FOLDER, ShardError, read_scores, shard_path, write_shard
+
+
+@pytest.mark.parametrize("name", ["instance", "mean", "n_tokens"])
+def test_a_column_with_one_null(tmp_path: Path, name: str) -> None:
+    (tmp_path / FOLDER).mkdir()
+    write_shard(tmp_path, make_piece(("P30", 2, 3)), "identity")
+    path = shard_path(tmp_path, "P30", 0)
+    table = pq.read_table(path)
+    place, field = table.schema.get_field_index(name), table.schema.field(name)
+    values = [None, *table[name].to_pylist()[1:]]
+    pq.write_table(table.set_column(place, field, pa.array(values, field.type)), path, write_page_checksum=True)
+    with pytest.raises(ShardError, match=f"values of {name} are missing"):
+        read_scores(tmp_path, "P30", 0, "identity")
