@@ -25,7 +25,7 @@ def command() -> None:
     "--probe", metavar="NAME|DIR", help="The probe that was scored: names instances by its line numbers, gives domains."
 )
 @click.option(
-    "--kind", type=click.Choice(["causal", "masked"]), help="Of the model. Without it: as its alias says, else unknown."
+    "--kind", type=click.Choice(["causal", "masked"]), help="Of the model. Without it: as its alias or a metric says."
 )
 def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: ModelKind | None) -> None:
     """Make a run of the results in DIR: metadata_results.json and RELATION_results.jsonl, one template, reduced.
