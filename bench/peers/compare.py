@@ -105,6 +105,6 @@ def achieved(ours: Outcome) -> dict[str, Any]:
         "gflop_per_s": round(speed, 1),
         "above_weights_mib": None if ours.peak_mib is None else round(ours.peak_mib - facts["weights_mib"], 1),
         "share_of_peak": round(speed / facts["roof"]["peak_gflop_per_s"], 3),
-        "share_of_all_shapes": round(speed / facts["roof"]["all_shapes_gflop_per_s"], 3),
+        "share_of_fastest": round(speed / facts["roof"]["fastest_gflop_per_s"], 3),
         **facts,
     }

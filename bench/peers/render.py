@@ -51,13 +51,13 @@ def _scorer_cells(row: dict[str, Any]) -> list[str]:
 
 
 def _roof(rows: Sequence[dict[str, Any]]) -> str:
-    head = ("slice", "path", "scored tokens", "nodes", "GFLOP/s", "of the matrix peak", "of its own shapes' best")
+    head = ("slice", "path", "scored tokens", "nodes", "GFLOP/s", "of torch.mm's peak", "of its own products' peak")
     return _table((*head, "peak memory above weights, MiB"), (_roof_cells(row) for row in rows))
 
 
 def _roof_cells(row: dict[str, Any]) -> list[str]:
-    peak, shapes = row["roof"]["peak_gflop_per_s"], row["roof"]["all_shapes_gflop_per_s"]
-    roofs = [f"{row['share_of_peak']:.0%} of {peak:.0f}", f"{row['share_of_all_shapes']:.0%} of {shapes:.0f}"]
+    peak, fastest = row["roof"]["peak_gflop_per_s"], row["roof"]["fastest_gflop_per_s"]
+    roofs = [f"{row['share_of_peak']:.0%} of {peak:.0f}", f"{row['share_of_fastest']:.0%} of {fastest:.0f}"]
     counts = [row["slice"], row["path"], str(row["tokens"]), str(row["nodes"]), f"{row['gflop_per_s']:.0f}"]
     return [*counts, *roofs, f"{row['above_weights_mib']:.0f}"]
 
