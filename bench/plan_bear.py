@@ -100,15 +100,6 @@ def tokenised_pieces(arguments: argparse.Namespace) -> list[TokenRows]:
     ]
 
 
-def joined(pieces: list[TokenRows]) -> TokenRows:
-    """All pieces as one set of token rows."""
-    return TokenRows(
-        np.concatenate([piece.token_ids for piece in pieces]),
-        np.concatenate([piece.roles for piece in pieces]),
-        np.cumsum(np.concatenate([[0], *(piece.lengths for piece in pieces)]), dtype=np.int64),
-    )
-
-
 def summary(rows: TokenRows, repeats: int) -> dict[str, Any]:
     """What the prefix tree does to the work, before packing."""
     tree, seconds, peak = measured(lambda: build_prefix_tree(rows, 0), repeats)
@@ -125,7 +116,7 @@ def summary(rows: TokenRows, repeats: int) -> dict[str, Any]:
 
 def plans(pieces: list[TokenRows], arguments: argparse.Namespace) -> Iterator[Packed]:
     """A row for every scope, row length and budget."""
-    for scope, chosen in (("together", [joined(pieces)]), ("by piece", pieces)):
+    for scope, chosen in (("together", [TokenRows.joined(pieces)]), ("by piece", pieces)):
         for row_length in arguments.row_lengths:
             for batch_tokens in arguments.batch_tokens:
                 yield packed(scope, chosen, row_length, batch_tokens, arguments.repeats)
@@ -161,7 +152,7 @@ def main() -> None:
     pieces = tokenised_pieces(arguments)
     record: dict[str, Any] = {"model": arguments.model, "probe": Path(arguments.probe).name}
     record |= {"templates": arguments.templates, "repeats": arguments.repeats, "machine": machine()}
-    record |= {"tree": summary(joined(pieces), arguments.repeats), "plans": []}
+    record |= {"tree": summary(TokenRows.joined(pieces), arguments.repeats), "plans": []}
     print(json.dumps(record["tree"]), flush=True)
     for row in plans(pieces, arguments):
         record["plans"].append(asdict(row))

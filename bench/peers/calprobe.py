@@ -20,8 +20,9 @@ from calprobe.planning import build_prefix_tree
 from calprobe.probes import Instance, Relation
 from calprobe.scoring.ahead import prepared_ahead
 from calprobe.scoring.budget import auto_batch_tokens
+from calprobe.scoring.groups import groups_of
 from calprobe.scoring.paths import choose_path, executor_of
-from calprobe.scoring.pieces import PreparedPiece, prepare_piece, score_piece
+from calprobe.scoring.pieces import PreparedGroup, prepare_group, score_group
 from calprobe.statements import Statement, Template, fill, statements_of
 from peers.job import ModelSpec, Piece
 from peers.models import load_network, load_tokenizer
@@ -42,13 +43,16 @@ class Calprobe:
     def score(self, pieces: Sequence[Piece], batch_size: int | None) -> npt.NDArray[np.float64]:
         """See `scorers.Scorer`; `batch_size` is not for it, its own budget holds."""
         path: Any = self.path or self.chosen_path(pieces)
-        executor = executor_of(path, self.model, auto_batch_tokens(self.model))
+        batch_tokens = auto_batch_tokens(self.model, path)
+        executor = executor_of(path, self.model, batch_tokens)
+        inputs = {(piece.relation, number): _inputs(piece) for number, piece in enumerate(pieces)}
+        counts = {name: relation.n_statements for name, (relation, _) in inputs.items()}
 
-        def prepare(piece: Piece) -> PreparedPiece:
-            return prepare_piece(*_inputs(piece), self.model, executor)
+        def prepare(group: tuple[tuple[str, int], ...]) -> PreparedGroup:
+            return prepare_group([inputs[name] for name in group], self.model, executor)
 
-        ready = prepared_ahead(pieces, prepare)
-        return np.concatenate([score_piece(piece, self.model, executor).sum for piece in ready])
+        ready = prepared_ahead(groups_of(counts, batch_tokens), prepare)
+        return np.concatenate([piece.sum for group in ready for piece in score_group(group, self.model, executor)])
 
     def chosen_path(self, pieces: Sequence[Piece]) -> str:
         """The path that a run would take."""

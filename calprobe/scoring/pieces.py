@@ -1,7 +1,8 @@
-"""One piece, one relation under one template, from its statements to the scores that go into the run folder."""
+"""Pieces, one relation under one template each, from their statements to the scores that go into the run folder."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,38 +21,58 @@ from calprobe.statements import Template, TokenRows, statements_of
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedPiece:
-    """A piece that is ready to run: tokenised and planned."""
+class TokenisedPiece:
+    """Every instance of a relation with every candidate under one template, as tokens."""
 
     relation: Relation
     number: int  # of the template
     rows: TokenRows
+
+    @property
+    def shown(self) -> str:
+        """The piece as messages name it: `P30, template 0`."""
+        return f"{self.relation.name}, template {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedGroup:
+    """Pieces that are ready to run together: tokenised, and planned as one."""
+
+    pieces: tuple[TokenisedPiece, ...]
     plan: Any  # the executor's
 
 
-def prepare_piece(
-    relation: Relation,
-    template: Template,
+def prepare_group(
+    pieces: Iterable[tuple[Relation, Template]],
     model: LoadedModel,
     executor: Executor,
     masking: Masking = NOTHING_MASKED,
-) -> PreparedPiece:
-    """Fill, tokenise and plan every instance of `relation` with every candidate under `template`.
+) -> PreparedGroup:
+    """Fill and tokenise each piece, and plan all of them together.
 
     `masking` is a masked model's. Raises CalprobeError if a statement does not fit the model (its tokens, its length).
     """
+    tokenised = tuple(_tokenised(relation, template, model, masking) for relation, template in pieces)
+    return PreparedGroup(tokenised, executor.plan(TokenRows.joined([piece.rows for piece in tokenised])))
+
+
+def score_group(
+    group: PreparedGroup, model: LoadedModel, executor: Executor, save_tokens: bool = False
+) -> Iterator[PieceScores]:
+    """Run the group and reduce the token scores of each piece, in order."""
+    logprobs = executor.run(group.plan)
+    ends = np.cumsum([len(piece.rows.token_ids) for piece in group.pieces])
+    for piece, own in zip(group.pieces, np.split(logprobs, ends[:-1]), strict=True):
+        tokens = _tokens(piece.rows, own, model) if save_tokens else None
+        yield _reduced(piece.relation, piece.number, piece.rows, own, tokens)
+
+
+def _tokenised(relation: Relation, template: Template, model: LoadedModel, masking: Masking) -> TokenisedPiece:
     try:
         rows = tokenise(statements_of(relation, template.text), model, masking.word_split)
     except CalprobeError as error:
         raise CalprobeError(f"{relation.name}, template {template.number}: {error}") from error
-    return PreparedPiece(relation, template.number, rows, executor.plan(rows))
-
-
-def score_piece(piece: PreparedPiece, model: LoadedModel, executor: Executor, save_tokens: bool = False) -> PieceScores:
-    """Run the piece and reduce its token scores."""
-    logprobs = executor.run(piece.plan)
-    tokens = _tokens(piece.rows, logprobs, model) if save_tokens else None
-    return _reduced(piece.relation, piece.number, piece.rows, logprobs, tokens)
+    return TokenisedPiece(relation, template.number, rows)
 
 
 def _reduced(

@@ -15,18 +15,19 @@ import torch
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel, LoadOptions, load_model, tokenise
 from calprobe.probes import Probe, load_probe
-from calprobe.runs import Manifest, Run, RunFolder, Timings, open_run
+from calprobe.runs import Manifest, PieceScores, Run, RunFolder, Timings, open_run
 from calprobe.runs.folder import LOCK_NAME, check_folder
 from calprobe.scoring.ahead import prepared_ahead
 from calprobe.scoring.begun import begun_run, options_as_begun, refuse_other_kind, refuse_other_request
 from calprobe.scoring.budget import auto_batch_tokens
 from calprobe.scoring.executor import Executor
+from calprobe.scoring.groups import Piece, groups_of, incomplete
 from calprobe.scoring.interrupts import held_interrupts
 from calprobe.scoring.memory import memory_explained
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.paths import choose_path, executor_of
-from calprobe.scoring.pieces import PreparedPiece, prepare_piece, score_piece
-from calprobe.scoring.progress import progress
+from calprobe.scoring.pieces import PreparedGroup, prepare_group, score_group
+from calprobe.scoring.progress import Advance, progress
 from calprobe.scoring.record import manifest_of
 from calprobe.scoring.selection import Selection, select
 from calprobe.types import ModelKind
@@ -138,36 +139,44 @@ def _score_missing(
     all_pieces, missing = len(folder.manifest.pieces), folder.missing()
     if len(missing) < all_pieces:
         log.info("%s: %d of %d pieces are there already", folder.path, all_pieces - len(missing), all_pieces)
-    total = sum(selection.relation(name).n_statements for name, _ in missing)
+    n_statements = {piece: selection.relation(piece[0]).n_statements for piece in folder.manifest.pieces}
+    # As many statements as a batch has tokens make a few batches; all but the last of those are full.
+    batch_tokens = folder.manifest.settings.batch_tokens or 1
+    groups = incomplete(groups_of(n_statements, batch_tokens), missing)
     masking = options.masking(model.kind, model.name)
     spent, started = Timings(), time.monotonic()
 
-    def prepare(piece: tuple[str, int]) -> PreparedPiece:
-        name, number = piece
-        template = selection.template_set.template(name, number)
-        return prepare_piece(selection.relation(name), template, model, executor, masking)
+    def prepare(group: tuple[Piece, ...]) -> PreparedGroup:
+        pieces = [(selection.relation(name), selection.template_set.template(name, number)) for name, number in group]
+        return prepare_group(pieces, model, executor, masking)
 
     try:
         with (
-            held_interrupts("the piece in flight is scored") as stop_if_asked,
-            progress(total, model.name, options.quiet) as advance,
+            held_interrupts("what is in flight is scored") as stop_if_asked,
+            progress(sum(n_statements[piece] for piece in missing), model.name, options.quiet) as advance,
         ):
-            for ready in prepared_ahead(missing, prepare):
-                where = f"{ready.relation.name}, template {ready.number}"
-                with memory_explained(where, folder.manifest.settings.batch_tokens or 1):
-                    piece = score_piece(ready, model, executor, options.save_tokens)
-                folder.write_piece(piece)
-                tokens = 0 if piece.n_tokens is None else int(piece.n_tokens.sum())
-                spent += Timings(pieces=1, statements=piece.n_statements, tokens=tokens)
-                advance(piece.n_statements, tokens)
+            for ready in prepared_ahead(groups, prepare):
                 stop_if_asked()
+                with memory_explained(ready.pieces[0].shown, batch_tokens):
+                    scored = list(score_group(ready, model, executor, options.save_tokens))
+                for piece in scored:
+                    if (piece.relation, piece.template) in missing:
+                        spent += _write(folder, piece, advance)
     except KeyboardInterrupt:
         again = "the same command again" if options.resume else "the same command, without --no-resume,"
         raise Interrupted(
-            f"interrupted; {len(missing) - spent.pieces} of {all_pieces} pieces are left.\n"
+            f"interrupted; {len(folder.missing())} of {all_pieces} pieces are left.\n"
             f"Run {again} to go on in {folder.path}"
         ) from None
     finally:
         # Timings are worth no second error where the disk is full.
         with suppress(OSError):
             folder.add_timings(spent + Timings(score_s=time.monotonic() - started))
+
+
+def _write(folder: RunFolder, piece: PieceScores, advance: Advance) -> Timings:
+    """Write the piece, say so, and count it."""
+    folder.write_piece(piece)
+    tokens = 0 if piece.n_tokens is None else int(piece.n_tokens.sum())
+    advance(piece.n_statements, tokens)
+    return Timings(pieces=1, statements=piece.n_statements, tokens=tokens)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -33,6 +34,17 @@ class TokenRows:
     roles: npt.NDArray[np.int8]  # [tokens], values of Role
     offsets: npt.NDArray[np.int64]  # [statements + 1], offsets[0] == 0, non-decreasing
     words: npt.NDArray[np.int32] | None = None  # [tokens] word within the statement, from 0, rising; None: not asked
+
+    @classmethod
+    def joined(cls, parts: Sequence[TokenRows]) -> TokenRows:
+        """The statements of all `parts`, at least one, one part after another; words only if every part has them."""
+        words = [part.words for part in parts if part.words is not None]
+        return cls(
+            np.concatenate([part.token_ids for part in parts]),
+            np.concatenate([part.roles for part in parts]),
+            np.cumsum(np.concatenate([[0], *(part.lengths for part in parts)]), dtype=np.int64),
+            np.concatenate(words) if len(words) == len(parts) else None,
+        )
 
     @property
     def n_statements(self) -> int:

@@ -34,7 +34,8 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if not onednn_takes(weight):
         return F.linear(x, weight, bias)
     rows = x.flatten(0, -2)
-    padded = F.pad(rows, (0, 0, 0, -len(rows) % ROWS_STEP))
+    missing = -len(rows) % ROWS_STEP
+    padded = F.pad(rows, (0, 0, 0, missing)) if missing else rows  # F.pad copies even for nothing
     result: Tensor = torch.ops.mkldnn._linear_pointwise(padded, weight, bias, "none", [], "")
     return result[: len(rows)].unflatten(0, x.shape[:-1])
 

@@ -197,3 +197,15 @@ def test_another_request_is_refused_before_the_model_is_loaded(
     score(model, PROBE, tmp_path / "run")
     with pytest.raises(UsageError, match="limit: the run has None, asked 1"):
         score("no-such-model", PROBE, tmp_path / "run", ScoreOptions(limit=1))
+
+
+def test_a_lost_piece_of_a_group_comes_back_as_it_was(model: LoadedModel, tmp_path: Path) -> None:
+    options = ScoreOptions(templates="0,1", batch_tokens=1000)  # four small pieces: one group
+    score(model, PROBE, tmp_path / "run", options)
+    shards = {path: path.read_bytes() for path in (tmp_path / "run" / "shards").iterdir()}
+    lost, *_ = shards
+    lost.unlink()
+    times = {path: path.stat().st_mtime_ns for path in shards if path != lost}
+    score(model, PROBE, tmp_path / "run", options)
+    assert {path: path.read_bytes() for path in shards} == shards
+    assert {path: path.stat().st_mtime_ns for path in times} == times
