@@ -100,7 +100,9 @@ def command(
     from calprobe.cli.logs import log_to_stderr
     from calprobe.models import LoadOptions
     from calprobe.scoring import ScoreOptions, score
+    from calprobe.scoring.heap import keep_freed_memory
 
+    keep_freed_memory()
     log_to_stderr(quiet)
     options = ScoreOptions(
         templates=templates,

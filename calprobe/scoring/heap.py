@@ -1,0 +1,25 @@
+"""The C library's heap, told to keep what a layer frees for the next one."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+
+# Parameters of mallopt(3), and the largest mmap threshold that it takes.
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
+_MIB = 2**20
+
+
+def keep_freed_memory() -> None:
+    """Let this process keep freed memory instead of handing it back to the system, with glibc; else nothing happens.
+
+    On a CPU every layer allocates and frees a few MiB. By default they go back to the system and come again as pages to
+    be zeroed: without it scoring is a tenth slower (SmolLM2-135M, two cores), and the peak is the same to 10 MiB.
+    """
+    if platform.libc_ver()[0] != "glibc":
+        return
+    libc = ctypes.CDLL(None)
+    # The first one switches off glibc's own adaptation of the other two, so that all three have to be given.
+    libc.mallopt(_M_MMAP_THRESHOLD, 32 * _MIB)
+    libc.mallopt(_M_TRIM_THRESHOLD, 512 * _MIB)
+    libc.mallopt(_M_TOP_PAD, 64 * _MIB)
