@@ -21,6 +21,7 @@ from calprobe.probes import Instance, Relation
 from calprobe.scoring.ahead import prepared_ahead
 from calprobe.scoring.budget import auto_batch_tokens
 from calprobe.scoring.groups import groups_of
+from calprobe.scoring.heap import keep_freed_memory
 from calprobe.scoring.paths import choose_path, executor_of
 from calprobe.scoring.pieces import PreparedGroup, prepare_group, score_group
 from calprobe.statements import Statement, Template, fill, statements_of
@@ -91,7 +92,8 @@ def _sample(pieces: Sequence[Piece]) -> list[Statement]:
 
 
 def load(spec: ModelSpec) -> Calprobe:
-    """calprobe with the model of `spec`."""
+    """calprobe with the model of `spec`, the heap set as the command sets it."""
+    keep_freed_memory()
     if spec.folder is not None:
         dtype: Any = spec.dtype
         return Calprobe(load_model(spec.folder, LoadOptions(dtype=dtype, device=spec.device, quiet=True)))
