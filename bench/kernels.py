@@ -65,7 +65,8 @@ class Case:
     def weight(self) -> Tensor:
         """[V, D]."""
         vocab, dim = SHAPES[self.shape]
-        return self._normal(1, vocab) * (3 / dim**0.5)
+        weight: Tensor = self._normal(1, vocab) * (3 / dim**0.5)
+        return weight
 
     @cached_property
     def targets(self) -> Tensor:
@@ -76,7 +77,7 @@ class Case:
     def error(self, logprobs: Tensor) -> float:
         """Largest difference (nats) from float64 over the first rows."""
         sample = self.hidden[:SAMPLE].double()
-        logits = torch.cat([sample @ words.double().T for words in self.weight.split(16_384)], dim=1)
+        logits = torch.cat([sample @ words.double().T for words in torch.split(self.weight, 16_384)], dim=1)
         truth = logits.log_softmax(-1).gather(1, self.targets[:SAMPLE, None])[:, 0]
         return float((logprobs[:SAMPLE] - truth).abs().max())
 
@@ -198,7 +199,7 @@ def time_ms(run: Run, device: torch.device) -> float:
         start = time.perf_counter()
         run()
         return (time.perf_counter() - start) * 1e3
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
     torch.cuda.synchronize(device)
     begin.record()
     run()
@@ -251,7 +252,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     device = torch.device(options.device)
-    results = []
+    results: list[dict[str, Any]] = []
     with torch.inference_mode():
         for shape in options.shapes.split(","):
             for dtype in options.dtypes.split(","):

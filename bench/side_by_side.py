@@ -1,14 +1,16 @@
 """calprobe against its peers: the same statements, the same weights, float32, one contestant after the other.
 
-    python bench/side_by_side.py --bear DIR --out FILE.json      (make bench)
+    python bench/side_by_side.py --bear DIR --out FILE.json                             (make bench: this, ..)
+    python bench/side_by_side.py --random minilm xlm-r-mini --bear DIR --out FILE.json  (.. and masked models)
     python bench/side_by_side.py --random gemma-7b --tokenizer DIR --device cuda --dtype bfloat16 --bear DIR --out FILE
-    python bench/side_by_side.py --render FILE.json
+    python bench/side_by_side.py --render FILE.json ..
 
 Each contestant runs in a process of its own for each slice: it loads the model, tries a few batch sizes on a sample
 (which is its warm-up), and scores the slice several times at the fastest of them, in turns with the others. Only
 scoring is timed. No ratio is printed or written where the sums differ by more than 1e-3 in float32, or where, in a
 shorter dtype, calprobe's mean error against float32 is larger than the peer's. A peer that is not installed or fails
-gives a row that says so.
+gives a row that says so; one that cannot score masked models takes no part in their contest. A file holds a record for
+each model.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+from calprobe.types import ModelKind
+
 # `import peers` finds bench/peers without bench/ on the path: transformers would take bench/kernels.py for a package.
 _SPEC = spec_from_file_location("peers", Path(__file__).with_name("peers") / "__init__.py")
 assert _SPEC is not None
@@ -29,17 +33,34 @@ sys.modules.setdefault("peers", module_from_spec(_SPEC))
 from peers.contest import Contest  # noqa: E402
 from peers.job import ModelSpec  # noqa: E402
 from peers.render import render  # noqa: E402
-from peers.scorers import CONTESTANTS  # noqa: E402
+from peers.scorers import CONTESTANTS, those_scoring  # noqa: E402
 from peers.slices import scaling_pieces, slice_of  # noqa: E402
 
 
-def model_of(arguments: argparse.Namespace) -> ModelSpec:
-    """The model that the options name; a GGUF file's weights are taken from its cached float32 twin."""
-    dtype, device = arguments.dtype, arguments.device
-    folder = weights_folder(arguments.tokenizer or arguments.model)
+def models_of(arguments: argparse.Namespace) -> list[ModelSpec]:
+    """The models that the options name; a GGUF file's weights are taken from its cached float32 twin."""
+    from peers.models import kind_of_folder
+
     if arguments.random:
-        return ModelSpec(f"{arguments.random} (random weights)", None, arguments.random, folder, dtype, device)
-    return ModelSpec(arguments.model, folder, None, folder, dtype, device)
+        return [random_model(shape, arguments) for shape in arguments.random]
+    folder = weights_folder(arguments.model)
+    kind = kind_of_folder(folder)
+    return [ModelSpec(arguments.model, kind, folder, None, folder, arguments.dtype, arguments.device)]
+
+
+def random_model(shape: str, arguments: argparse.Namespace) -> ModelSpec:
+    """The model of a known shape with the tokenizer that was asked for, or MiniLM's if it is a masked one."""
+    from peers.models import SHAPES, minilm_folder
+
+    if shape not in SHAPES:
+        raise SystemExit(f"--random: {shape!r} is none of {', '.join(SHAPES)}")
+    kind = SHAPES[shape].kind
+    if arguments.tokenizer or kind == "causal":
+        folder = weights_folder(arguments.tokenizer or arguments.model)
+    else:
+        folder = minilm_folder()
+    name = f"{shape} (random {'head' if SHAPES[shape].encoder else 'weights'})"
+    return ModelSpec(name, kind, None, shape, folder, arguments.dtype, arguments.device)
 
 
 def weights_folder(name: str) -> str:
@@ -51,21 +72,26 @@ def weights_folder(name: str) -> str:
     return str(dequantised(Path(source.location)).folder) if source.form == "gguf" else source.location
 
 
-def compared(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run everything, print rows as they come, return the record."""
+def contestants(kind: ModelKind, asked: str) -> tuple[str, ...]:
+    """calprobe and those that are asked for, separated by commas; if none, all that score models of that kind."""
+    able = those_scoring(kind)
+    names = ("calprobe", *(name for name in asked.split(",") if name != "calprobe")) if asked else able
+    if unknown := [name for name in names if name not in able]:
+        raise SystemExit(f"--scorers: {unknown[0]!r} is none of those that score {kind} models: {', '.join(able)}")
+    return names
+
+
+def compared(model: ModelSpec, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Run everything on one model, print rows as they come, return the record."""
     from peers.machine import Company, machine
 
     import calprobe
 
     probe = calprobe.load_probe(arguments.bear)
-    names = ("calprobe", *(name for name in arguments.scorers.split(",") if name != "calprobe"))
-    if unknown := [name for name in names if name not in CONTESTANTS]:
-        raise SystemExit(f"--scorers: {unknown[0]!r} is none of {', '.join(CONTESTANTS)}")
-    contest = Contest(
-        Path(__file__).resolve(), model_of(arguments), names, arguments.threads, arguments.repeats, arguments.sample
-    )
+    names = contestants(model.kind, arguments.scorers)
+    contest = Contest(Path(__file__).resolve(), model, names, arguments.threads, arguments.repeats, arguments.sample)
     slices = {what: slice_of(probe, what) for what in arguments.slices}
-    settings = {"model": contest.model.name, "dtype": arguments.dtype, "device": arguments.device}
+    settings = {"model": model.name, "kind": model.kind, "dtype": arguments.dtype, "device": arguments.device}
     settings |= {"threads": arguments.threads, "slices": arguments.slices, "sample_statements": arguments.sample}
     record: dict[str, Any] = {"machine": machine(arguments.device), "settings": settings, "note": arguments.note}
     record |= {"rows": [], "achieved": [], "scaling": []}
@@ -88,19 +114,26 @@ def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bear", default="bear", help="BEAR: a folder, or what `calprobe fetch bear` left")
     parser.add_argument("--model", default="smollm2-135m", help="alias, folder or GGUF file")
-    parser.add_argument("--random", metavar="SHAPE", help="random weights of gpt2's, opt-1.3b's or gemma-7b's shape")
-    parser.add_argument("--tokenizer", help="model whose tokenizer goes with --random (default: --model's)")
+    parser.add_argument(
+        "--random",
+        nargs="+",
+        metavar="SHAPE",
+        help="random weights of gpt2, opt-1.3b, gemma-7b, xlm-r-mini, xlm-r-base; minilm: its encoder, a random head",
+    )
+    parser.add_argument("--tokenizer", help="model whose tokenizer goes with --random (default: --model's; MiniLM's)")
     parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16", "float16"])
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--slices", nargs="+", default=["P36:10", "P30:100", "mixed:1"], metavar="NAME[:INSTANCES]")
-    parser.add_argument("--scorers", default=",".join(CONTESTANTS))
+    parser.add_argument(
+        "--slices", nargs="+", default=["P36:10", "P30:100", "mixed:1"], metavar="NAME[:INSTANCES[:CANDIDATES]]"
+    )
+    parser.add_argument("--scorers", default="", help=f"some of {','.join(CONTESTANTS)} (default: all that can)")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--sample", type=int, default=120, help="statements on which batch sizes are tried")
     parser.add_argument("--scaling", default="P36", metavar="RELATION", help="walk its axes; empty: leave this out")
     parser.add_argument("--note", default="", help="a sentence to record with the figures")
     parser.add_argument("--out", type=Path, help="where the record goes, as JSON")
-    parser.add_argument("--render", type=Path, metavar="FILE", help="print a record as Markdown, and do nothing else")
+    parser.add_argument("--render", nargs="+", type=Path, metavar="FILE", help="print records as Markdown, no more")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     return parser
 
@@ -114,13 +147,13 @@ def main() -> int:
         run(arguments.child)
         return 0
     if arguments.render:
-        print(render(json.loads(arguments.render.read_text("utf-8"))), end="")
+        print(render(record for file in arguments.render for record in json.loads(file.read_text("utf-8"))), end="")
         return 0
-    record = compared(arguments)
-    print("\n" + render(record), end="")
+    records = [compared(model, arguments) for model in models_of(arguments)]
+    print("\n" + render(records), end="")
     if arguments.out:
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        arguments.out.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        arguments.out.write_text(json.dumps(records, indent=1) + "\n", "utf-8")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""calprobe as `calprobe score` runs it, piece by piece at its default budget, without writing the run folder.
+"""calprobe as `calprobe score` runs it, in its groups of pieces at its default budget, without the run folder.
 
 Filling, tokenising, planning, the forward passes and the reductions are timed; loading, with the check of the path
 against the model's own forward, is not.
@@ -15,16 +15,18 @@ import numpy.typing as npt
 import torch
 
 from calprobe.models import LoadedModel, LoadOptions, load_model, tokenise
+from calprobe.models.special_tokens import special_tokens_of
 from calprobe.models.start_token import start_token_of
-from calprobe.planning import build_prefix_tree
+from calprobe.planning import build_prefix_tree, plan_masked
 from calprobe.probes import Instance, Relation
 from calprobe.scoring.ahead import prepared_ahead
 from calprobe.scoring.budget import auto_batch_tokens
 from calprobe.scoring.groups import groups_of
 from calprobe.scoring.heap import keep_freed_memory
+from calprobe.scoring.options import DEFAULT_METRIC, Masking, Path, ScoreOptions
 from calprobe.scoring.paths import choose_path, executor_of
 from calprobe.scoring.pieces import PreparedGroup, prepare_group, score_group
-from calprobe.statements import Statement, Template, fill, statements_of
+from calprobe.statements import Statement, Template, TokenRows, fill, statements_of
 from peers.job import ModelSpec, Piece
 from peers.models import load_network, load_tokenizer
 
@@ -34,45 +36,71 @@ class Calprobe:
     """A loaded model; its path is chosen by the first statements that it sees, as a run does it."""
 
     model: LoadedModel
-    path: str | None = None  # None: chosen and checked
+    path: Path | None = None  # None: chosen and checked
 
     @property
     def network(self) -> Any:
         """The model that it runs."""
         return self.model.network
 
+    @property
+    def masking(self) -> Masking:
+        """What `calprobe score` masks unless told otherwise."""
+        return ScoreOptions().masking(self.model.kind, self.model.name)
+
     def score(self, pieces: Sequence[Piece], batch_size: int | None) -> npt.NDArray[np.float64]:
         """See `scorers.Scorer`; `batch_size` is not for it, its own budget holds."""
-        path: Any = self.path or self.chosen_path(pieces)
-        batch_tokens = auto_batch_tokens(self.model, path)
-        executor = executor_of(path, self.model, batch_tokens)
-        inputs = {(piece.relation, number): _inputs(piece) for number, piece in enumerate(pieces)}
-        counts = {name: relation.n_statements for name, (relation, _) in inputs.items()}
+        path = self.path or self.chosen_path(pieces)
+        budget = auto_batch_tokens(self.model, path)
+        executor = executor_of(path, self.model, budget, masking=self.masking)
 
-        def prepare(group: tuple[tuple[str, int], ...]) -> PreparedGroup:
-            return prepare_group([inputs[name] for name in group], self.model, executor)
+        def prepare(group: Sequence[Piece]) -> PreparedGroup:
+            return prepare_group(map(_inputs, group), self.model, executor, self.masking)
 
-        ready = prepared_ahead(groups_of(counts, batch_tokens), prepare)
+        ready = prepared_ahead(_groups(pieces, budget), prepare)
         return np.concatenate([piece.sum for group in ready for piece in score_group(group, self.model, executor)])
 
-    def chosen_path(self, pieces: Sequence[Piece]) -> str:
+    def chosen_path(self, pieces: Sequence[Piece]) -> Path:
         """The path that a run would take."""
-        rows = tokenise(_sample(pieces), self.model)
-        return choose_path(self.model, auto_batch_tokens(self.model), rows)
+        rows = tokenise(_sample(pieces), self.model, self.masking.word_split)
+        return choose_path(self.model, auto_batch_tokens(self.model), rows, masking=self.masking)
 
     def ready(self, pieces: Sequence[Piece]) -> Calprobe:
         """The same with the path chosen, which belongs to loading."""
         return replace(self, path=self.path or self.chosen_path(pieces))
 
     def counts(self, pieces: Sequence[Piece]) -> dict[str, int]:
-        """Scored tokens, and the nodes and edges of the prefix trees, each piece by itself."""
-        tokens = nodes = edges = 0
-        for piece in pieces:
-            relation, template = _inputs(piece)
-            rows = tokenise(statements_of(relation, template.text), self.model)
-            tree = build_prefix_tree(rows, self.model.start_token_id)
-            tokens, nodes, edges = tokens + len(rows.token_ids), nodes + tree.n_nodes, edges + tree.n_edges
-        return {"tokens": tokens, "nodes": nodes, "edges": edges}
+        """Scored tokens, and what has to be computed for them, with nothing twice within a group of pieces.
+
+        `forwarded` tokens go through the body, `heads` of them on through the head: of a causal model the nodes of the
+        prefix tree through both, of a masked one the places of the distinct masked rows, and one place of each.
+        `edges` are distinct scores.
+        """
+        counted = _masked_counts if self.model.kind == "masked" else _tree_counts
+        total = dict.fromkeys(("tokens", "forwarded", "heads", "edges"), 0)
+        for group in _groups(pieces, auto_batch_tokens(self.model, self.path)):
+            texts = [statements_of(relation, template.text) for relation, template in map(_inputs, group)]
+            rows = TokenRows.joined([tokenise(part, self.model) for part in texts])
+            for name, count in zip(total, (len(rows.token_ids), *counted(rows, self.model)), strict=True):
+                total[name] += count
+        return total
+
+
+def _tree_counts(rows: TokenRows, model: LoadedModel) -> tuple[int, int, int]:
+    tree = build_prefix_tree(rows, model.start_token_id)
+    return tree.n_nodes, tree.n_nodes, tree.n_edges
+
+
+def _masked_counts(rows: TokenRows, model: LoadedModel) -> tuple[int, int, int]:
+    plan = plan_masked(rows, special_tokens_of(model.tokenizer), DEFAULT_METRIC, auto_batch_tokens(model, "masked"))
+    n_special = len(plan.before) + len(plan.after)
+    return int(plan.rows.length.sum()) + plan.n_rows * n_special, plan.n_rows, plan.n_edges
+
+
+def _groups(pieces: Sequence[Piece], budget: int) -> list[list[Piece]]:
+    """As a run cuts its pieces into groups."""
+    sizes = {(piece.relation, place): piece.n_statements for place, piece in enumerate(pieces)}
+    return [[pieces[place] for _, place in group] for group in groups_of(sizes, budget)]
 
 
 def _inputs(piece: Piece) -> tuple[Relation, Template]:
@@ -103,11 +131,11 @@ def load(spec: ModelSpec) -> Calprobe:
 def random_model(spec: ModelSpec, network: Any) -> LoadedModel:
     """A network that no folder holds, as `load_model` would hand it over."""
     tokenizer = load_tokenizer(spec)
-    start_token_id, start_token = start_token_of(tokenizer, "causal", spec.name)
+    start_token_id, start_token = start_token_of(tokenizer, spec.kind, spec.name)
     return LoadedModel(
         name=spec.name,
         source="random weights",
-        kind="causal",
+        kind=spec.kind,
         network=network,
         tokenizer=tokenizer,
         start_token_id=start_token_id,

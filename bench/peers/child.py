@@ -17,7 +17,7 @@ import torch
 from peers.calprobe import Calprobe
 from peers.job import Job, Outcome, Piece
 from peers.profile import profile
-from peers.roof import flop_per_node, matrix_peak
+from peers.roof import flop, matrix_peak, weight_shapes
 from peers.scaling import scaling
 from peers.scorers import ALL, Scorer
 
@@ -72,23 +72,31 @@ def _own_stdout() -> IO[str]:
 def _afterwards(scorer: Calprobe, job: Job) -> dict[str, Any]:
     """What is not part of the contest, measured once its figures are taken."""
     if job.then == "analyse":
-        roof = {"flop_per_node": flop_per_node(scorer.network), "roof": matrix_peak(scorer.network)}
-        return roof | {"profile": profile(scorer, job.pieces)}
+        shapes = weight_shapes(scorer.network, scorer.counts(job.pieces))
+        return {
+            "flop": flop(shapes),
+            "roof": matrix_peak(scorer.network, shapes),
+            "profile": profile(scorer, job.pieces),
+        }
     if job.then == "scale":
         return {"scaling": scaling(scorer, job.pieces)}
     return {}
 
 
 def thinned(pieces: Sequence[Piece], n_statements: int) -> tuple[Piece, ...]:
-    """About `n_statements` of them: whole instances, evenly spread; at least one."""
+    """About `n_statements` of them: whole instances, evenly spread; if one is too many, its first candidates."""
     units = [(piece, subject) for piece in pieces for subject in piece.subjects]
     total = sum(piece.n_statements for piece in pieces)
     n_units = max(1, min(len(units), round(len(units) * n_statements / total)))
+    at_most = n_statements if n_units == 1 else None  # candidates
     kept = [units[place * len(units) // n_units] for place in range(n_units)]
     by_piece: dict[Piece, list[str]] = {}
     for piece, subject in kept:
         by_piece.setdefault(piece, []).append(subject)
-    return tuple(replace(piece, subjects=tuple(subjects)) for piece, subjects in by_piece.items())
+    return tuple(
+        replace(piece, subjects=tuple(subjects), candidates=piece.candidates[:at_most])
+        for piece, subjects in by_piece.items()
+    )
 
 
 def _trials(scorer: Scorer, sample: Sequence[Piece], batch_sizes: Sequence[int]) -> dict[int | None, float]:

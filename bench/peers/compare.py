@@ -93,14 +93,14 @@ def _against(ours: Outcome, theirs: Outcome, dtype: str, truth: Sums | None) -> 
 
 
 def achieved(ours: Outcome) -> dict[str, Any]:
-    """Arithmetic that calprobe got through, over distinct nodes only, and its share of the machine's roofs.
+    """Arithmetic that calprobe got through, as far as it had to be done, and its share of the machine's roofs.
 
-    Nodes that a row repeats, padding and attention's own products are work too, but do not count here.
+    What is done twice, padding and attention's own products are work too, but do not count here.
     """
     facts = ours.facts
     if ours.fault is not None or "roof" not in facts:
         return {}
-    speed = facts["flop_per_node"] * facts["nodes"] / float(np.median(ours.seconds)) / 1e9
+    speed = facts["flop"] / float(np.median(ours.seconds)) / 1e9
     return {
         "gflop_per_s": round(speed, 1),
         "above_weights_mib": None if ours.peak_mib is None else round(ours.peak_mib - facts["weights_mib"], 1),

@@ -67,7 +67,7 @@ class Contest:
             scorer=scorer,
             model=self.model,
             pieces=tuple(pieces),
-            batch_sizes=contestant.batch_sizes.get(self.model.device.partition(":")[0], ()),
+            batch_sizes=contestant.batch_sizes[self.model.kind].get(self.model.device.partition(":")[0], ()),
             sample_statements=self.sample_statements,
             threads=self.threads,
             then=then,

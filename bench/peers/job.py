@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.statements import fill
+from calprobe.types import ModelKind
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,9 @@ class ModelSpec:
     """The one model that all contestants load: real weights out of a folder, or random ones of a known shape."""
 
     name: str
-    folder: str | None  # weights and tokenizer as save_pretrained wrote them; None: random weights
-    shape: str | None  # a name of models.SHAPES, with random weights
+    kind: ModelKind
+    folder: str | None  # weights and tokenizer as save_pretrained wrote them; None: a shape's
+    shape: str | None  # a name of models.SHAPES, weights from a seed
     tokenizer: str  # folder of the tokenizer
     dtype: str  # float32, bfloat16
     device: str  # cpu, cuda

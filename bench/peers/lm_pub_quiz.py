@@ -2,7 +2,8 @@
 
 It batches the candidates of one instance, so that no batch is larger than the answer space. Its relations are made in
 memory from the same subjects, candidates and template as everybody's; it fills the template itself. It puts the start
-token in by itself; the tokenizer pads on the right (models.load_tokenizer says why).
+token in by itself; the tokenizer pads on the right (models.load_tokenizer says why). For a masked model
+it batches all masked rows of one instance, and its batch size counts rows.
 """
 
 from __future__ import annotations
@@ -54,5 +55,5 @@ def _relation(piece: Piece) -> Relation:
 def load(spec: ModelSpec) -> LmPubQuiz:
     """lm-pub-quiz with the model of `spec`."""
     network = load_network(spec)
-    evaluator = Evaluator.from_model(network, model_type="CLM", tokenizer=load_tokenizer(spec), device=spec.device)
-    return LmPubQuiz(network, evaluator)
+    how = {"model_type": "MLM", "pll_metric": "within_word_l2r"} if spec.kind == "masked" else {"model_type": "CLM"}
+    return LmPubQuiz(network, Evaluator.from_model(network, tokenizer=load_tokenizer(spec), device=spec.device, **how))

@@ -1,19 +1,25 @@
-"""minicons: `IncrementalLMScorer.sequence_score`, sums of token scores, batches of statements sorted by length.
+"""minicons: `sequence_score` of its causal or its masked scorer, sums, batches of statements sorted by length.
 
-It leaves batching to its caller; sorting spares it most of the padding. `bos_token=True` writes the start token into
-the text, which is right only where the tokenizer does not put one in by itself (Gemma's does). `bow_correction` moves
-the probability of white space between words and would be another score: it stays off.
+It leaves batching to its caller; sorting spares it most of the padding. A batch of statements is one forward pass, of a
+masked model with a row for each of their tokens. `bos_token=True` writes the start token into the text, which is right
+only where the tokenizer does not put one in by itself (Gemma's does). `bow_correction` moves the probability of white
+space between words and would be another score: it stays off.
+
+The masked scorer is handed encoded statements, which it takes as well: to encode them itself it calls a method of the
+tokenizer that transformers 5 no longer has. Its metric is named in each call; there the constructor's is not looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from minicons.scorer import IncrementalLMScorer
+from minicons.scorer import IncrementalLMScorer, MaskedLMScorer
 
 from peers.job import ModelSpec, Piece
 from peers.models import load_network, load_tokenizer
@@ -21,11 +27,12 @@ from peers.models import load_network, load_tokenizer
 
 @dataclass(frozen=True)
 class Minicons:
-    """A scorer, and whether the start token has to be written into the text."""
+    """A scorer, and how it is called."""
 
     network: torch.nn.Module
-    scorer: IncrementalLMScorer
-    write_bos: bool
+    scorer: IncrementalLMScorer | MaskedLMScorer
+    encoded: Callable[[list[str]], Any]  # statements as it takes them
+    told: Mapping[str, Any]
 
     def score(self, pieces: Sequence[Piece], batch_size: int | None) -> npt.NDArray[np.float64]:
         """See `scorers.Scorer`."""
@@ -34,8 +41,8 @@ class Minicons:
         sums, step = np.empty(len(texts)), batch_size or 1
         for start in range(0, len(texts), step):
             places = order[start : start + step]
-            batch = [texts[place] for place in places]
-            sums[places] = self.scorer.sequence_score(batch, reduction=_sum, bos_token=self.write_bos)
+            batch = self.encoded([texts[place] for place in places])
+            sums[places] = self.scorer.sequence_score(batch, reduction=_sum, **self.told)
         return sums
 
 
@@ -46,5 +53,9 @@ def _sum(logprobs: torch.Tensor) -> float:
 def load(spec: ModelSpec) -> Minicons:
     """minicons with the model of `spec`."""
     network, tokenizer = load_network(spec), load_tokenizer(spec)
+    if spec.kind == "masked":
+        masked = MaskedLMScorer(network, spec.device, tokenizer=tokenizer)
+        return Minicons(network, masked, partial(tokenizer, padding=True), {"PLL_metric": "within_word_l2r"})
     puts_bos = tokenizer("a")["input_ids"][0] == tokenizer.bos_token_id
-    return Minicons(network, IncrementalLMScorer(network, spec.device, tokenizer=tokenizer), not puts_bos)
+    causal = IncrementalLMScorer(network, spec.device, tokenizer=tokenizer)
+    return Minicons(network, causal, list, {"bos_token": not puts_bos})

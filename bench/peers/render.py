@@ -8,8 +8,12 @@ from typing import Any
 _WORTH_SAYING = 0.1  # cores
 
 
-def render(record: dict[str, Any]) -> str:
-    """All tables of one record."""
+def render(records: Iterable[dict[str, Any]]) -> str:
+    """All tables of a file's records, one a model."""
+    return "\n".join(map(_rendered, records))
+
+
+def _rendered(record: dict[str, Any]) -> str:
     parts = [_heading(record), _scorers(record["rows"])]
     if record["achieved"]:
         parts.append(_roof(record["achieved"]))
@@ -51,20 +55,21 @@ def _scorer_cells(row: dict[str, Any]) -> list[str]:
 
 
 def _roof(rows: Sequence[dict[str, Any]]) -> str:
-    head = ("slice", "path", "scored tokens", "nodes", "GFLOP/s", "of torch.mm's peak", "of its own products' peak")
-    return _table((*head, "peak memory above weights, MiB"), (_roof_cells(row) for row in rows))
+    counts = ("scored tokens", "forwarded tokens", "head evaluations")
+    shares = ("GFLOP/s", "of torch.mm's peak", "of its own products' peak", "peak memory above weights, MiB")
+    return _table(("slice", "path", *counts, *shares), (_roof_cells(row) for row in rows))
 
 
 def _roof_cells(row: dict[str, Any]) -> list[str]:
     peak, fastest = row["roof"]["peak_gflop_per_s"], row["roof"]["fastest_gflop_per_s"]
     roofs = [f"{row['share_of_peak']:.0%} of {peak:.0f}", f"{row['share_of_fastest']:.0%} of {fastest:.0f}"]
-    counts = [row["slice"], row["path"], str(row["tokens"]), str(row["nodes"]), f"{row['gflop_per_s']:.0f}"]
-    return [*counts, *roofs, f"{row['above_weights_mib']:.0f}"]
+    counts = [row["slice"], row["path"], *(str(row[name]) for name in ("tokens", "forwarded", "heads"))]
+    return [*counts, f"{row['gflop_per_s']:.0f}", *roofs, f"{row['above_weights_mib']:.0f}"]
 
 
 def _scaling(rows: Sequence[dict[str, Any]]) -> str:
-    head = ("axis", "value", "statements", "scored tokens", "nodes", "seconds", "statements/s")
-    names = ("axis", "value", "statements", "tokens", "nodes", "seconds", "statements_per_s")
+    head = ("axis", "value", "statements", "scored tokens", "forwarded tokens", "seconds", "statements/s")
+    names = ("axis", "value", "statements", "tokens", "forwarded", "seconds", "statements_per_s")
     return _table(head, ([str(row[name]) for name in names] for row in rows))
 
 

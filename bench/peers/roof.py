@@ -1,11 +1,10 @@
-"""What the machine can do with this model's matrix products, and how much arithmetic a forwarded token is."""
+"""What the machine can do with this model's matrix products, and how much arithmetic a slice is."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
-from itertools import chain
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -19,28 +18,33 @@ _VOCAB_TILE = {"cpu": 2048, "cuda": 8192}  # of the head; on a CPU larger result
 _ROUNDS = 12
 
 
-def weight_shapes(network: Any) -> Counter[tuple[int, int]]:
-    """How often the model, head included, multiplies a token by a weight of each shape, [out, in]."""
-    linear = (tuple(module.weight.shape) for module in network.modules() if isinstance(module, nn.Linear))
-    turned = (tuple(module.weight.shape[::-1]) for module in network.modules() if isinstance(module, Conv1D))
-    return Counter(chain(linear, turned))
+Shapes = Mapping[tuple[int, int], int]  # how often a token is multiplied by a weight of each shape, [out, in]
 
 
-def flop_per_node(network: Any) -> int:
-    """Of the weight matrices, head included; attention's products are left out, and so are norms and softmax."""
-    return 2 * sum(rows * columns * count for (rows, columns), count in weight_shapes(network).items())
+def weight_shapes(network: Any, counts: Mapping[str, int]) -> Shapes:
+    """Of a model of which `counts["forwarded"]` tokens go through the body, and `counts["heads"]` on to logits."""
+    body, shapes = set(network.base_model.modules()), Counter[tuple[int, int]]()
+    for module in network.modules():
+        if isinstance(module, nn.Linear | Conv1D):
+            shape = module.weight.shape if isinstance(module, nn.Linear) else module.weight.shape[::-1]
+            shapes[shape[0], shape[1]] += counts["forwarded" if module in body else "heads"]
+    return shapes
 
 
-def matrix_peak(network: Any) -> dict[str, Any]:
+def flop(shapes: Shapes) -> int:
+    """Of the weight matrices; attention's products are left out, and so are norms and softmax."""
+    return 2 * sum(rows * columns * count for (rows, columns), count in shapes.items())
+
+
+def matrix_peak(network: Any, shapes: Shapes) -> dict[str, Any]:
     """GFLOP/s of single products at the model's own shapes and dtype, each the best of several rounds.
 
     `peak_gflop_per_s` is torch.mm's at its best shape: the roof of whoever multiplies as torch does.
     `fastest_gflop_per_s` is the same for calprobe's own way to multiply (oneDNN in float32 on a CPU, else torch.mm
-    again): its own roof. `all_shapes_gflop_per_s` is what the model's products together would reach if each ran at its
-    own best in that way. Shapes take turns, so that other work on the machine meets all alike.
+    again): its own roof. `all_shapes_gflop_per_s` is what the products that `shapes` counts would reach together if
+    each ran at its own best in that way. Shapes take turns, so that other work on the machine meets all alike.
     """
     device, dtype = network.device, network.dtype
-    shapes = weight_shapes(network)
     torch_mm, own = dict.fromkeys(shapes, 0.0), dict.fromkeys(shapes, 0.0)
     for _ in range(_ROUNDS):
         for shape in shapes:

@@ -22,7 +22,7 @@ from peers.machine import Company
 from peers.render import render
 from peers.scaling import scaling
 from peers.slices import scaling_pieces, slice_of
-from tiny_models import save_tiny_model
+from tiny_models import save_tiny_masked_model, save_tiny_model
 
 import calprobe
 from calprobe.errors import UsageError
@@ -53,8 +53,8 @@ def test_no_ratio_where_float32_sums_differ(shift: float) -> None:
     assert row["note"].startswith("scores differ by ")
     assert row["note"].endswith(": no ratio")
     record = {"machine": MACHINE, "settings": SETTINGS, "note": "", "rows": [row], "achieved": [], "scaling": []}
-    assert "times as fast" not in render(record)
-    assert row["note"] in render(record)
+    assert "times as fast" not in render([record])
+    assert row["note"] in render([record])
 
 
 def test_differences_are_of_statement_sums() -> None:
@@ -95,9 +95,9 @@ def test_rows_have_one_schema() -> None:
 
 
 def test_a_peer_without_a_package_is_skipped_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = scorers.Contestant("minicons", "no_such_package_here", "minicons", {})
+    absent = scorers.Contestant("minicons", "no_such_package_here", "minicons", {"causal": {}})
     monkeypatch.setitem(scorers.ALL, "minicons", absent)
-    spec = ModelSpec("tiny", "nowhere", None, "nowhere", "float32", "cpu")
+    spec = ModelSpec("tiny", "causal", "nowhere", None, "nowhere", "float32", "cpu")
     found = contest_of(spec).once("minicons", [PIECE])
     assert found.fault == "skipped: no_such_package_here is not installed (pip install -r bench/requirements.txt)"
     row = row_of("minicons", calprobe=outcome("calprobe", (1.0,)), minicons=found)
@@ -111,9 +111,9 @@ def test_nothing_is_compared_where_calprobe_failed() -> None:
     assert achieved(Outcome("calprobe", fault="failed")) == {}
 
 
-def test_achieved_counts_distinct_nodes_only() -> None:
+def test_achieved_counts_what_had_to_be_done() -> None:
     roof = {"peak_gflop_per_s": 4.0, "fastest_gflop_per_s": 8.0}
-    facts = {"flop_per_node": 10**9, "nodes": 4, "weights_mib": 500.0, "roof": roof}
+    facts = {"flop": 4 * 10**9, "weights_mib": 500.0, "roof": roof}
     found = achieved(outcome("calprobe", (1.0, 2.0, 4.0), **facts))
     assert (found["gflop_per_s"], found["share_of_peak"], found["share_of_fastest"]) == (2.0, 0.5, 0.25)
     assert found["above_weights_mib"] == 100.0
@@ -140,7 +140,8 @@ def test_a_sample_is_whole_instances_spread_over_the_pieces() -> None:
     sample = child.thinned(many, 12)
     assert [piece.relation for piece in sample] == ["one", "two"]
     assert [piece.subjects for piece in sample] == [("a", "e"), ("a", "e")]
-    assert child.thinned(many, 1)[0].n_statements == 3
+    assert child.thinned(many, 3) == (replace(PIECE, relation="one", subjects=("a",)),)
+    assert child.thinned(many, 2)[0].texts() == ["Joyce wrote a.", "Austen wrote a."]
     assert child.thinned(many, 10**6) == tuple(many)
 
 
@@ -153,30 +154,76 @@ def test_slices_of_a_probe() -> None:
     assert piece.candidates == relation.candidates
     assert len(slice_of(probe, "all")) == len(slice_of(probe, "mixed:1")) == len(probe.relations)
     assert len(scaling_pieces(probe, "capital")) == 12
-    with pytest.raises(UsageError, match="NAME:INSTANCES"):
-        slice_of(probe, "capital:few")
+    assert slice_of(probe, "capital:2:3") == (replace(piece, candidates=piece.candidates[:3]),)
+    for wrong in ("capital:few", "capital:", "capital:0", "capital:1:2:3"):
+        with pytest.raises(UsageError, match="NAME:INSTANCES"):
+            slice_of(probe, wrong)
     with pytest.raises(UsageError, match="no P9999"):
         slice_of(probe, "P9999")
 
 
 def test_a_child_scores_and_answers(tmp_path: Path) -> None:
     folder = str(save_tiny_model(tmp_path / "model"))
-    spec = ModelSpec("tiny", folder, None, folder, "float32", "cpu")
+    spec = ModelSpec("tiny", "causal", folder, None, folder, "float32", "cpu")
     rows, (reached,) = contest_of(spec).on_slice("author", [PIECE])
     assert [row["scorer"] for row in rows] == ["calprobe"]
     assert rows[0]["note"] is None
     assert (rows[0]["statements"], rows[0]["repeats"]) == (6, 3)
     assert rows[0]["peak_mib"] > 10
     assert reached["path"] == "tree"
-    assert 0 < reached["nodes"] < reached["tokens"] == sum(len(text) for text in PIECE.texts())
+    assert 0 < reached["forwarded"] == reached["heads"] < reached["tokens"] == sum(len(t) for t in PIECE.texts())
     assert reached["roof"]["fastest_gflop_per_s"] >= reached["roof"]["all_shapes_gflop_per_s"] > 0
     assert sum(reached["profile"]["operators"].values()) <= 1.001
     assert json.dumps([rows, reached])
 
 
+def test_a_child_scores_a_masked_model(tmp_path: Path) -> None:
+    folder = str(save_tiny_masked_model(tmp_path / "model"))
+    spec = ModelSpec("tiny", "masked", folder, None, folder, "float32", "cpu")
+    rows, (reached,) = contest_of(spec).on_slice("author", [PIECE])
+    assert rows[0]["note"] is None
+    assert reached["path"] == "masked"
+    assert 0 < reached["heads"] < reached["edges"] <= reached["tokens"] < reached["forwarded"]
+    assert reached["gflop_per_s"] == pytest.approx(reached["flop"] / (6 / rows[0]["p50"]) / 1e9, abs=0.1)
+    record = {"machine": MACHINE, "settings": SETTINGS, "note": "", "rows": rows, "achieved": [reached]}
+    assert f"| {reached['forwarded']} | {reached['heads']} |" in render([record | {"scaling": []}])
+
+
+def test_a_file_of_two_models_is_rendered_one_after_the_other() -> None:
+    row = row_of("calprobe", calprobe=outcome("calprobe", (1.0,), tokens=30))
+    record = {"machine": MACHINE, "settings": SETTINGS, "note": "", "rows": [row], "achieved": [], "scaling": []}
+    other = record | {"settings": SETTINGS | {"model": "other"}}
+    assert render([record, other]) == f"{render([record])}\n{render([other])}"
+
+
+def test_who_takes_part_follows_from_the_kind() -> None:
+    assert side_by_side.contestants("causal", "") == ("calprobe", "lm-pub-quiz", "lm-eval", "minicons")
+    assert side_by_side.contestants("masked", "") == ("calprobe", "lm-pub-quiz", "minicons")
+    assert side_by_side.contestants("masked", "minicons,calprobe") == ("calprobe", "minicons")
+    with pytest.raises(SystemExit, match="'lm-eval' is none of those that score masked models"):
+        side_by_side.contestants("masked", "lm-eval")
+
+
+def test_models_that_the_options_name(tmp_path: Path) -> None:
+    causal, masked = save_tiny_model(tmp_path / "causal"), save_tiny_masked_model(tmp_path / "masked")
+    for folder, kind in ((causal, "causal"), (masked, "masked")):
+        (spec,) = models_of("--model", str(folder))
+        assert (spec.name, spec.kind, spec.folder, spec.shape) == (str(folder), kind, str(folder), None)
+    first, second = models_of("--random", "minilm", "xlm-r-mini", "--tokenizer", str(masked))
+    assert (first.name, first.kind, first.folder) == ("minilm (random head)", "masked", None)
+    assert (second.name, second.tokenizer) == ("xlm-r-mini (random weights)", str(masked))
+    with pytest.raises(SystemExit, match="'bert' is none of gpt2, "):
+        models_of("--random", "bert")
+
+
+def models_of(*arguments: str) -> list[ModelSpec]:
+    found: list[ModelSpec] = side_by_side.models_of(side_by_side.options().parse_args(arguments))
+    return found
+
+
 def test_truth_and_scaling_score_the_same_statements(tmp_path: Path) -> None:
     folder = str(save_tiny_model(tmp_path / "model"))
-    spec = ModelSpec("tiny", folder, None, folder, "float32", "cpu")
+    spec = ModelSpec("tiny", "causal", folder, None, folder, "float32", "cpu")
     ours, plain = scorers.ALL["calprobe"].load(spec), scorers.ALL[scorers.TRUTH].load(spec)
     np.testing.assert_allclose(ours.score([PIECE], None), plain.score([PIECE], None), atol=1e-4)
     large = replace(PIECE, candidates=tuple(str(number) for number in range(10)))
@@ -185,11 +232,11 @@ def test_truth_and_scaling_score_the_same_statements(tmp_path: Path) -> None:
         ("candidates", 5), ("candidates", 10), ("templates", 1), ("templates", 2)
     ]  # fmt: skip
     assert [row["statements"] for row in rows[:2]] == [10, 20]
-    assert rows[0]["nodes"] < rows[1]["nodes"] < rows[1]["tokens"]
+    assert rows[0]["forwarded"] < rows[1]["forwarded"] < rows[1]["tokens"]
 
 
 def test_a_child_that_fails_is_a_row_and_no_more(tmp_path: Path) -> None:
-    spec = ModelSpec("tiny", str(tmp_path), None, str(tmp_path), "float32", "cpu")
+    spec = ModelSpec("tiny", "causal", str(tmp_path), None, str(tmp_path), "float32", "cpu")
     found = contest_of(spec).once("calprobe", [PIECE])
     assert found.fault is not None
     assert found.fault.startswith("failed (exit status 1): ")
@@ -197,7 +244,7 @@ def test_a_child_that_fails_is_a_row_and_no_more(tmp_path: Path) -> None:
 
 
 def test_a_job_survives_its_file(tmp_path: Path) -> None:
-    spec = ModelSpec("tiny", None, "gpt2", "folder", "bfloat16", "cuda")
+    spec = ModelSpec("tiny", "masked", None, "minilm", "folder", "bfloat16", "cuda")
     job = Job("minicons", spec, (PIECE, PIECE), (8, 16), 120, 2, "analyse")
     job.write(tmp_path / "job.json")
     assert Job.read(tmp_path / "job.json") == job
@@ -212,11 +259,11 @@ def test_a_shared_machine_is_noticed() -> None:
     other.wait()
     record = {"machine": MACHINE | {"others_used_cores": busy}, "settings": SETTINGS, "note": "", "rows": []}
     assert busy > 0.2
-    assert f"Other processes kept {busy} cores busy" in render(record | {"achieved": [], "scaling": []})
+    assert f"Other processes kept {busy} cores busy" in render([record | {"achieved": [], "scaling": []}])
 
 
 @pytest.mark.parametrize("name", re.findall(r"<!-- table: (.+) -->", README.read_text("utf-8")))
 def test_the_readme_shows_what_was_recorded(name: str) -> None:
-    record = json.loads((README.parent / "results" / name).read_text("utf-8"))
-    block = f"<!-- table: {name} -->\n\n{render(record)}\n<!-- end -->"
+    records = json.loads((README.parent / "results" / name).read_text("utf-8"))
+    block = f"<!-- table: {name} -->\n\n{render(records)}\n<!-- end -->"
     assert block in README.read_text("utf-8"), f"update it from: bench/side_by_side.py --render bench/results/{name}"
