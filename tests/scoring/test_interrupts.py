@@ -1,9 +1,18 @@
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from calprobe.scoring.interrupts import held_interrupts
+
+
+@pytest.fixture(autouse=True)
+def pythons_own_handler() -> Iterator[None]:
+    """A shell starts what it puts in the background with Ctrl-C ignored, this test run too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def interrupt() -> None:
@@ -23,6 +32,12 @@ def test_the_second_does_not_wait() -> None:
         interrupt()
         with pytest.raises(KeyboardInterrupt):
             interrupt()
+
+
+def test_one_that_nobody_asked_for_comes_at_the_end() -> None:
+    with pytest.raises(KeyboardInterrupt), held_interrupts("the last piece is scored"):
+        interrupt()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_ctrl_c_is_as_before_afterwards() -> None:
