@@ -12,10 +12,11 @@ from calprobe.kernels.onednn import linear, onednn_takes
 
 @contextmanager
 def fast_linears(network: nn.Module) -> Iterator[None]:
-    """Let the plain linear layers of `network` go through `calprobe.kernels.linear` where that is faster than torch.
+    """Let the plain linear layers of `network` go through `calprobe.kernels.onednn.linear` where that takes them.
 
-    Those are float32 layers on a CPU, `nn.Linear` and GPT-2's `Conv1D`; subclasses (adapters, quantised layers) and
-    layers with hooks compute something else than weight and bias say, and stay. Nothing else of the network changes.
+    Those are float32 layers on a CPU, `nn.Linear` and GPT-2's `Conv1D`. Subclasses (adapters, quantised layers) and
+    layers whose `forward` somebody has wrapped compute something else than weight and bias say, and stay; torch's own
+    hooks still run. Nothing else of the network changes.
     """
     from transformers.pytorch_utils import Conv1D
 

@@ -25,19 +25,20 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`torch.nn.functional.linear`, through oneDNN where `onednn_takes(weight)`; forward only.
 
     Args:
-        x: [.., in], of the weight's dtype; rows may be none.
+        x: [.., in] or [in], of the weight's dtype; rows may be none.
         weight: [out, in], of any strides.
         bias: [out].
     Returns:
-        [.., out]. The two ways sum in different orders: they differ by rounding, about 1e-6 of the largest value.
+        [.., out] or [out]. The two ways sum in different orders: they differ by rounding, about 1e-6 of the largest
+        value.
     """
     if not onednn_takes(weight):
         return F.linear(x, weight, bias)
-    rows = x.flatten(0, -2)
+    rows = x.reshape(x.shape[:-1].numel(), x.shape[-1])
     missing = -len(rows) % ROWS_STEP
     padded = F.pad(rows, (0, 0, 0, missing)) if missing else rows  # F.pad copies even for nothing
     result: Tensor = torch.ops.mkldnn._linear_pointwise(padded, weight, bias, "none", [], "")
-    return result[: len(rows)].unflatten(0, x.shape[:-1])
+    return result[: len(rows)].view(*x.shape[:-1], len(weight))
 
 
 def _there() -> bool:

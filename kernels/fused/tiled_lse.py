@@ -54,11 +54,13 @@ def _logsumexp_(logits: Tensor) -> Tensor:
 
 @contextmanager
 def _exact_fast_products(dtype: torch.dtype) -> Iterator[None]:
-    """Let the processor's bf16 units multiply float32 operands that hold bf16 values: exact, and sums stay float32.
+    """Allow the processor's bf16 units for float32 operands that hold bf16 values: exact, and sums stay float32.
 
     torch.mm of bf16 rounds its *result* to bf16. oneDNN's "bf16" mode for float32 operands rounds the *operands*, here
-    already bf16, and gives float32. The switch is one for the process, so nothing else may multiply float32 matrices
-    on the CPU in another thread meanwhile. torch before 2.9 has no such switch; plain float32 products run there.
+    already bf16, and gives float32. Whether it then takes the bf16 units is its own choice: oneDNN 3.12 stays in
+    float32 on a Zen 5, which has AVX-512 and bf16 but no AMX. The switch is one for the process, so nothing else may
+    multiply float32 matrices on the CPU in another thread meanwhile. torch before 2.9 has no such switch; plain float32
+    products run there.
     """
     switch = getattr(torch.backends.mkldnn, "matmul", None)
     if dtype != torch.bfloat16 or switch is None:

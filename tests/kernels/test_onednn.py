@@ -9,7 +9,7 @@ def products(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -
     return F.linear(x.double(), weight.double(), None if bias is None else bias.double())
 
 
-@pytest.mark.parametrize("rows", [(0,), (1,), (37,), (2, 3), (2, 0, 3)])
+@pytest.mark.parametrize("rows", [(), (0,), (1,), (37,), (2, 3), (2, 0, 3)])
 @pytest.mark.parametrize("has_bias", [False, True])
 def test_is_the_product_to_float32_rounding(rows: tuple[int, ...], has_bias: bool) -> None:
     torch.manual_seed(0)
