@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -108,11 +107,11 @@ def test_transformers_works_from_the_repositorys_root(safe_path: bool) -> None:
 
 
 def test_help_takes_well_under_half_a_second() -> None:
-    seconds = []
+    seconds = []  # of processor time, which other work on the machine leaves alone
     for _ in range(5):
-        started = time.monotonic()
+        started = sum(os.times()[2:4])  # user and system time of children
         subprocess.run([sys.executable, "-m", "calprobe", "--help"], check=True, capture_output=True)
-        seconds.append(time.monotonic() - started)
+        seconds.append(sum(os.times()[2:4]) - started)
     assert min(seconds) < 0.5, f"fastest of five: {min(seconds):.2f} s"
 
 
@@ -120,7 +119,7 @@ def test_help_takes_well_under_half_a_second() -> None:
 CONTRACT = {
     "score": (
         "--model --probe --out --templates --template-set --relations --limit --dtype --device --device-map "
-        "--batch-tokens --save-tokens --resume --no-resume --revision --quiet"
+        "--pll-metric --word-split --batch-tokens --save-tokens --resume --no-resume --revision --quiet"
     ),
     "report": "RUN --reduction --compat --json --bins --bootstrap",
     "export": "RUN --what candidates tokens confidences lm-pub-quiz --out",

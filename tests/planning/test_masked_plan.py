@@ -195,9 +195,9 @@ def test_20_000_statements_plan_in_well_under_two_seconds() -> None:
     offsets = np.arange(0, tokens.size + 1, 12, dtype=np.int64)
     words = np.tile(np.arange(12, dtype=np.int32) // 2, 20_000)
     rows = TokenRows(tokens.ravel(), np.zeros(tokens.size, np.int8), offsets, words)
-    began = time.perf_counter()
+    began = time.process_time()
     plan = plan_masked(rows, SPECIAL, "within_word_l2r", 8192)
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began < 2.0
     assert plan.n_rows == tokens.size  # two equal rows would need ten equal tokens of fifty
 
 

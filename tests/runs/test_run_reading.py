@@ -121,10 +121,10 @@ def test_reading_a_large_run_takes_seconds(tmp_path: Path) -> None:
     pattern = without_tokens(make_piece(("P0", 200, 50)))
     for name, _, _ in shapes:
         folder.write_piece(replace(pattern, relation=name))
-    start = time.perf_counter()
+    start = time.process_time()
     assert open_run(tmp_path).table().scores.shape == (1, 240_000)
     # 0.1 s where it was written: the bound only catches loops over rows.
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_reading_and_exporting_never_import_torch(tmp_path: Path) -> None:

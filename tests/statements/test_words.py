@@ -81,6 +81,6 @@ def test_lone_surrogates_are_characters_too() -> None:
 
 def test_20_000_statements_take_well_under_a_second() -> None:
     texts = [f"The capital of Côte d'Ivoire {number} is Paris." for number in range(20_000)]
-    began = time.perf_counter()
+    began = time.process_time()
     words_of_characters(texts)
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0
