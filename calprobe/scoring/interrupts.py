@@ -16,8 +16,8 @@ log = logging.getLogger(__name__)
 def held_interrupts(until: str) -> Iterator[Callable[[], None]]:
     """Hold back the first Ctrl-C in the block; a second one interrupts at once.
 
-    The value is a function to be called wherever it is good to stop: it raises KeyboardInterrupt if Ctrl-C came. The end
-    of the block is such a place too, so that a loop over models stops after the last piece of one. Nothing changes
+    The value is a function to be called wherever it is good to stop: it raises KeyboardInterrupt if Ctrl-C came. The
+    end of the block is such a place too, so that a loop over models stops after the last piece of one. Nothing changes
     outside the main thread, where Python delivers no signals, and where the caller has a handler of its own or ignores
     Ctrl-C (nohup).
 
