@@ -161,6 +161,10 @@ def _note_adopted(stored: Manifest, asked: Manifest) -> None:
         has, wants = getattr(stored.settings, name), getattr(asked.settings, name)
         if has != wants:
             log.info("resuming with %s %s, as the run began (asked: %s)", name, has, wants)
+    for name in ("device_name", "cpu_products"):
+        began, now = getattr(stored.settings, name), getattr(asked.settings, name)
+        if began != now:
+            log.warning("resuming with %s %s, the run began with %s: last bits of scores may differ", name, now, began)
     changed = [n for n, v in stored.versions.items() if asked.versions.get(n, v) != v]
     if changed:
         log.warning("resuming with other versions than the run began with: %s", ", ".join(changed))

@@ -87,7 +87,8 @@ class Settings:
     dtype: str | None = None
     attention: str | None = None  # what transformers ran: sdpa, eager
     device: str | None = None  # cpu, cuda:0
-    device_name: str | None = None
+    device_name: str | None = None  # the card, or the processor and what torch uses of it
+    cpu_products: str | None = None  # what multiplies float32 matrices on a CPU: onednn, torch; None on a card
     start_token: StartToken | None = None
     pll_metric: str | None = None  # None for causal models
     word_split: str | None = None  # None for causal models
@@ -182,9 +183,9 @@ def identity(manifest: Manifest) -> dict[str, Any]:
     """The fields that must agree for two runs' shards to be one run's, by the name a person knows them by.
 
     This is the one place that decides it. Left out, and so recorded only: names and places as typed (fingerprints stand
-    for the content), device index and name, batch_tokens and threads (a resumed run takes over the stored ones),
-    versions, time stamps, timings, domains, wordings (the template set's fingerprint stands for them), the note,
-    whether an adapter was merged.
+    for the content), device index and name and cpu_products (another one is said on resuming), batch_tokens and
+    threads (a resumed run takes over the stored ones), versions, time stamps, timings, domains, wordings (the template
+    set's fingerprint stands for them), the note, whether an adapter was merged.
     """
     model, settings = manifest.model, manifest.settings
     return {

@@ -5,15 +5,20 @@ from __future__ import annotations
 import platform
 from datetime import UTC, datetime
 from importlib import metadata
+from pathlib import Path as FilePath
 
 import torch
 
+from calprobe.kernels.onednn import onednn_takes
 from calprobe.models import LoadedModel
 from calprobe.runs import Manifest, ModelRecord, Settings, StartToken
 from calprobe.scoring.options import Path, ScoreOptions
 from calprobe.scoring.selection import Selection
 
-_PACKAGES = ("calprobe", "torch", "transformers", "tokenizers", "accelerate", "numpy", "triton", "peft", "gguf")
+_PACKAGES = (
+    *("calprobe", "torch", "transformers", "tokenizers", "accelerate", "numpy", "triton", "peft", "gguf"),
+    "regex",  # knows which characters make a word
+)
 
 
 def manifest_of(
@@ -32,6 +37,7 @@ def manifest_of(
             dtype=model.dtype,
             device=str(model.device),
             device_name=_device_name(model.device),
+            cpu_products=_cpu_products(model.device),
             start_token=StartToken(model.start_token, model.start_token_id),
             pll_metric=masking.metric,
             word_split=masking.word_split,
@@ -66,7 +72,21 @@ def model_record(model: LoadedModel) -> ModelRecord:
 def _device_name(device: torch.device) -> str | None:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return platform.processor() or platform.machine() or None
+    return f"{_processor()} ({torch.backends.cpu.get_cpu_capability()})" if device.type == "cpu" else None
+
+
+def _processor() -> str:
+    """The processor's name; `platform` knows no more than its architecture on Linux."""
+    info = FilePath("/proc/cpuinfo")
+    lines = info.read_text("utf-8").splitlines() if info.is_file() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
+
+
+def _cpu_products(device: torch.device) -> str | None:
+    if device.type != "cpu":
+        return None
+    return "onednn" if onednn_takes(torch.empty(0)) else "torch"
 
 
 def _versions() -> dict[str, str]:

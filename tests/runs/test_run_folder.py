@@ -51,6 +51,16 @@ def test_a_resumed_run_keeps_its_batch_and_threads_and_its_timings(tmp_path: Pat
     assert read_manifest(tmp_path).timings == Timings(1, 2.5, 3, 12, 40)
 
 
+def test_resuming_on_another_machine_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    begun = make_manifest(device_name="CPU (AVX512)", cpu_products="onednn")
+    RunFolder.open(tmp_path, begun)
+    RunFolder.open(tmp_path, begun)
+    assert not caplog.records
+    RunFolder.open(tmp_path, make_manifest(device_name="CPU (AVX2)", cpu_products="torch"))
+    assert "resuming with device_name CPU (AVX2), the run began with CPU (AVX512)" in caplog.text
+    assert "resuming with cpu_products torch, the run began with onednn" in caplog.text
+
+
 def test_resuming_with_other_versions_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     RunFolder.open(tmp_path, make_manifest())
     with caplog.at_level(logging.WARNING):
