@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -154,21 +153,34 @@ def test_default_out_keeps_organisations_apart(tmp_path: Path) -> None:
     assert default_out(str(tmp_path), "mini") == Path("runs") / f"{tmp_path.name}-mini"
 
 
-def test_sigkill_loses_at_most_the_piece_in_flight(folder: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "calprobe", "score", "--model", str(folder), "--probe", "mini"]
-    command += ["--limit", "6", "--templates", "paraphrases", "--save-tokens"]
+# The command, which dies with its third shard on the disk and not yet under its name.
+KILLED = """
+import os, signal, sys
+from calprobe.cli import main
+from calprobe.runs.shards import pq
+write, written = pq.write_table, []
+def write_table(*given, **named):
+    write(*given, **named)
+    written.append(1)
+    if len(written) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+pq.write_table = write_table
+main(sys.argv[1:])
+"""
+
+
+def test_sigkill_loses_at_most_what_is_in_flight(folder: Path, tmp_path: Path) -> None:
+    arguments = ["score", "--model", str(folder), "--probe", "mini"]
+    arguments += ["--limit", "6", "--templates", "paraphrases", "--save-tokens"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     broken, whole = tmp_path / "broken", tmp_path / "whole"
-    process = subprocess.Popen([*command, "--out", str(broken)], env=environment, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 120
-    while len(list((broken / "shards").glob("*.parquet"))) < 2 and time.monotonic() < deadline:
-        time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
+    command = [sys.executable, "-c", KILLED, *arguments, "--out", str(broken)]
+    assert subprocess.run(command, env=environment, capture_output=True).returncode == -signal.SIGKILL
+    assert len(list((broken / "shards").glob("*.parquet"))) == 2
     assert open_run(broken).partial
     for out in (broken, whole):
-        subprocess.run([*command, "--out", str(out)], env=environment, check=True, capture_output=True)
+        command = [sys.executable, "-m", "calprobe", *arguments, "--out", str(out)]
+        subprocess.run(command, env=environment, check=True, capture_output=True)
     for what in ("candidates", "tokens", "confidences"):
         for out in (broken, whole):
             export = ["export", str(out), "--what", what, "--out", str(tmp_path / f"{out.name}.{what}.parquet")]
