@@ -35,7 +35,7 @@ def _entry(name: str, alias: Alias) -> dict[str, Any]:
         "name": name,
         "model": alias.location,
         "kind": alias.kind,
-        "parameters": alias.parameters * 10**6,
+        "parameters": round(alias.parameters * 10**6),
         "gated": alias.gated,
         "pickle": alias.pickle,
         "paper": alias.paper,
@@ -53,7 +53,9 @@ def _text(entries: list[dict[str, Any]]) -> str:
 
 
 def _size(parameters: int) -> str:
-    return f"{parameters / 1e9:.1f} B" if parameters >= 10**9 else f"{parameters / 1e6:.0f} M"
+    if parameters >= 10**9:
+        return f"{parameters / 1e9:.1f} B"
+    return f"{parameters / 1e6:.{1 if parameters < 10**6 else 0}f} M"
 
 
 def _remarks(entry: dict[str, Any]) -> str:

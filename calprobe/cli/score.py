@@ -13,7 +13,11 @@ from calprobe.wording import counted
 
 @click.command(short_help="Score a probe with a model into a run folder.")
 @click.option("--model", required=True, metavar="NAME|DIR|FILE.gguf", help="Alias, hub id, folder or GGUF file.")
-@click.option("--probe", metavar="bear|bear-big|mini|DIR", default="bear", show_default=True, help="What to ask.")
+@click.option(
+    "--probe",
+    metavar="bear|bear-big|mini|DIR",
+    help="What to ask.  [default: mini for tiny-clm and tiny-mlm, else bear]",
+)
 @click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="Run folder.  [default: runs/MODEL-PROBE]")
 @click.option(
     "--templates",
@@ -70,7 +74,7 @@ from calprobe.wording import counted
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def command(
     model: str,
-    probe: str,
+    probe: str | None,
     out: Path | None,
     relations: str | None,
     batch_tokens: str,

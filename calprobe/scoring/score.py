@@ -14,6 +14,7 @@ import torch
 
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel, LoadOptions, load_model, tokenise
+from calprobe.models.aliases import default_probe
 from calprobe.probes import Probe, load_probe
 from calprobe.runs import Manifest, PieceScores, Run, RunFolder, Timings, open_run
 from calprobe.runs.folder import LOCK_NAME, check_folder
@@ -41,7 +42,7 @@ class Interrupted(KeyboardInterrupt):
 
 def score(
     model: str | LoadedModel,
-    probe: str | Path | Probe = "bear",
+    probe: str | Path | Probe | None = None,
     out: str | Path | None = None,
     options: ScoreOptions = ScoreOptions(),
     load_options: LoadOptions = LoadOptions(),
@@ -54,7 +55,8 @@ def score(
 
     Args:
         model: an alias, a hub id, a folder, a GGUF file, or a model from `load_model`.
-        probe: `bear`, `bear-big`, `mini`, a folder in BEAR's format, or a probe from `load_probe`.
+        probe: `bear`, `bear-big`, `mini`, a folder in BEAR's format, or a probe from `load_probe`; None for `mini` with
+            the tiny models, else `bear`.
         out: the run folder; None for `runs/MODEL-PROBE`.
         options: which statements, and how.
         load_options: how the model is loaded, if it is not loaded yet.
@@ -66,8 +68,9 @@ def score(
         >>> run = calprobe.score("smollm2-135m", "mini")  # doctest: +SKIP
         >>> run.table().scores.shape  # doctest: +SKIP
     """
-    selection = select(probe if isinstance(probe, Probe) else load_probe(str(probe)), options)
     name = model if isinstance(model, str) else model.name
+    chosen = default_probe(name) if probe is None else probe
+    selection = select(chosen if isinstance(chosen, Probe) else load_probe(chosen), options)
     path = Path(out) if out is not None else default_out(name, selection.probe.name)
     check_folder(path)
     begun = begun_run(path, options.resume)

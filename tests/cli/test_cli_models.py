@@ -16,8 +16,10 @@ def test_the_table_has_a_line_for_each_alias_and_says_what_smollm2_is() -> None:
     result = CliRunner().invoke(command)
     lines = result.stdout.splitlines()
     assert [line.split()[0] for line in lines[1 : len(ALIASES) + 1]] == list(ALIASES)
-    assert "Instruct" in lines[1]
-    assert "Q4_1" in lines[1]
+    assert lines[1].split()[1:5] == ["causal", "0.5", "M", "tiny-clm"]
+    smollm2 = next(line for line in lines if line.startswith("smollm2-135m "))
+    assert "Instruct" in smollm2
+    assert "Q4_1" in smollm2
     gemma = next(line for line in lines if line.startswith("gemma-7b"))
     assert gemma.split()[1:] == ["causal", "8.5", "B", "google/gemma-7b", "paper,", "gated"]
 

@@ -24,7 +24,7 @@ def test_the_papers_sixteen_have_aliases() -> None:
     assert {ALIASES[name].kind for name in PAPER[6:]} == {"causal"}
 
 
-@pytest.mark.parametrize("name", [name for name, alias in ALIASES.items() if alias.package is None])
+@pytest.mark.parametrize("name", [name for name, alias in ALIASES.items() if not (alias.package or alias.bundled)])
 def test_an_alias_stands_for_a_hub_id(name: str) -> None:
     found = resolve(name)
     assert found.form == "hub"

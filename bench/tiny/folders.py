@@ -1,0 +1,65 @@
+"""Model folders as the package ships them, and how two of them differ."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save
+from tokenizers import Tokenizer, processors
+
+from calprobe.models.exposures import Exposures
+from calprobe.probes import Probe
+from calprobe.types import ModelKind
+from tiny.networks import MAX_POSITIONS
+from tiny.vocabulary import END, MASK, PAD, SPECIAL, START
+
+_NAMED: dict[ModelKind, dict[str, str]] = {
+    "causal": {"bos_token": START, "eos_token": END, "pad_token": PAD},
+    "masked": {"cls_token": START, "sep_token": END, "pad_token": PAD, "mask_token": MASK},
+}
+
+
+def write_model(folder: Path, network: Any, tokenizer: Tokenizer, kind: ModelKind) -> None:
+    """Config, weights and tokenizer as transformers reads them; a tied tensor once, under its first name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    network.config.architectures = [type(network).__name__]
+    network.config.dtype = torch.float32
+    network.config.save_pretrained(folder)
+    weights = {name: parameter.detach() for name, parameter in network.named_parameters()}
+    (folder / "model.safetensors").write_bytes(save(weights, metadata={"format": "pt"}))
+    tokenizer = Tokenizer.from_str(tokenizer.to_str())
+    if kind == "causal":  # a text to go on from has no end
+        start = [(START, SPECIAL.index(START))]
+        tokenizer.post_processor = processors.TemplateProcessing(single=f"{START} $A", special_tokens=start)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": MAX_POSITIONS,
+        "add_prefix_space": True,  # transformers 4 goes by this one, not by tokenizer.json
+        "clean_up_tokenization_spaces": False,
+    }
+    _write_json(folder / "tokenizer_config.json", settings | _NAMED[kind])
+
+
+def write_exposures(file: Path, probe: Probe, exposures: dict[str, Exposures]) -> None:
+    """What `calprobe.models.exposures` reads; the fingerprint says which state of the probe was counted."""
+    relations = {name: asdict(told) for name, told in exposures.items()}
+    _write_json(file, {"probe": probe.name, "fingerprint": probe.fingerprint, "relations": relations}, indent=None)
+
+
+def _write_json(file: Path, content: dict[str, Any], indent: int | None = 2) -> None:
+    file.write_text(json.dumps(content, indent=indent) + "\n", "utf-8")
+
+
+def differing_files(made: Path, shipped: Path) -> list[str]:
+    """Files of `made`, by their paths below it, that `shipped` lacks or has with other bytes."""
+    names = sorted(str(path.relative_to(made)) for path in made.rglob("*") if path.is_file())
+    return [
+        name
+        for name in names
+        if not (shipped / name).is_file() or (made / name).read_bytes() != (shipped / name).read_bytes()
+    ]
