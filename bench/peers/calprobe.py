@@ -21,7 +21,7 @@ from calprobe.planning import build_prefix_tree, plan_masked
 from calprobe.probes import Instance, Relation
 from calprobe.scoring.ahead import prepared_ahead
 from calprobe.scoring.budget import auto_batch_tokens
-from calprobe.scoring.groups import groups_of
+from calprobe.scoring.groups import groups_of, least_statements
 from calprobe.scoring.heap import keep_freed_memory
 from calprobe.scoring.options import DEFAULT_METRIC, Masking, Path, ScoreOptions
 from calprobe.scoring.paths import choose_path, executor_of
@@ -57,7 +57,7 @@ class Calprobe:
         def prepare(group: Sequence[Piece]) -> PreparedGroup:
             return prepare_group(map(_inputs, group), self.model, executor, self.masking)
 
-        ready = prepared_ahead(_groups(pieces, budget), prepare)
+        ready = prepared_ahead(_groups(pieces, path, budget), prepare)
         return np.concatenate([piece.sum for group in ready for piece in score_group(group, self.model, executor)])
 
     def chosen_path(self, pieces: Sequence[Piece]) -> Path:
@@ -78,7 +78,8 @@ class Calprobe:
         """
         counted = _masked_counts if self.model.kind == "masked" else _tree_counts
         total = dict.fromkeys(("tokens", "forwarded", "heads", "edges"), 0)
-        for group in _groups(pieces, auto_batch_tokens(self.model, self.path)):
+        path = self.path or self.chosen_path(pieces)
+        for group in _groups(pieces, path, auto_batch_tokens(self.model, path)):
             texts = [statements_of(relation, template.text) for relation, template in map(_inputs, group)]
             rows = TokenRows.joined([tokenise(part, self.model) for part in texts])
             for name, count in zip(total, (len(rows.token_ids), *counted(rows, self.model)), strict=True):
@@ -97,10 +98,10 @@ def _masked_counts(rows: TokenRows, model: LoadedModel) -> tuple[int, int, int]:
     return int(plan.rows.length.sum()) + plan.n_rows * n_special, plan.n_rows, plan.n_edges
 
 
-def _groups(pieces: Sequence[Piece], budget: int) -> list[list[Piece]]:
+def _groups(pieces: Sequence[Piece], path: str, budget: int) -> list[list[Piece]]:
     """As a run cuts its pieces into groups."""
     sizes = {(piece.relation, place): piece.n_statements for place, piece in enumerate(pieces)}
-    return [[pieces[place] for _, place in group] for group in groups_of(sizes, budget)]
+    return [[pieces[place] for _, place in group] for group in groups_of(sizes, least_statements(path, budget))]
 
 
 def _inputs(piece: Piece) -> tuple[Relation, Template]:

@@ -40,8 +40,8 @@ def matrix_peak(network: Any, shapes: Shapes) -> dict[str, Any]:
     """GFLOP/s of single products at the model's own shapes and dtype, each the best of several rounds.
 
     `peak_gflop_per_s` is torch.mm's at its best shape: the roof of whoever multiplies as torch does.
-    `fastest_gflop_per_s` is the same for calprobe's own way to multiply (oneDNN in float32 on a CPU, else torch.mm
-    again): its own roof. `all_shapes_gflop_per_s` is what the products that `shapes` counts would reach together if
+    `fastest_gflop_per_s` is the same for the product that calprobe's head takes (oneDNN's in float32 on a CPU, else
+    torch.mm again). `all_shapes_gflop_per_s` is what the products that `shapes` counts would reach together if
     each ran at its own best in that way. Shapes take turns, so that other work on the machine meets all alike.
     """
     device, dtype = network.device, network.dtype

@@ -29,6 +29,15 @@ def groups_of(n_statements: Mapping[Piece, int], at_least: int) -> Iterator[tupl
         yield tuple(group)
 
 
+def least_statements(path: str, batch_tokens: int) -> int:
+    """Statements in a group that make a few batches on that path, so that all but the last of those are full.
+
+    A prefix tree has about three nodes a statement of BEAR; padded and plain rows have about ten tokens a statement,
+    and a masked model forwards one such row for each of them.
+    """
+    return batch_tokens if path == "tree" else max(1, batch_tokens // 16)
+
+
 def incomplete(groups: Iterable[tuple[Piece, ...]], missing: Iterable[Piece]) -> list[tuple[Piece, ...]]:
     """The groups with a piece in `missing`."""
     wanted = set(missing)

@@ -22,7 +22,7 @@ from calprobe.scoring.ahead import prepared_ahead
 from calprobe.scoring.begun import begun_run, options_as_begun, refuse_other_kind, refuse_other_request
 from calprobe.scoring.budget import auto_batch_tokens
 from calprobe.scoring.executor import Executor
-from calprobe.scoring.groups import Piece, groups_of, incomplete
+from calprobe.scoring.groups import Piece, groups_of, incomplete, least_statements
 from calprobe.scoring.interrupts import held_interrupts
 from calprobe.scoring.memory import memory_explained
 from calprobe.scoring.options import ScoreOptions
@@ -143,9 +143,9 @@ def _score_missing(
     if len(missing) < all_pieces:
         log.info("%s: %d of %d pieces are there already", folder.path, all_pieces - len(missing), all_pieces)
     n_statements = {piece: selection.relation(piece[0]).n_statements for piece in folder.manifest.pieces}
-    # As many statements as a batch has tokens make a few batches; all but the last of those are full.
-    batch_tokens = folder.manifest.settings.batch_tokens or 1
-    groups = incomplete(groups_of(n_statements, batch_tokens), missing)
+    settings = folder.manifest.settings
+    batch_tokens = settings.batch_tokens or 1
+    groups = incomplete(groups_of(n_statements, least_statements(settings.path, batch_tokens)), missing)
     masking = options.masking(model.kind, model.name)
     spent, started = Timings(), time.monotonic()
 
@@ -168,7 +168,7 @@ def _score_missing(
     except KeyboardInterrupt:
         again = "the same command again" if options.resume else "the same command, without --no-resume,"
         raise Interrupted(
-            f"interrupted; {len(folder.missing())} of {all_pieces} pieces are left.\n"
+            f"interrupted; {len(missing) - spent.pieces} of {all_pieces} pieces are left.\n"
             f"Run {again} to go on in {folder.path}"
         ) from None
     finally:

@@ -1,8 +1,11 @@
-"""Float32 linear layers on a CPU through oneDNN, which torch carries but calls only for shorter dtypes.
+"""The head's float32 products on a CPU through oneDNN, which torch carries but calls only for shorter dtypes.
 
 In float32 `torch.nn.functional.linear` goes to MKL, which on AMD processors uses half of their vector width: 200
 GFLOP/s where oneDNN makes 450 (two Zen 5 cores, 1,024 rows, SmolLM2-135M's layers), both with float32 operands and
 sums. The operator is the one that torch's own compiler puts in the place of linear layers.
+
+For the head only. oneDNN's sums are a third to three times less exact, which a single product bears (1e-5 nats); thirty
+layers of them put 4 of 25,639 token scores of SmolLM2-135M 1e-3 to 2.4e-3 nats off, where MKL's are within 2.5e-4.
 """
 
 from __future__ import annotations
