@@ -41,6 +41,12 @@ class PreparedGroup:
     pieces: tuple[TokenisedPiece, ...]
     plan: Any  # the executor's
 
+    @property
+    def shown(self) -> str:
+        """The group as messages name it: its piece, or its first and its last."""
+        first, last = self.pieces[0].shown, self.pieces[-1].shown
+        return first if len(self.pieces) == 1 else f"{first} to {last}"
+
 
 def prepare_group(
     pieces: Iterable[tuple[Relation, Template]],

@@ -160,7 +160,7 @@ def _score_missing(
         ):
             for ready in prepared_ahead(groups, prepare):
                 stop_if_asked()
-                with memory_explained(ready.pieces[0].shown, batch_tokens):
+                with memory_explained(ready.shown, batch_tokens):
                     scored = list(score_group(ready, model, executor, options.save_tokens))
                 for piece in scored:
                     if (piece.relation, piece.template) in missing:

@@ -39,20 +39,29 @@ def test_it_is_never_a_reason_to_step_down(error: Exception, monkeypatch: pytest
         choose_path(loaded(tiny_causal("llama")), 64, random_rows(seed=1))
 
 
-def test_the_error_names_the_piece_and_smaller_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("batch_tokens", "well", "named"),
+    [
+        (8, 2, "continent, template 0"),  # the check on load and the first group go well
+        (80, 1, "capital, template 0 to continent, template 0"),
+    ],
+)
+def test_the_error_names_the_group_and_smaller_batches(
+    batch_tokens: int, well: int, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = load_model(str(save_tiny_model(tmp_path / "tiny")))
     right, calls = TreeExecutor.run, []
 
     def fail_later(self: TreeExecutor, rows: object) -> object:
         calls.append(rows)
-        if len(calls) > 2:  # the check on load and the first piece go well
+        if len(calls) > well:
             raise RuntimeError(CPU_MESSAGE)
         return right(self, rows)  # type: ignore[arg-type]
 
     monkeypatch.setattr(TreeExecutor, "run", fail_later)
     with pytest.raises(CalprobeError) as failure:
-        score(model, PROBE, tmp_path / "run", ScoreOptions(batch_tokens=80))
+        score(model, PROBE, tmp_path / "run", ScoreOptions(batch_tokens=batch_tokens))
     assert str(failure.value) == (
-        "continent, template 0: out of memory with batches of 80 tokens\n"
-        "start over with smaller ones: --no-resume --batch-tokens 20"
+        f"{named}: out of memory with batches of {batch_tokens} tokens\n"
+        f"start over with smaller ones: --no-resume --batch-tokens {batch_tokens // 4}"
     )
