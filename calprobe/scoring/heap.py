@@ -14,7 +14,7 @@ def keep_freed_memory() -> None:
     """Let this process keep freed memory instead of handing it back to the system, with glibc; else nothing happens.
 
     On a CPU every layer allocates and frees a few MiB. By default they go back to the system and come again as pages to
-    be zeroed: without it scoring is a tenth slower (SmolLM2-135M, two cores), and the peak is the same to 10 MiB.
+    be zeroed: without it scoring is 3 to 8 % slower (SmolLM2-135M, two cores), and the peak is the same to 20 MiB.
     """
     if platform.libc_ver()[0] != "glibc":
         return

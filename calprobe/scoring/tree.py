@@ -20,7 +20,7 @@ from calprobe.planning import TreeBatch, TreePlan, plan_tree
 from calprobe.statements.token_rows import TokenRows
 
 # Places in a row: long enough to share much, short enough that attention over masked places stays cheap. On two CPU
-# cores 160 is 10 to 20 % faster than 256 and than 128 (SmolLM2-135M, P30 and P36).
+# cores 160 is 5 to 10 % faster than 256 (SmolLM2-135M, P30 and P36).
 CPU_ROW_LENGTH, GPU_ROW_LENGTH = 160, 512
 
 
