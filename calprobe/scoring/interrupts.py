@@ -22,7 +22,7 @@ def held_interrupts(until: str) -> Iterator[Callable[[], None]]:
     Ctrl-C (nohup).
 
     Args:
-        until: what the wait is for, for the log: "the piece in flight is scored".
+        until: what the wait is for, for the log: "what is in flight is scored".
     """
     asked = False
 
