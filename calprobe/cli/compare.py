@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.common import estimators_option, report_options
+
 if TYPE_CHECKING:
-    from calprobe.report import Comparison
-    from calprobe.runs.run import Compat, Reduction
+    from calprobe.report import ReportOptions
 
 
 @click.command(short_help="Show the differences between runs.")
@@ -24,48 +25,16 @@ if TYPE_CHECKING:
 @click.option(
     "--intersect", is_flag=True, help="Of runs that are not alike: compare the instances and templates they share."
 )
-@click.option(
-    "--estimator",
-    "estimators",
-    metavar="NAME,..",
-    help="Which confidences to compare, as `report` names them.  [default: margin,average_min]",
-)
-@click.option(
-    "--reduction",
-    type=click.Choice(["sum", "mean", "sum_answer", "mean_answer"]),
-    default="sum",
-    show_default=True,
-    help="How a statement's score is made of its tokens'; _answer: of the answer's only.",
-)
-@click.option(
-    "--compat",
-    type=click.Choice(["kissling2026"]),
-    help="Leave each statement's first scored token out, as the paper's tables do.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON.")
-@click.option("--bins", type=click.IntRange(1), default=20, show_default=True, help="Quantile bins of ACE.")
-@click.option(
-    "--bootstrap",
-    type=click.IntRange(0),
-    default=1000,
-    show_default=True,
-    help="Resamples for intervals and p-values; 0: none.",
-)
-@click.option("--cluster", type=click.Choice(["relation"]), help="Draw whole relations instead of instances.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the resamples.")
+@estimators_option("Which confidences to compare, as `report` names them.  [default: margin,average_min]")
+@report_options(results="intervals and p-values", cluster="Draw whole relations instead of instances.")
 def command(
     runs: tuple[str, ...],
     pairs: str,
     by_domain: bool,
     intersect: bool,
-    estimators: str | None,
-    reduction: Reduction,
-    compat: Compat | None,
+    estimators: tuple[str, ...] | None,
+    options: ReportOptions,
     as_json: bool,
-    bins: int,
-    bootstrap: int,
-    cluster: Literal["relation"] | None,
-    seed: int,
 ) -> None:
     """Accuracy, Brier score and ACE of RUNs in pairs: their differences, with intervals and corrected p-values.
 
@@ -77,38 +46,19 @@ def command(
         calprobe compare runs/base runs/step-1000 runs/step-2000 --pairs step-1000:base,step-2000:base
     """
     from calprobe.cli.logs import log_to_stderr
-    from calprobe.cli.output import print_result
+    from calprobe.cli.output import drawn, print_result, printed_json
     from calprobe.heap import keep_freed_memory
-    from calprobe.metrics import Resampling
-    from calprobe.report import CompareOptions, ReportOptions, compare, named_pairs
+    from calprobe.report import CompareOptions, compare, named_pairs
+    from calprobe.report.compare_terminal import print_comparison
 
     log_to_stderr()
     keep_freed_memory()
-    options = CompareOptions(
+    wanted = CompareOptions(
         pairs=None if pairs == "auto" else named_pairs(pairs, runs),
         intersect=intersect,
         by_domain=by_domain,
-        estimators=None if estimators is None else tuple(estimators.split(",")),
-        scores=ReportOptions(reduction, compat, bins, Resampling(bootstrap, seed), cluster),
+        estimators=estimators,
+        scores=options,
     )
-    found = compare(runs, options)
-    if as_json:
-        import json
-
-        print_result(json.dumps(found.to_json(), indent=2, allow_nan=False, ensure_ascii=False))
-    else:
-        print_result(_drawn(found))
-
-
-def _drawn(found: Comparison) -> str:
-    """The comparison as text, as wide and colourful as stdout is."""
-    import io
-    import sys
-
-    from rich.console import Console
-
-    from calprobe.report.compare_terminal import print_comparison
-
-    text = io.StringIO()
-    print_comparison(found, Console(file=text, force_terminal=True if sys.stdout.isatty() else None))
-    return text.getvalue().removesuffix("\n")
+    found = compare(runs, wanted)
+    print_result(printed_json(found) if as_json else drawn(print_comparison, found))

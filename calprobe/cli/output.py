@@ -5,10 +5,39 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
 from calprobe.errors import CalprobeError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Found = TypeVar("Found")
+
+
+class _Result(Protocol):
+    def to_json(self) -> dict[str, Any]: ...
+
+
+def drawn(draw: Callable[[Found, Console], None], found: Found) -> str:
+    """A result as `draw` prints it, as wide and colourful as stdout is."""
+    import io
+
+    from rich.console import Console
+
+    text = io.StringIO()
+    draw(found, Console(file=text, force_terminal=True if sys.stdout.isatty() else None))
+    return text.getvalue().removesuffix("\n")
+
+
+def printed_json(found: _Result) -> str:
+    """A result's JSON, indented; NaN is an error, for JSON has none."""
+    import json
+
+    return json.dumps(found.to_json(), indent=2, allow_nan=False, ensure_ascii=False)
 
 
 def print_result(text: str) -> None:

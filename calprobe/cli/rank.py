@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.common import bins_option, bootstrap_option, json_option, seed_option
+
 if TYPE_CHECKING:
     from calprobe.report.rank import RankReport
 
@@ -21,12 +23,10 @@ if TYPE_CHECKING:
 )
 @click.option("--correct-at", type=float, metavar="Q", help="Answers are right from this value of --correct on.")
 @click.option("--uncertainty", is_flag=True, help="Larger scores are less sure.")
-@click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON.")
-@click.option("--bins", type=click.IntRange(1), default=20, show_default=True, help="Quantile bins of ACE.")
-@click.option(
-    "--bootstrap", type=click.IntRange(0), default=1000, show_default=True, help="Resamples for intervals; 0: none."
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the resamples.")
+@json_option
+@bins_option
+@bootstrap_option()
+@seed_option
 def command(
     path: Path,
     scores: tuple[str, ...],
@@ -46,19 +46,16 @@ def command(
         calprobe rank polygraph.csv --score SemanticEntropy --score Perplexity --correct Accuracy --uncertainty
         calprobe rank answers.parquet --score verbal_confidence --correct rouge --correct-at 0.5 --json
     """
-    from calprobe.cli.output import print_result
+    from calprobe.cli.output import print_result, printed_json
+    from calprobe.heap import keep_freed_memory
     from calprobe.metrics import Resampling
     from calprobe.report.rank import RankOptions, rank
     from calprobe.runs.score_tables import read_scored_answers
 
+    keep_freed_memory()
     answers = read_scored_answers(path, scores, correct, correct_at)
     found = rank(answers, RankOptions(uncertainty, bins, Resampling(bootstrap, seed)), str(path))
-    if as_json:
-        import json
-
-        print_result(json.dumps(found.to_json(), indent=2, allow_nan=False, ensure_ascii=False))
-    else:
-        print_result(_drawn(found))
+    print_result(printed_json(found) if as_json else _drawn(found))
 
 
 def _drawn(found: RankReport) -> str:

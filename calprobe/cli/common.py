@@ -1,0 +1,101 @@
+"""Options that several commands take, each declared once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from calprobe.runs.run import Compat, Reduction
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+REDUCTIONS = ("sum", "mean", "sum_answer", "mean_answer")
+OF_TOKENS = "How a statement's score is made of its tokens'; _answer: of the answer's only"
+ALL = "all"
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON.")
+bins_option = click.option(
+    "--bins", type=click.IntRange(1), default=20, show_default=True, help="Quantile bins of ACE."
+)
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the resamples.")
+compat_option = click.option(
+    "--compat",
+    type=click.Choice(["kissling2026"]),
+    help="Leave each statement's first scored token out, as the paper's tables do.",
+)
+
+
+def reduction_option(*, or_all: bool = False) -> Callable[[Command], Command]:
+    """`--reduction`; with `or_all` its choices have `all`, which compares them."""
+    choices = [*REDUCTIONS, ALL] if or_all else list(REDUCTIONS)
+    explained = f"{OF_TOKENS}; all: compare the four." if or_all else f"{OF_TOKENS}."
+    return click.option("--reduction", type=click.Choice(choices), default="sum", show_default=True, help=explained)
+
+
+def bootstrap_option(results: str = "intervals") -> Callable[[Command], Command]:
+    """`--bootstrap`, the number of resamples for what is named."""
+    return click.option(
+        "--bootstrap",
+        type=click.IntRange(0),
+        default=1000,
+        show_default=True,
+        help=f"Resamples for {results}; 0: none.",
+    )
+
+
+def cluster_option(explained: str) -> Callable[[Command], Command]:
+    """`--cluster`, what the bootstrap draws as a whole."""
+    return click.option("--cluster", type=click.Choice(["relation"]), help=explained)
+
+
+def estimators_option(explained: str) -> Callable[[Command], Command]:
+    """`--estimator NAME,..`; the command gets `estimators`, a tuple of names, or None without the option."""
+
+    def split(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+        return None if value is None else tuple(value.split(","))
+
+    return click.option("--estimator", "estimators", metavar="NAME,..", callback=split, help=explained)
+
+
+def report_options(
+    *,
+    or_all: bool = False,
+    json: bool = True,
+    results: str = "intervals",
+    cluster: str = "Draw whole relations: intervals for facts of a relation that are known or unknown together.",
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Reduction, compat, bins, bootstrap, cluster and seed, which the command gets as one `options: ReportOptions`.
+
+    Args:
+        or_all: `--reduction all` is a choice too, and the command gets `all_reductions`, a bool.
+        json: with `--json`; the command gets `as_json`.
+        results: what resamples are for.
+        cluster: the help of `--cluster`.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def with_options(
+            *, reduction: str, compat: Compat | None, bins: int, bootstrap: int, seed: int, **rest: Any
+        ) -> None:
+            from calprobe.metrics import Resampling
+            from calprobe.report import ReportOptions
+
+            if or_all:
+                rest["all_reductions"] = reduction == ALL
+            one: Reduction = "sum" if reduction == ALL else reduction  # type: ignore[assignment]  # click has checked
+            options = ReportOptions(one, compat, bins, Resampling(bootstrap, seed), rest.pop("cluster"))
+            command(options=options, **rest)
+
+        declared = [reduction_option(or_all=or_all), compat_option, *([json_option] if json else [])]
+        declared += [bins_option, bootstrap_option(results), cluster_option(cluster), seed_option]
+        found: Callable[..., None] = with_options
+        for option in reversed(declared):
+            found = option(found)
+        return found
+
+    return decorate
