@@ -1,0 +1,1 @@
+"""Curves of one run or several: results, and how each kind is computed."""
