@@ -1,0 +1,28 @@
+"""Which numbers of a column are the best: the same rule on a terminal and in every file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+DECIMALS = 4  # as numbers are printed
+
+
+def best_places(values: Sequence[float | None], better: Literal["smaller", "larger"] | None) -> frozenset[int]:
+    """The places of the best numbers, going by what is printed: four decimals.
+
+    Numbers that are printed alike are equally good, and all of them are the best. None is where all are printed alike,
+    where only one is defined, or where there is no direction. NaN is undefined, None no number: neither is ever the
+    best.
+
+    >>> sorted(best_places([0.25, 0.12341, float("nan"), 0.12339], "smaller"))
+    [1, 3]
+    >>> sorted(best_places([0.5, 0.5], "larger"))
+    []
+    """
+    printed = {place: round(v, DECIMALS) for place, v in enumerate(values) if v is not None and not math.isnan(v)}
+    if better is None or len(set(printed.values())) < 2:
+        return frozenset()
+    best = min(printed.values()) if better == "smaller" else max(printed.values())
+    return frozenset(place for place, value in printed.items() if value == best)
