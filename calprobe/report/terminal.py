@@ -30,7 +30,7 @@ def print_report(report: Report, console: Console) -> None:
         print_lines([*heading(run), *_accuracies(run), Text(), *_estimators(run, shown, columns)], console)
         if run.sensitivity is not None and run.uncertainty is not None:
             print_lines([Text(), *_wording(run.sensitivity, run.uncertainty)], console)
-        print_notes(_remarks(run), console)
+        print_notes(remarks(run), console)
         console.print()
     print_notes(_notes(report, shown), console, style="dim")
 
@@ -105,56 +105,58 @@ def _estimators(run: RunReport, shown: Sequence[Metric], columns: Columns) -> It
         yield columns.head("estimator")
     for group, members in groupby(run.estimators, key=lambda estimator: estimator.group):
         estimators = list(members)
-        yield Text(f"{group}: {_templates_read(estimators)}")
+        yield Text(f"{group}: {templates_read(estimators)}")
         for estimator in estimators:
             failed = f"{INDENT}{estimator.failed:,} failed" if estimator.failed else ""
             estimates = [estimator.metrics[metric.name] for metric in shown]
             yield from columns.row(f"{INDENT}{estimator.name}", estimates, failed)
 
 
-def _templates_read(estimators: Sequence[EstimatorReport]) -> str:
+def templates_read(estimators: Sequence[EstimatorReport]) -> str:
     """Which templates the estimators of a group read: said once for those that read the same."""
     readers: dict[tuple[int, ...], list[str]] = {}
     for estimator in estimators:
         readers.setdefault(estimator.templates, []).append(estimator.name)
     if len(readers) == 1:
-        return _templates(estimators[0].templates)
+        return templates_named(estimators[0].templates)
     singles = [number for templates in readers for number in templates]
     if len(singles) == len(readers) == len(estimators) and all(a < b for a, b in pairwise(singles)):
-        return f"{_templates(singles)}, one each"
-    return "; ".join(f"{', '.join(names)} {_templates(templates)}" for templates, names in readers.items())
+        return f"{templates_named(singles)}, one each"
+    return "; ".join(f"{', '.join(names)} {templates_named(templates)}" for templates, names in readers.items())
 
 
-def _templates(numbers: Sequence[int]) -> str:
+def templates_named(numbers: Sequence[int]) -> str:
+    """template 0, or templates 0-4."""
     return f"template{'s' if len(numbers) > 1 else ''} {ranges(numbers)}"
 
 
 def _wording(sensitivity: PromptSensitivity, uncertainty: MeanUncertainty) -> Iterable[Text]:
     """What the paraphrases change."""
+    yield Text(f"wording: {templates_named(sensitivity.templates)}", style="bold")
+    for name, text in wording_facts(sensitivity, uncertainty):
+        yield Text(f"{INDENT}{name:<19}{text}")
 
-    def line(name: str, text: str) -> Text:
-        return Text(f"{INDENT}{name:<19}{text}")
 
-    yield Text(f"wording: {_templates(sensitivity.templates)}", style="bold")
+def wording_facts(sensitivity: PromptSensitivity, uncertainty: MeanUncertainty) -> Iterable[tuple[str, str]]:
+    """What the paraphrases change: names and what is said of each; parts of the one before are indented."""
     for name, values, spread in (
         ("accuracy of base", sensitivity.accuracy, sensitivity.accuracy_spread),
         ("ACE of base", sensitivity.ace, sensitivity.ace_spread),
     ):
-        yield line(name, f"{number(values.min())} to {number(values.max())}, spread {number(spread)}")
+        yield name, f"{number(values.min())} to {number(values.max())}, spread {number(spread)}"
     answer = f"template {sensitivity.reference}'s answer"
-    yield line("MSD", f"{spelled(sensitivity.msd)}, of p of {answer}")
-    yield line("fidelity", f"{spelled(sensitivity.fidelity)}, {answer} over a random one")
-    yield line("correlation", f"{number(sensitivity.mean_correlation)}, of base, mean over pairs of paraphrases")
-    yield line("entropy / ln K", spelled(uncertainty.total))
-    yield line(f"{INDENT}aleatoric", f"{spelled(uncertainty.aleatoric)}, within paraphrases")
-    yield line(
-        f"{INDENT}epistemic", f"{spelled(uncertainty.epistemic)}, between paraphrases; rho {number(uncertainty.rho)}"
-    )
+    yield "MSD", f"{spelled(sensitivity.msd)}, of p of {answer}"
+    yield "fidelity", f"{spelled(sensitivity.fidelity)}, {answer} over a random one"
+    yield "correlation", f"{number(sensitivity.mean_correlation)}, of base, mean over pairs of paraphrases"
+    yield "entropy / ln K", spelled(uncertainty.total)
+    yield f"{INDENT}aleatoric", f"{spelled(uncertainty.aleatoric)}, within paraphrases"
+    epistemic = f"{spelled(uncertainty.epistemic)}, between paraphrases; rho {number(uncertainty.rho)}"
+    yield f"{INDENT}epistemic", epistemic
     if sensitivity.failed:
-        yield line("failed", f"{counted(sensitivity.failed, 'instance')}, left out of all but accuracy and ACE")
+        yield "failed", f"{counted(sensitivity.failed, 'instance')}, left out of all but accuracy and ACE"
 
 
-def _remarks(run: RunReport) -> Iterable[str]:
+def remarks(run: RunReport) -> Iterable[str]:
     """What a run does not have, and why."""
     if run.accuracy is None:
         yield "no accuracy, no estimator on one plain template: the run has neither template 0 nor a paraphrase"
