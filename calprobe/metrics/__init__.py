@@ -25,8 +25,10 @@ from calprobe.metrics.multiclass import (
 from calprobe.metrics.multiclass_resampling import bootstrap_multiclass
 from calprobe.metrics.ordinal import ordinal_confidence
 from calprobe.metrics.paired import Difference, paired_differences
+from calprobe.metrics.proportions import wilson_interval
 from calprobe.metrics.ranking import AUROC, auroc
 from calprobe.metrics.rejection import RejectionCurve, reject_by_rank, reject_by_threshold, reject_by_vote
+from calprobe.metrics.rejection_bands import AccuracyBand, AtCoverage, AtThresholds, AtVotes, accuracy_bands
 from calprobe.metrics.resamples import Resampling
 from calprobe.metrics.resampling import bootstrap, bootstrap_many, bootstrap_mean
 from calprobe.metrics.result import Curve, MetricResult
@@ -34,10 +36,15 @@ from calprobe.metrics.scoring_rules import BRIER, NLL, brier, nll
 from calprobe.metrics.selective import AURC, E_AURC, PRR, aurc, e_aurc, prr
 from calprobe.metrics.smooth_ece import SMOOTH_ECE, smooth_ece
 from calprobe.metrics.smoothing import SmoothedGap
+from calprobe.metrics.spearman import spearman
 from calprobe.metrics.target_coverage import OperatingPoint, TargetCoverage, coverage_at_accuracy
 
 __all__ = [
     "ACE_BINS",
+    "AccuracyBand",
+    "AtCoverage",
+    "AtThresholds",
+    "AtVotes",
     "BinMetric",
     "Binning",
     "Bins",
@@ -57,6 +64,7 @@ __all__ = [
     "SmoothedGap",
     "TargetCoverage",
     "accuracy",
+    "accuracy_bands",
     "ace",
     "ace_weighted",
     "aurc",
@@ -85,8 +93,10 @@ __all__ = [
     "reject_by_threshold",
     "reject_by_vote",
     "smooth_ece",
+    "spearman",
     "standard_metrics",
     "static_calibration_error",
+    "wilson_interval",
 ]
 
 
