@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from calprobe.cli.common import report_options
+from calprobe.cli.common import estimators_option, report_options
+from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
-    from calprobe.report import ReportOptions
+    from calprobe.report import ReportOptions, SliceOptions
+    from calprobe.report.results import SliceKind
 
 
 @click.command(short_help="Show accuracy and calibration of runs.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
 @report_options(or_all=True)
-def command(runs: tuple[str, ...], options: ReportOptions, all_reductions: bool, as_json: bool) -> None:
+@click.option(
+    "--by",
+    type=click.Choice(["relation", "domain", "cardinality"]),
+    help="Accuracy, ACE and Brier score of each slice too: of every relation, domain, or 1:1 and N:1 relations.",
+)
+@estimators_option("Which confidences to show of each slice.  [default: base,margin,average_min]")
+def command(
+    runs: tuple[str, ...],
+    options: ReportOptions,
+    all_reductions: bool,
+    as_json: bool,
+    by: SliceKind | None,
+    estimators: tuple[str, ...] | None,
+) -> None:
     """Accuracy, confidence and calibration of each RUN, a folder that `score` or `import` made.
 
     \b
         calprobe report runs/smollm2-135m-mini
         calprobe report runs/gpt2-bear runs/opt-125m-bear --json > report.json
         calprobe report runs/gpt2-bear --reduction all
+        calprobe report runs/gpt2-bear --by domain --estimator margin,average_min
 
     With --reduction all: a table of accuracy, ACE of base, and the harmonic mean of accuracy and 1 - ACE under each
     reduction. Its JSON has, for each RUN, model, kind, probe, instances, partial, candidates, reductions {NAME:
@@ -35,6 +52,7 @@ def command(runs: tuple[str, ...], options: ReportOptions, all_reductions: bool,
     from calprobe.report.reductions_terminal import print_reductions
     from calprobe.report.terminal import print_report
 
+    options = replace(options, slices=_slices(by, estimators, all_reductions))
     log_to_stderr()
     keep_freed_memory()
     if all_reductions:
@@ -43,3 +61,14 @@ def command(runs: tuple[str, ...], options: ReportOptions, all_reductions: bool,
     else:
         found = report(runs, options)
         print_result(printed_json(found) if as_json else drawn(print_report, found))
+
+
+def _slices(by: SliceKind | None, estimators: tuple[str, ...] | None, all_reductions: bool) -> SliceOptions | None:
+    """What --by and --estimator ask for."""
+    from calprobe.report import SliceOptions
+
+    if by is None and estimators is not None:
+        raise UsageError("--estimator names the confidences of slices; say what to slice by with --by")
+    if by is not None and all_reductions:
+        raise UsageError("--by goes with one reduction; leave out --by or --reduction all")
+    return None if by is None else SliceOptions(by, estimators)

@@ -15,8 +15,9 @@ from calprobe.report.compare_results import CompareOptions, Comparison
 from calprobe.report.compare_runs import compare
 from calprobe.report.compute import report
 from calprobe.report.reductions import ReductionNumbers, ReductionsReport, RunReductions, compare_reductions
-from calprobe.report.results import EstimatorReport, Report, ReportOptions, RunReport
+from calprobe.report.results import EstimatorReport, Report, ReportOptions, RunReport, SliceOptions
 from calprobe.report.sensitivity import PromptSensitivity, prompt_sensitivity
+from calprobe.report.slices import RunSlices, Slice
 from calprobe.report.source import RunLike
 from calprobe.report.uncertainty import MeanUncertainty
 
@@ -34,6 +35,9 @@ __all__ = [
     "RunLike",
     "RunReductions",
     "RunReport",
+    "RunSlices",
+    "Slice",
+    "SliceOptions",
     "answer_option_curve",
     "compare",
     "compare_reductions",

@@ -15,6 +15,7 @@ from calprobe.metrics import Metric, Resampling, bootstrap_many, bootstrap_mean,
 from calprobe.metrics.means import MEAN_CONFIDENCE
 from calprobe.report.compare_match import Part, ScoredRun, Shared
 from calprobe.report.compare_results import Agreement, CompareOptions, Contrast, PairComparison, Scope
+from calprobe.report.groups import relation_groups
 from calprobe.types import Floats, Ints
 
 Two = tuple[ScoredRun, ScoredRun]
@@ -97,12 +98,10 @@ def _domain_masks(runs: Two, relation: npt.NDArray[np.str_]) -> dict[str, Mask]:
 
     An import may not know its relations' domains: then they are the other run's.
     """
-    found: dict[str, set[str]] = {}
-    for name in np.unique(relation).tolist():
-        own, other = (run.manifest.relation(name).domains for run in runs)
-        for domain in own or other:
-            found.setdefault(domain, set()).add(name)
-    return {domain: np.isin(relation, sorted(found[domain])) for domain in sorted(found)}
+    first, second = (run.manifest for run in runs)
+    names = np.unique(relation).tolist()
+    groups = relation_groups({name: first.relation(name).domains or second.relation(name).domains for name in names})
+    return {domain: np.isin(relation, members) for domain, members in groups.items()}
 
 
 def _nearest_domain(sides: tuple[_Side, _Side], masks: Mapping[str, Mask]) -> str | None:

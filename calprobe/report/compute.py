@@ -17,9 +17,11 @@ from calprobe.metrics import (
 from calprobe.report.clusters import Labels, cluster_labels
 from calprobe.report.results import DEFAULT_OPTIONS, EstimatorReport, Report, ReportOptions, RunReport
 from calprobe.report.sensitivity import sensitivity_of
+from calprobe.report.slices import Estimated, slice_run
 from calprobe.report.source import RunLike, open_runs
 from calprobe.report.uncertainty import mean_uncertainty
 from calprobe.runs import Run
+from calprobe.types import Floats
 
 
 def report(runs: RunLike | Sequence[RunLike], options: ReportOptions = DEFAULT_OPTIONS) -> Report:
@@ -27,13 +29,14 @@ def report(runs: RunLike | Sequence[RunLike], options: ReportOptions = DEFAULT_O
 
     Args:
         runs: run folders, open or by path; one or several.
-        options: reduction, compat, number of ACE bins, bootstrap, what it draws as a whole.
+        options: reduction, compat, number of ACE bins, bootstrap, what it draws as a whole, slices.
     Returns:
         A report for each run, over its complete relations: a partial run is marked as such. Without any instances all
         values are NaN.
     Raises:
-        UsageError: no run, or one named twice. DataMissingError: no run at a path. CalprobeError: a run is damaged, or
-            an import that lacks the scores which reduction and compat need.
+        UsageError: no run, one named twice, or slices of an estimator that a run does not have. DataMissingError: no
+            run at a path. CalprobeError: a run is damaged, or an import that lacks the scores which reduction and
+            compat need.
 
     `report("runs/smollm2-135m-mini").runs[0].accuracy.value` is an accuracy; `report([..]).to_json()` the contents of
     `calprobe report --json`.
@@ -50,6 +53,10 @@ def _report_run(label: str, run: Run, options: ReportOptions) -> RunReport:
         estimator: group for group, estimators in estimator_groups(table.templates).items() for estimator in estimators
     }
     confidences = {estimator.name: estimator(distributions) for estimator in groups}
+    paraphrases = paraphrase_rows(table.templates)
+    shares = _right_shares(distributions, paraphrases)
+    estimated = Estimated(table, confidences, shares)
+    slices = slice_run(label, run.manifest, estimated, options) if options.slices else None
     metrics = _metrics(confidences, distributions, options, clusters)
     estimators = tuple(
         EstimatorReport(
@@ -62,16 +69,16 @@ def _report_run(label: str, run: Run, options: ReportOptions) -> RunReport:
         )
         for estimator, group in groups.items()
     )
-    paraphrases = paraphrase_rows(table.templates)
     return RunReport.of(
         label,
         run,
         table,
         accuracy=metrics["base"]["accuracy"] if "base" in metrics else None,
-        bear_score=_bear_score(distributions, paraphrases, options, clusters),
+        bear_score=None if shares is None else bootstrap_mean(shares, options.resampling, clusters),
         estimators=estimators,
         sensitivity=sensitivity_of(table.templates, distributions, options, clusters) if paraphrases else None,
         uncertainty=mean_uncertainty(distributions, paraphrases, options, clusters) if paraphrases else None,
+        slices=slices,
     )
 
 
@@ -93,11 +100,12 @@ def _metrics(
     return {name: found | whole.get(name, none) for name, found in top_label.items()}
 
 
-def _bear_score(
-    distributions: Distributions, paraphrases: Sequence[int], options: ReportOptions, clusters: Labels | None
-) -> Estimate | None:
-    """Mean over the paraphrases of their accuracy, every instance weighing the same; None with fewer than two."""
+def _right_shares(distributions: Distributions, paraphrases: Sequence[int]) -> Floats | None:
+    """The share of the paraphrases that get each instance right, [instances]; None with fewer than two paraphrases.
+
+    Its mean is the BEAR score: the mean accuracy over the paraphrases, every instance weighing the same.
+    """
     if not paraphrases:
         return None
-    hits = distributions.peak(paraphrases).prediction == distributions.answer_idx
-    return bootstrap_mean(hits.mean(axis=0), options.resampling, clusters)
+    shares: Floats = (distributions.peak(paraphrases).prediction == distributions.answer_idx).mean(axis=0)
+    return shares

@@ -13,9 +13,21 @@ from calprobe.metrics import ACE_BINS, Estimate, Metric, Resampling
 
 if TYPE_CHECKING:
     from calprobe.report.sensitivity import PromptSensitivity
+    from calprobe.report.slices import RunSlices
     from calprobe.report.uncertainty import MeanUncertainty
     from calprobe.runs import Manifest, Run, ScoreTable
     from calprobe.runs.run import Compat, Reduction
+
+
+SliceKind = Literal["relation", "domain", "cardinality"]
+
+
+@dataclass(frozen=True, slots=True)
+class SliceOptions:
+    """What to cut a run's instances by, and which estimators to show of each slice."""
+
+    by: SliceKind
+    estimators: tuple[str, ...] | None = None  # None: base, margin and average_min, as far as the templates give them
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +39,7 @@ class ReportOptions:
     ace_bins: int = ACE_BINS  # quantile bins
     resampling: Resampling = field(default_factory=Resampling)
     cluster: Literal["relation"] | None = None  # what intervals draw as a whole; None: single instances
+    slices: SliceOptions | None = None  # None: none
 
 
 DEFAULT_OPTIONS = ReportOptions()
@@ -100,9 +113,11 @@ class RunReport(RunFacts):
     estimators: tuple[EstimatorReport, ...]
     sensitivity: PromptSensitivity | None  # None with fewer than two paraphrases
     uncertainty: MeanUncertainty | None  # likewise
+    slices: RunSlices | None = None  # None unless asked for
 
     def to_json(self) -> dict[str, Any]:
-        """The run's object in `calprobe report --json`."""
+        """The run's object in `calprobe report --json`; it has the key `slices` only if these were asked for."""
+        slices = {} if self.slices is None else {"slices": self.slices.to_json()}
         return RunFacts.to_json(self) | {
             "accuracy": estimate_json(self.accuracy),
             "bear_score": estimate_json(self.bear_score),
@@ -112,6 +127,7 @@ class RunReport(RunFacts):
             },
             "sensitivity": self.sensitivity.to_json() if self.sensitivity else None,
             "uncertainty": self.uncertainty.to_json() if self.uncertainty else None,
+            **slices,
         }
 
 

@@ -13,6 +13,7 @@ from calprobe.metrics import Metric
 from calprobe.report.figures import Columns, number, ranges, spelled
 from calprobe.report.results import EstimatorReport, Report, ReportOptions, RunFacts, RunReport
 from calprobe.report.sensitivity import PromptSensitivity
+from calprobe.report.slices_terminal import slice_lines, slice_notes
 from calprobe.report.uncertainty import MeanUncertainty
 from calprobe.runs import Settings
 from calprobe.wording import counted
@@ -31,6 +32,9 @@ def print_report(report: Report, console: Console) -> None:
         if run.sensitivity is not None and run.uncertainty is not None:
             print_lines([Text(), *_wording(run.sensitivity, run.uncertainty)], console)
         print_notes(remarks(run), console)
+        if run.slices is not None:
+            print_lines([Text(), *slice_lines(run.slices, console.width)], console)
+            print_notes(slice_notes(run.slices, console.width, report.options), console, style="dim")
         console.print()
     print_notes(_notes(report, shown), console, style="dim")
 

@@ -12,7 +12,7 @@ import pytest
 from run_samples import write_run
 
 from calprobe.metrics import Resampling
-from calprobe.report import ReportOptions, compare_reductions, report
+from calprobe.report import ReportOptions, SliceOptions, compare_reductions, report
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +42,16 @@ def test_json_takes_every_option(run_path: Path) -> None:
     assert json.loads(done.stdout) == json.loads(json.dumps(expected.to_json()))
 
 
+def test_slices(run_path: Path) -> None:
+    options = ["--by", "cardinality", "--estimator", "margin,entropy", "--bootstrap", 30]
+    done, as_json = calprobe("report", run_path, *options), calprobe("report", run_path, *options, "--json")
+    asked = SliceOptions("cardinality", ("margin", "entropy"))
+    expected = report(str(run_path), ReportOptions(resampling=Resampling(30), slices=asked))
+    assert (done.returncode, done.stderr, as_json.stderr) == (0, "", "")
+    assert json.loads(as_json.stdout) == json.loads(json.dumps(expected.to_json()))
+    assert "\nby cardinality " in done.stdout
+
+
 def test_all_reductions(run_path: Path) -> None:
     options = ["--reduction", "all", "--compat", "kissling2026", "--bins", 5, "--bootstrap", 30, "--seed", 2]
     done, as_json = calprobe("report", run_path, *options), calprobe("report", run_path, *options, "--json")
@@ -59,6 +69,10 @@ def test_all_reductions(run_path: Path) -> None:
         (["RUN", "--bootstrap", -1], 2, "Invalid value for '--bootstrap'"),
         (["RUN", "--reduction", "median"], 2, "Invalid value for '--reduction'"),
         (["RUN", "--cluster", "template"], 2, "Invalid value for '--cluster'"),
+        (["RUN", "--by", "template"], 2, "Invalid value for '--by'"),
+        (["RUN", "--by", "domain", "--estimator", "best"], 2, "has no estimator best"),
+        (["RUN", "--estimator", "base"], 2, "say what to slice by with --by"),
+        (["RUN", "--by", "domain", "--reduction", "all"], 2, "leave out --by or --reduction all"),
         (["RUN", "--compat", "paper"], 2, "Invalid value for '--compat'"),
         ([], 2, "Missing argument 'RUN..'"),
         (["RUN", "RUN"], 2, "name one run or more, each once"),
