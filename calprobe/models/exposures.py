@@ -9,6 +9,9 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+from calprobe.errors import UsageError
+
+TOLD_MODELS = ("tiny-clm", "tiny-mlm")
 EXPOSURES_FILE = Path(__file__).parent / "tiny" / "exposures.json"
 
 
@@ -40,3 +43,24 @@ def tiny_exposures() -> Mapping[str, Exposures]:
     return MappingProxyType(
         {name: Exposures(tuple(entry["paraphrases"]), tuple(entry["counts"])) for name, entry in relations.items()}
     )
+
+
+def told_facts(model: str, probe_fingerprint: str | None) -> Mapping[str, tuple[int, ...]]:
+    """How often a model was told each fact of a probe, by relation in the order of its instances.
+
+    Args:
+        model: its name, or a path that ends with it.
+        probe_fingerprint: that of the probe whose facts are meant; None for one that is not known.
+    Raises:
+        UsageError: it is not one of the tiny pair, or the facts are not those that were counted.
+
+    >>> told_facts("gpt2", None)
+    Traceback (most recent call last):
+    calprobe.errors.UsageError: gpt2: nobody counted what it was told; known for tiny-clm, tiny-mlm on the probe mini
+    """
+    known = f"known for {', '.join(TOLD_MODELS)} on the probe mini"
+    if Path(model).name not in TOLD_MODELS:
+        raise UsageError(f"{model}: nobody counted what it was told; {known}")
+    if probe_fingerprint != json.loads(EXPOSURES_FILE.read_text("utf-8"))["fingerprint"]:
+        raise UsageError(f"{model}: nobody counted how often it was told the facts of this probe; {known}")
+    return {name: exposures.counts for name, exposures in tiny_exposures().items()}

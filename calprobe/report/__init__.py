@@ -14,6 +14,13 @@ from calprobe.report.compare_pairs import named_pairs
 from calprobe.report.compare_results import CompareOptions, Comparison
 from calprobe.report.compare_runs import compare
 from calprobe.report.compute import report
+from calprobe.report.curves.accuracy_ace import accuracy_ace
+from calprobe.report.curves.accuracy_rejection import accuracy_rejection
+from calprobe.report.curves.calibration import calibration
+from calprobe.report.curves.exposure import exposure
+from calprobe.report.curves.markers import markers
+from calprobe.report.curves.options import options_curve
+from calprobe.report.curves.results import CurveOptions, Curves
 from calprobe.report.reductions import ReductionNumbers, ReductionsReport, RunReductions, compare_reductions
 from calprobe.report.results import EstimatorReport, Report, ReportOptions, RunReport, SliceOptions
 from calprobe.report.sensitivity import PromptSensitivity, prompt_sensitivity
@@ -25,6 +32,8 @@ __all__ = [
     "AnswerOptions",
     "CompareOptions",
     "Comparison",
+    "CurveOptions",
+    "Curves",
     "EstimatorReport",
     "MeanUncertainty",
     "PromptSensitivity",
@@ -38,10 +47,16 @@ __all__ = [
     "RunSlices",
     "Slice",
     "SliceOptions",
+    "accuracy_ace",
+    "accuracy_rejection",
     "answer_option_curve",
+    "calibration",
     "compare",
     "compare_reductions",
+    "exposure",
+    "markers",
     "named_pairs",
+    "options_curve",
     "prompt_sensitivity",
     "report",
 ]

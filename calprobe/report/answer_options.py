@@ -27,7 +27,7 @@ OPTION_SEEDS = (0, 1, 2)
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerOptions:
     """The experiment's numbers, in tables with the columns options (int), seed (int; in `draws` only), accuracy,
-    mean_base, ace_base and ace_margin (float64, [0, 1]), sorted by options, then seed."""
+    mean_base, mean_margin, ace_base and ace_margin (float64, [0, 1]), sorted by options, then seed."""
 
     relations: tuple[str, ...]  # those with enough candidates, sorted
     instances: int  # of them
@@ -116,6 +116,7 @@ def _measure(distributions: Distributions, ace_bins: int) -> dict[str, float]:
     return {
         "accuracy": accuracy(base.confidence, base.correct).value,
         "mean_base": mean_confidence(base.confidence, base.correct).value,
+        "mean_margin": mean_confidence(margin.confidence, margin.correct).value,
         "ace_base": ace(base.confidence, base.correct, ace_bins).value,
         "ace_margin": ace(margin.confidence, margin.correct, ace_bins).value,
     }

@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 import calprobe
+from calprobe.errors import UsageError
 from calprobe.models import LoadedModel, load_model
 from calprobe.models.aliases import ALIASES, default_probe
-from calprobe.models.exposures import tiny_exposures
+from calprobe.models.exposures import tiny_exposures, told_facts
 from calprobe.models.source import resolve
 from calprobe.probes import load_probe
 from calprobe.statements import load_template_set
@@ -97,8 +98,18 @@ def test_paraphrases_of_both_orders_are_held_out() -> None:
     assert held_out == {True, False}
 
 
+def test_told_facts_are_of_the_pair_and_of_mini_alone() -> None:
+    fingerprint = load_probe("mini").fingerprint
+    assert told_facts("tiny-mlm", fingerprint) == {name: told.counts for name, told in tiny_exposures().items()}
+    assert told_facts(str(FOLDER / "tiny-clm"), fingerprint)["month"] == tiny_exposures()["month"].counts
+    with pytest.raises(UsageError, match="tiny-clm: nobody counted how often it was told the facts of this probe"):
+        told_facts("tiny-clm", "ab" * 32)
+    with pytest.raises(UsageError, match="gpt2: nobody counted what it was told; known for tiny-clm, tiny-mlm on"):
+        told_facts("gpt2", fingerprint)
+
+
 def test_exposures_need_no_torch() -> None:
-    code = "import sys; from calprobe.models.exposures import tiny_exposures; tiny_exposures()"
+    code = "import sys; from calprobe.models.exposures import told_facts, tiny_exposures; tiny_exposures()"
     subprocess.run([sys.executable, "-c", f"{code}; assert 'torch' not in sys.modules"], check=True)
 
 

@@ -19,7 +19,7 @@ from calprobe.runs import ScoreTable, open_run
 from calprobe.statements import Template
 
 PARAPHRASE = Template(0, "", "paraphrase")
-COLUMNS = ["accuracy", "mean_base", "ace_base", "ace_margin"]
+COLUMNS = ["accuracy", "mean_base", "mean_margin", "ace_base", "ace_margin"]
 
 
 def make_table(
@@ -71,6 +71,7 @@ def test_against_a_loop_over_instances() -> None:
             correct.append(options[int(p.argmax())] == answer)
         assert row.accuracy == pytest.approx(np.mean(correct), abs=1e-12)
         assert row.mean_base == pytest.approx(np.mean(base), abs=1e-12)
+        assert row.mean_margin == pytest.approx(np.mean(margin), abs=1e-12)
         assert row.ace_base == pytest.approx(ace_by_sklearn(base, correct, 5), abs=1e-12)
         assert row.ace_margin == pytest.approx(ace_by_sklearn(margin, correct, 5), abs=1e-12)
 
@@ -94,6 +95,7 @@ def test_all_options_are_the_plain_numbers_whatever_the_seed() -> None:
     expected = [
         base.correct.mean(),
         base.confidence.mean(),
+        margin.confidence.mean(),
         ace(base.confidence, base.correct).value,
         ace(margin.confidence, margin.correct).value,
     ]

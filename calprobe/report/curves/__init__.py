@@ -1,1 +1,1 @@
-"""Curves of one run or several: results, and how each kind is computed."""
+"""Curves of one run or several: frozen results in `results`, and a module a kind that computes them."""

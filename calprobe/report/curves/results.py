@@ -29,7 +29,7 @@ class CurveOptions:
     """How to read the scores and whose confidences to draw."""
 
     scores: ReportOptions = DEFAULT_OPTIONS
-    estimators: tuple[str, ...] = ()  # by the names of `report --json`; none: the paper's, as far as a run has them
+    estimators: tuple[str, ...] | None = None  # by the names of `report`; None: the paper's, as far as a run has them
 
 
 DEFAULT_CURVE_OPTIONS = CurveOptions()
@@ -172,7 +172,7 @@ class SmoothError:
 
     value: Estimate
     confidence: Floats  # [points], evenly from 0 to 1
-    accuracy: Floats  # [points], NaN where next to no instance is near
+    accuracy: Floats  # [points], NaN where next to no instance is near; may leave [0, 1] by a little
     density: Floats  # [points], of the instances, mean 1
 
 
@@ -324,9 +324,14 @@ class Markers(Curves):
 
 @dataclass(frozen=True, slots=True)
 class ExposureLine(Line):
-    """Accuracy and mean confidence of the facts that the model was told so often."""
+    """Accuracy and mean confidence of facts by the number of times that the model was told them.
 
-    told: Ints  # [points], sentences of the training corpus that tell the fact; ascending
+    A point takes the facts told `least` to `most` times: 0, 1, 2, 3 to 4, 5 to 8 and so on, as far as there are any.
+    """
+
+    told: Floats  # [points], mean number of times; ascending
+    least: Ints  # [points]
+    most: Ints  # [points]
     instances: Ints  # [points], facts told so often
     accuracy: tuple[Estimate, ...]  # [points]
     mean_confidence: tuple[Estimate, ...]  # [points]
@@ -334,11 +339,11 @@ class ExposureLine(Line):
 
 @dataclass(frozen=True, slots=True)
 class Exposure(Curves):
-    """Accuracy and confidence by the number of times that a fact was told. Columns: told, instances, then numbers."""
+    """Accuracy and confidence by how often a fact was told. Columns: told, least, most, instances, then numbers."""
 
     kind = "exposure"
     COLUMNS = (
-        *(*LEAD, "told", "instances", "accuracy", "accuracy_low", "accuracy_high"),
+        *(*LEAD, "told", "least", "most", "instances", "accuracy", "accuracy_low", "accuracy_high"),
         *("mean_confidence", "mean_confidence_low", "mean_confidence_high"),
     )
 
@@ -346,7 +351,8 @@ class Exposure(Curves):
 
     def _parts(self) -> Iterable[Columns]:
         for line in self.lines:
-            points = zip(line.told.tolist(), line.instances.tolist(), line.accuracy, line.mean_confidence, strict=True)
-            for told, instances, accuracy, confidence in points:
+            counts = ("told", "least", "most", "instances")
+            places = zip(*(getattr(line, name).tolist() for name in counts), strict=True)
+            for place, accuracy, confidence in zip(places, line.accuracy, line.mean_confidence, strict=True):
                 numbers = estimate_columns("accuracy", accuracy) | estimate_columns("mean_confidence", confidence)
-                yield {**line.lead, "told": told, "instances": instances, **numbers}
+                yield {**line.lead, **dict(zip(counts, place, strict=True)), **numbers}

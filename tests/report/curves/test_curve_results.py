@@ -58,7 +58,8 @@ def markers() -> results.Markers:
 
 def exposure() -> results.Exposure:
     estimates = (Estimate(0.25, 0.0, 0.5), Estimate(1.0))
-    return results.Exposure((results.ExposureLine(*WHOSE, np.array([0, 64]), np.array([4, 1]), estimates, estimates),))
+    told, ends = np.array([0.0, 3.5]), (np.array([0, 3]), np.array([0, 4]))
+    return results.Exposure((results.ExposureLine(*WHOSE, told, *ends, np.array([4, 2]), estimates, estimates),))
 
 
 EVERY = {

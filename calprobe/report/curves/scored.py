@@ -1,0 +1,89 @@
+"""What every kind of curve starts from: runs with the confidences of the estimators that are to be drawn."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from calprobe.confidence import Confidence, Distributions, Estimator, available_estimators
+from calprobe.errors import UsageError
+from calprobe.metrics import Metric, standard_metrics
+from calprobe.metrics.resampling import Predictions
+from calprobe.report.clusters import Labels, cluster_labels
+from calprobe.report.curves.results import CurveOptions
+from calprobe.report.results import ReportOptions
+from calprobe.report.source import RunLike, open_runs
+from calprobe.runs import ScoreTable
+
+log = logging.getLogger(__name__)
+
+PAPERS = ("base", "margin", "average_vote_2", "average_min")  # the columns of the paper's Table 1
+
+
+@dataclass(frozen=True, slots=True)
+class CurveRun:
+    """One run's scores, as far as a curve needs them."""
+
+    label: str  # as typed
+    model: str
+    table: ScoreTable
+    distributions: Distributions
+    clusters: Labels | None  # [instances]; None: instances are drawn one by one
+
+    @property
+    def estimators(self) -> dict[str, Estimator]:
+        """Those that the run's templates allow, by name."""
+        return {estimator.name: estimator for estimator in available_estimators(self.table.templates)}
+
+    def confidences(self, estimators: Sequence[Estimator]) -> dict[str, Confidence]:
+        """The estimators' confidences by their names."""
+        return {estimator.name: estimator(self.distributions) for estimator in estimators}
+
+    def whose(self, estimator: Estimator) -> tuple[str, str, str, tuple[int, ...]]:
+        """The fields of a `Line`."""
+        return self.label, self.model, estimator.name, estimator.templates
+
+
+def read_runs(runs: RunLike | Sequence[RunLike], options: ReportOptions) -> Iterator[CurveRun]:
+    """The runs one by one, each over its complete relations; a partial one is logged as such. Raises as `report`."""
+    for label, run in open_runs(runs).items():
+        table = run.table(options.reduction, options.compat)
+        complete, relations = len(run.complete_relations), len(run.manifest.relations)
+        if complete < relations:
+            log.warning("%s: partial run: %d of %d relations", label, complete, relations)
+        clusters = cluster_labels(table, options)
+        yield CurveRun(label, run.manifest.model.name, table, Distributions.from_table(table), clusters)
+
+
+def chosen_estimators(
+    run: CurveRun, options: CurveOptions, defaults: Sequence[str], among: Sequence[str] | None = None
+) -> tuple[Estimator, ...]:
+    """The estimators asked for, each once, or those of the defaults that the run has.
+
+    Args:
+        run: whose templates decide.
+        options: with the names asked for, maybe none.
+        defaults: names.
+        among: the only ones that the kind of curve is made of; None: any.
+    Raises:
+        UsageError: one asked for that the run does not have, or none of the defaults.
+    """
+    given = {name: found for name, found in run.estimators.items() if among is None or name in among}
+    asked = tuple(dict.fromkeys(options.estimators or defaults))
+    lacking = [name for name in asked if name not in given]
+    if len(lacking) == len(asked) or (lacking and options.estimators):
+        mend = f"give --estimator of {', '.join(given)}" if given else "score it with template 0 or paraphrases"
+        raise UsageError(f"{run.label}: its templates give no {', '.join(lacking)} for this curve; {mend}")
+    return tuple(given[name] for name in asked if name in given)
+
+
+def predictions(confidences: dict[str, Confidence]) -> dict[str, Predictions]:
+    """What metrics take, by estimator."""
+    return {name: (found.confidence, found.correct) for name, found in confidences.items()}
+
+
+def metrics_named(names: Sequence[str], options: ReportOptions) -> tuple[Metric, ...]:
+    """The metrics of a report with these names, ACE with the options' bins."""
+    by_name = {metric.name: metric for metric in standard_metrics(options.ace_bins)}
+    return tuple(by_name[name] for name in names)
