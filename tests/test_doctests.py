@@ -15,6 +15,7 @@ MODULES = [
     "calprobe.cli.tables",
     "calprobe.models.exposures",
     "calprobe.report.rank",
+    "calprobe.training",
     "calprobe.wording",
     *(
         f"{package}.{module.name}"

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models.adapter import Adapter, find_adapter, put_on
 from calprobe.models.failures import explained, first_line
-from calprobe.models.fingerprint import tokenizer_fingerprint, weights_fingerprint
 from calprobe.models.gguf import dequantised
 from calprobe.models.hub import look_for_hub, patient_hub
 from calprobe.models.kind import kind_of
+from calprobe.models.live import identified
 from calprobe.models.network import load_network, max_positions_of
 from calprobe.models.placement import Placement, place
 from calprobe.models.quiet import quiet_libraries, shows_bars
 from calprobe.models.source import Source, resolve
-from calprobe.models.special_tokens import special_tokens_of
-from calprobe.models.start_token import start_token_of
 from calprobe.models.types import LoadedModel, LoadOptions
 from calprobe.types import ModelKind
 
@@ -134,27 +132,13 @@ def _config(source: Source, options: LoadOptions) -> Any:
 
 def _identified(source: Source, weights: _Weights, options: LoadOptions) -> LoadedModel:
     tokenizer = _tokenizer(source.shown, weights, options)
-    start_token_id, start_token = start_token_of(tokenizer, weights.kind, source.shown)
-    network = weights.network
-    rows = cast("Any", network).get_input_embeddings().weight.shape[0]
-    _check_ids(source.shown, tokenizer, start_token_id, weights.kind, rows)
-    first = next(network.parameters())
-    return LoadedModel(
+    found = identified(weights.network, tokenizer, source.shown, weights.kind, weights.folders)
+    return replace(
+        found,
         name=source.name,
         source=weights.source,
-        kind=weights.kind,
-        network=network,
-        tokenizer=tokenizer,
-        start_token_id=start_token_id,
-        start_token=start_token,
-        dtype=str(first.dtype).removeprefix("torch."),
-        device=first.device if weights.placement.device_map is not None else weights.placement.device,
-        architecture=type(network).__name__,
-        attention=str(getattr(network.config, "_attn_implementation", "unknown")),
-        weights_fingerprint=weights_fingerprint(network, weights.folders),
-        tokenizer_fingerprint=tokenizer_fingerprint(tokenizer),
-        max_positions=max_positions_of(network, weights.config),
-        embedding_rows=rows,
+        device=found.device if weights.placement.device_map is not None else weights.placement.device,
+        max_positions=max_positions_of(weights.network, weights.config),
         revision=weights.revision,
         note=weights.note,
         adapter_merged=weights.adapter_merged,
@@ -175,22 +159,6 @@ def _tokenizer(name: str, weights: _Weights, options: LoadOptions) -> Any:
         # transformers makes one out of thin air where a folder has none: to it every word is unknown.
         raise CalprobeError(f"{name}: its tokenizer knows no words, only special tokens\n{_COPY_TOKENIZER}")
     return tokenizer
-
-
-def _check_ids(name: str, tokenizer: Any, start_token_id: int, kind: ModelKind, rows: int) -> None:
-    """Refuse a tokenizer whose words, or the special tokens that every row needs, lie past the embedding's `rows`.
-
-    Other added tokens may: Gemma 3's and CodeLlama's tokenizers serve larger models too, whose marks no plain text has.
-    """
-    ids = [start_token_id, *tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False).values()]
-    if kind == "masked":
-        special = special_tokens_of(tokenizer)
-        ids += [*special.before, *special.after, special.mask]
-    if max(ids) >= rows:
-        raise CalprobeError(
-            f"{name}: its tokenizer gives ids up to {max(ids)}, its embedding only {rows} rows\n"
-            "it belongs to another checkpoint: save the tokenizer that the weights were trained with beside them"
-        )
 
 
 def _read_tokenizer(name: str, weights: _Weights, options: LoadOptions) -> Any:

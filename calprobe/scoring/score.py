@@ -12,7 +12,7 @@ from pathlib import Path
 import filelock
 import torch
 
-from calprobe.errors import CalprobeError, UsageError
+from calprobe.errors import CalprobeError
 from calprobe.heap import give_back_freed_memory
 from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.models.aliases import default_probe
@@ -32,7 +32,7 @@ from calprobe.scoring.paths import choose_path, executor_of
 from calprobe.scoring.pieces import PreparedGroup, prepare_group, score_group, tokenise_pieces
 from calprobe.scoring.progress import progress
 from calprobe.scoring.record import manifest_of
-from calprobe.scoring.selection import Selection, select
+from calprobe.scoring.selection import Selection, refuse_kind, select
 from calprobe.statements import TokenRows
 from calprobe.types import ModelKind
 
@@ -106,9 +106,7 @@ def _check_kind(
     begun: Manifest | None, out: Path, options: ScoreOptions, selection: Selection, name: str, kind: ModelKind
 ) -> None:
     """Raise UsageError if a model of that kind cannot go on with the run, or cannot be scored with the options."""
-    if kind == "masked" and any(relation.scored == "completion" for relation in selection.relations):
-        asked = f"probe {selection.probe.name} asks what completes a context"
-        raise UsageError(f"{name}: a masked language model, but {asked}; take a causal model or another --probe")
+    refuse_kind(selection, name, kind)
     if begun is not None:
         refuse_other_kind(begun, out, kind)
     options.masking(kind, name)

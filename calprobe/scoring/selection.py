@@ -17,6 +17,7 @@ from calprobe.statements import (
     select_templates,
     statements_of,
 )
+from calprobe.types import ModelKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,13 @@ def select(probe: Probe, options: ScoreOptions) -> Selection:
     numbers = select_templates(template_set, options.templates, [relation.name for relation in relations])
     cut = tuple(replace(relation, instances=relation.instances[: options.limit]) for relation in relations)
     return Selection(probe, cut, template_set, numbers)
+
+
+def refuse_kind(selection: Selection, name: str, kind: ModelKind) -> None:
+    """Raise UsageError if a model of that kind cannot score the selection: completions are a causal model's."""
+    if kind == "masked" and any(relation.scored == "completion" for relation in selection.relations):
+        asked = f"probe {selection.probe.name} asks what completes a context"
+        raise UsageError(f"{name}: a masked language model, but {asked}; take a causal model or another --probe")
 
 
 def _relations(probe: Probe, names: tuple[str, ...] | None) -> tuple[Relation, ...]:

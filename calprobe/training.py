@@ -1,0 +1,237 @@
+"""Watch accuracy and calibration while a model is trained: a callback for the `Trainer` of transformers.
+
+    trainer = Trainer(model, arguments, train_dataset=.., eval_dataset=.., processing_class=tokenizer)
+    ProbeCallback("mini", ScoreOptions(relations=("capital", "currency"), limit=20)).attach(trainer)
+    trainer.train()
+
+At every evaluation the probe is scored with the model as it is, and the figures stand beside the evaluation's own.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from accelerate.utils import broadcast_object_list
+from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from calprobe.errors import CalprobeError, UsageError
+from calprobe.metrics import Resampling
+from calprobe.models import LoadedModel
+from calprobe.models.in_training import model_in_training, own_tokenizer, refuse_sharded, unwrapped
+from calprobe.models.undisturbed import undisturbed
+from calprobe.probes import Probe, load_probe
+from calprobe.report import ReportOptions, report
+from calprobe.runs import Run
+from calprobe.runs.manifest import FILE_NAME
+from calprobe.scoring import score
+from calprobe.scoring.options import ScoreOptions
+from calprobe.scoring.selection import refuse_kind, select
+
+log = logging.getLogger(__name__)
+
+_METRICS = ("ace", "brier")
+_ESTIMATORS = ("base", "margin")
+# Values alone: intervals would take longer than scoring a small probe.
+_VALUES_ALONE = ReportOptions(resampling=Resampling(n_resamples=0))
+
+
+class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
+    """Scores a probe at the evaluations of a training run.
+
+    The figures of an evaluation are `eval_calprobe/PROBE/` and `accuracy`, `ace_base`, `brier_base`, `ace_margin`,
+    `brier_margin`, `bear_score` (with two paraphrases or more) and `runtime` (seconds). They are put into the metrics
+    that the evaluation returns, so that `metric_for_best_model="calprobe/mini/accuracy"` works, and into
+    `state.log_history`; with `attach` they reach every logger of the trainer too. Training itself is as without the
+    callback, to the bit.
+
+    An evaluation's scores are kept as a run, `OUT/step-N`, for `calprobe report`, `compare` and `curve`. One that holds
+    a run of the very same weights is gone on with. One of other weights, which an earlier training left, is replaced;
+    but not outside of training, where the best checkpoint may have been loaded: then the new scores are not kept.
+
+    Args:
+        probe: as for `calprobe.score`.
+        options: which statements. A few relations and a `limit` keep an evaluation short.
+        out: the folder of the runs; None keeps them as long as the callback.
+        every: score at the first evaluation of the process and at each `every`-th from there; those of one step count
+            as one.
+        tokenizer: None for the trainer's `processing_class`.
+        stop_on_error: whether training stops if a scoring fails. By default the failure is logged and training goes on;
+            it always stops where the best model is chosen by one of the figures.
+    Raises:
+        CalprobeError: what cannot be scored, on construction and when training begins. UsageError among them: options
+            that the probe does not have, `every` below 1, a sharded model (FSDP, ZeRO-3).
+
+    Example:
+        >>> ProbeCallback("mini", ScoreOptions(relations=("month",), limit=2)).prefix
+        'eval_calprobe/mini/'
+    """
+
+    def __init__(
+        self,
+        probe: str | Path | Probe,
+        options: ScoreOptions = ScoreOptions(),
+        out: str | Path | None = None,
+        every: int = 1,
+        tokenizer: Any = None,
+        stop_on_error: bool = False,
+    ) -> None:
+        if not isinstance(every, int) or isinstance(every, bool) or every < 1:
+            raise UsageError(f"every must be an int of at least 1, got {every!r}")
+        self.probe = probe if isinstance(probe, Probe) else load_probe(probe)
+        self.options = replace(options, quiet=True)
+        self.selection = select(self.probe, options)
+        self.every, self.tokenizer, self.stop_on_error = every, tokenizer, stop_on_error
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None  # removed with the callback
+        if out is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="calprobe-")
+            out = self._temporary.name
+        self.out = Path(out)
+        self._trainer: Trainer | None = None
+        self._own_tokenizer: Any = None
+        self._training = False
+        self._step: int | None = None  # of the latest evaluation
+        self._evaluations = 0  # steps at which there was one
+        self._latest: tuple[int, str, dict[str, float]] | None = None  # step, weights' fingerprint, figures
+
+    @property
+    def prefix(self) -> str:
+        """What the names of the figures begin with."""
+        return f"eval_calprobe/{self.probe.name}/"
+
+    def attach(self, trainer: Trainer) -> ProbeCallback:
+        """Add the callback to the trainer and log through it; transformers tells a callback of no trainer by itself."""
+        self._trainer = trainer
+        trainer.add_callback(self)
+        return self
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Refuse what no evaluation could score, before any time is spent."""
+        self._training = True
+        refuse_sharded(args, kwargs["model"])
+        self._check_best_metric(args)
+        model = self._model(state, kwargs)
+        self.options.masking(model.kind, model.name)
+        refuse_kind(self.selection, model.name, model.kind)
+        if self._trainer is None and args.report_to:
+            log.warning(
+                "the figures of probe %s go into the trainer's history alone; attach(trainer) sends them to %s too",
+                self.probe.name,
+                ", ".join(args.report_to),
+            )
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """What is evaluated from now on need not be the step's own weights."""
+        self._training = False
+
+    def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        """Score the model, on the first process, and hand its figures to all."""
+        if not self._is_due(state.global_step):
+            return
+        before = self._latest
+        outcome: list[Any] = [None, None]  # figures, what went wrong
+        if state.is_world_process_zero:
+            outcome = self._attempted(state, kwargs)
+        figures, failure = broadcast_object_list(outcome)  # where the other processes wait
+        if failure is not None:
+            if self.stop_on_error or self._chooses_best(args):
+                raise CalprobeError(f"step {state.global_step}: probe {self.probe.name} cannot be scored: {failure}")
+            return
+        kwargs["metrics"].update(figures)
+        if self._latest is not before or not state.is_world_process_zero:
+            self._log(state, figures)
+
+    def _attempted(self, state: TrainerState, kwargs: Mapping[str, Any]) -> list[Any]:
+        try:
+            return [self._figures(state, kwargs), None]
+        except Exception as error:
+            # Whatever it is, hours of training are worth more than one evaluation of a probe.
+            log.warning("step %d: probe %s is not scored", state.global_step, self.probe.name, exc_info=error)
+            return [None, str(error) or type(error).__name__]
+
+    def _is_due(self, step: int) -> bool:
+        if step != self._step:
+            self._step = step
+            self._evaluations += 1
+        return (self._evaluations - 1) % self.every == 0
+
+    def _model(self, state: TrainerState, kwargs: Mapping[str, Any]) -> LoadedModel:
+        if self._own_tokenizer is None:
+            given = self.tokenizer if self.tokenizer is not None else kwargs.get("processing_class")
+            self._own_tokenizer = own_tokenizer(given)
+        return model_in_training(kwargs["model"], self._own_tokenizer, state.global_step)
+
+    def _figures(self, state: TrainerState, kwargs: Mapping[str, Any]) -> dict[str, float]:
+        started, step = time.monotonic(), state.global_step
+        with undisturbed(unwrapped(kwargs["model"])):
+            model = self._model(state, kwargs)
+            if self._latest is None or self._latest[:2] != (step, model.weights_fingerprint):
+                found = self._scored(model, self.out / f"step-{step}")
+                found["runtime"] = round(time.monotonic() - started, 4)
+                figures = {f"{self.prefix}{name}": value for name, value in found.items()}
+                self._latest = step, model.weights_fingerprint, figures
+        return self._latest[2]
+
+    def _scored(self, model: LoadedModel, folder: Path) -> dict[str, float]:
+        try:
+            return _figures_of(score(model, self.probe, folder, self.options))
+        except UsageError:
+            if not (folder / FILE_NAME).is_file() or not self.options.resume:
+                raise
+        # Other weights or another request: that run is not this one's to go on with.
+        anew = replace(self.options, resume=False)
+        if self._training:
+            log.warning("%s: held another run, and is scored anew", folder)
+            return _figures_of(score(model, self.probe, folder, anew))
+        with tempfile.TemporaryDirectory(prefix="calprobe-") as elsewhere:
+            return _figures_of(score(model, self.probe, elsewhere, anew))
+
+    def _log(self, state: TrainerState, figures: dict[str, float]) -> None:
+        if self._trainer is not None:
+            self._trainer.log(dict(figures))
+        else:
+            epoch = {} if state.epoch is None else {"epoch": state.epoch}
+            state.log_history.append({**figures, **epoch, "step": state.global_step})
+
+    def _chooses_best(self, args: TrainingArguments) -> bool:
+        return self._best_metric(args) is not None
+
+    def _best_metric(self, args: TrainingArguments) -> str | None:
+        """Which of the figures chooses the best model: its name without the prefix."""
+        name = f"eval_{(args.metric_for_best_model or '').removeprefix('eval_')}"
+        return name.removeprefix(self.prefix) if name.startswith(self.prefix) else None
+
+    def _check_best_metric(self, args: TrainingArguments) -> None:
+        metric = self._best_metric(args)
+        if metric is None:
+            return
+        if self.every > 1:
+            raise UsageError(
+                f"metric_for_best_model={args.metric_for_best_model}: every evaluation needs the figure, but"
+                f" every={self.every}; leave every out"
+            )
+        if metric.startswith(_METRICS) and args.greater_is_better:
+            raise UsageError(
+                f"metric_for_best_model={args.metric_for_best_model}: smaller is better; set greater_is_better=False"
+            )
+
+
+def _figures_of(run: Run) -> dict[str, float]:
+    """The figures of a run by name; those that its templates do not give are left out, and so are undefined ones."""
+    (found,) = report(run, _VALUES_ALONE).runs
+    estimates = {"accuracy": found.accuracy, "bear_score": found.bear_score}
+    for estimator in found.estimators:
+        if estimator.name in _ESTIMATORS:
+            estimates |= {f"{metric}_{estimator.name}": estimator.metrics[metric] for metric in _METRICS}
+    values = {name: float(estimate.value) for name, estimate in estimates.items() if estimate is not None}
+    return {name: value for name, value in values.items() if not math.isnan(value)}
