@@ -122,7 +122,7 @@ CONTRACT = {
         "--model --probe --out --templates --template-set --relations --limit --dtype --device --device-map "
         "--pll-metric --word-split --batch-tokens --save-tokens --resume --no-resume --revision --quiet"
     ),
-    "report": "RUN --reduction --compat --json --bins --bootstrap --by --estimator",
+    "report": "RUN --reduction --compat --json --bins --bootstrap --by --estimator --against",
     "compare": (
         "RUN --pairs --by-domain --intersect --estimator --reduction --compat --json --bins --bootstrap --cluster"
         " --seed"

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     help="Accuracy, ACE and Brier score of each slice too: of every relation, domain, or 1:1 and N:1 relations.",
 )
 @estimators_option("Which confidences to show of each slice.  [default: base,margin,average_min]")
+@click.option(
+    "--against",
+    "figures_of",
+    metavar="paper|FILE.json",
+    help="Show the numbers beside those of Kissling et al. 2026, which come with calprobe, or of a file of its tables.",
+)
 def command(
     runs: tuple[str, ...],
     options: ReportOptions,
@@ -31,6 +37,7 @@ def command(
     as_json: bool,
     by: SliceKind | None,
     estimators: tuple[str, ...] | None,
+    figures_of: str | None,
 ) -> None:
     """Accuracy, confidence and calibration of each RUN, a folder that `score` or `import` made.
 
@@ -39,6 +46,7 @@ def command(
         calprobe report runs/gpt2-bear runs/opt-125m-bear --json > report.json
         calprobe report runs/gpt2-bear --reduction all
         calprobe report runs/gpt2-bear --by domain --estimator margin,average_min
+        calprobe report runs/gpt2-bear --compat kissling2026 --against paper
 
     With --reduction all: a table of accuracy, ACE of base, and the harmonic mean of accuracy and 1 - ACE under each
     reduction. Its JSON has, for each RUN, model, kind, probe, instances, partial, candidates, reductions {NAME:
@@ -49,17 +57,22 @@ def command(
     from calprobe.cli.output import drawn, print_result, printed_json
     from calprobe.heap import keep_freed_memory
     from calprobe.report import compare_reductions, report
+    from calprobe.report.against import against
+    from calprobe.report.paper_figures import paper_figures
     from calprobe.report.reductions_terminal import print_reductions
     from calprobe.report.terminal import print_report
 
     options = replace(options, slices=_slices(by, estimators, all_reductions))
     log_to_stderr()
     keep_freed_memory()
+    figures = None if figures_of is None else paper_figures(figures_of)
     if all_reductions:
         compared = compare_reductions(runs, options)
+        compared = compared if figures is None else against(compared, figures)
         print_result(printed_json(compared) if as_json else drawn(print_reductions, compared))
     else:
         found = report(runs, options)
+        found = found if figures is None else against(found, figures)
         print_result(printed_json(found) if as_json else drawn(print_report, found))
 
 

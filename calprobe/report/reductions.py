@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from calprobe.confidence import Confidence, Distributions, base_confidence
 from calprobe.confidence.types import default_row
@@ -16,6 +16,9 @@ from calprobe.report.results import DEFAULT_OPTIONS, ReportOptions, RunFacts, es
 from calprobe.report.source import RunLike, open_runs
 from calprobe.runs import Run
 from calprobe.runs.run import Reduction
+
+if TYPE_CHECKING:
+    from calprobe.report.against import RunAgainst
 
 METRICS = ("accuracy", "ace")
 REDUCTIONS: tuple[Reduction, ...] = get_args(Reduction)
@@ -42,6 +45,7 @@ class RunReductions(RunFacts):
     template: int | None  # number of the one that base reads; None if the run has none for it, and then no numbers
     reductions: tuple[ReductionNumbers, ...]  # those that the run knows
     unknown: tuple[Reduction, ...]  # those that it does not know, being an import
+    against: RunAgainst | None = None  # None unless asked for
 
     @property
     def best(self) -> Reduction | None:
@@ -59,7 +63,9 @@ class RunReductions(RunFacts):
             }
             for numbers in self.reductions
         }
-        return RunFacts.to_json(self) | {"reductions": found, "best": self.best, "unknown": list(self.unknown)}
+        against = {} if self.against is None else {"against": self.against.to_json()}
+        own = {"reductions": found, "best": self.best, "unknown": list(self.unknown)}
+        return RunFacts.to_json(self) | own | against
 
 
 @dataclass(frozen=True, slots=True)

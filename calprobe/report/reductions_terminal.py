@@ -10,7 +10,7 @@ from rich.text import Text
 from calprobe.metrics import Estimate
 from calprobe.report.figures import Columns
 from calprobe.report.reductions import ReductionsReport, RunReductions
-from calprobe.report.terminal import heading, print_lines, print_notes, score_notes
+from calprobe.report.terminal import heading, print_against, print_lines, print_notes, score_notes
 
 COLUMNS = Columns(len("mean_answer"), ("accuracy", "ACE", "harmonic mean"))
 
@@ -20,6 +20,7 @@ def print_reductions(report: ReductionsReport, console: Console) -> None:
     for run in report.runs:
         print_lines([*heading(run), Text(), *_table(run)], console)
         print_notes(_remarks(run), console)
+        print_against(run.against, console)
         console.print()
     notes = [
         "Harmonic mean of accuracy and 1 - ACE (Kissling et al. 2026, appendix B), without interval; larger is better."

@@ -12,6 +12,7 @@ import numpy as np
 from calprobe.metrics import ACE_BINS, Estimate, Metric, Resampling
 
 if TYPE_CHECKING:
+    from calprobe.report.against import RunAgainst
     from calprobe.report.sensitivity import PromptSensitivity
     from calprobe.report.slices import RunSlices
     from calprobe.report.uncertainty import MeanUncertainty
@@ -114,10 +115,11 @@ class RunReport(RunFacts):
     sensitivity: PromptSensitivity | None  # None with fewer than two paraphrases
     uncertainty: MeanUncertainty | None  # likewise
     slices: RunSlices | None = None  # None unless asked for
+    against: RunAgainst | None = None  # likewise
 
     def to_json(self) -> dict[str, Any]:
-        """The run's object in `calprobe report --json`; it has the key `slices` only if these were asked for."""
-        slices = {} if self.slices is None else {"slices": self.slices.to_json()}
+        """The run's object in `calprobe report --json`; `slices` and `against` are in it only if asked for."""
+        asked = {"slices": self.slices, "against": self.against}
         return RunFacts.to_json(self) | {
             "accuracy": estimate_json(self.accuracy),
             "bear_score": estimate_json(self.bear_score),
@@ -127,7 +129,7 @@ class RunReport(RunFacts):
             },
             "sensitivity": self.sensitivity.to_json() if self.sensitivity else None,
             "uncertainty": self.uncertainty.to_json() if self.uncertainty else None,
-            **slices,
+            **{key: found.to_json() for key, found in asked.items() if found is not None},
         }
 
 

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from calprobe.metrics import Metric
+from calprobe.report.against import RunAgainst
+from calprobe.report.against_terminal import against_footnotes, against_lines, against_notes
 from calprobe.report.figures import Columns, number, ranges, spelled
 from calprobe.report.results import EstimatorReport, Report, ReportOptions, RunFacts, RunReport
 from calprobe.report.sensitivity import PromptSensitivity
@@ -35,8 +37,18 @@ def print_report(report: Report, console: Console) -> None:
         if run.slices is not None:
             print_lines([Text(), *slice_lines(run.slices, console.width)], console)
             print_notes(slice_notes(run.slices, console.width, report.options), console, style="dim")
+        print_against(run.against, console)
         console.print()
     print_notes(_notes(report, shown), console, style="dim")
+
+
+def print_against(found: RunAgainst | None, console: Console) -> None:
+    """Print a run's numbers beside the paper's, where these were asked for."""
+    if found is not None:
+        console.print()
+        print_notes(against_notes(found), console)
+        print_lines(against_lines(found), console)
+        print_notes(against_footnotes(found), console, style="dim")
 
 
 def heading(run: RunFacts) -> Iterable[Text]:

@@ -52,6 +52,18 @@ def test_slices(run_path: Path) -> None:
     assert "\nby cardinality " in done.stdout
 
 
+def test_against_a_file_of_tables(run_path: Path, tmp_path: Path) -> None:
+    tables = {"table1_calibration_bear": {"tiny": {"ace_base": 0.25}}}
+    (tmp_path / "tables.json").write_text(json.dumps(tables))
+    options = ["--against", tmp_path / "tables.json", "--bootstrap", 30]
+    done, as_json = calprobe("report", run_path, *options), calprobe("report", run_path, *options, "--json")
+    assert (done.returncode, done.stderr, as_json.stderr) == (0, "", "")
+    (row,) = json.loads(as_json.stdout)[str(run_path)]["against"]["rows"]
+    assert (row["paper"], row["difference"]) == (0.25, pytest.approx(row["ours"]["value"] - 0.25))
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("  base ACE ")]
+    assert line.split()[2] == f"{row['ours']['value']:.4f}"
+
+
 def test_all_reductions(run_path: Path) -> None:
     options = ["--reduction", "all", "--compat", "kissling2026", "--bins", 5, "--bootstrap", 30, "--seed", 2]
     done, as_json = calprobe("report", run_path, *options), calprobe("report", run_path, *options, "--json")
@@ -73,6 +85,8 @@ def test_all_reductions(run_path: Path) -> None:
         (["RUN", "--by", "domain", "--estimator", "best"], 2, "has no estimator best"),
         (["RUN", "--estimator", "base"], 2, "say what to slice by with --by"),
         (["RUN", "--by", "domain", "--reduction", "all"], 2, "leave out --by or --reduction all"),
+        (["RUN", "--against", "paper"], 2, "tiny: not among the paper's models; they are bert-base-cased, "),
+        (["RUN", "--against", "no.json"], 2, "--against no.json: No such file"),
         (["RUN", "--compat", "paper"], 2, "Invalid value for '--compat'"),
         ([], 2, "Missing argument 'RUN..'"),
         (["RUN", "RUN"], 2, "name one run or more, each once"),
