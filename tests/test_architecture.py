@@ -127,6 +127,10 @@ CONTRACT = {
         "RUN --pairs --by-domain --intersect --estimator --reduction --compat --json --bins --bootstrap --cluster"
         " --seed"
     ),
+    "curve": (
+        "RUN --kind accuracy-rejection calibration options accuracy-ace markers exposure --estimator --reduction"
+        " --compat --bins --bootstrap --cluster --seed --out"
+    ),
     "export": "RUN --what candidates tokens confidences lm-pub-quiz --out",
     "import": "lm-pub-quiz lm-eval",
     "import lm-pub-quiz": "DIR --probe --out",

@@ -17,6 +17,7 @@ COMMANDS = {
     "score": "score",
     "report": "report",
     "compare": "compare",
+    "curve": "curve",
     "export": "export",
     "import": "import_",
     "rank": "rank",

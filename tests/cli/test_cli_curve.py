@@ -1,0 +1,142 @@
+"""`calprobe curve`: every kind and format, every option, refusals before anything is computed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from compared_runs import run_of, with_model
+from pandas.testing import assert_frame_equal
+from run_samples import make_manifest, make_piece, without_tokens
+
+from calprobe.cli.app import main
+from calprobe.cli.curve import DATA, KINDS
+from calprobe.metrics import Resampling
+from calprobe.models.exposures import tiny_exposures
+from calprobe.probes import load_probe
+from calprobe.report import (
+    CurveOptions,
+    ReportOptions,
+    accuracy_ace,
+    accuracy_rejection,
+    calibration,
+    options_curve,
+)
+from calprobe.report.curves.files import DATA_SUFFIXES
+from calprobe.runs import ModelRecord, RunFolder, SourceRecord
+
+TINY = ModelRecord("tiny-clm", kind="causal", weights_fingerprint="aa" * 32)
+FUNCTIONS = {
+    "accuracy-rejection": accuracy_rejection,
+    "calibration": calibration,
+    "options": options_curve,
+    "accuracy-ace": accuracy_ace,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    for seed, name in enumerate("ab"):
+        run_of(folder / name, seed, with_model(name=f"model-{name}"))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _beside_the_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+def curve(*arguments: object) -> None:
+    main(["curve", *map(str, arguments)])
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[object, str]:
+    """Exit code and stderr of a call that fails with nothing on stdout."""
+    with pytest.raises(SystemExit) as ended:
+        curve(*arguments)
+    written = capsys.readouterr()
+    assert written.out == ""
+    return ended.value.code, written.err
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_data_files_hold_what_the_library_gives(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--reduction", "mean", "--compat", "kissling2026", "--bins", 5, "--bootstrap", 30, "--seed", 2]
+    options += ["--cluster", "relation", "--estimator", "margin,base"]
+    for suffix in DATA:
+        curve("a", "b", "--kind", kind, *options, "--out", tmp_path / "new" / f"curve{suffix}")
+    assert capsys.readouterr() == ("", "")
+    scores = ReportOptions("mean", "kissling2026", 5, Resampling(30, 2), "relation")
+    expected = FUNCTIONS[kind](["a", "b"], CurveOptions(scores, ("margin", "base")))
+    assert_frame_equal(pd.read_csv(tmp_path / "new/curve.csv"), expected.frame(), check_dtype=False, rtol=1e-15)
+    assert_frame_equal(pd.read_parquet(tmp_path / "new/curve.parquet"), expected.frame(), check_dtype=False)
+    assert json.loads((tmp_path / "new/curve.json").read_text("utf-8")) == expected.to_json()
+
+
+def test_what_is_undefined_is_empty_in_csv_and_null_in_json(tmp_path: Path) -> None:
+    for name in ("curve.csv", "curve.json"):
+        curve("a", "--kind", "accuracy-rejection", "--estimator", "base", "--bootstrap", 0, "--out", tmp_path / name)
+    rows = (tmp_path / "curve.csv").read_text("utf-8").splitlines()
+    assert '"a","model-a","base","threshold",1,1,0,,,' in rows
+    (line,) = json.loads((tmp_path / "curve.json").read_text("utf-8"))["lines"]
+    assert line["by_threshold"]["curve"]["accuracy"][-1] is None
+    assert line["band"]["low"] == [None] * 100
+
+
+def test_the_same_call_writes_the_same_bytes(tmp_path: Path) -> None:
+    for suffix in DATA:
+        first, again = (tmp_path / f"{name}{suffix}" for name in ("first", "again"))
+        for path in (first, again):
+            curve("a", "--kind", "calibration", "--bootstrap", 20, "--out", path)
+        assert first.read_bytes() == again.read_bytes()
+
+
+def test_exposure_is_of_the_tiny_pair(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shapes = (("month", 12, 12), ("moon-planet", 21, 5))
+    mini = SourceRecord("mini", load_probe("mini").fingerprint)
+    run = RunFolder.open(tmp_path / "tiny", replace(make_manifest(shapes, (0,)), model=TINY, probe=mini))
+    for shape in shapes:
+        run.write_piece(without_tokens(make_piece(shape)))
+    curve(tmp_path / "tiny", "--kind", "exposure", "--bootstrap", 0, "--out", tmp_path / "told.csv")
+    frame = pd.read_csv(tmp_path / "told.csv")
+    counts = [count for name, _, _ in shapes for count in tiny_exposures()[name].counts]
+    assert frame.instances.sum() == len(counts) == 33
+    assert (frame.told * frame.instances).sum() == pytest.approx(sum(counts))
+    code, error = refusal(capsys, "a", "--kind", "exposure", "--out", tmp_path / "a.csv")
+    assert code == 2
+    assert error == (
+        "calprobe: model-a: nobody counted what it was told; known for tiny-clm, tiny-mlm on the probe mini\n"
+    )
+
+
+def test_an_unknown_suffix_is_refused_before_anything_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    code, error = refusal(capsys, "no-run", "--kind", "options", "--out", "curve.xlsx")
+    assert code == 2
+    assert error == ("calprobe: --out curve.xlsx: the suffix says the format; give one of .csv, .json, .parquet\n")
+
+
+def test_refusals_are_one_line_with_their_code(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, error = refusal(capsys, "no-run", "--kind", "options", "--out", tmp_path / "x.csv")
+    assert (code, error.count("\n")) == (3, 1)
+    code, error = refusal(capsys, "a", "--kind", "markers", "--out", tmp_path / "x.csv")
+    assert (code, error) == (2, "calprobe: a: no epistemic template; score it with --templates 0,verbal,numeric\n")
+    code, error = refusal(capsys, "a", "--kind", "calibration", "--estimator", "sure", "--out", tmp_path / "x.csv")
+    assert code == 2
+    assert "its templates give no sure for this curve; give --estimator of base, margin, average_vote_2" in error
+    code, error = refusal(capsys, "a", "--kind", "roc", "--out", tmp_path / "x.csv")
+    assert code == 2
+    assert all(kind in error for kind in KINDS)
+    (tmp_path / "file").write_text("")
+    for name in ("x.csv", "x.json"):
+        code, error = refusal(capsys, "a", "--kind", "options", "--out", tmp_path / "file" / name)
+        assert (code, error.count("\n")) == (1, 1)
+        assert "cannot be written" in error
+    assert not list(tmp_path.glob("x.*"))
+
+
+def test_the_command_knows_the_formats_of_the_library() -> None:
+    assert DATA == DATA_SUFFIXES
