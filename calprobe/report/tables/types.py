@@ -1,4 +1,4 @@
-"""A table as plain frozen data: what a writer sets in Markdown, LaTeX or CSV, without a look at what it is a table of."""
+"""A table as plain frozen data: what a writer sets in Markdown, LaTeX or CSV, whatever it is a table of."""
 
 from __future__ import annotations
 
