@@ -71,6 +71,18 @@ def test_reading_and_analysing_never_import_torch(stage: str) -> None:
     assert result.stdout.strip() == "[]", result.stderr
 
 
+def test_figures_alone_import_matplotlib() -> None:
+    importing = {
+        file.relative_to(ROOT / "calprobe").parent.as_posix()
+        for file in (ROOT / "calprobe").rglob("*.py")
+        if re.search(r"^\s*(import|from) matplotlib", file.read_text("utf-8"), re.MULTILINE)
+    }
+    assert importing == {"report/plots"}
+    code = "import sys, calprobe.report, calprobe.cli.report; print({'matplotlib'} & set(sys.modules))"
+    result = fresh_python(code)
+    assert result.stdout.strip() == "set()", result.stderr
+
+
 def test_the_package_itself_imports_nothing_heavy() -> None:
     code = "import sys, calprobe, calprobe.cli; print(sorted({'torch', 'numpy', 'pandas', 'rich'} & set(sys.modules)))"
     result = fresh_python(code)

@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 
 WITH_EXAMPLES = ("calprobe.confidence", "calprobe.metrics", "calprobe.probes", "calprobe.statements")
-PACKAGES = (*WITH_EXAMPLES, "calprobe.kernels", "calprobe.planning", "calprobe.report")
+PACKAGES = (*WITH_EXAMPLES, "calprobe.kernels", "calprobe.planning", "calprobe.report", "calprobe.report.plots")
 MODULES = [
     "calprobe.cli.tables",
     "calprobe.models.exposures",
