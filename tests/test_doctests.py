@@ -10,7 +10,8 @@ from importlib import import_module
 import pytest
 
 WITH_EXAMPLES = ("calprobe.confidence", "calprobe.metrics", "calprobe.probes", "calprobe.statements")
-PACKAGES = (*WITH_EXAMPLES, "calprobe.kernels", "calprobe.planning", "calprobe.report", "calprobe.report.plots")
+REPORTS = ("calprobe.report", "calprobe.report.curves", "calprobe.report.plots")
+PACKAGES = (*WITH_EXAMPLES, "calprobe.kernels", "calprobe.planning", *REPORTS)
 MODULES = [
     "calprobe.cli.tables",
     "calprobe.models.exposures",
