@@ -138,26 +138,28 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         """Score the model, on the first process, and hand its figures to all."""
         if not self._is_due(state.global_step):
             return
-        before = self._latest
-        outcome: list[Any] = [None, None]  # figures, what went wrong
+        outcome: list[Any] = [None, False, None]
         if state.is_world_process_zero:
             outcome = self._attempted(state, kwargs)
-        figures, failure = broadcast_object_list(outcome)  # where the other processes wait
+        figures, is_new, failure = broadcast_object_list(outcome)  # where the other processes wait
         if failure is not None:
             if self.stop_on_error or self._chooses_best(args):
                 raise CalprobeError(f"step {state.global_step}: probe {self.probe.name} cannot be scored: {failure}")
             return
         kwargs["metrics"].update(figures)
-        if self._latest is not before or not state.is_world_process_zero:
+        if is_new:
             self._log(state, figures)
 
     def _attempted(self, state: TrainerState, kwargs: Mapping[str, Any]) -> list[Any]:
+        """The figures, whether they are new, and what went wrong instead."""
+        before = self._latest
         try:
-            return [self._figures(state, kwargs), None]
+            figures = self._figures(state, kwargs)
+            return [figures, self._latest is not before, None]
         except Exception as error:
             # Whatever it is, hours of training are worth more than one evaluation of a probe.
             log.warning("step %d: probe %s is not scored", state.global_step, self.probe.name, exc_info=error)
-            return [None, str(error) or type(error).__name__]
+            return [None, False, str(error) or type(error).__name__]
 
     def _is_due(self, step: int) -> bool:
         if step != self._step:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -270,3 +273,39 @@ def test_a_model_with_an_adapter(tmp_path: Path) -> None:
     tiny_tokenizer().save_pretrained(tmp_path / "merged")
     merged = calprobe.score(str(tmp_path / "merged"), "mini", tmp_path / "later", FEW)
     np.testing.assert_allclose(run.table().scores, merged.table().scores, atol=1e-4)
+
+
+TWO_PROCESSES = """
+import json, sys
+from pathlib import Path
+from trainings import FEW, new_trainer
+from calprobe.training import ProbeCallback
+out = Path(sys.argv[1])
+best = {"metric_for_best_model": "calprobe/mini/accuracy"}
+trainer = new_trainer(out / "out", ddp_backend="gloo", max_steps=2, save_strategy="no", **best)
+ProbeCallback("mini", FEW, out / "runs").attach(trainer)
+trainer.train()
+(out / f"{trainer.args.process_index}.json").write_text(json.dumps([trainer.evaluate(), trainer.state.log_history]))
+"""
+
+
+def test_one_of_several_processes_scores_for_all(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(TWO_PROCESSES, "utf-8")
+    tests = str(Path(__file__).resolve().parent)
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    done = subprocess.run(
+        [*launch, str(script), str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": tests, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    one, other = (json.loads((tmp_path / f"{rank}.json").read_text("utf-8")) for rank in (0, 1))
+    for metrics, history in (one, other):
+        assert metrics.keys() >= FULL_NAMES
+        assert [logs["step"] for logs in history if logs.keys() >= FULL_NAMES] == [2]
+    assert all(one[0][name] == other[0][name] for name in FULL_NAMES)
+    assert calprobe.open_run(tmp_path / "runs" / "step-2").manifest.timings.pieces == 1

@@ -1,0 +1,33 @@
+"""The example scripts of the documentation do what their text says."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import calprobe
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "docs" / "examples"
+
+
+def example(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_train_with_probe(tmp_path: Path) -> None:
+    script = example("train_with_probe")
+    texts = script.told(calprobe.load_probe("mini"))
+    assert len(texts) == len(set(texts)) == 31  # of 42 capitals and 20 young animals
+    history = script.train(tmp_path, steps=80, every=40)
+    assert [logs["step"] for logs in history] == [0, 40, 80]
+    first, *_, last = history
+    assert last["eval_calprobe/mini/accuracy"] > first["eval_calprobe/mini/accuracy"] + 0.1
+    assert last["eval_calprobe/mini/brier_base"] < first["eval_calprobe/mini/brier_base"]
+    assert [line.split()[0] for line in script.table(history).splitlines()] == ["step", "0", "40", "80"]
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["step-0", "step-40", "step-80"]
