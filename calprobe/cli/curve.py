@@ -1,4 +1,4 @@
-"""`calprobe curve`: one kind of curve of runs, as data."""
+"""`calprobe curve`: one kind of curve of runs, as data or as a figure."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
 KINDS = ("accuracy-rejection", "calibration", "options", "accuracy-ace", "markers", "exposure")
 DATA = (".csv", ".json", ".parquet")
+FIGURES = (".png", ".svg", ".pdf")
 
 
 def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, path: Path) -> Path:
     """Look before anything is computed."""
-    if path.suffix not in DATA:
-        raise UsageError(f"--out {path}: the suffix says the format; give one of {', '.join(DATA)}")
+    if path.suffix not in DATA + FIGURES:
+        raise UsageError(f"--out {path}: the suffix says the format; give one of {', '.join(DATA + FIGURES)}")
     return path
 
 
-@click.command(short_help="Write a curve of runs as a table.")
+@click.command(short_help="Write a curve of runs as a table or a figure.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
 @click.option("--kind", required=True, type=click.Choice(KINDS), help="Which curve, see above.")
 @estimators_option(
@@ -34,7 +35,7 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
 @click.option(
     "--out",
     required=True,
-    metavar="F.csv|json|parquet",
+    metavar="F.csv|json|parquet|png|svg|pdf",
     type=click.Path(dir_okay=False, path_type=Path),
     callback=_with_known_suffix,
     help="The suffix says the format; a file is replaced.",
@@ -46,7 +47,7 @@ def command(
     """One kind of curve of each RUN, a folder that `score` or `import` made.
 
     \b
-        calprobe curve runs/gpt2-bear --kind accuracy-rejection --out rejection.csv
+        calprobe curve runs/gpt2-bear --kind accuracy-rejection --out rejection.svg
         calprobe curve runs/gpt2-bear --kind calibration --estimator base,margin --out bins.csv
 
     \b
@@ -65,7 +66,12 @@ def command(
     log_to_stderr()
     keep_freed_memory()
     found = _compute(kind, runs, CurveOptions(options, estimators))
-    write_curves(found, out)
+    if out.suffix in FIGURES:
+        from calprobe.report.plots import plot, save
+
+        save(plot(found), out)
+    else:
+        write_curves(found, out)
 
 
 def _compute(kind: str, runs: tuple[str, ...], options: CurveOptions) -> Curves:

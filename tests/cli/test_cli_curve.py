@@ -13,7 +13,7 @@ from pandas.testing import assert_frame_equal
 from run_samples import make_manifest, make_piece, without_tokens
 
 from calprobe.cli.app import main
-from calprobe.cli.curve import DATA, KINDS
+from calprobe.cli.curve import DATA, FIGURES, KINDS
 from calprobe.metrics import Resampling
 from calprobe.models.exposures import tiny_exposures
 from calprobe.probes import load_probe
@@ -26,6 +26,7 @@ from calprobe.report import (
     options_curve,
 )
 from calprobe.report.curves.files import DATA_SUFFIXES
+from calprobe.report.plots import FIGURE_SUFFIXES, plot, save
 from calprobe.runs import ModelRecord, RunFolder, SourceRecord
 
 TINY = ModelRecord("tiny-clm", kind="causal", weights_fingerprint="aa" * 32)
@@ -77,6 +78,22 @@ def test_data_files_hold_what_the_library_gives(kind: str, tmp_path: Path, capsy
     assert json.loads((tmp_path / "new/curve.json").read_text("utf-8")) == expected.to_json()
 
 
+FIRST_BYTES = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
+
+
+@pytest.mark.parametrize("suffix", FIGURES)
+def test_figures_are_drawn_from_the_same_result(
+    suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / f"figure{suffix}"
+    curve("a", "--kind", "calibration", "--estimator", "margin", "--bootstrap", 20, "--out", out)
+    assert capsys.readouterr() == ("", "")
+    assert out.read_bytes().startswith(FIRST_BYTES[suffix])
+    found = calibration("a", CurveOptions(ReportOptions(resampling=Resampling(20)), ("margin",)))
+    save(plot(found), tmp_path / f"again{suffix}")
+    assert out.read_bytes() == (tmp_path / f"again{suffix}").read_bytes()
+
+
 def test_what_is_undefined_is_empty_in_csv_and_null_in_json(tmp_path: Path) -> None:
     for name in ("curve.csv", "curve.json"):
         curve("a", "--kind", "accuracy-rejection", "--estimator", "base", "--bootstrap", 0, "--out", tmp_path / name)
@@ -116,7 +133,9 @@ def test_exposure_is_of_the_tiny_pair(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_an_unknown_suffix_is_refused_before_anything_is_read(capsys: pytest.CaptureFixture[str]) -> None:
     code, error = refusal(capsys, "no-run", "--kind", "options", "--out", "curve.xlsx")
     assert code == 2
-    assert error == ("calprobe: --out curve.xlsx: the suffix says the format; give one of .csv, .json, .parquet\n")
+    assert error == (
+        "calprobe: --out curve.xlsx: the suffix says the format; give one of .csv, .json, .parquet, .png, .svg, .pdf\n"
+    )
 
 
 def test_refusals_are_one_line_with_their_code(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -139,4 +158,4 @@ def test_refusals_are_one_line_with_their_code(capsys: pytest.CaptureFixture[str
 
 
 def test_the_command_knows_the_formats_of_the_library() -> None:
-    assert DATA == DATA_SUFFIXES
+    assert (DATA, FIGURES) == (DATA_SUFFIXES, FIGURE_SUFFIXES)
