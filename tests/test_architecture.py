@@ -134,10 +134,10 @@ CONTRACT = {
         "--model --probe --out --templates --template-set --relations --limit --dtype --device --device-map "
         "--pll-metric --word-split --batch-tokens --save-tokens --resume --no-resume --revision --quiet"
     ),
-    "report": "RUN --reduction --compat --json --bins --bootstrap --by --estimator --against",
+    "report": "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against",
     "compare": (
-        "RUN --pairs --by-domain --intersect --estimator --reduction --compat --json --bins --bootstrap --cluster"
-        " --seed"
+        "RUN --pairs --by-domain --intersect --estimator --reduction --compat --format --json --bins --bootstrap"
+        " --cluster --seed"
     ),
     "curve": (
         "RUN --kind accuracy-rejection calibration options accuracy-ace markers exposure --estimator --reduction"

@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 
 WITH_EXAMPLES = ("calprobe.confidence", "calprobe.metrics", "calprobe.probes", "calprobe.statements")
-REPORTS = ("calprobe.report", "calprobe.report.curves", "calprobe.report.plots")
+REPORTS = ("calprobe.report", "calprobe.report.curves", "calprobe.report.plots", "calprobe.report.tables")
 PACKAGES = (*WITH_EXAMPLES, "calprobe.kernels", "calprobe.planning", *REPORTS)
 MODULES = [
     "calprobe.cli.tables",

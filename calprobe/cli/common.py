@@ -16,8 +16,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 REDUCTIONS = ("sum", "mean", "sum_answer", "mean_answer")
 OF_TOKENS = "How a statement's score is made of its tokens'; _answer: of the answer's only"
 ALL = "all"
+FORMATS = ("text", "markdown", "latex", "csv", "json")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON.")
+format_option = click.option(
+    "--format", "form", type=click.Choice(FORMATS), help="Of what is printed.  [default: text; with --json: json]"
+)
 bins_option = click.option(
     "--bins", type=click.IntRange(1), default=20, show_default=True, help="Quantile bins of ACE."
 )
@@ -61,10 +65,17 @@ def estimators_option(explained: str) -> Callable[[Command], Command]:
     return click.option("--estimator", "estimators", metavar="NAME,..", callback=split, help=explained)
 
 
+def chosen_format(form: str | None, as_json: bool) -> str:
+    """What `--format` and `--json` ask for together. Raises click.UsageError if they ask for different things."""
+    if as_json and form not in (None, "json"):
+        raise click.UsageError(f"--json and --format {form} ask for different things: give one of them")
+    return "json" if as_json else form or "text"
+
+
 def report_options(
     *,
     or_all: bool = False,
-    json: bool = True,
+    formats: bool = True,
     results: str = "intervals",
     cluster: str = "Draw whole relations: intervals for facts of a relation that are known or unknown together.",
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -72,7 +83,7 @@ def report_options(
 
     Args:
         or_all: `--reduction all` is a choice too, and the command gets `all_reductions`, a bool.
-        json: with `--json`; the command gets `as_json`.
+        formats: with `--format` and its short form `--json`; the command gets `form`, one of FORMATS.
         results: what resamples are for.
         cluster: the help of `--cluster`.
     """
@@ -85,13 +96,15 @@ def report_options(
             from calprobe.metrics import Resampling
             from calprobe.report import ReportOptions
 
+            if formats:
+                rest["form"] = chosen_format(rest.pop("form"), rest.pop("as_json"))
             if or_all:
                 rest["all_reductions"] = reduction == ALL
             one: Reduction = "sum" if reduction == ALL else reduction  # type: ignore[assignment]  # click has checked
             options = ReportOptions(one, compat, bins, Resampling(bootstrap, seed), rest.pop("cluster"))
             command(options=options, **rest)
 
-        declared = [reduction_option(or_all=or_all), compat_option, *([json_option] if json else [])]
+        declared = [reduction_option(or_all=or_all), compat_option, *([format_option, json_option] if formats else [])]
         declared += [bins_option, bootstrap_option(results), cluster_option(cluster), seed_option]
         found: Callable[..., None] = with_options
         for option in reversed(declared):

@@ -34,7 +34,7 @@ def command(
     intersect: bool,
     estimators: tuple[str, ...] | None,
     options: ReportOptions,
-    as_json: bool,
+    form: str,
 ) -> None:
     """Accuracy, Brier score and ACE of RUNs in pairs: their differences, with intervals and corrected p-values.
 
@@ -46,10 +46,11 @@ def command(
         calprobe compare runs/base runs/step-1000 runs/step-2000 --pairs step-1000:base,step-2000:base
     """
     from calprobe.cli.logs import log_to_stderr
-    from calprobe.cli.output import drawn, print_result, printed_json
+    from calprobe.cli.output import in_format, print_result
     from calprobe.heap import keep_freed_memory
     from calprobe.report import CompareOptions, compare, named_pairs
     from calprobe.report.compare_terminal import print_comparison
+    from calprobe.report.tables import comparison_tables
 
     log_to_stderr()
     keep_freed_memory()
@@ -61,4 +62,4 @@ def command(
         scores=options,
     )
     found = compare(runs, wanted)
-    print_result(printed_json(found) if as_json else drawn(print_comparison, found))
+    print_result(in_format(form, found, print_comparison, comparison_tables))

@@ -40,7 +40,7 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
     callback=_with_known_suffix,
     help="The suffix says the format; a file is replaced.",
 )
-@report_options(json=False, results="intervals and bands")
+@report_options(formats=False, results="intervals and bands")
 def command(
     runs: tuple[str, ...], kind: str, estimators: tuple[str, ...] | None, out: Path, options: ReportOptions
 ) -> None:

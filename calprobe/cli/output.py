@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
@@ -15,11 +15,31 @@ from calprobe.errors import CalprobeError
 if TYPE_CHECKING:
     from rich.console import Console
 
-Found = TypeVar("Found")
+    from calprobe.report.tables import Table
 
 
 class _Result(Protocol):
     def to_json(self) -> dict[str, Any]: ...
+
+
+Found = TypeVar("Found")
+Reported = TypeVar("Reported", bound=_Result)
+
+
+def in_format(
+    form: str,
+    found: Reported,
+    draw: Callable[[Reported, Console], None],
+    tables: Callable[[Reported], Sequence[Table]],
+) -> str:
+    """A result in one of `calprobe.cli.common.FORMATS`: as `draw` prints it, as its JSON, or as its tables."""
+    if form == "text":
+        return drawn(draw, found)
+    if form == "json":
+        return printed_json(found)
+    from calprobe.report.tables import WRITERS
+
+    return WRITERS[form](tables(found))
 
 
 def drawn(draw: Callable[[Found, Console], None], found: Found) -> str:

@@ -34,7 +34,7 @@ def command(
     runs: tuple[str, ...],
     options: ReportOptions,
     all_reductions: bool,
-    as_json: bool,
+    form: str,
     by: SliceKind | None,
     estimators: tuple[str, ...] | None,
     figures_of: str | None,
@@ -47,6 +47,7 @@ def command(
         calprobe report runs/gpt2-bear --reduction all
         calprobe report runs/gpt2-bear --by domain --estimator margin,average_min
         calprobe report runs/gpt2-bear --compat kissling2026 --against paper
+        calprobe report runs/*-bear --format latex > tables.tex
 
     With --reduction all: a table of accuracy, ACE of base, and the harmonic mean of accuracy and 1 - ACE under each
     reduction. Its JSON has, for each RUN, model, kind, probe, instances, partial, candidates, reductions {NAME:
@@ -54,12 +55,13 @@ def command(
     lacks).
     """
     from calprobe.cli.logs import log_to_stderr
-    from calprobe.cli.output import drawn, print_result, printed_json
+    from calprobe.cli.output import in_format, print_result
     from calprobe.heap import keep_freed_memory
     from calprobe.report import compare_reductions, report
     from calprobe.report.against import against
     from calprobe.report.paper_figures import paper_figures
     from calprobe.report.reductions_terminal import print_reductions
+    from calprobe.report.tables import reductions_tables, report_tables
     from calprobe.report.terminal import print_report
 
     options = replace(options, slices=_slices(by, estimators, all_reductions))
@@ -69,11 +71,11 @@ def command(
     if all_reductions:
         compared = compare_reductions(runs, options)
         compared = compared if figures is None else against(compared, figures)
-        print_result(printed_json(compared) if as_json else drawn(print_reductions, compared))
+        print_result(in_format(form, compared, print_reductions, reductions_tables))
     else:
         found = report(runs, options)
         found = found if figures is None else against(found, figures)
-        print_result(printed_json(found) if as_json else drawn(print_report, found))
+        print_result(in_format(form, found, print_report, report_tables))
 
 
 def _slices(by: SliceKind | None, estimators: tuple[str, ...] | None, all_reductions: bool) -> SliceOptions | None:

@@ -6,7 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+from calprobe.metrics import Metric
+from calprobe.report.results import RunReport
+
 DECIMALS = 4  # as numbers are printed
+# Of the answers, which many estimators share, and no merit of a confidence: no estimator is marked for it.
+UNMARKED = "accuracy"
 
 
 def best_places(values: Sequence[float | None], better: Literal["smaller", "larger"] | None) -> frozenset[int]:
@@ -26,3 +31,11 @@ def best_places(values: Sequence[float | None], better: Literal["smaller", "larg
         return frozenset()
     best = min(printed.values()) if better == "smaller" else max(printed.values())
     return frozenset(place for place, value in printed.items() if value == best)
+
+
+def best_estimators(run: RunReport, metric: Metric) -> frozenset[str]:
+    """The names of a run's estimators that are best by a metric; none by accuracy, see `UNMARKED`."""
+    if metric.name == UNMARKED:
+        return frozenset()
+    values = [estimator.metrics[metric.name].value for estimator in run.estimators]
+    return frozenset(run.estimators[place].name for place in best_places(values, metric.better))

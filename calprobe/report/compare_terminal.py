@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-from calprobe.metrics import Difference
 from calprobe.report.compare_results import SIGNIFICANT, Agreement, Comparison, Contrast, PairComparison, Scope
-from calprobe.report.figures import interval, number, ranges
+from calprobe.report.figures import interval, number, ranges, signed, signed_interval
 from calprobe.report.terminal import INDENT, heading, print_notes, score_notes
 from calprobe.wording import counted
 
@@ -29,7 +28,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     for pair in comparison.pairs:
         console.print()
         _print_wrapped(Text.assemble("A ", (pair.first, "bold"), ", B ", (pair.second, "bold")), console)
-        print_notes(_pair_notes(pair), console)
+        print_notes(pair_notes(pair), console)
         console.print(Text(_line("", TITLES), style="bold"))
         for scope in pair.scopes:
             for line in _scope(scope, pair, titles):
@@ -45,7 +44,8 @@ def _print_wrapped(text: Text, console: Console) -> None:
         console.print(line)
 
 
-def _pair_notes(pair: PairComparison) -> Iterable[str]:
+def pair_notes(pair: PairComparison) -> Iterable[str]:
+    """What holds for one pair alone."""
     if pair.differences:
         yield f"compared on what they have in common; they differ in {'; '.join(pair.differences)}"
     if pair.nearest_domain is None:
@@ -70,10 +70,10 @@ def _row(name: str, contrast: Contrast) -> Iterable[Text]:
     """The line of values; below it the line of intervals, if there are any."""
     difference = contrast.difference
     star = " *" if contrast.significant else ""
-    values = (number(contrast.first.value), number(contrast.second.value), _signed(difference.value))
+    values = (number(contrast.first.value), number(contrast.second.value), signed(difference.value))
     cells = (*values, _p_value(difference.p_value), _p_value(contrast.p_holm))
     yield Text(_line(f"{INDENT}{name}", cells) + star)
-    intervals = (interval(contrast.first), interval(contrast.second), _signed_interval(difference))
+    intervals = (interval(contrast.first), interval(contrast.second), signed_interval(difference))
     if any(intervals):
         yield Text(_line("", (*intervals, "", "")), style="dim")
 
@@ -107,17 +107,6 @@ def _notes(comparison: Comparison) -> Iterable[str]:
 def _line(name: str, cells: Iterable[str]) -> str:
     aligned = (cell.rjust(width) for cell, width in zip(cells, WIDTHS, strict=True))
     return "".join([name.ljust(NAME_WIDTH), *aligned]).rstrip()
-
-
-def _signed(value: float) -> str:
-    return number(value) if math.isnan(value) else f"{value:+z.4f}"
-
-
-def _signed_interval(difference: Difference) -> str:
-    if math.isnan(difference.low):
-        return ""
-    low, high = (f"{end:+z.3f}".replace("0.", ".", 1) for end in (difference.low, difference.high))
-    return f"{low} to {high}"
 
 
 def _p_value(value: float) -> str:

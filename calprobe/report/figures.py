@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.text import Text
 
-from calprobe.metrics import Estimate
+from calprobe.metrics import Difference, Estimate
 
 CELL_WIDTH = len(".123-.456")
 GAP = 1  # blanks between columns
@@ -30,9 +30,20 @@ class Columns:
         """The line of titles."""
         return Text(self._line(name, self.titles), style="bold")
 
-    def row(self, name: str, estimates: Sequence[Estimate], note: str = "") -> Iterator[Text]:
-        """The line of values; below it one of intervals where there are any, with the note below the name."""
-        yield Text(self._line(name, [number(estimate.value) for estimate in estimates]))
+    def row(
+        self, name: str, estimates: Sequence[Estimate], note: str = "", best: Collection[int] = (), mark: str = ""
+    ) -> Iterator[Text]:
+        """The line of values; below it one of intervals where there are any, with the note below the name.
+
+        Values at the places that `best` names are bold, with the mark in front.
+        """
+        values = [f"{mark if place in best else ''}{number(found.value)}" for place, found in enumerate(estimates)]
+        line, end = Text(self._line(name, values)), self.name_width
+        for place, title in enumerate(self.titles):
+            end += self.width(title)
+            if place in best:
+                line.stylize("bold", end - len(values[place]), end)
+        yield line
         intervals = [interval(estimate) for estimate in estimates]
         if note or any(intervals):
             yield Text(self._line(note, intervals), style="dim")
@@ -56,6 +67,19 @@ def number(value: float) -> str:
 def interval(estimate: Estimate) -> str:
     """The interval of numbers in [0, 1], .123-.456; empty where there is none."""
     return "" if math.isnan(estimate.low) else f"{_short(estimate.low)}-{_short(estimate.high)}"
+
+
+def signed(value: float) -> str:
+    """A difference, with its sign; "undefined" for NaN."""
+    return number(value) if math.isnan(value) else f"{value:+z.4f}"
+
+
+def signed_interval(estimate: Estimate | Difference) -> str:
+    """The interval of a difference, -.046 to +.009; empty where there is none."""
+    if math.isnan(estimate.low):
+        return ""
+    low, high = (f"{end:+z.3f}".replace("0.", ".", 1) for end in (estimate.low, estimate.high))
+    return f"{low} to {high}"
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -13,19 +13,19 @@ from calprobe.report.reductions import ReductionsReport, RunReductions
 from calprobe.report.terminal import heading, print_against, print_lines, print_notes, score_notes
 
 COLUMNS = Columns(len("mean_answer"), ("accuracy", "ACE", "harmonic mean"))
+HARMONIC_MEAN = (
+    "Harmonic mean of accuracy and 1 - ACE (Kissling et al. 2026, appendix B), without interval; larger is better."
+)
 
 
 def print_reductions(report: ReductionsReport, console: Console) -> None:
     """Print a table for each run, then what holds for all of them."""
     for run in report.runs:
         print_lines([*heading(run), Text(), *_table(run)], console)
-        print_notes(_remarks(run), console)
+        print_notes(reductions_remarks(run), console)
         print_against(run.against, console)
         console.print()
-    notes = [
-        "Harmonic mean of accuracy and 1 - ACE (Kissling et al. 2026, appendix B), without interval; larger is better."
-    ]
-    print_notes([*score_notes("all", report.options), *notes], console, style="dim")
+    print_notes([*score_notes("all", report.options), HARMONIC_MEAN], console, style="dim")
 
 
 def _table(run: RunReductions) -> Iterable[Text]:
@@ -38,7 +38,8 @@ def _table(run: RunReductions) -> Iterable[Text]:
         yield from interval
 
 
-def _remarks(run: RunReductions) -> Iterable[str]:
+def reductions_remarks(run: RunReductions) -> Iterable[str]:
+    """Which template the numbers are of, and what a run does not have."""
     if run.template is None:
         yield "no accuracy: the run has neither template 0 nor a paraphrase"
     else:

@@ -12,6 +12,7 @@ from rich.text import Text
 from calprobe.metrics import Metric
 from calprobe.report.against import RunAgainst
 from calprobe.report.against_terminal import against_footnotes, against_lines, against_notes
+from calprobe.report.best import best_estimators
 from calprobe.report.figures import Columns, number, ranges, spelled
 from calprobe.report.results import EstimatorReport, Report, ReportOptions, RunFacts, RunReport
 from calprobe.report.sensitivity import PromptSensitivity
@@ -23,14 +24,16 @@ from calprobe.wording import counted
 # Columns by the order in which they get room; metrics that are not named come after these.
 FIRST_COLUMNS = ("accuracy", "mean_confidence", "ace", "brier", "auroc", "ece", "smooth_ece", "nll", "aurc", "prr")
 INDENT = "  "
+BEST = "*"
 
 
 def print_report(report: Report, console: Console) -> None:
     """Print a section for each run, then what holds for all of them."""
     shown = _fitting_metrics(report, console.width)
     columns = Columns(_name_width(report), tuple(metric.title for metric in shown))
+    mark = "" if console.color_system else BEST  # bold says it where there is bold
     for run in report.runs:
-        print_lines([*heading(run), *_accuracies(run), Text(), *_estimators(run, shown, columns)], console)
+        print_lines([*heading(run), *accuracies(run), Text(), *_estimators(run, shown, columns, mark)], console)
         if run.sensitivity is not None and run.uncertainty is not None:
             print_lines([Text(), *_wording(run.sensitivity, run.uncertainty)], console)
         print_notes(remarks(run), console)
@@ -39,7 +42,7 @@ def print_report(report: Report, console: Console) -> None:
             print_notes(slice_notes(run.slices, console.width, report.options), console, style="dim")
         print_against(run.against, console)
         console.print()
-    print_notes(_notes(report, shown), console, style="dim")
+    print_notes(_notes(report, shown, mark), console, style="dim")
 
 
 def print_against(found: RunAgainst | None, console: Console) -> None:
@@ -108,15 +111,17 @@ def _conditioning(settings: Settings) -> str:
     return f"start token {settings.start_token.text if settings.start_token else 'not known'}"
 
 
-def _accuracies(run: RunReport) -> Iterable[Text]:
+def accuracies(run: RunReport) -> Iterable[Text]:
+    """How often the run is right: of base, and over the paraphrases."""
     if run.accuracy is not None:
         yield Text(f"accuracy {spelled(run.accuracy)}; chance {number(run.chance_accuracy)} (mean 1/K)")
     if run.bear_score is not None:
         yield Text(f"BEAR score {spelled(run.bear_score)}: mean accuracy over {run.paraphrases} paraphrases")
 
 
-def _estimators(run: RunReport, shown: Sequence[Metric], columns: Columns) -> Iterable[Text]:
+def _estimators(run: RunReport, shown: Sequence[Metric], columns: Columns, mark: str) -> Iterable[Text]:
     """The table, a section for each group of estimators."""
+    best = [best_estimators(run, metric) for metric in shown]
     if run.estimators:
         yield columns.head("estimator")
     for group, members in groupby(run.estimators, key=lambda estimator: estimator.group):
@@ -125,7 +130,8 @@ def _estimators(run: RunReport, shown: Sequence[Metric], columns: Columns) -> It
         for estimator in estimators:
             failed = f"{INDENT}{estimator.failed:,} failed" if estimator.failed else ""
             estimates = [estimator.metrics[metric.name] for metric in shown]
-            yield from columns.row(f"{INDENT}{estimator.name}", estimates, failed)
+            places = [place for place, names in enumerate(best) if estimator.name in names]
+            yield from columns.row(f"{INDENT}{estimator.name}", estimates, failed, places, mark)
 
 
 def templates_read(estimators: Sequence[EstimatorReport]) -> str:
@@ -180,15 +186,21 @@ def remarks(run: RunReport) -> Iterable[str]:
         yield "no BEAR score, no estimator over paraphrases: they take two paraphrases or more"
 
 
-def _notes(report: Report, shown: Sequence[Metric]) -> Iterable[str]:
+def report_notes(report: Report, shown: Sequence[Metric]) -> Iterable[str]:
+    """What holds for the numbers of a report, wherever they are shown."""
     yield from score_notes(report.options.reduction, report.options)
     if any(estimator.failed for run in report.runs for estimator in run.estimators):
         yield "Failed: no prediction (a vote without a winner, or no scores); counted as incorrect, confidence 0."
     for better in ("larger", "smaller"):
         if titles := [metric.title for metric in shown if metric.better == better]:
             yield f"{better.capitalize()} is better: {', '.join(titles)}."
+
+
+def _notes(report: Report, shown: Sequence[Metric], mark: str) -> Iterable[str]:
+    yield from report_notes(report, shown)
+    yield f"{mark or 'Bold'}: the best of a run's column, by what is printed; not of accuracy, which is of the answers."
     if hidden := [metric.name for metric in report.metrics if metric not in shown]:
-        yield f"Only with --json or on a wider terminal: {', '.join(hidden)}."
+        yield f"Only with --format json or csv, or on a wider terminal: {', '.join(hidden)}."
 
 
 def _name_width(report: Report) -> int:

@@ -101,7 +101,7 @@ def test_the_table_fits_any_width(found: Report, width: int) -> None:
     columns = [metric.title for metric in found.metrics]
     shown = [title for title in columns if f" {title} " in f"{lines[head]} "]
     assert len(shown) == {40: 3, 80: 7, 120: 11, 300: len(columns)}[width]
-    assert ("Only with --json" in text(short, width)) == (len(shown) < len(columns))
+    assert ("Only with --format json or csv" in text(short, width)) == (len(shown) < len(columns))
     assert not any(line != line.rstrip() for line in lines)
 
 
@@ -182,6 +182,35 @@ def test_what_the_wording_changes(found: Report) -> None:
     assert "\n    epistemic        0.5000, between paraphrases; rho 0.7500\n" in shown
     failed = text(with_run(found, sensitivity=replace(known, failed=1)))
     assert "\n  failed             1 instance, left out of all but accuracy and ACE\n" in failed
+
+
+def with_ace(found: Report, *values: float) -> Report:
+    """The first estimators, with these values of ACE and one accuracy."""
+    estimators = tuple(
+        replace(estimator, metrics={**estimator.metrics, "ace": Estimate(ace), "accuracy": Estimate(ace)})
+        for estimator, ace in zip(found.runs[0].estimators, values, strict=False)
+    )
+    return with_run(found, estimators=estimators)
+
+
+def test_the_best_of_a_column_has_a_star_where_there_is_no_bold(found: Report) -> None:
+    shown = text(with_ace(found, 0.12341, 0.12339, 0.5, float("nan")))
+    lines = [line for line in shown.splitlines() if line.startswith("  ")]
+    assert [line for line in lines if "0.1234    0.1234" in line] == []
+    assert sum(" *0.1234" in line for line in lines) == 2  # printed alike, so both; accuracy is not marked
+    assert "*undefined" not in shown
+    assert "\n*: the best of a run's column, by what is printed" in shown
+    alike = with_ace(found, 0.5, 0.5)
+    assert "*0.5000" not in text(alike)
+
+
+def test_the_best_of_a_column_is_bold_on_a_terminal(found: Report) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=80, force_terminal=True, color_system="standard", legacy_windows=False)
+    print_report(with_ace(found, 0.125, 0.5), console)
+    assert "\x1b[1m0.1250\x1b[0m" in out.getvalue()
+    assert "*" not in out.getvalue()
+    assert "Bold: the best of a run's column" in out.getvalue()
 
 
 def test_a_run_of_one_template_has_no_wording(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A table as plain frozen data: what a writer sets in Markdown, LaTeX or CSV, whatever it is a table of."""
+"""A table as plain frozen data, which writers set in Markdown, LaTeX or CSV whatever it is a table of."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class Row:
     group: str = ""  # a line above neighbours that share it; none where it is empty
     note: str = ""  # small, below the label
     keys: Mapping[str, str] = field(default_factory=dict)  # in tidy files, see `Table`
+    about: Mapping[str, str] = field(default_factory=dict)  # beside that of the table
     ranked: bool = True  # whether its cells can be the best: not those of a difference
+    signed: bool = False  # whether numbers have a sign in any case: those of a difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Table:
     heading: tuple[str, ...] = ()  # lines before it: what was scored and how, a whole run or a partial one
     notes: tuple[str, ...] = ()  # sentences below it
     keys: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)  # at the end of a tidy file's lines: how all was made
+    totals: Mapping[str, Estimate] = field(default_factory=dict)  # by metric: of the whole, in tidy files only
     best_within: Literal["table", "group"] | None = "table"  # what the best of a column is the best of; None: no marks
     intervals: bool = True  # whether an estimate's interval is printed; tidy files have it in any case
     tidy: bool = True  # False: its cells are those of other tables, so a tidy file leaves it out
