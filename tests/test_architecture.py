@@ -132,7 +132,7 @@ def test_help_takes_well_under_half_a_second() -> None:
 CONTRACT = {
     "score": (
         "--model --probe --out --templates --template-set --relations --limit --dtype --device --device-map "
-        "--pll-metric --word-split --batch-tokens --save-tokens --resume --no-resume --revision --quiet"
+        "--pll-metric --word-split --batch-tokens --save-tokens --resume --no-resume --shard --revision --quiet"
     ),
     "report": "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against",
     "compare": (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 
 
-def log_to_stderr(quiet: bool = False) -> None:
-    """Show calprobe's messages on stderr; warnings only if `quiet`."""
+def log_to_stderr(quiet: bool = False, prefix: str = "") -> None:
+    """Show calprobe's messages on stderr, each behind the prefix; warnings only if `quiet`."""
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(message)s"))
+    handler.setFormatter(logging.Formatter(f"{prefix}%(message)s"))
     logger = logging.getLogger("calprobe")
     logger.handlers = [handler]
     logger.setLevel(logging.WARNING if quiet else logging.INFO)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from calprobe.wording import counted
+
+if TYPE_CHECKING:
+    from calprobe.runs import Run
 
 
 @click.command(short_help="Score a probe with a model into a run folder.")
@@ -68,6 +73,9 @@ from calprobe.wording import counted
     show_default=True,
     help="Go on with what RUN holds; --no-resume deletes its scores.",
 )
+@click.option(
+    "--shard", metavar="I/N", help="Only the I-th of N equal shares (1 to N), into a run of its own; see merge."
+)
 @click.option("--revision", metavar="R", help="Branch, tag or commit of a hub id.")
 @click.option("--allow-pickle", is_flag=True, help="Read .bin checkpoints; they can run code.")
 @click.option("--trust-remote-code", is_flag=True, help="Run Python code that comes with the model.")
@@ -86,6 +94,7 @@ def command(
     word_split: str | None,
     save_tokens: bool,
     resume: bool,
+    shard: str | None,
     quiet: bool,
     **load: object,
 ) -> None:
@@ -104,10 +113,12 @@ def command(
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
     from calprobe.models import LoadOptions
-    from calprobe.scoring import ScoreOptions, score
+    from calprobe.scoring import ScoreOptions, Stopped, score
+    from calprobe.scoring.processes import launched
 
     keep_freed_memory()
-    log_to_stderr(quiet)
+    rank, _ = launched()
+    log_to_stderr(quiet or rank > 0, prefix=f"process {rank}: " if rank else "")
     options = ScoreOptions(
         templates=templates,
         template_set=template_set,
@@ -118,12 +129,24 @@ def command(
         pll_metric=pll_metric,  # type: ignore[arg-type]
         word_split=word_split,  # type: ignore[arg-type]
         save_tokens=save_tokens,
+        shard=shard,
         resume=resume,
-        quiet=quiet,
+        quiet=quiet or rank > 0,
     )
-    run = score(model, probe, out, options, LoadOptions(**load, quiet=quiet))  # type: ignore[arg-type]
-    scored = counted(len(run.manifest.pieces), "piece")
-    click.echo(f"{run.path}: {scored}, complete; next: calprobe report {shlex.quote(str(run.path))}", err=True)
+    try:
+        run = score(model, probe, out, options, LoadOptions(**load, quiet=quiet))  # type: ignore[arg-type]
+    except Stopped as stopped:  # another process has said why
+        sys.exit(stopped.exit_code)
+    if rank == 0:
+        click.echo(_next_step(run), err=True)
+
+
+def _next_step(run: Run) -> str:
+    path, shard = shlex.quote(str(run.path)), run.manifest.shard
+    if shard is None:
+        return f"{run.path}: {counted(len(run.manifest.pieces), 'piece')}, complete; next: calprobe report {path}"
+    pieces = f"{len(run.pieces)} of {counted(len(run.manifest.pieces), 'piece')}"
+    return f"{run.path}: shard {shard}, {pieces}; when all are done: calprobe merge {path} .. --out RUN"
 
 
 def _names(value: str | None) -> tuple[str, ...] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -45,15 +45,21 @@ class RunFolder:
         if not resume:
             _remove_shards(path)
             return cls._write_new(path, asked)
-        different = differences(stored, asked)
-        if different:
-            raise UsageError(
-                f"{path}: holds another run. {'; '.join(different)}.\n"
-                "Name another folder with --out, or delete its scores and start over with --no-resume"
-            )
+        refuse_other_run(path, stored, asked)
         _note_adopted(stored, asked)
         atomic.remove_leftovers(path)
         atomic.remove_leftovers(path / shards.FOLDER)
+        return cls(path, stored)
+
+    @classmethod
+    def join(cls, path: str | Path, asked: Manifest) -> RunFolder:
+        """Take part in the run that another process has opened at `path`; nothing there is touched.
+
+        Raises UsageError if what this process would score differs from the run (each difference named).
+        """
+        path = Path(path)
+        stored = read_manifest(path)
+        refuse_other_run(path, stored, asked)
         return cls(path, stored)
 
     @classmethod
@@ -79,6 +85,10 @@ class RunFolder:
         the log, and counts as missing.
         """
         return [piece for piece in self.manifest.pieces if not self._is_whole(*piece)]
+
+    def unwritten(self, pieces: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+        """Those of the pieces that have no shard yet; shards that are there are not read."""
+        return [piece for piece in pieces if not shards.shard_path(self.path, *piece).is_file()]
 
     def write_piece(self, piece: PieceScores) -> None:
         """Write one piece durably; it replaces an older shard of the same piece.
@@ -129,6 +139,21 @@ class RunFolder:
         return True
 
 
+def refuse_other_run(path: Path, stored: Manifest, asked: Manifest) -> None:
+    """Raise UsageError if the run that lies at `path` is another than what is asked; each difference is named."""
+    if different := differences(stored, asked):
+        raise UsageError(
+            f"{path}: holds another run. {'; '.join(different)}.\n"
+            "Name another folder with --out, or delete its scores and start over with --no-resume"
+        )
+    if stored.shard != asked.shard:
+        has, wants = (f"shard {m.shard}" if m.shard else "the whole run" for m in (stored, asked))
+        raise UsageError(
+            f"{path}: holds {has}, asked {wants}.\n"
+            "Name another folder with --out; `calprobe merge` makes one run of several shards"
+        )
+
+
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
     """Turn what the disk says into an error for people: what is there stays whole, so the mend is to go on."""
@@ -139,11 +164,18 @@ def _writing(path: Path) -> Iterator[None]:
         raise CalprobeError(f"{why}; mend that and run the same command again, it goes on from there") from error
 
 
-def default_out(model: str, probe: str) -> Path:
-    """`runs/MODEL-PROBE`; a hub id keeps its organisation, so that two models never share a folder."""
+def default_out(model: str, probe: str, shard: str | None = None) -> Path:
+    """`runs/MODEL-PROBE`; a hub id keeps its organisation, so that two models never share a folder.
+
+    A shard has a folder of its own, since jobs of an array must not share one.
+
+    >>> default_out("gpt2", "bear", "2/8").name
+    'gpt2-bear-shard-2-of-8'
+    """
     path = Path(model).expanduser()
     name = path.resolve().name if path.exists() else model.replace("/", "--")
-    return Path("runs") / f"{name}-{probe}"
+    suffix = "" if shard is None else f"-shard-{shard.replace('/', '-of-')}"
+    return Path("runs") / f"{name}-{probe}{suffix}"
 
 
 def check_folder(path: Path) -> None:

@@ -103,13 +103,15 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """What the run has cost so far, summed over resumes."""
+    """What the run has cost so far, summed over resumes and over the processes that scored together."""
 
     load_s: float = 0.0
     score_s: float = 0.0
     pieces: int = 0
     statements: int = 0
     tokens: int = 0
+    wall_s: float = 0.0  # of scoring, on the clock: equals score_s where one process scored
+    processes: int = 0  # at once, at most; 0: not known
 
     def __add__(self, other: Timings) -> Timings:
         return Timings(
@@ -118,6 +120,8 @@ class Timings:
             self.pieces + other.pieces,
             self.statements + other.statements,
             self.tokens + other.tokens,
+            self.wall_s + other.wall_s,
+            max(self.processes, other.processes),
         )
 
 
@@ -135,6 +139,7 @@ class Manifest:
     relations: tuple[RelationRecord, ...]
     settings: Settings
     limit: int | None = None
+    shard: str | None = None  # I/N: this folder takes that share of the run's pieces; None: all of them
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""
     timings: Timings = Timings()
@@ -193,9 +198,9 @@ def identity(manifest: Manifest) -> dict[str, Any]:
 
     This is the one place that decides it. Left out, and so recorded only: names and places as typed (fingerprints stand
     for the content), device index and name and cpu_products (another one is said on resuming), batch_tokens and
-    threads (a resumed run takes over the stored ones), versions, time stamps, timings, domains, wordings (the template
-    set's fingerprint stands for them), what of a statement is scored (the probe's stands for it) and how many contexts
-    were cut, the note, whether an adapter was merged.
+    threads (a resumed run takes over the stored ones), the shard, versions, time stamps, timings, domains, wordings
+    (the template set's fingerprint stands for them), what of a statement is scored (the probe's stands for it) and how
+    many contexts were cut, the note, whether an adapter was merged.
     """
     model, settings = manifest.model, manifest.settings
     return {
@@ -229,11 +234,13 @@ def identity_hash(manifest: Manifest) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def differences(stored: Manifest, asked: Manifest) -> list[str]:
+def differences(stored: Manifest, asked: Manifest, words: tuple[str, str] = ("the run has", "asked")) -> list[str]:
     """One clause for each identity field that differs: `dtype: the run has float32, asked bfloat16`."""
     has, wants = identity(stored), identity(asked)
     shown_has, shown_wants = _shown(stored, has), _shown(asked, wants)
-    return [f"{key}: the run has {shown_has[key]}, asked {shown_wants[key]}" for key in has if has[key] != wants[key]]
+    return [
+        f"{key}: {words[0]} {shown_has[key]}, {words[1]} {shown_wants[key]}" for key in has if has[key] != wants[key]
+    ]
 
 
 def _shown(manifest: Manifest, values: dict[str, Any]) -> dict[str, str]:

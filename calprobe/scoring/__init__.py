@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from calprobe.runs.folder import default_out
+from calprobe.scoring.missing import Interrupted
 from calprobe.scoring.options import ScoreOptions
-from calprobe.scoring.score import Interrupted, score
+from calprobe.scoring.processes import Stopped
+from calprobe.scoring.score import score
 
-__all__ = ["Interrupted", "ScoreOptions", "default_out", "score"]
+__all__ = ["Interrupted", "ScoreOptions", "Stopped", "default_out", "score"]

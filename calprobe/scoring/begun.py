@@ -7,7 +7,8 @@ from pathlib import Path
 
 from calprobe.errors import UsageError
 from calprobe.runs import Manifest
-from calprobe.runs.manifest import FILE_NAME, differences, read_manifest
+from calprobe.runs.folder import refuse_other_run
+from calprobe.runs.manifest import FILE_NAME, read_manifest
 from calprobe.scoring.options import NOTHING_MASKED, PATHS, ScoreOptions
 from calprobe.scoring.selection import Selection
 from calprobe.types import ModelKind
@@ -46,6 +47,7 @@ def refuse_other_request(begun: Manifest, out: Path, selection: Selection, optio
         templates=selection.template_records(),
         relations=selection.relation_records(),
         limit=options.limit,
+        shard=options.shard,
         settings=replace(
             begun.settings,
             save_tokens=options.save_tokens,
@@ -53,17 +55,9 @@ def refuse_other_request(begun: Manifest, out: Path, selection: Selection, optio
             word_split=masking.word_split,
         ),
     )
-    _refuse_if_other(begun, out, asked)
+    refuse_other_run(out, begun, asked)
 
 
 def refuse_other_kind(begun: Manifest, out: Path, kind: ModelKind) -> None:
     """Raise UsageError if the model that is asked for is of another kind than the run's."""
-    _refuse_if_other(begun, out, replace(begun, model=replace(begun.model, kind=kind)))
-
-
-def _refuse_if_other(begun: Manifest, out: Path, asked: Manifest) -> None:
-    if different := differences(begun, asked):
-        raise UsageError(
-            f"{out}: holds another run. {'; '.join(different)}.\n"
-            "Name another folder with --out, or delete its scores and start over with --no-resume"
-        )
+    refuse_other_run(out, begun, replace(begun, model=replace(begun.model, kind=kind)))

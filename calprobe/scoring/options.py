@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from calprobe.errors import UsageError
+from calprobe.scoring.dealing import parse_shard
 from calprobe.types import ModelKind, PllMetric, WordSplit
 
 Path = Literal["tree", "padded", "masked", "plain"]
@@ -46,6 +47,7 @@ class ScoreOptions:
     pll_metric: PllMetric | None = None  # of a masked model; None: within_word_l2r
     word_split: WordSplit | None = None  # of a masked model; None: tokenizer
     save_tokens: bool = False  # keep every token's score beside the reductions
+    shard: str | None = None  # I/N, such as 2/8: score the second of eight shares only; None: everything
     resume: bool = True  # go on with what lies in the run folder; False starts over
     quiet: bool = False  # no progress on stderr
 
@@ -56,6 +58,8 @@ class ScoreOptions:
             raise UsageError(f"--templates must be a text such as '0,1', got {self.templates!r}")
         if isinstance(self.relations, str):
             raise UsageError(f"--relations must be a tuple of names, got the text {self.relations!r}")
+        if self.shard is not None:
+            parse_shard(self.shard)
         _check("--path", self.path, PATHS)
         _check("--pll-metric", self.pll_metric, get_args(PllMetric))
         _check("--word-split", self.word_split, get_args(WordSplit))

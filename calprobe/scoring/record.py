@@ -47,6 +47,7 @@ def manifest_of(
             attention=model.attention,
         ),
         limit=options.limit,
+        shard=options.shard,
         versions=_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
+import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,29 +19,24 @@ from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.models.aliases import default_probe
 from calprobe.models.source import resolve
 from calprobe.probes import Probe, load_probe
-from calprobe.runs import Manifest, PieceScores, Run, RunFolder, Timings, open_run
+from calprobe.runs import Manifest, Run, RunFolder, Timings, open_run
 from calprobe.runs.folder import LOCK_NAME, check_folder, default_out
-from calprobe.scoring.ahead import prepared_ahead
+from calprobe.runs.manifest import read_manifest
 from calprobe.scoring.begun import begun_run, options_as_begun, refuse_other_kind, refuse_other_request
 from calprobe.scoring.budget import auto_batch_tokens
-from calprobe.scoring.executor import Executor
-from calprobe.scoring.groups import Piece, groups_of, incomplete, least_statements
-from calprobe.scoring.interrupts import held_interrupts
+from calprobe.scoring.groups import Piece
 from calprobe.scoring.memory import memory_explained
+from calprobe.scoring.missing import score_missing, score_share
+from calprobe.scoring.options import Path as ScoringPath
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.paths import choose_path, executor_of
-from calprobe.scoring.pieces import PreparedGroup, prepare_group, score_group, tokenise_pieces
-from calprobe.scoring.progress import progress
+from calprobe.scoring.pieces import tokenise_pieces
+from calprobe.scoring.processes import Processes, processes_of_launch
 from calprobe.scoring.record import manifest_of
 from calprobe.scoring.selection import Selection, refuse_kind, select
+from calprobe.scoring.work import Work
 from calprobe.statements import TokenRows
 from calprobe.types import ModelKind
-
-log = logging.getLogger(__name__)
-
-
-class Interrupted(KeyboardInterrupt):
-    """The user stopped the run; what is scored is safe, and the message says how to go on."""
 
 
 def score(
@@ -71,45 +67,97 @@ def score(
         >>> run = calprobe.score("smollm2-135m", "mini")  # doctest: +SKIP
         >>> run.table().scores.shape  # doctest: +SKIP
     """
+    processes, load_options = processes_of_launch(load_options)
+    with processes.ending_together():
+        request = processes.after_first(partial(_requested, model, probe, out, options))
+        started = time.monotonic()
+        loaded = _load(model, load_options, partial(_check_kind, request))
+        give_back_freed_memory()
+        if not processes.is_first:
+            _take_part(processes, request, loaded, time.monotonic() - started)
+            return open_run(request.out)
+        how, batch_tokens = _way_to_score(request, loaded)
+        with _locked(request.out):
+            manifest = manifest_of(loaded, request.selection, how, batch_tokens, request.options)
+            folder = RunFolder.open(request.out, manifest, options.resume)
+            missing = folder.missing()
+            processes.tell("missing", json.dumps(missing))
+            folder.add_timings(Timings(load_s=time.monotonic() - started, processes=processes.size))
+            score_missing(_work(request, folder, loaded, how, missing), processes)
+    return open_run(request.out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is asked, looked at before any model is loaded."""
+
+    name: str  # of the model, as typed
+    selection: Selection
+    out: Path
+    begun: Manifest | None  # of the run that lies there
+    options: ScoreOptions  # as the run began
+
+
+def _requested(
+    model: str | LoadedModel, probe: str | Path | Probe | None, out: str | Path | None, options: ScoreOptions
+) -> _Request:
+    """Pick the statements and look at the folder; refuse what cannot go there."""
     name = model if isinstance(model, str) else model.name
     if isinstance(model, str):
         resolve(model)  # a slip in the name is said before anybody downloads a probe
     chosen = default_probe(name) if probe is None else probe
     selection = select(chosen if isinstance(chosen, Probe) else load_probe(chosen), options)
-    path = Path(out) if out is not None else default_out(name, selection.probe.name)
+    path = Path(out) if out is not None else default_out(name, selection.probe.name, options.shard)
     check_folder(path)
     begun = begun_run(path, options.resume)
     if begun is not None:
         refuse_other_request(begun, path, selection, options)
-        options = options_as_begun(begun, path, options)
-        if begun.settings.threads is not None:
-            torch.set_num_threads(begun.settings.threads)
-    started = time.monotonic()
-    loaded = _load(model, load_options, partial(_check_kind, begun, path, options, selection, name))
-    give_back_freed_memory()
-    masking = options.masking(loaded.kind, name)
-    sample = TokenRows.joined([piece.rows for piece in tokenise_pieces(selection.sample(), loaded, masking)])
-    batch_tokens = options.batch_tokens or auto_batch_tokens(loaded, longest=int(sample.lengths.max(initial=0)))
-    with memory_explained(loaded.name, batch_tokens):
-        how = choose_path(loaded, batch_tokens, sample, options.path, masking)
+    return _as_begun(_Request(name, selection, path, None, options), begun)
+
+
+def _as_begun(request: _Request, begun: Manifest | None) -> _Request:
+    """The request with what the run that lies there has fixed; its number of threads is set too."""
+    if begun is None:
+        return request
+    if begun.settings.threads is not None:
+        torch.set_num_threads(begun.settings.threads)
+    return replace(request, begun=begun, options=options_as_begun(begun, request.out, request.options))
+
+
+def _way_to_score(request: _Request, model: LoadedModel) -> tuple[ScoringPath, int]:
+    """The path and the batch budget, tried on a handful of the statements."""
+    options, masking = request.options, request.options.masking(model.kind, request.name)
+    sample = TokenRows.joined([piece.rows for piece in tokenise_pieces(request.selection.sample(), model, masking)])
+    batch_tokens = options.batch_tokens or auto_batch_tokens(model, longest=int(sample.lengths.max(initial=0)))
+    with memory_explained(model.name, batch_tokens):
+        how = choose_path(model, batch_tokens, sample, options.path, masking)
     if how == "masked":
-        batch_tokens = options.batch_tokens or auto_batch_tokens(loaded, how)
-    with _locked(path):
-        folder = RunFolder.open(path, manifest_of(loaded, selection, how, batch_tokens, options), options.resume)
-        folder.add_timings(Timings(load_s=time.monotonic() - started))
-        executor = executor_of(how, loaded, batch_tokens, masking=masking)
-        _score_missing(folder, selection, loaded, executor, options)
-    return open_run(path)
+        batch_tokens = options.batch_tokens or auto_batch_tokens(model, how)
+    return how, batch_tokens
 
 
-def _check_kind(
-    begun: Manifest | None, out: Path, options: ScoreOptions, selection: Selection, name: str, kind: ModelKind
-) -> None:
+def _take_part(processes: Processes, request: _Request, model: LoadedModel, load_s: float) -> None:
+    """Score along in the folder that the first process has opened, in the way that it has found."""
+    missing = [(relation, number) for relation, number in json.loads(processes.hear("missing"))]
+    request = _as_begun(request, read_manifest(request.out))
+    how, batch_tokens = _way_to_score(request, model)
+    manifest = manifest_of(model, request.selection, how, batch_tokens, request.options)
+    folder = RunFolder.join(request.out, manifest)
+    score_share(_work(request, folder, model, how, missing), processes, load_s)
+
+
+def _work(request: _Request, folder: RunFolder, model: LoadedModel, how: ScoringPath, missing: Sequence[Piece]) -> Work:
+    masking = request.options.masking(model.kind, request.name)
+    executor = executor_of(how, model, folder.manifest.settings.batch_tokens or 1, masking=masking)
+    return Work(folder, request.selection, model, executor, request.options, missing)
+
+
+def _check_kind(request: _Request, kind: ModelKind) -> None:
     """Raise UsageError if a model of that kind cannot go on with the run, or cannot be scored with the options."""
-    refuse_kind(selection, name, kind)
-    if begun is not None:
-        refuse_other_kind(begun, out, kind)
-    options.masking(kind, name)
+    refuse_kind(request.selection, request.name, kind)
+    if request.begun is not None:
+        refuse_other_kind(request.begun, request.out, kind)
+    request.options.masking(kind, request.name)
 
 
 def _load(model: str | LoadedModel, options: LoadOptions, check_kind: Callable[[ModelKind], None]) -> LoadedModel:
@@ -135,55 +183,3 @@ def _locked(path: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def _score_missing(
-    folder: RunFolder, selection: Selection, model: LoadedModel, executor: Executor, options: ScoreOptions
-) -> None:
-    """Score the pieces that the folder lacks, in order; the manifest's timings grow by what that cost."""
-    all_pieces, missing = len(folder.manifest.pieces), folder.missing()
-    if len(missing) < all_pieces:
-        log.info("%s: %d of %d pieces are there already", folder.path, all_pieces - len(missing), all_pieces)
-    n_statements = {piece: selection.relation(piece[0]).n_statements for piece in folder.manifest.pieces}
-    settings = folder.manifest.settings
-    batch_tokens = settings.batch_tokens or 1
-    groups = incomplete(groups_of(n_statements, least_statements(settings.path, batch_tokens)), missing)
-    total = sum(n_statements[piece] for group in groups for piece in group)
-    masking = options.masking(model.kind, model.name)
-    spent, started = Timings(), time.monotonic()
-
-    def prepare(group: tuple[Piece, ...]) -> PreparedGroup:
-        pieces = [(selection.relation(name), selection.template_set.template(name, number)) for name, number in group]
-        return prepare_group(pieces, model, executor, masking)
-
-    try:
-        with (
-            held_interrupts("what is in flight is scored") as stop_if_asked,
-            progress(total, model.name, options.quiet) as advance,
-        ):
-            for ready in prepared_ahead(groups, prepare):
-                stop_if_asked()
-                with memory_explained(ready.shown, batch_tokens):
-                    scored = list(score_group(ready, model, executor, options.save_tokens, advance))
-                for tokenised in ready.pieces:
-                    folder.note_cut_contexts(tokenised.relation.name, tokenised.cut_contexts)
-                for piece in scored:
-                    if (piece.relation, piece.template) in missing:
-                        spent += _write(folder, piece)
-    except KeyboardInterrupt:
-        again = "the same command again" if options.resume else "the same command, without --no-resume,"
-        raise Interrupted(
-            f"interrupted; {len(missing) - spent.pieces} of {all_pieces} pieces are left.\n"
-            f"Run {again} to go on in {folder.path}"
-        ) from None
-    finally:
-        # Timings are worth no second error where the disk is full.
-        with suppress(OSError):
-            folder.add_timings(spent + Timings(score_s=time.monotonic() - started))
-
-
-def _write(folder: RunFolder, piece: PieceScores) -> Timings:
-    """Write the piece and count it."""
-    folder.write_piece(piece)
-    tokens = 0 if piece.n_tokens is None else int(piece.n_tokens.sum())
-    return Timings(pieces=1, statements=piece.n_statements, tokens=tokens)

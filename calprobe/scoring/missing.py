@@ -1,0 +1,170 @@
+"""The pieces that a run still lacks, scored group by group, by one process or by several, and written one by one."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+
+from calprobe.errors import CalprobeError
+from calprobe.runs import PieceScores, RunFolder, Timings
+from calprobe.scoring.ahead import prepared_ahead
+from calprobe.scoring.groups import Piece, incomplete
+from calprobe.scoring.interrupts import held_interrupts
+from calprobe.scoring.memory import memory_explained
+from calprobe.scoring.pieces import score_group
+from calprobe.scoring.processes import Processes, Stopped
+from calprobe.scoring.progress import Advance, progress
+from calprobe.scoring.work import Group, Work
+
+log = logging.getLogger(__name__)
+
+_UNTIL = "what is in flight is scored"
+_WAIT_WHEN_STOPPED_S = 5.0  # for the others: a launcher kills what lives half a minute after its signal
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user stopped the run; what is scored is safe, and the message says how to go on."""
+
+    exit_code = 130
+
+
+@dataclass(slots=True)
+class _Share:
+    """What this process has scored since it began."""
+
+    load_s: float = 0.0
+    timings: Timings = field(default_factory=Timings)
+    cut_contexts: dict[str, int] = field(default_factory=dict)  # by relation
+    began: float = field(default_factory=lambda: time.monotonic())
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self.began
+
+    def told(self) -> str:
+        """As the first process hears it."""
+        spent = self.timings + Timings(load_s=self.load_s, score_s=self.seconds)
+        return json.dumps({"timings": asdict(spent), "cut_contexts": self.cut_contexts})
+
+
+def score_missing(work: Work, processes: Processes) -> None:
+    """Score what the folder lacks, as the first process or the only one; its timings grow by what all have spent.
+
+    Raises Interrupted after Ctrl-C, CalprobeError if another process has failed or was lost; both say how to go on.
+    """
+    groups, share = work.groups(), _Share()
+    pieces = [piece for group in groups for piece in group]
+    todo = incomplete(groups, work.missing)
+    if there := len(pieces) - len(set(pieces).intersection(work.missing)):
+        log.info("%s: %d of %d pieces are there already", work.folder.path, there, len(pieces))
+    try:
+        with (
+            held_interrupts(_UNTIL) as stop_if_asked,
+            progress(work.total(todo), work.model.name, work.options.quiet) as show,
+        ):
+            advance = processes.adding(show)
+            _score(work, processes, share, todo, advance, stop_if_asked)
+
+            def meanwhile() -> None:
+                processes.check()
+                stop_if_asked()
+                advance(0, 0)
+
+            processes.wait_for_others(meanwhile)
+    except BaseException as error:
+        processes.stop(error)
+        processes.wait_for_others(at_most_s=_WAIT_WHEN_STOPPED_S)
+        if isinstance(error, KeyboardInterrupt):
+            raise Interrupted(_left(work, pieces, str(error) or "interrupted")) from None
+        if isinstance(error, Stopped):
+            raise _resumable(_left(work, pieces, str(error)), error.exit_code) from None
+        raise
+    finally:
+        _take_in(work.folder, share, processes)
+    if work.folder.unwritten(pieces):
+        raise CalprobeError(_left(work, pieces, "a process of the run was lost"))
+
+
+def score_share(work: Work, processes: Processes, load_s: float) -> None:
+    """Score along in a folder that the first process has opened, and tell that process what it took."""
+    share = _Share(load_s)
+    advance = processes.adding(lambda statements, tokens: None)
+    try:
+        with held_interrupts(_UNTIL, say=False) as stop_if_asked:
+            _score(work, processes, share, incomplete(work.groups(), work.missing), advance, stop_if_asked)
+    finally:
+        with suppress(CalprobeError):
+            processes.tell_last(share.told())
+
+
+def _score(
+    work: Work,
+    processes: Processes,
+    share: _Share,
+    groups: list[Group],
+    advance: Advance,
+    stop_if_asked: Callable[[], None],
+) -> None:
+    """Score groups and write their missing pieces, in order; of several processes, each takes what is next."""
+    together = processes.size > 1
+    ordered = work.longest_first(groups) if together else groups
+    taken = (ordered[turn] for turn in processes.turns(len(ordered)))
+    missing = set(work.missing)
+    # What is prepared here is taken from the others, so that several processes prepare one group ahead, not two.
+    for ready in prepared_ahead(taken, work.prepare, ahead=1 if together else 2):
+        processes.check()
+        stop_if_asked()
+        with memory_explained(ready.shown, work.batch_tokens):
+            scored = list(score_group(ready, work.model, work.executor, work.options.save_tokens, advance))
+        share.cut_contexts |= {piece.relation.name: piece.cut_contexts for piece in ready.pieces}
+        if processes.is_first:
+            _note_cut_contexts(work.folder, share.cut_contexts)
+        for piece in scored:
+            if (piece.relation, piece.template) in missing:
+                share.timings += _write(work.folder, piece)
+        if not processes.is_first:  # said now, it is known even if this process is killed
+            processes.tell_last(share.told())
+    processes.check()
+
+
+def _write(folder: RunFolder, piece: PieceScores) -> Timings:
+    """Write the piece and count it."""
+    folder.write_piece(piece)
+    tokens = 0 if piece.n_tokens is None else int(piece.n_tokens.sum())
+    return Timings(pieces=1, statements=piece.n_statements, tokens=tokens)
+
+
+def _take_in(folder: RunFolder, share: _Share, processes: Processes) -> None:
+    """Write into the manifest what all processes have told. Where the disk is full, that is worth no second error."""
+    spent = share.timings + Timings(score_s=share.seconds, wall_s=share.seconds, processes=processes.size)
+    with suppress(CalprobeError):
+        for told in map(json.loads, processes.last_words_of_others()):
+            spent += Timings(**told["timings"])
+            _note_cut_contexts(folder, told["cut_contexts"])
+    with suppress(CalprobeError):
+        folder.add_timings(spent)
+
+
+def _note_cut_contexts(folder: RunFolder, counts: Mapping[str, int]) -> None:
+    for relation, count in counts.items():
+        folder.note_cut_contexts(relation, count)
+
+
+def _left(work: Work, pieces: Sequence[Piece], why: str) -> str:
+    """Why the run has stopped, what is left of it, and how to go on."""
+    again = "the same command again" if work.options.resume else "the same command, without --no-resume,"
+    left = f"{len(work.folder.unwritten(pieces))} of {len(pieces)} pieces are left"
+    return f"{why}; {left}.\nRun {again} to go on in {work.folder.path}"
+
+
+def _resumable(message: str, exit_code: int) -> CalprobeError | Interrupted:
+    if exit_code == Interrupted.exit_code:
+        return Interrupted(message)
+    error = CalprobeError(message)
+    error.exit_code = exit_code
+    return error

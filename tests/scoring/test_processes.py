@@ -1,0 +1,174 @@
+"""What processes of one run say to each other, with threads in their place: no launcher, no model."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from torch.distributed import HashStore
+
+from calprobe.errors import CalprobeError, DataMissingError, UsageError
+from calprobe.models import LoadOptions
+from calprobe.scoring import processes as module
+from calprobe.scoring.processes import Processes, Stopped, launched, processes_of_launch
+
+
+def of_size(size: int) -> list[Processes]:
+    store = HashStore()
+    return [Processes(rank, size, store) for rank in range(size)]
+
+
+def test_each_turn_goes_to_one_process() -> None:
+    with ThreadPoolExecutor(3) as pool:
+        taken = list(pool.map(lambda process: list(process.turns(500)), of_size(3)))
+    assert Counter(turn for turns in taken for turn in turns) == dict.fromkeys(range(500), 1)
+    assert all(turns == sorted(turns) for turns in taken)
+
+
+def test_one_process_takes_all_turns() -> None:
+    alone = Processes()
+    assert alone.is_first
+    assert list(alone.turns(4)) == [0, 1, 2, 3]
+    alone.wait_for_others()
+    assert alone.last_words_of_others() == []
+
+
+def test_turns_end_when_somebody_stops() -> None:
+    first, second = of_size(2)
+    turns = first.turns(10)
+    assert next(turns) == 0
+    second.stop(CalprobeError("no"))
+    assert list(turns) == []
+    with pytest.raises(Stopped, match="process 1 stopped the run"):
+        first.check()
+
+
+def test_progress_sums_over_processes() -> None:
+    first, second = of_size(2)
+    shown = []
+    show = first.adding(lambda statements, tokens: shown.append((statements, tokens)))
+    second.adding(lambda statements, tokens: None)(5, 50)
+    show(1, 10)
+    show(0, 0)  # nothing new: nothing shown
+    assert shown == [(6, 60)]
+
+
+def test_the_first_goes_ahead_and_its_error_is_said_once() -> None:
+    def run(process: Processes) -> Exception | None:
+        def step() -> None:
+            raise DataMissingError("no probe")
+
+        try:
+            with process.ending_together():
+                process.after_first(step)
+        except CalprobeError as error:
+            return error
+        return None
+
+    with ThreadPoolExecutor(3) as pool:
+        errors = list(pool.map(run, of_size(3)))
+    assert [type(error) for error in errors] == [DataMissingError, Stopped, Stopped]
+    assert [error.exit_code for error in errors if isinstance(error, CalprobeError)] == [3, 3, 3]
+
+
+def test_an_error_names_its_process_and_stops_the_others() -> None:
+    first, second = of_size(2)
+    with pytest.raises(UsageError, match=r"^process 1: too small$"), second.ending_together():
+        raise UsageError("too small")
+    with pytest.raises(Stopped) as stopped, first.ending_together():
+        first.check()
+    assert stopped.value.exit_code == 2
+
+
+def test_an_interrupt_is_the_first_processs_to_raise() -> None:
+    first, second = of_size(2)
+    with pytest.raises(Stopped) as stopped, second.ending_together():
+        raise KeyboardInterrupt
+    assert stopped.value.exit_code == 130
+    with pytest.raises(KeyboardInterrupt), first.ending_together():
+        raise KeyboardInterrupt
+
+
+def test_last_words_outlive_a_process_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LOST_S", 0.3)
+    first, second, third = of_size(3)
+    with third.ending_together():
+        third.tell_last("all done")
+    second.tell_last("so far")  # and then it is killed
+    began = time.monotonic()
+    first.wait_for_others()
+    assert 0.2 < time.monotonic() - began < 10
+    assert first.last_words_of_others() == ["so far", "all done"]
+
+
+def test_whoever_lives_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LOST_S", 1.0)
+    monkeypatch.setattr(module, "_BEAT_S", 0.05)
+    first, second = of_size(2)
+    goes_on = threading.Event()
+
+    def work() -> None:
+        with second.ending_together():
+            goes_on.wait(2.0)  # twice what would be silence
+            second.tell_last("done")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    first.wait_for_others()
+    thread.join()
+    assert first.last_words_of_others() == ["done"]
+
+
+def test_waiting_for_a_first_process_that_is_lost_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LOST_S", 0.2)
+    _, second = of_size(2)
+    with pytest.raises(CalprobeError, match="no sign of life; run the same command again"):
+        second.hear("missing")
+
+
+def test_a_store_that_is_gone_is_said_for_people() -> None:
+    class Gone(HashStore):  # type: ignore[misc]
+        def add(self, key: str, amount: int) -> int:
+            raise RuntimeError("Broken pipe")
+
+    with pytest.raises(CalprobeError, match="cannot be reached"):
+        next(Processes(1, 2, Gone()).turns(1))
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, (0, 1)),
+        ({"RANK": "0", "WORLD_SIZE": "1"}, (0, 1)),
+        ({"RANK": "3", "WORLD_SIZE": "8"}, (3, 8)),
+        ({"WORLD_SIZE": "8"}, (0, 1)),  # a batch system's, and nobody launched anything
+    ],
+)
+def test_what_launchers_say(
+    environment: dict[str, str], expected: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert launched() == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(LoadOptions(device_map="auto"), "start a single process"), (LoadOptions(device="cuda:1"), "would share it")],
+)
+def test_a_placement_that_all_would_share_is_refused_once(
+    options: LoadOptions, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "0")
+    with pytest.raises(UsageError, match=said):
+        processes_of_launch(options)
+    monkeypatch.setenv("RANK", "1")
+    with pytest.raises(Stopped) as stopped:
+        processes_of_launch(options)
+    assert stopped.value.exit_code == 2
