@@ -29,10 +29,11 @@ import calprobe
 from calprobe.metrics import ace
 
 options = calprobe.ScoreOptions(templates="0,1", relations=("month", "moon-planet"))
-run = calprobe.score("tiny-clm", "mini", "runs/mine", options)  # calprobe.open_run("runs/mine") reads it again
+run = calprobe.score("tiny-clm", "mini", "runs/mine", options)
+run = calprobe.open_run("runs/mine")  # reads it again, whenever
 frame = calprobe.confidences(run)  # a row an instance and estimator
 base = frame[frame["estimator"] == "base"]
-print(round(ace(base["confidence"], base["correct"]).value, 4))
+print(ace(base["confidence"], base["correct"]).value)
 ```
 
 Importing `calprobe` costs nothing; torch loads with the first model, and never for reading or analysing a run. Below
