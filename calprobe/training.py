@@ -34,6 +34,8 @@ from calprobe.scoring import score
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.selection import refuse_kind, select
 
+__all__ = ["ProbeCallback"]
+
 log = logging.getLogger(__name__)
 
 _METRICS = ("ace", "brier")

@@ -48,6 +48,7 @@ PACKAGES = {
     "calprobe.metrics": "Arrays of confidence and correctness in, numbers out.",
     "calprobe.probes": "Facts to ask a model for.",
     "calprobe.runs": "The run folder.",
+    "calprobe.training": "A probe scored while a model is trained; see [how](../how-to/training.md).",
 }
 # Values have no docstring.
 VALUES = {

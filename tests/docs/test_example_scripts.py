@@ -8,7 +8,7 @@ from types import ModuleType
 
 import calprobe
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "docs" / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 
 def example(name: str) -> ModuleType:
