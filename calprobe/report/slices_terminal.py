@@ -29,7 +29,7 @@ def slice_lines(found: RunSlices, width: int) -> Iterable[Text]:
         undefined = Estimate(float("nan"))
         estimates = [part.estimators[name][metric] for name in shown for metric in METRICS]
         yield from columns.row(
-            part.name, [part.accuracy or undefined, Estimate(part.chance_accuracy), *estimates], _size(part)
+            part.name, [part.accuracy or undefined, Estimate(part.chance_accuracy), *estimates], size_of(part)
         )
 
 
@@ -58,8 +58,9 @@ def _fitting(found: RunSlices, width: int) -> tuple[str, ...]:
 
 
 def _name_width(found: RunSlices) -> int:
-    return max([len(f"by {found.by}"), *(len(text) for part in found.slices for text in (part.name, _size(part)))])
+    return max([len(f"by {found.by}"), *(len(text) for part in found.slices for text in (part.name, size_of(part)))])
 
 
-def _size(part: Slice) -> str:
+def size_of(part: Slice) -> str:
+    """What stands below a slice's name."""
     return f"{part.instances:,}, K {part.mean_candidates:.1f}".removesuffix(".0")

@@ -8,7 +8,7 @@ from calprobe.report.against import RunAgainst
 from calprobe.report.against_terminal import INSIDE, TITLES, against_footnotes, against_notes, name_of
 from calprobe.report.results import ReportOptions, RunFacts, RunReport
 from calprobe.report.slices import RunSlices
-from calprobe.report.slices_terminal import METRICS, slice_notes
+from calprobe.report.slices_terminal import METRICS, size_of, slice_notes
 from calprobe.report.tables.state import about, heading_lines, scope
 from calprobe.report.tables.types import Cell, Column, Row, Table
 
@@ -25,6 +25,8 @@ def slices_table(run: RunReport, found: RunSlices, options: ReportOptions, label
             for name in found.estimators
             for metric, title in METRICS.items()
         ),
+        # In print they stand below the slice's name.
+        *(Column(name, keys={"metric": name}, printed=False) for name in ("instances", "mean_candidates")),
     ]
     model, probe = run.manifest.model.name, run.manifest.probe.name
     return Table(
@@ -45,12 +47,12 @@ def _slice_rows(found: RunSlices) -> Iterator[Row]:
     for part in found.slices:
         cells: list[Cell] = [part.accuracy, part.chance_accuracy]
         cells += [part.estimators[name][metric] for name in found.estimators for metric in METRICS]
-        size = f"{part.instances:,}, K {part.mean_candidates:.1f}".removesuffix(".0")
-        yield Row(part.name, tuple(cells), note=size, keys={found.by: part.name})
+        cells += [part.instances, part.mean_candidates]
+        yield Row(part.name, tuple(cells), note=size_of(part), keys={found.by: part.name})
 
 
 def against_table(run: RunFacts, found: RunAgainst, label: str) -> Table:
-    """A row a number of the paper's tables: ours, theirs, and the difference."""
+    """A row a number of the paper's tables: ours, theirs, and the difference; below them, what the run departs in."""
     return Table(
         caption=f"Numbers of {run.manifest.model.name} beside the paper's: {scope(run)}.",
         label=f"{label}-against",
@@ -61,12 +63,17 @@ def against_table(run: RunFacts, found: RunAgainst, label: str) -> Table:
                 name_of(row.figure),
                 (row.ours, row.figure.value, row.difference, INSIDE[row.inside]),
                 group=TITLES[row.figure.table],
-                keys={"estimator": row.figure.estimator or "", "metric": row.figure.metric, "of": row.figure.of or ""},
+                keys={
+                    "paper_table": row.figure.table,
+                    "estimator": row.figure.estimator,
+                    "metric": row.figure.metric,
+                    "of": row.figure.of or "",
+                },
             )
             for row in found.rows
         ),
-        heading=(*heading_lines(run)[:1], *against_notes(found)),
-        notes=tuple(against_footnotes(found)),
+        heading=heading_lines(run)[:1],
+        notes=(*against_notes(found), *against_footnotes(found)),
         keys={"run": run.label, "model": run.manifest.model.name},
         about=about(run),
         best_within=None,
