@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,8 +80,14 @@ def _compute(kind: str, runs: tuple[str, ...], options: CurveOptions) -> Curves:
 
     if kind == "exposure":
         return exposure(runs, _told(runs), options)
-    functions = (accuracy_rejection, calibration, options_curve, accuracy_ace, markers)
-    return dict(zip(KINDS, functions, strict=False))[kind](runs, options)
+    functions: dict[str, Callable[[Sequence[str], CurveOptions], Curves]] = {
+        "accuracy-rejection": accuracy_rejection,
+        "calibration": calibration,
+        "options": options_curve,
+        "accuracy-ace": accuracy_ace,
+        "markers": markers,
+    }
+    return functions[kind](runs, options)
 
 
 def _told(runs: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
