@@ -13,6 +13,7 @@ WITH_EXAMPLES = ("calprobe.confidence", "calprobe.metrics", "calprobe.probes", "
 REPORTS = ("calprobe.report", "calprobe.report.curves", "calprobe.report.plots", "calprobe.report.tables")
 PACKAGES = (*WITH_EXAMPLES, "calprobe.kernels", "calprobe.planning", *REPORTS)
 MODULES = [
+    "calprobe.cli.report_plots",
     "calprobe.cli.tables",
     "calprobe.models.exposures",
     "calprobe.report.rank",

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from calprobe.cli.common import estimators_option, report_options
+from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from calprobe.report import ReportOptions, SliceOptions
     from calprobe.report.results import SliceKind
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     metavar="paper|FILE.json",
     help="Show the numbers beside those of Kissling et al. 2026, which come with calprobe, or of a file of its tables.",
 )
+@plots_option
 def command(
     runs: tuple[str, ...],
     options: ReportOptions,
@@ -38,6 +42,7 @@ def command(
     by: SliceKind | None,
     estimators: tuple[str, ...] | None,
     figures_of: str | None,
+    plots: Path | None,
 ) -> None:
     """Accuracy, confidence and calibration of each RUN, a folder that `score` or `import` made.
 
@@ -48,6 +53,7 @@ def command(
         calprobe report runs/gpt2-bear --by domain --estimator margin,average_min
         calprobe report runs/gpt2-bear --compat kissling2026 --against paper
         calprobe report runs/*-bear --format latex > tables.tex
+        calprobe report runs/gpt2-bear runs/opt-125m-bear --plots figures
 
     With --reduction all: a table of accuracy, ACE of base, and the harmonic mean of accuracy and 1 - ACE under each
     reduction. Its JSON has, for each RUN, model, kind, probe, instances, partial, candidates, reductions {NAME:
@@ -56,6 +62,7 @@ def command(
     """
     from calprobe.cli.logs import log_to_stderr
     from calprobe.cli.output import in_format, print_result
+    from calprobe.cli.report_plots import write_plots
     from calprobe.heap import keep_freed_memory
     from calprobe.report import compare_reductions, report
     from calprobe.report.against import against
@@ -64,6 +71,8 @@ def command(
     from calprobe.report.tables import reductions_tables, report_tables
     from calprobe.report.terminal import print_report
 
+    if plots is not None and all_reductions:
+        raise UsageError("--plots draws one reduction; leave out --plots or --reduction all")
     options = replace(options, slices=_slices(by, estimators, all_reductions))
     log_to_stderr()
     keep_freed_memory()
@@ -74,8 +83,10 @@ def command(
         print_result(in_format(form, compared, print_reductions, reductions_tables))
     else:
         found = report(runs, options)
-        found = found if figures is None else against(found, figures)
-        print_result(in_format(form, found, print_report, report_tables))
+        shown = found if figures is None else against(found, figures)
+        print_result(in_format(form, shown, print_report, report_tables))
+        if plots is not None:
+            write_plots(found, plots)
 
 
 def _slices(by: SliceKind | None, estimators: tuple[str, ...] | None, all_reductions: bool) -> SliceOptions | None:

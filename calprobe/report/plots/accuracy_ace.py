@@ -65,7 +65,7 @@ def _in_shares(limits: tuple[float, float]) -> tuple[float, float]:
 def _spelled(found: RankCorrelation) -> str:
     runs = counted(found.runs, "run")
     if math.isnan(found.rho.value):
-        return f"Spearman's ρ undefined: {runs}"
+        return f"Spearman's ρ undefined with {runs}"
     return f"Spearman's ρ {_signed(found.rho)}, {runs}"
 
 

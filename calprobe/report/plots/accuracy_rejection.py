@@ -26,7 +26,7 @@ KEPT = "Accuracy of the rest (share correct)"
 MOST_BANDS = 3  # in one panel; more cover each other
 PANEL_INCHES = 2.6  # high
 _NEAR = Placing(size=6.0, reach=14.0, clearance=3.0, over_lines=True)
-_NEXT = Placing(size=6.0, reach=9.0, clearance=3.0)
+_NEXT = Placing(size=6.0, reach=8.0, clearance=3.0)
 _VOTE = SeriesStyle(INK, "*", (0, ()))
 
 
@@ -51,8 +51,9 @@ def _one_run(groups: Sequence[Group[RejectionLine]], votes: Sequence[VoteLine], 
             by_threshold.plot(curve.rejected, curve.accuracy, **series.style.points())
             _draw_rank(by_rank, series, band=len(group.series) <= MOST_BANDS, marked=True)
             entries[series.name] = frame.line_sample(series.style)
-        by_threshold.set_title("By threshold of confidence", loc="left")
-        by_rank.set_title("By rank of confidence", loc="left")
+        bands = "bands: 95 % intervals" if len(group.series) <= MOST_BANDS else ""
+        frame.title_panel(by_threshold, "By threshold of confidence", f"numbers: thresholds of {group.series[0].name}")
+        frame.title_panel(by_rank, "By rank of confidence", bands)
     for own in votes:
         entries["k paraphrases agree"] = _draw_votes(panels[0], own, _VOTE)
     runs = [own.run for group in groups for own in (series.line for series in group.series)]

@@ -32,7 +32,7 @@ def draw_exposure(result: Exposure, width: float = PAGE_INCHES) -> Figure:
         _draw_counts(pair.counts, line)
         pair.curve.set_title(group.title, loc="left")
         frame.share_axis(pair.curve, "y")
-    frame.outer_labels([pair.curve for pair in pairs], columns, "", "Share")
+    frame.outer_labels([pair.curve for pair in pairs], columns, "", "Accuracy and confidence")
     frame.outer_labels([pair.counts for pair in pairs], columns, "Times told in training", "Facts")
     if run := only_run(result.lines):
         figure.suptitle(run)
@@ -51,7 +51,7 @@ def _draw_counts(axes: Axes, line: ExposureLine) -> None:
     axes.vlines(line.told, 0, line.instances, color=FAINT, linewidth=2.5)
     axes.set_ylim(bottom=0)
     axes.set_xscale("symlog", base=2, linthresh=1)  # 0 has its place, and from 1 on equal steps double
-    axes.set_xticks(line.told, [_range(*ends) for ends in zip(line.least, line.most, strict=True)], rotation=30)
+    axes.set_xticks(line.told, [_range(*ends) for ends in zip(line.least, line.most, strict=True)], **frame.SLANTED)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlim(-0.4, max(line.told, default=1.0) * 1.4)
 

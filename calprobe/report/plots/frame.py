@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 POINTS_PER_INCH = 72
 LETTER, SAMPLE, GAP = 4.0, 28.0, 8.5  # widths in a legend, points: of a letter, of a line with its space, of a gap
 NOTE_POINTS = 7
+SLANTED: Mapping[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}  # of labels at ticks
 PAIR_INCHES = 2.9  # height of a curve with its counts
 PAIR_HEIGHTS = (4, 1)  # of the curve and of the counts
 MARGIN = 0.03  # of a share axis beyond 0 and 1, so that points on them are seen whole

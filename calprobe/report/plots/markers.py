@@ -28,7 +28,6 @@ NUMBERS: Mapping[str, Number] = {
     "Accuracy (share correct)": lambda point: point.accuracy,
     "ACE (lower is better)": lambda point: point.ace,
 }
-_SLANTED: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
 UNDEFINED = Estimate(math.nan)
 _NAMED: dict[str, Any] = {"color": FAINT, "marker": "_", "markersize": 10, "markeredgewidth": 1.2, "linestyle": "none"}
 
@@ -46,16 +45,19 @@ def draw_markers(result: Markers, width: float = PAGE_INCHES) -> Figure:
             own = [(places[point.marker] + aside, point) for point in result.points if point.run == run]
             _draw_run(axes, own, number, style)
         axes.set_title(title, loc="left")
-        axes.set_xticks(list(places.values()), [_wording(marker) for marker in places], **_SLANTED)
+        axes.set_xticks(list(places.values()), [_wording(marker) for marker in places], **frame.SLANTED)
         axes.tick_params(axis="x", length=0)
+        axes.set_xlim(-0.6, max(places.values(), default=0.0) + 0.6)
         axes.grid(visible=False, axis="x")
     for axes in (panels[0], panels[2]):
         frame.share_axis(axes, "y")
     panels[3].set_ylim(bottom=0)
     panels[1].axhline(0, color=FAINT, linewidth=0.8)
     panels[1].set_ylabel("marked less plain")
-    names = short_names(list(styles))
-    entries: dict[str, Artist] = {names[run]: frame.line_sample(style) for run, style in styles.items()}
+    entries: dict[str, Artist] = {}
+    if len(styles) > 1:
+        names = short_names(list(styles))
+        entries |= {names[run]: frame.line_sample(style) for run, style in styles.items()}
     frame.legend_below(figure, entries | _draw_named(panels[0], result.points, places))
     if run_name := only_run(result.points):
         figure.suptitle(run_name)

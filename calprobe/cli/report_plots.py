@@ -1,0 +1,100 @@
+"""`calprobe report --plots DIR`: the figures that the runs allow, as files whose names say run and kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from calprobe.errors import UsageError
+
+if TYPE_CHECKING:
+    from calprobe.report import Curves, Report, ReportOptions, RunReport
+
+FORMATS = (".png", ".svg")  # to look at and to print; `calprobe curve --out F.pdf` writes a single PDF
+BASE = "base"  # all figures need it
+CALIBRATED = (BASE, "margin", "average_min")  # whose calibration is drawn, as far as a run has them
+JOINT = "runs"  # stands where a run's name does, in figures of several
+NAME_WIDTH = 100  # characters of a run in a file's name: file systems take 255 bytes
+
+plots_option = click.option(
+    "--plots",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Draw the figures that each RUN allows, and those that compare several, as PNG and SVG into this folder.",
+)
+
+
+def write_plots(found: Report, folder: Path) -> None:
+    """Draw the reported runs into the folder, and say on stderr what was written. Raises as the curves and `save`."""
+    from calprobe.report.plots import plot, save
+
+    for name, curves in _curves(found):
+        figure = plot(curves)
+        for suffix in FORMATS:
+            path = folder / f"{name}.{curves.kind}{suffix}"
+            save(figure, path)
+            click.echo(f"wrote {path}", err=True)
+
+
+def file_names(labels: Sequence[str]) -> dict[str, str]:
+    """What each run is called in names of files: its label with a dash for all that a shell or a file system minds.
+
+    Two runs never share a name, not even where large and small letters are one.
+
+    >>> file_names(["runs/gpt2-bear/", "../my run", "../My run"])
+    {'runs/gpt2-bear/': 'runs-gpt2-bear', '../my run': 'my-run', '../My run': 'My-run-2'}
+    """
+    taken, names = {JOINT}, {}
+    for label in labels:
+        plain = re.sub(r"[^\w.-]+", "-", label, flags=re.ASCII)[-NAME_WIDTH:].strip(".-") or "run"
+        choices = (plain, *(f"{plain}-{at}" for at in range(2, len(labels) + 2)))
+        names[label] = next(own for own in choices if own.lower() not in taken)
+        taken.add(names[label].lower())
+    return names
+
+
+def _curves(found: Report) -> Iterator[tuple[str, Curves]]:
+    """The curves one by one, each with what the run, or JOINT, is called in its file's name."""
+    from calprobe.report import CurveOptions, accuracy_ace, accuracy_rejection
+
+    names = file_names([run.label for run in found.runs])
+    drawn = []
+    for run in found.runs:
+        if BASE not in _estimators(run):
+            click.echo(f"{run.label}: no figures, it has neither template 0 nor a paraphrase", err=True)
+            continue
+        drawn.append(run.label)
+        yield from ((names[run.label], curves) for curves in _of_run(run, found.options))
+    if len(drawn) > 1:
+        yield JOINT, accuracy_ace(drawn, CurveOptions(found.options))
+        yield JOINT, accuracy_rejection(drawn, CurveOptions(found.options))
+
+
+def _of_run(run: RunReport, options: ReportOptions) -> Iterator[Curves]:
+    from calprobe.report import CurveOptions, accuracy_rejection, calibration, exposure, markers
+
+    has = _estimators(run)
+    yield accuracy_rejection(run.label, CurveOptions(options))
+    yield calibration(run.label, CurveOptions(options, tuple(name for name in CALIBRATED if name in has)))
+    if any(name.startswith("marker_") for name in has):
+        yield markers(run.label, CurveOptions(options))
+    if told := _told(run):
+        yield exposure(run.label, told, CurveOptions(options))
+
+
+def _estimators(run: RunReport) -> set[str]:
+    return {estimator.name for estimator in run.estimators}
+
+
+def _told(run: RunReport) -> Mapping[str, tuple[int, ...]]:
+    """How often the run's model was told each fact; empty where nobody counted."""
+    from calprobe.models.exposures import told_facts
+
+    try:
+        return told_facts(run.manifest.model.name, run.manifest.probe.fingerprint)
+    except UsageError:
+        return {}
