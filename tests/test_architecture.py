@@ -145,6 +145,7 @@ CONTRACT = {
     ),
     "export": "RUN --what candidates tokens confidences lm-pub-quiz --out",
     "import": "lm-pub-quiz lm-eval",
+    "merge": "RUN --out --partial",
     "import lm-pub-quiz": "DIR --probe --out",
     "import lm-eval": "FILE --out --model",
     "rank": "FILE --score --correct --correct-at --uncertainty --json --bins --bootstrap",

@@ -20,6 +20,7 @@ COMMANDS = {
     "curve": "curve",
     "export": "export",
     "import": "import_",
+    "merge": "merge",
     "rank": "rank",
     "fetch": "fetch",
     "models": "models",

@@ -13,7 +13,7 @@ from calprobe.runs.pieces import PieceScores
 
 
 def write_whole(out: Path, manifest: Manifest, pieces: Iterable[PieceScores]) -> RunFolder:
-    """Make a run at `out` of all of its pieces.
+    """Make a run at `out` of these pieces, and count them in its timings.
 
     It is written beside `out` and renamed when it is whole. An error leaves nothing; the remains of a killed process
     (`.NAME.import`) stand in nobody's way, and the next call for the same `out` clears them.
@@ -29,17 +29,15 @@ def write_whole(out: Path, manifest: Manifest, pieces: Iterable[PieceScores]) ->
     shutil.rmtree(beside, ignore_errors=True)
     try:
         run = RunFolder.create(beside, manifest)
+        written = Timings()
         for piece in pieces:
             run.write_piece(piece)
-        run.add_timings(Timings(pieces=len(manifest.pieces), statements=_n_statements(manifest)))
+            written += Timings(pieces=1, statements=piece.n_statements)
+        run.add_timings(written)
         _rename(beside, place)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return RunFolder(out, run.manifest)
-
-
-def _n_statements(manifest: Manifest) -> int:
-    return len(manifest.templates) * sum(relation.n_statements for relation in manifest.relations)
 
 
 def _rename(beside: Path, place: Path) -> None:

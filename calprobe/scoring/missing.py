@@ -82,7 +82,7 @@ def score_missing(work: Work, processes: Processes) -> None:
         if isinstance(error, KeyboardInterrupt):
             raise Interrupted(_left(work, pieces, str(error) or "interrupted")) from None
         if isinstance(error, Stopped):
-            raise _resumable(_left(work, pieces, str(error)), error.exit_code) from None
+            raise _resumable(error, work, pieces) from None
         raise
     finally:
         _take_in(work.folder, share, processes)
@@ -162,9 +162,10 @@ def _left(work: Work, pieces: Sequence[Piece], why: str) -> str:
     return f"{why}; {left}.\nRun {again} to go on in {work.folder.path}"
 
 
-def _resumable(message: str, exit_code: int) -> CalprobeError | Interrupted:
-    if exit_code == Interrupted.exit_code:
-        return Interrupted(message)
-    error = CalprobeError(message)
-    error.exit_code = exit_code
+def _resumable(stopped: Stopped, work: Work, pieces: Sequence[Piece]) -> CalprobeError | Interrupted:
+    """What the first process raises when another has stopped; Ctrl-C may have reached that one first."""
+    if stopped.exit_code == Interrupted.exit_code:
+        return Interrupted(_left(work, pieces, "interrupted"))
+    error = CalprobeError(_left(work, pieces, str(stopped)))
+    error.exit_code = stopped.exit_code
     return error

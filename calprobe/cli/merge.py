@@ -1,0 +1,34 @@
+"""`calprobe merge`: one run of the shards of a job array."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from calprobe.wording import counted
+
+
+@click.command(short_help="Make one run of shards, or of runs that were stopped.")
+@click.argument("runs", metavar="RUN..", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", required=True, metavar="RUN", type=click.Path(path_type=Path), help="Empty or absent folder.")
+@click.option("--partial", is_flag=True, help="Merge what is there though pieces are missing.")
+def command(runs: tuple[Path, ...], out: Path, partial: bool) -> None:
+    """Make one run of all the pieces that RUN.. hold: same model, probe, templates and settings.
+
+    A piece that is in several must have the same scores in each. The result is what one run of everything gives.
+
+    \b
+        calprobe score --model gpt2 --shard 1/2
+        calprobe score --model gpt2 --shard 2/2
+        calprobe merge runs/gpt2-bear-shard-*-of-2 --out runs/gpt2-bear
+    """
+    from calprobe.cli.logs import log_to_stderr
+    from calprobe.runs.merge import merge_runs
+
+    log_to_stderr()
+    merged = merge_runs(runs, out, partial)
+    done, all_pieces = merged.manifest.timings.pieces, len(merged.manifest.pieces)
+    held = f"{done} of {counted(all_pieces, 'piece')}" if done < all_pieces else f"{counted(done, 'piece')}, complete"
+    click.echo(f"{out}: {held}; next: calprobe report {shlex.quote(str(out))}", err=True)
