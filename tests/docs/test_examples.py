@@ -19,13 +19,18 @@ BLOCK = re.compile(r'^```(?P<language>\w*)(?: title="(?P<file>[^"]+)")?\n(?P<tex
 LEFT_OUT = ".."  # a line that stands for any number of lines
 
 
+# What needs neither a model nor a run. Scores, and with them the last digit of an interval, differ between machines.
+QUICK = ("models", "probes", "rank", "--help", "--version")
+
+
 def examples(page: str) -> Iterator[tuple[str, str]]:
-    """Each command of the page's `console` blocks, with the output shown below it."""
+    """Each quick command of the page's `console` blocks, with the output shown below it."""
     for block in BLOCK.finditer(page):
         if block["language"] == "console":
             for shown in re.split(r"^\$ ", block["text"], flags=re.MULTILINE)[1:]:
                 command, _, output = shown.partition("\n")
-                yield command, output
+                if command.startswith(tuple(f"calprobe {quick}" for quick in QUICK)):
+                    yield command, output
 
 
 def agrees(printed: str, shown: str) -> bool:
@@ -37,10 +42,8 @@ def agrees(printed: str, shown: str) -> bool:
 
 def output_of(command: str, capfd: pytest.CaptureFixture[str]) -> str:
     """What the command prints, stdout and then stderr."""
-    program, *arguments = shlex.split(command)
-    assert program == "calprobe"
     with contextlib.suppress(SystemExit):
-        main(arguments)
+        main(shlex.split(command)[1:])
     printed = capfd.readouterr()
     return printed.out + printed.err
 
