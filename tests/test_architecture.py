@@ -134,7 +134,7 @@ CONTRACT = {
         "--model --probe --out --templates --template-set --relations --limit --dtype --device --device-map "
         "--pll-metric --word-split --batch-tokens --save-tokens --resume --no-resume --shard --revision --quiet"
     ),
-    "report": "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots",
+    "report": ("RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html"),
     "compare": (
         "RUN --pairs --by-domain --intersect --estimator --reduction --compat --format --json --bins --bootstrap"
         " --cluster --seed"

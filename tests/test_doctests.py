@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 
 WITH_EXAMPLES = ("calprobe.confidence", "calprobe.metrics", "calprobe.probes", "calprobe.statements")
-REPORTS = ("calprobe.report", "calprobe.report.curves", "calprobe.report.plots", "calprobe.report.tables")
+REPORTS = ("calprobe.report", *(f"calprobe.report.{part}" for part in ("curves", "html", "plots", "tables")))
 PACKAGES = (*WITH_EXAMPLES, "calprobe.kernels", "calprobe.planning", *REPORTS)
 MODULES = [
     "calprobe.cli.report_plots",

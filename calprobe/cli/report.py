@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from calprobe.cli.common import estimators_option, report_options
+from calprobe.cli.pages import html_option, told_of_runs, write_page
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     help="Show the numbers beside those of Kissling et al. 2026, which come with calprobe, or of a file of its tables.",
 )
 @plots_option
+@html_option
 def command(
     runs: tuple[str, ...],
     options: ReportOptions,
@@ -43,6 +46,7 @@ def command(
     estimators: tuple[str, ...] | None,
     figures_of: str | None,
     plots: Path | None,
+    page: Path | None,
 ) -> None:
     """Accuracy, confidence and calibration of each RUN, a folder that `score` or `import` made.
 
@@ -54,6 +58,7 @@ def command(
         calprobe report runs/gpt2-bear --compat kissling2026 --against paper
         calprobe report runs/*-bear --format latex > tables.tex
         calprobe report runs/gpt2-bear runs/opt-125m-bear --plots figures
+        calprobe report runs/*-bear --html report.html
 
     With --reduction all: a table of accuracy, ACE of base, and the harmonic mean of accuracy and 1 - ACE under each
     reduction. Its JSON has, for each RUN, model, kind, probe, instances, partial, candidates, reductions {NAME:
@@ -73,6 +78,8 @@ def command(
 
     if plots is not None and all_reductions:
         raise UsageError("--plots draws one reduction; leave out --plots or --reduction all")
+    if page is not None and all_reductions:
+        raise UsageError("--html goes with one reduction; leave out --html or --reduction all")
     options = replace(options, slices=_slices(by, estimators, all_reductions))
     log_to_stderr()
     keep_freed_memory()
@@ -87,6 +94,10 @@ def command(
         print_result(in_format(form, shown, print_report, report_tables))
         if plots is not None:
             write_plots(found, plots)
+        if page is not None:
+            from calprobe.report.html import gather, report_page
+
+            write_page(report_page(gather(shown, told_of_runs(shown))), page)
 
 
 def _slices(by: SliceKind | None, estimators: tuple[str, ...] | None, all_reductions: bool) -> SliceOptions | None:

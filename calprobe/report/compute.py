@@ -54,7 +54,7 @@ def _report_run(label: str, run: Run, options: ReportOptions) -> RunReport:
     }
     confidences = {estimator.name: estimator(distributions) for estimator in groups}
     paraphrases = paraphrase_rows(table.templates)
-    shares = _right_shares(distributions, paraphrases)
+    shares = right_shares(distributions, paraphrases)
     estimated = Estimated(table, confidences, shares)
     slices = slice_run(label, run.manifest, estimated, options) if options.slices else None
     metrics = _metrics(confidences, distributions, options, clusters)
@@ -100,7 +100,7 @@ def _metrics(
     return {name: found | whole.get(name, none) for name, found in top_label.items()}
 
 
-def _right_shares(distributions: Distributions, paraphrases: Sequence[int]) -> Floats | None:
+def right_shares(distributions: Distributions, paraphrases: Sequence[int]) -> Floats | None:
     """The share of the paraphrases that get each instance right, [instances]; None with fewer than two paraphrases.
 
     Its mean is the BEAR score: the mean accuracy over the paraphrases, every instance weighing the same.

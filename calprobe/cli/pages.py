@@ -1,0 +1,50 @@
+"""`--html`: what a command found as one page, beside what it prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from calprobe.errors import CalprobeError, UsageError
+
+if TYPE_CHECKING:
+    from calprobe.report import Report
+    from calprobe.report.curves.exposure import Told
+
+html_option = click.option(
+    "--html",
+    "page",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write it all as one page too, with figures and definitions; a file is replaced.",
+)
+
+
+def write_page(html: str, path: Path) -> None:
+    """Write the page, whole or not at all, and say on stderr where it is.
+
+    A folder that is not there is made. Raises CalprobeError if the file cannot be written.
+    """
+    from calprobe.runs import atomic
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write_text(path, html)
+    except OSError as error:
+        raise CalprobeError(f"{path}: cannot be written: {error.strerror or error}; name another --html") from error
+    click.echo(f"wrote {path}", err=True)
+
+
+def told_of_runs(report: Report) -> dict[str, Told]:
+    """How often the models were told the facts that they were asked, by run; of the runs of which that is known."""
+    from calprobe.models.exposures import told_facts
+
+    told: dict[str, Told] = {}
+    for run in report.runs:
+        try:
+            told[run.label] = told_facts(run.manifest.model.name, run.manifest.probe.fingerprint)
+        except UsageError:  # nobody counted
+            continue
+    return told

@@ -1,0 +1,8 @@
+"""Reports as one HTML page that needs nothing else: tables, figures, definitions and manifests in a single file."""
+
+from __future__ import annotations
+
+from calprobe.report.html.contents import ReportContents, RunContents, gather
+from calprobe.report.html.report_view import report_page
+
+__all__ = ["ReportContents", "RunContents", "gather", "report_page"]
