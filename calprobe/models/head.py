@@ -95,7 +95,7 @@ def _plain_linear(network: Any) -> nn.Linear:
     # Subclasses of Linear (adapters, quantised layers) compute something else than weight and bias say.
     if type(head) is not nn.Linear:
         raise HeadUnusable(f"its output embedding is a {type(head).__name__}, not a plain linear layer")
-    if head._forward_hooks or head._forward_pre_hooks or hasattr(head, "_hf_hook"):
+    if head._forward_hooks or head._forward_pre_hooks or _is_hooked(head):
         raise HeadUnusable("its output embedding is hooked or offloaded")
     if head.weight.device.type == "meta":
         raise HeadUnusable("its output embedding is offloaded")
@@ -105,13 +105,24 @@ def _plain_linear(network: Any) -> nn.Linear:
     return head
 
 
+def _is_hooked(head: nn.Module) -> bool:
+    """Whether accelerate does more to the layer than move its input: with a device map, it does that to every layer."""
+    hook = getattr(head, "_hf_hook", None)
+    if hook is None:
+        return False
+    from accelerate.hooks import AlignDevicesHook
+
+    return type(hook) is not AlignDevicesHook or hook.offload
+
+
 class _Keeper(nn.Module):
     """Stands in for the output embedding: keeps what reaches it, hands one column on so that forward can end."""
 
     hidden: Tensor
+    weight: Tensor
 
     def forward(self, hidden: Tensor) -> Tensor:
-        self.hidden = hidden
+        self.hidden = hidden.to(self.weight.device)  # with a device map the layer before may be elsewhere
         return hidden[..., :1]
 
 

@@ -137,12 +137,17 @@ def _identified(source: Source, weights: _Weights, options: LoadOptions) -> Load
         found,
         name=source.name,
         source=weights.source,
-        device=found.device if weights.placement.device_map is not None else weights.placement.device,
+        device=_input_device(found.device, weights.placement),
         max_positions=max_positions_of(weights.network, weights.config),
         revision=weights.revision,
         note=weights.note,
         adapter_merged=weights.adapter_merged,
     )
+
+
+def _input_device(first: torch.device, placement: Placement) -> torch.device:
+    """Where token ids go: to the first parameters; where these are offloaded, accelerate fetches them to the device."""
+    return placement.device if placement.device_map is None or first.type == "meta" else first
 
 
 def _tokenizer(name: str, weights: _Weights, options: LoadOptions) -> Any:

@@ -60,7 +60,7 @@ class MaskedExecutor(OverMaskedRows):
         inputs = torch.from_numpy(batch.token_ids).to(self.model.device)
         with hidden_states_at(self.model.network, torch.from_numpy(batch.scored)) as kept:
             self.model.network(input_ids=inputs, attention_mask=torch.ones_like(inputs))
-        hidden, at = kept.hidden.squeeze(1), kept.hidden.device  # with a device map the last layers may be elsewhere
+        hidden, at = kept.hidden.squeeze(1), kept.hidden.device  # the head's
         targets, offsets = (torch.from_numpy(part).to(at) for part in (batch.targets, batch.target_offsets))
         logprobs: Tensor = linear_logprob(hidden, self.head.weight, targets, offsets, self.head.rule)[1]
         return logprobs

@@ -30,7 +30,7 @@ class PaddedExecutor(OverPaddedRows):
         inputs, targets, is_token, is_scored = batch.to_device(self.model)
         with hidden_states(self.model.network) as kept:
             self.model.network(input_ids=inputs, attention_mask=is_token.long(), use_cache=False)
-        at = kept.hidden.device  # with a device map the last layers may be elsewhere
+        at = kept.hidden.device  # the head's
         hidden, wanted = kept.hidden[is_scored.to(at)], targets[is_scored].to(at)
         one_target_each = torch.arange(len(hidden) + 1, device=at)
         _, logprobs = linear_logprob(hidden, self.head.weight, wanted, one_target_each, self.head.rule)

@@ -55,7 +55,7 @@ class TreeExecutor:
                 ),
                 use_cache=False,
             )
-        hidden, at = kept.hidden, kept.hidden.device  # with a device map the last layers may be elsewhere
+        hidden, at = kept.hidden, kept.hidden.device  # the head's, with a device map another than the input's
         _, logprobs = linear_logprob(
             hidden.flatten(0, 1)[torch.from_numpy(batch.scored).to(at)],
             self.head.weight,
