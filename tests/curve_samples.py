@@ -156,7 +156,6 @@ def exposure(runs: Sequence[str] = (RUN,), estimators: Sequence[str] = ("base", 
 MANY = tuple(f"runs/a-very-long-name-of-a-training-run/step-{step}000" for step in range(1, 11))
 SAMPLES: dict[str, Curves] = {
     "rejection": rejection(),
-    "rejection of three": rejection(estimators=PAPERS[:3]),
     "rejection of runs": rejection(MANY[:3], PAPERS[:2]),
     "rejection of many runs": rejection(MANY, PAPERS[:1]),
     "calibration": calibration(),

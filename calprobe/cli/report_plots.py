@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,12 +34,13 @@ def write_plots(found: Report, folder: Path) -> None:
     """Draw the reported runs into the folder, and say on stderr what was written. Raises as the curves and `save`."""
     from calprobe.report.plots import plot, save
 
-    for name, curves in _curves(found):
-        figure = plot(curves)
-        for suffix in FORMATS:
-            path = folder / f"{name}.{curves.kind}{suffix}"
-            save(figure, path)
-            click.echo(f"wrote {path}", err=True)
+    with _partial_runs_known():
+        for name, curves in _curves(found):
+            figure = plot(curves)
+            for suffix in FORMATS:
+                path = folder / f"{name}.{curves.kind}{suffix}"
+                save(figure, path)
+                click.echo(f"wrote {path}", err=True)
 
 
 def file_names(labels: Sequence[str]) -> dict[str, str]:
@@ -55,6 +58,18 @@ def file_names(labels: Sequence[str]) -> dict[str, str]:
         names[label] = next(own for own in choices if own.lower() not in taken)
         taken.add(names[label].lower())
     return names
+
+
+@contextmanager
+def _partial_runs_known() -> Iterator[None]:
+    """The report has said which runs are partial; each of its curves need not say so again."""
+    log = logging.getLogger("calprobe.report.curves")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def _curves(found: Report) -> Iterator[tuple[str, Curves]]:

@@ -71,6 +71,16 @@ def test_a_run_without_a_plain_template_gets_no_figures_and_is_named(
     assert not (tmp_path / "figures").exists()
 
 
+def test_a_partial_run_is_reported_as_such_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    label = run_of(
+        tmp_path / "part", edit=lambda piece: None if (piece.relation, piece.template) == ("P30", 1) else piece
+    )
+    main(["report", label, "--json", "--bootstrap", "0", "--plots", str(tmp_path / "figures")])
+    said = capsys.readouterr()
+    assert json.loads(said.out)[label]["partial"]
+    assert "partial" not in said.err
+
+
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str]:
     with pytest.raises(SystemExit) as ended:
         main(["report", *arguments])

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 REJECTED = "Share rejected, least confident first"
 KEPT = "Accuracy of the rest (share correct)"
-MOST_BANDS = 3  # in one panel; more cover each other
+MOST_BANDS = 4  # in one panel; more cover each other
 PANEL_INCHES = 2.6  # high
-_NEAR = Placing(size=6.0, reach=14.0, clearance=3.0, over_lines=True)
-_NEXT = Placing(size=6.0, reach=8.0, clearance=3.0)
+_VOTES = Placing(size=6.0, reach=14.0, clearance=3.0, over_lines=True)
+_THRESHOLDS = Placing(size=6.0, reach=22.0, clearance=3.0, leader_from=6.0)
 _VOTE = SeriesStyle(INK, "*", (0, ()))
 
 
@@ -61,8 +61,8 @@ def _one_run(groups: Sequence[Group[RejectionLine]], votes: Sequence[VoteLine], 
     _finish(figure, panels, columns, entries)
     for at, group in enumerate(groups):
         if at == 0:
-            place_labels(panels[0], _vote_names(votes), _NEAR)
-        place_labels(panels[2 * at], _threshold_names(group), _NEXT)
+            place_labels(panels[0], _vote_names(votes), _VOTES)
+        place_labels(panels[2 * at], _threshold_names(group), _THRESHOLDS)
     return figure
 
 
@@ -88,7 +88,7 @@ def _several_runs(groups: Sequence[Group[RejectionLine]], votes: Sequence[VoteLi
         panels[-1].set_title("k paraphrases agree", loc="left")
     entries["threshold 0.0, 0.1, .. 1.0"] = Line2D([], [], **SeriesStyle(FAINT, "o", (0, ())).dots())
     _finish(figure, panels, columns, entries)
-    place_labels(panels[-1], _vote_names(votes[:1]), _NEAR)
+    place_labels(panels[-1], _vote_names(votes[:1]), _VOTES)
     return figure
 
 
@@ -104,7 +104,7 @@ def _draw_rank(axes: Axes, series: Series[RejectionLine], band: bool, marked: bo
     """The exact curve. Some of its points are marked, to be told apart in grey; all where ties leave few of them."""
     curve, grid, style = series.line.by_rank, series.line.band, series.style
     if band and len(grid.x):
-        axes.fill_between(grid.x, grid.low, grid.high, color=style.color, alpha=0.15, linewidth=0)
+        axes.fill_between(grid.x, grid.low, grid.high, color=style.color, alpha=0.13, linewidth=0)
     every = None if len(curve.rejected) < len(grid.x) / 2 else 0.1
     axes.plot(curve.rejected, curve.accuracy, **(style.points() if marked else style.line()), markevery=every)
 

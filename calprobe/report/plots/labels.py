@@ -26,7 +26,6 @@ Offset = tuple[float, float]
 
 # Directions in the order of preference: to the right as one reads, then above and below, then the rest of a circle.
 _DIRECTIONS = (0, 90, 270, 180, 45, 315, 135, 225, 22, 338, 68, 292, 112, 248, 158, 202)
-_LEADER_FROM = 14.0  # points; farther names get a line to their point
 _PAD = 1.0  # points that stay free around a name
 _STEP = 4.0  # points from one place that is tried to the next, and along lines that are kept free
 
@@ -48,6 +47,7 @@ class Placing:
     size: float = 7.0  # of letters, points
     reach: float = 70.0  # farthest place that is tried, points from the point
     clearance: float = 3.5  # nearest place, and half the side of what a point keeps free
+    leader_from: float = 14.0  # points; names as far as this get a line to their point
     over_lines: bool = False  # a name that finds no free place may cover lines, rather than be left out
 
 
@@ -63,7 +63,7 @@ def place_labels(axes: Axes, labels: Sequence[Label], placing: Placing = DEFAULT
     canvas = cast("FigureCanvasAgg", axes.figure.canvas)
     renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
     pixels = axes.figure.dpi / 72
-    taken = _Taken(axes, labels, placing.clearance * pixels, _LEADER_FROM * pixels)
+    taken = _Taken(axes, labels, placing.clearance * pixels, placing.leader_from * pixels)
     written = []
     for label in labels:
         note = axes.annotate(
