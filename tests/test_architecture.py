@@ -137,7 +137,7 @@ CONTRACT = {
     "report": ("RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html"),
     "compare": (
         "RUN --pairs --by-domain --intersect --estimator --reduction --compat --format --json --bins --bootstrap"
-        " --cluster --seed"
+        " --cluster --seed --html"
     ),
     "curve": (
         "RUN --kind accuracy-rejection calibration options accuracy-ace markers exposure --estimator --reduction"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from calprobe.cli.common import estimators_option, report_options
+from calprobe.cli.pages import html_option, write_page
 
 if TYPE_CHECKING:
     from calprobe.report import ReportOptions
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     "--intersect", is_flag=True, help="Of runs that are not alike: compare the instances and templates they share."
 )
 @estimators_option("Which confidences to compare, as `report` names them.  [default: margin,average_min]")
+@html_option
 @report_options(results="intervals and p-values", cluster="Draw whole relations instead of instances.")
 def command(
     runs: tuple[str, ...],
@@ -33,6 +36,7 @@ def command(
     by_domain: bool,
     intersect: bool,
     estimators: tuple[str, ...] | None,
+    page: Path | None,
     options: ReportOptions,
     form: str,
 ) -> None:
@@ -43,6 +47,7 @@ def command(
     \b
         calprobe compare runs/tiny-clm-mini runs/tiny-mlm-mini
         calprobe compare runs/*-bear --json > pairs.json
+        calprobe compare runs/*-bear --html pairs.html
         calprobe compare runs/base runs/step-1000 runs/step-2000 --pairs step-1000:base,step-2000:base
     """
     from calprobe.cli.logs import log_to_stderr
@@ -63,3 +68,7 @@ def command(
     )
     found = compare(runs, wanted)
     print_result(in_format(form, found, print_comparison, comparison_tables))
+    if page is not None:
+        from calprobe.report.html import comparison_page
+
+        write_page(comparison_page(found), page)

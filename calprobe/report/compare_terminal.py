@@ -35,7 +35,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
                 console.print(line, soft_wrap=True)
     console.print()
     print_notes((f"Unpaired: {label}, {reason}." for label, reason in comparison.unpaired.items()), console)
-    print_notes(_notes(comparison), console, style="dim")
+    print_notes(comparison_notes(comparison), console, style="dim")
 
 
 def _print_wrapped(text: Text, console: Console) -> None:
@@ -63,7 +63,7 @@ def _scope(scope: Scope, pair: PairComparison, titles: dict[str, str]) -> Iterab
         else:
             yield from _row(f"{contrast.estimator} {titles[contrast.metric]}", contrast)
     if scope.agreement is not None:
-        yield Text(f"{INDENT}{_agreement(scope.agreement)}")
+        yield Text(f"{INDENT}{agreement_shares(scope.agreement)}")
 
 
 def _row(name: str, contrast: Contrast) -> Iterable[Text]:
@@ -78,14 +78,16 @@ def _row(name: str, contrast: Contrast) -> Iterable[Text]:
         yield Text(_line("", (*intervals, "", "")), style="dim")
 
 
-def _agreement(shares: Agreement) -> str:
+def agreement_shares(shares: Agreement) -> str:
+    """How two runs' predictions of base go together."""
     return (
         f"base: same prediction {number(shares.same_prediction)}; right both {number(shares.both_right)}, "
         f"A {number(shares.first_right)}, B {number(shares.second_right)}"
     )
 
 
-def _notes(comparison: Comparison) -> Iterable[str]:
+def comparison_notes(comparison: Comparison) -> Iterable[str]:
+    """What holds for all pairs."""
     scores = comparison.options.scores
     numbers = sorted({pair.templates for pair in comparison.pairs})
     yield f"Templates: {'; '.join(ranges(templates) for templates in numbers)}."

@@ -47,3 +47,14 @@ def test_a_page_that_cannot_be_written_is_an_error(run: str, tmp_path: Path) -> 
 def test_the_four_reductions_have_no_page(run: str) -> None:
     result = CliRunner().invoke(cli, ["report", run, "--reduction", "all", "--html", "x.html"], standalone_mode=False)
     assert "leave out --html or --reduction all" in str(result.exception)
+
+
+def test_a_comparison_has_a_page_too(run: str, tmp_path: Path) -> None:
+    other = str(write_run(tmp_path / "other"))
+    page = tmp_path / "pairs.html"
+    plain = CliRunner().invoke(cli, ["compare", run, other, *QUICK])
+    with_page = CliRunner().invoke(cli, ["compare", run, other, *QUICK, "--html", str(page)])
+    assert with_page.exit_code == 0, with_page.output
+    assert with_page.stdout == plain.stdout
+    assert with_page.stderr.endswith(f"wrote {page}\n")
+    assert f"A <bdi>{run}</bdi>, B <bdi>{other}</bdi>" in page.read_text("utf-8")

@@ -82,6 +82,7 @@ class TableView:
     columns: tuple[ColumnView, ...]  # the first one is that of names
     groups: tuple[GroupView, ...]
     notes: tuple[str, ...] = ()
+    tell_group: bool = False  # whether a sorted row says which group it is of: names are the same in each
 
     @classmethod
     def of(cls, table: Table, first: Sequence[str] | None = None, notes: Sequence[str] | None = None) -> Self:
