@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from matplotlib.lines import Line2D
 
 from calprobe.report.curves.results import AccuracyRejection, RejectionLine, VoteLine
@@ -51,7 +52,7 @@ def _one_run(groups: Sequence[Group[RejectionLine]], votes: Sequence[VoteLine], 
             by_threshold.plot(curve.rejected, curve.accuracy, **series.style.points())
             _draw_rank(by_rank, series, band=len(group.series) <= MOST_BANDS, marked=True)
             entries[series.name] = frame.line_sample(series.style)
-        bands = "bands: 95 % intervals" if len(group.series) <= MOST_BANDS else ""
+        bands = "bands: 95 % intervals" if by_rank.collections else ""
         frame.title_panel(by_threshold, "By threshold of confidence", f"numbers: thresholds of {group.series[0].name}")
         frame.title_panel(by_rank, "By rank of confidence", bands)
     for own in votes:
@@ -103,7 +104,7 @@ def _finish(figure: Figure, panels: Sequence[Axes], columns: int, entries: dict[
 def _draw_rank(axes: Axes, series: Series[RejectionLine], band: bool, marked: bool) -> None:
     """The exact curve. Some of its points are marked, to be told apart in grey; all where ties leave few of them."""
     curve, grid, style = series.line.by_rank, series.line.band, series.style
-    if band and len(grid.x):
+    if band and np.isfinite(grid.low).any():
         axes.fill_between(grid.x, grid.low, grid.high, color=style.color, alpha=0.13, linewidth=0)
     every = None if len(curve.rejected) < len(grid.x) / 2 else 0.1
     axes.plot(curve.rejected, curve.accuracy, **(style.points() if marked else style.line()), markevery=every)

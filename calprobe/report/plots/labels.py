@@ -99,7 +99,7 @@ class _Taken:
         self.leader_from = leader_from
         paths = [line.get_xydata() for line in axes.lines]
         bars = [own for own in axes.collections if isinstance(own, LineCollection)]
-        paths += [segment for own in bars for segment in own.get_segments()]
+        paths += [segment for own in bars for segment in own.get_segments() if len(segment)]  # NaN: no bar
         self.lines = np.concatenate([np.empty((0, 2)), *(_along(axes.transData.transform(path)) for path in paths)])
         self.boxes: list[Bbox] = [text.get_window_extent() for text in axes.texts]
         self.leaders: list[Floats] = []  # [2 ends, 2 coordinates] each

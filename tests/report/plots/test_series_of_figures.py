@@ -71,6 +71,19 @@ def test_several_runs_are_compared_in_a_panel_for_each_estimator() -> None:
     assert all(has_line(votes, own.votes.curve.rejected, own.votes.curve.accuracy) for own in result.votes)
 
 
+def test_without_resamples_there_are_lines_and_no_intervals() -> None:
+    result = rejection(estimators=PAPERS[:1])
+    line, votes = result.lines[0], result.votes[0]
+    gone = np.full(len(line.band.x), np.nan)
+    line = replace(line, band=replace(line.band, low=gone, high=gone))
+    votes = replace(votes, votes=replace(votes.votes, low=gone[:4], high=gone[:4]))
+    by_threshold, by_rank = plot(AccuracyRejection((line,), (votes,))).axes
+    assert not any(bars(by_threshold))
+    assert has_line(by_threshold, votes.votes.curve.rejected, votes.votes.curve.accuracy)
+    assert has_line(by_rank, line.by_rank.rejected, line.by_rank.accuracy)
+    assert "bands: 95 % intervals" not in {text.get_text() for text in by_rank.texts}
+
+
 def test_more_series_than_styles_go_on_in_another_panel() -> None:
     groups = group_lines(rejection(MANY, ("base",)).lines)
     assert [(group.title, len(group.series)) for group in groups] == [("base (1 of 2)", 8), ("base (2 of 2)", 2)]
