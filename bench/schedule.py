@@ -1,0 +1,218 @@
+"""A schedule on paper: the paper's 16 models with its 12 templates on several GPUs. Nothing in it is measured on a GPU.
+
+    python bench/schedule.py --probe DIR [--gpus 8] [--peak-tflops 989] [--utilisation 0.25] [--measured FILE.json]
+
+What is known: the statements, how scoring cuts them into groups, and the tree's nodes for template 0 (measured by
+bench/plan_bear.py). What is assumed, and printed with the result: a GPU's peak and the share of it that is reached,
+seconds for each batch beside the products, seconds to start and to read weights. FILE.json replaces the assumption by
+measured seconds for a million forwarded tokens: {"gpt2": 1.9, ..}.
+
+Three ways to spread the work are simulated:
+    a model a GPU   each model whole on one GPU, the longest first, each to the GPU that has least (calprobe's `deal`)
+    shards          the same with long models cut into shards (`--shard I/N`), each of which loads the model
+    all on one      all GPUs on one model after another, groups from a shared queue (`accelerate launch`)
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import ceil
+from pathlib import Path
+
+from calprobe.models.aliases import ALIASES
+from calprobe.scoring import ScoreOptions
+from calprobe.scoring.costs import piece_cost
+from calprobe.scoring.dealing import deal, longest_first
+from calprobe.scoring.groups import groups_of, least_statements
+from calprobe.scoring.selection import Selection, select
+from calprobe.types import ModelKind
+
+PLAN = Path(__file__).parent / "results" / "plan_bear.json"
+# Rows of the output embedding and its width: what a head evaluation multiplies by. Parameters are in the alias table.
+HEADS: Mapping[str, tuple[int, int]] = {
+    "bert-base-cased": (28996, 768),
+    "bert-large-cased": (28996, 1024),
+    "roberta-base": (50265, 768),
+    "roberta-large": (50265, 1024),
+    "xlm-roberta-base": (250002, 768),
+    "xlm-roberta-large": (250002, 1024),
+    "gpt2": (50257, 768),
+    "gpt2-medium": (50257, 1024),
+    "gpt2-large": (50257, 1280),
+    "gpt2-xl": (50257, 1600),
+    "opt-125m": (50272, 768),
+    "opt-350m": (50272, 512),
+    "opt-1.3b": (50272, 2048),
+    "opt-6.7b": (50272, 4096),
+    "gemma-2b": (256000, 2048),
+    "gemma-7b": (256000, 3072),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """What no measurement here says."""
+
+    peak_tflops: float  # dense bfloat16; an H200's data sheet says 989
+    utilisation: float  # share of the peak that is reached over all of a batch
+    batch_s: float  # for each batch, beside its products
+    start_s: float  # Python, imports, the load-time check
+    read_gb_s: float  # weights from disk to the GPU
+    batch_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One model: seconds to load, and seconds for each of its groups."""
+
+    model: str
+    load_s: float
+    groups_s: tuple[float, ...]
+
+    @property
+    def seconds(self) -> float:
+        """On one GPU, from start to end."""
+        return self.load_s + sum(self.groups_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A simulated way to spread the work."""
+
+    strategy: str
+    wall_s: float
+    busy_s: float  # over all GPUs, loading included
+    idle: float  # share of GPU time in [0, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Forwarded tokens and head evaluations of each group of a run."""
+
+    forwarded: tuple[float, ...]
+    heads: tuple[float, ...]
+
+
+def group_tokens(selection: Selection, kind: ModelKind, batch_tokens: int, template_0: Mapping[str, int]) -> Tokens:
+    """Tokens of the groups that scoring cuts the run into, by `piece_cost` from the measured totals of template 0.
+
+    Causal: the tree's nodes, each with a head evaluation. Masked: a row for each token, of its statement's length and
+    two special tokens, and one head evaluation; that 6 % of the rows are the same on BEAR is left out.
+    """
+    path = "tree" if kind == "causal" else "masked"
+    relations = {relation.name: relation for relation in selection.relations}
+    n_statements = {(name, number): r.n_statements for name, r in relations.items() for number in selection.numbers}
+    costs = {piece: piece_cost(relations[piece[0]], selection.text(*piece), path) for piece in n_statements}
+    of_template_0 = sum(cost for (_, number), cost in costs.items() if number == 0)
+    forwarded, rows = template_0["nodes"], template_0["nodes"]
+    if kind == "masked":
+        rows = template_0["tokens"]
+        forwarded = round(rows * (template_0["tokens"] / template_0["statements"] + 2))
+    groups = groups_of(n_statements, least_statements(path, batch_tokens))
+    shares = [sum(costs[piece] for piece in group) / of_template_0 for group in groups]
+    return Tokens(tuple(share * forwarded for share in shares), tuple(share * rows for share in shares))
+
+
+def job(model: str, tokens: Tokens, assumed: Assumed, measured: Mapping[str, float]) -> Job:
+    """Seconds of a model: measured per million tokens, or its FLOPs over the assumed rate; 2 for each weight."""
+    parameters = ALIASES[model].parameters * 1e6
+    vocabulary, width = HEADS[model]
+    rate = assumed.peak_tflops * 1e12 * assumed.utilisation
+    seconds = []
+    for forwarded, heads in zip(tokens.forwarded, tokens.heads, strict=True):
+        if model in measured:
+            seconds.append(measured[model] * forwarded / 1e6)
+            continue
+        flops = 2 * forwarded * (parameters - vocabulary * width) + 2 * heads * vocabulary * width
+        seconds.append(flops / rate + assumed.batch_s * max(1.0, forwarded / assumed.batch_tokens))
+    return Job(model, assumed.start_s + 2 * parameters / (assumed.read_gb_s * 1e9), tuple(seconds))
+
+
+def model_a_gpu(jobs: Sequence[Job], gpus: int) -> Outcome:
+    """Each model whole on one GPU."""
+    return _dealt("a model a GPU", [job.seconds for job in jobs], gpus)
+
+
+def shards(jobs: Sequence[Job], gpus: int) -> Outcome:
+    """As that, but a model of more than half a GPU's fair share is cut into shards of about that length."""
+    half = sum(job.seconds for job in jobs) / gpus / 2
+    parts = [
+        job.load_s + sum(job.groups_s[place] for place in share)
+        for job in jobs
+        for share in deal(job.groups_s, ceil(job.seconds / half))
+        if share
+    ]
+    return _dealt("shards", parts, gpus)
+
+
+def all_on_one(jobs: Sequence[Job], gpus: int) -> Outcome:
+    """All GPUs load a model, take its groups from one queue, longest first, and wait for the last before the next."""
+    wall = busy = 0.0
+    for job in jobs:
+        free = [job.load_s] * gpus
+        for place in longest_first(job.groups_s):
+            heapq.heappush(free, heapq.heappop(free) + job.groups_s[place])
+        wall += max(free)
+        busy += job.load_s * gpus + sum(job.groups_s)
+    return Outcome("all on one", wall, busy, 1 - busy / (wall * gpus))
+
+
+def _dealt(strategy: str, seconds: Sequence[float], gpus: int) -> Outcome:
+    loads = [sum(seconds[place] for place in share) for share in deal(seconds, gpus)]
+    return Outcome(strategy, max(loads), sum(loads), 1 - sum(loads) / (max(loads) * gpus))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--probe", default="bear", help="what `calprobe score --probe` takes")
+    parser.add_argument("--template-set", default="calprobe", help="likewise (default: calprobe)")
+    parser.add_argument("--templates", default="all", help="likewise (default: all, twelve on BEAR)")
+    parser.add_argument("--gpus", type=int, default=8)
+    parser.add_argument("--peak-tflops", type=float, default=989.0)
+    parser.add_argument("--utilisation", type=float, default=0.25)
+    parser.add_argument("--batch-s", type=float, default=0.02)
+    parser.add_argument("--start-s", type=float, default=30.0)
+    parser.add_argument("--read-gb-s", type=float, default=2.0)
+    parser.add_argument("--batch-tokens", type=int, default=32768)
+    parser.add_argument("--measured", type=Path, help="JSON: model -> seconds for a million forwarded tokens")
+    parser.add_argument("--out", type=Path, help="write the figures as JSON")
+    given = parser.parse_args()
+    assumed = Assumed(
+        given.peak_tflops, given.utilisation, given.batch_s, given.start_s, given.read_gb_s, given.batch_tokens
+    )
+    measured = json.loads(given.measured.read_text("utf-8")) if given.measured else {}
+    from calprobe.probes import load_probe
+
+    selection = select(
+        load_probe(given.probe), ScoreOptions(templates=given.templates, template_set=given.template_set)
+    )
+    template_0 = json.loads(PLAN.read_text("utf-8"))["tree"]
+    tokens = {kind: group_tokens(selection, kind, given.batch_tokens, template_0) for kind in ("causal", "masked")}
+    jobs = [job(model, tokens[ALIASES[model].kind], assumed, measured) for model in HEADS]
+    outcomes = [strategy(jobs, given.gpus) for strategy in (model_a_gpu, shards, all_on_one)]
+    print("A SIMULATION: nothing here was measured on a GPU" + (f", except {', '.join(measured)}" if measured else ""))
+    print(f"assumed: {', '.join(f'{name} {value:g}' for name, value in asdict(assumed).items())}")
+    print(f"{'model':18} {'groups':>6} {'M tokens':>9} {'load s':>7} {'score s':>8}")
+    for one in jobs:
+        forwarded = sum(tokens[ALIASES[one.model].kind].forwarded) / 1e6
+        print(f"{one.model:18} {len(one.groups_s):6} {forwarded:9.1f} {one.load_s:7.0f} {sum(one.groups_s):8.0f}")
+    for outcome in outcomes:
+        print(f"{outcome.strategy:14} wall {outcome.wall_s / 60:6.1f} min, idle {outcome.idle:5.1%}")
+    if given.out:
+        figures = {
+            "simulation": True,
+            "gpus": given.gpus,
+            "assumed": asdict(assumed),
+            "measured": measured,
+            "outcomes": [asdict(outcome) for outcome in outcomes],
+            "seconds_by_model": {one.model: round(one.seconds, 1) for one in jobs},
+        }
+        given.out.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
