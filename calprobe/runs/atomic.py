@@ -17,7 +17,7 @@ def replacing(path: Path) -> Iterator[Path]:
     When the block raises, the temporary file is removed and `path` stays as it was. After SIGKILL the temporary file
     may stay behind; `remove_leftovers` clears it.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    temporary = _temporary(path)
     try:
         yield temporary
         with temporary.open("rb+") as written:
@@ -35,6 +35,20 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def create_text(path: Path, text: str) -> bool:
+    """Write UTF-8 text to `path` unless something is there; of several processes only one succeeds, and has True."""
+    temporary = _temporary(path)
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        _create(temporary, path)
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+    return True
+
+
 def is_leftover(path: Path) -> bool:
     """Whether the name is one that `replacing` gives to its temporary files."""
     return path.name.startswith(".") and path.name.endswith(TEMPORARY_SUFFIX)
@@ -46,6 +60,21 @@ def remove_leftovers(folder: Path) -> None:
         for path in folder.iterdir():
             if is_leftover(path):
                 path.unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+
+
+def _create(temporary: Path, path: Path) -> None:
+    try:
+        path.hardlink_to(temporary)  # a second name is given in one step, and not over a file that is there
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if path.exists():
+            raise FileExistsError(path) from None
+        temporary.replace(path)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -9,14 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.runs import atomic, shards
+from calprobe.runs import atomic, lock, shards
 from calprobe.runs.manifest import FILE_NAME, Manifest, Timings, differences, identity_hash, read_manifest
 from calprobe.runs.pieces import PieceScores
 
 log = logging.getLogger(__name__)
 
 BAD_SUFFIX = ".bad"
-LOCK_NAME = ".lock"  # held by the process that scores into the folder
 
 
 class RunFolder:
@@ -82,9 +81,16 @@ class RunFolder:
         """The (relation, template number) pieces that have no whole shard, in the manifest's order.
 
         A shard that is unreadable, damaged, of other columns or rows, or of another run is set aside (`.bad`), said on
-        the log, and counts as missing.
+        the log, and counts as missing. Raises CalprobeError, and sets nothing aside, if all that are there are another
+        run's: hours of scores are not thrown out for a manifest that was edited.
         """
-        return [piece for piece in self.manifest.pieces if not self._is_whole(*piece)]
+        amiss = {piece: self._amiss(*piece) for piece in self.manifest.pieces}
+        others = sum(isinstance(error, shards.OtherRunError) for error in amiss.values())
+        shards.refuse_if_none_fits(self.path, others, sum(error is None for error in amiss.values()))
+        for piece, error in amiss.items():
+            if isinstance(error, shards.ShardError):
+                self._set_aside(*piece, error)
+        return [piece for piece, error in amiss.items() if error is not None]
 
     def unwritten(self, pieces: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
         """Those of the pieces that have no shard yet; shards that are there are not read."""
@@ -119,24 +125,24 @@ class RunFolder:
         with _writing(self.path):
             self.manifest.write(self.path)
 
-    def _is_whole(self, relation: str, template: int) -> bool:
+    def _amiss(self, relation: str, template: int) -> shards.ShardError | FileNotFoundError | None:
+        """Why the piece's shard cannot be used; None if it is whole."""
         try:
             rows = shards.read_scores(self.path, relation, template, self._identity).n_statements
             if self.manifest.settings.save_tokens:
                 tokens = shards.read_tokens(self.path, relation, template, self._identity)
                 rows = min(rows, len(tokens.offsets) - 1)
-            expected = self.manifest.relation(relation).n_statements
-            if rows != expected:
-                raise shards.ShardError(f"it has {rows} rows of {expected}")
-        except FileNotFoundError:
-            return False
-        except shards.ShardError as error:
-            path = shards.shard_path(self.path, relation, template)
-            aside = path.with_name(path.name + BAD_SUFFIX)
-            log.warning("%s: %s; set aside as %s, will be scored again", path, error, aside.name)
+        except (FileNotFoundError, shards.ShardError) as error:
+            return error
+        expected = self.manifest.relation(relation).n_statements
+        return None if rows == expected else shards.ShardError(f"it has {rows} rows of {expected}")
+
+    def _set_aside(self, relation: str, template: int, error: shards.ShardError) -> None:
+        path = shards.shard_path(self.path, relation, template)
+        aside = path.with_name(path.name + BAD_SUFFIX)
+        log.warning("%s: %s; set aside as %s, will be scored again", path, error, aside.name)
+        with _writing(self.path):
             path.replace(aside)
-            return False
-        return True
 
 
 def refuse_other_run(path: Path, stored: Manifest, asked: Manifest) -> None:
@@ -192,7 +198,7 @@ def _holds_nothing(path: Path) -> bool:
         raise UsageError(f"{path}: is a file, not a folder; name another with --out")
     if (path / FILE_NAME).exists():
         return False
-    inside = [entry for entry in path.iterdir() if entry.name != LOCK_NAME and not atomic.is_leftover(entry)]
+    inside = [entry for entry in path.iterdir() if entry.name not in lock.NAMES and not atomic.is_leftover(entry)]
     return all(entry.name == shards.FOLDER and entry.is_dir() and not any(entry.iterdir()) for entry in inside)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -162,8 +163,10 @@ class Manifest:
         raise KeyError(name)
 
     def to_json(self) -> str:
-        """The text of manifest.json: indented, keys in the order of the fields, a final line break."""
-        return json.dumps({"calprobe_run": FORMAT} | asdict(self), indent=1, ensure_ascii=False) + "\n"
+        """The text of manifest.json: indented, keys in the order of the fields, their checksums, a final line break."""
+        fields: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        whole = {"calprobe_run": FORMAT} | fields | {_CHECKSUMS: {key: _checksum(fields[key]) for key in fields}}
+        return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
     def write(self, folder: Path) -> None:
         """Write `folder`/manifest.json atomically."""
@@ -171,7 +174,11 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read `folder`/manifest.json. Raises CalprobeError if it is damaged, of a newer format, or has unknown keys."""
+    """Read `folder`/manifest.json.
+
+    Raises CalprobeError if it is damaged, of a newer format, has unknown keys, or was changed since it was written; the
+    keys that were are named. One without checksums, as older versions wrote it, is taken as it is.
+    """
     path = folder / FILE_NAME
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -184,12 +191,32 @@ def read_manifest(folder: Path) -> Manifest:
         raise CalprobeError(f"{path}: not the manifest of a calprobe run (no key calprobe_run); name a run's folder")
     if version != FORMAT:
         raise CalprobeError(f"{path}: run format {version}, this calprobe reads {FORMAT}; upgrade calprobe")
+    checksums = data.pop(_CHECKSUMS, None)
     try:
-        return decode(Manifest, data)
+        manifest = decode(Manifest, data)
     except DecodeError as error:
         raise CalprobeError(f"{path}: {error}; {_MEND}") from error
+    if changed := _changed(data, checksums):
+        raise CalprobeError(f"{path}: {', '.join(changed)} changed since calprobe wrote the file; {_MEND}")
+    return manifest
 
 
+def _checksum(value: Any) -> str:
+    """CRC-32 (hex) of a JSON value, however it is laid out."""
+    return f"{zlib.crc32(json.dumps(value, sort_keys=True, ensure_ascii=True).encode()):08x}"
+
+
+def _changed(data: Mapping[str, Any], checksums: Any) -> list[str]:
+    """The keys whose values are not those of their checksums, sorted."""
+    if checksums is None:
+        return []
+    if not isinstance(checksums, dict):
+        return [_CHECKSUMS]
+    found = {key: _checksum(value) for key, value in data.items()}
+    return sorted(key for key in {*found, *checksums} if found.get(key) != checksums.get(key))
+
+
+_CHECKSUMS = "checksums"
 _MEND = "restore the file, or score the run again into another folder"
 
 

@@ -33,9 +33,16 @@ class Run:
 
     @cached_property
     def pieces(self) -> tuple[PieceScores, ...]:
-        """The whole pieces, without tokens, sorted by relation (as plain strings), then template number."""
-        found = (self._read_piece(*piece) for piece in sorted(self.manifest.pieces))
-        return tuple(piece for piece in found if piece is not None)
+        """The whole pieces, without tokens, sorted by relation (as plain strings), then template number.
+
+        Raises CalprobeError if shards are there, and all of them are another run's.
+        """
+        refused: list[shards.ShardError] = []
+        read = (self._read_piece(*piece, refused) for piece in sorted(self.manifest.pieces))
+        found = tuple(piece for piece in read if piece is not None)
+        others = [error for error in refused if isinstance(error, shards.OtherRunError)]
+        shards.refuse_if_none_fits(self.path, len(others), len(found))
+        return found
 
     @property
     def missing(self) -> tuple[tuple[str, int], ...]:
@@ -111,7 +118,7 @@ class Run:
             raise CalprobeError(f"{self.path}: an import that lacks what {what} needs; it has {known} as published")
         return scores.astype(np.float64, copy=False)
 
-    def _read_piece(self, relation: str, template: int) -> PieceScores | None:
+    def _read_piece(self, relation: str, template: int, refused: list[shards.ShardError]) -> PieceScores | None:
         record = self.manifest.relation(relation)
         try:
             piece = shards.read_scores(self.path, relation, template, self.identity)
@@ -121,6 +128,7 @@ class Run:
             return None
         except shards.ShardError as error:
             log.warning("%s: %s; left out", shards.shard_path(self.path, relation, template), error)
+            refused.append(error)
             return None
         return piece
 

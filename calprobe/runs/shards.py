@@ -11,10 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from calprobe.errors import CalprobeError
 from calprobe.runs import atomic
 from calprobe.runs.arrow import from_numbers, from_strings, repeated, to_numbers
 from calprobe.runs.pieces import DTYPES, NO_ROLE, PieceScores, PieceTokens
 from calprobe.statements.token_rows import Role
+from calprobe.wording import counted
 
 FOLDER = "shards"
 ROLE_NAMES = from_strings([role.label for role in Role])  # position = value of Role
@@ -36,6 +38,22 @@ _IDENTITY, _SCORES_CRC, _TOKENS_CRC = b"calprobe.run", b"calprobe.scores_crc32",
 
 class ShardError(Exception):
     """A shard that must not be used; the message says why."""
+
+
+class OtherRunError(ShardError):
+    """A shard that was written for another run than the manifest describes."""
+
+    def __init__(self) -> None:
+        super().__init__("it belongs to another run")
+
+
+def refuse_if_none_fits(run: Path, others: int, fitting: int) -> None:
+    """Raise CalprobeError if the run has shards of another run, and none of its own: then the manifest is wrong."""
+    if others and not fitting:
+        raise CalprobeError(
+            f"{run}: manifest.json describes another run than the {counted(others, 'shard')} beside it: it was "
+            "edited or exchanged\nrestore it, or score the run again into another folder"
+        )
 
 
 def shard_path(run: Path, relation: str, template: int) -> Path:
@@ -101,7 +119,7 @@ def _read(path: Path, schema: pa.Schema, run_identity: str) -> pa.Table:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             found = file.schema_arrow
             if (found.metadata or {}).get(_IDENTITY) != run_identity.encode():
-                raise ShardError("it belongs to another run")
+                raise OtherRunError
             if [found.field(name) for name in schema.names if name in found.names] != list(schema):
                 raise ShardError("its columns are not those of this run")
             table = file.read(columns=schema.names, use_threads=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calprobe.runs.folder import default_out
-from calprobe.scoring.missing import Interrupted
+from calprobe.scoring.interrupts import Interrupted
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.processes import Stopped
 from calprobe.scoring.score import score

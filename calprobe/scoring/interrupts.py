@@ -12,9 +12,46 @@ from typing import Any
 
 log = logging.getLogger(__name__)
 
-# What is held, and the handler that it has as long as nobody has asked for another. A launcher of several processes
+
+class Interrupted(KeyboardInterrupt):
+    """The user stopped the run; what is scored is safe, and the message says how to go on."""
+
+    exit_code = 130
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt(_BY_SIGTERM)
+
+
+_BY_SIGTERM = "ended by SIGTERM"
+# What is held, and the handlers that it has as long as nobody has asked for another. A launcher of several processes
 # ends them by SIGTERM when one dies; so does Slurm at the end of a job's time.
-_HELD: dict[signal.Signals, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+_HELD: dict[signal.Signals, tuple[Any, ...]] = {
+    signal.SIGINT: (signal.default_int_handler,),
+    signal.SIGTERM: (signal.SIG_DFL, _terminated),
+}
+
+
+@contextmanager
+def saying_how_to_resume() -> Iterator[None]:
+    """In the block SIGTERM interrupts as Ctrl-C does, and either is raised as Interrupted, with what to do next.
+
+    Nothing changes for SIGTERM outside the main thread, or where the caller has a handler of its own.
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    ours = in_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if ours:
+        signal.signal(signal.SIGTERM, _terminated)
+    try:
+        yield
+    except Interrupted:
+        raise
+    except KeyboardInterrupt as error:
+        why = f"{str(error) or 'interrupted'} while no piece was being scored"
+        raise Interrupted(f"{why}; nothing is lost.\nRun the same command again to go on") from None
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager
@@ -34,7 +71,7 @@ def held_interrupts(until: str, say: bool = True) -> Iterator[Callable[[], None]
 
     def stop_if_asked() -> None:
         if asked:
-            why = () if signal.SIGINT in asked else ("ended by SIGTERM",)
+            why = () if signal.SIGINT in asked else (_BY_SIGTERM,)
             asked.clear()
             raise KeyboardInterrupt(*why)
 
@@ -46,12 +83,13 @@ def held_interrupts(until: str, say: bool = True) -> Iterator[Callable[[], None]
         asked.append(number)
 
     in_main = threading.current_thread() is threading.main_thread()
-    held = [number for number, handler in _HELD.items() if in_main and signal.getsignal(number) is handler]
+    before = {number: signal.getsignal(number) for number in _HELD} if in_main else {}
+    held = {number: handler for number, handler in before.items() if handler in _HELD[number]}
     for number in held:
         signal.signal(number, hold)
     try:
         yield stop_if_asked
         stop_if_asked()
     finally:
-        for number in held:
-            signal.signal(number, _HELD[number])
+        for number, handler in held.items():
+            signal.signal(number, handler)

@@ -13,7 +13,7 @@ from calprobe.errors import CalprobeError
 from calprobe.runs import PieceScores, RunFolder, Timings
 from calprobe.scoring.ahead import prepared_ahead
 from calprobe.scoring.groups import Piece, incomplete
-from calprobe.scoring.interrupts import held_interrupts
+from calprobe.scoring.interrupts import Interrupted, held_interrupts
 from calprobe.scoring.memory import memory_explained
 from calprobe.scoring.pieces import score_group
 from calprobe.scoring.processes import Processes, Stopped
@@ -24,12 +24,6 @@ log = logging.getLogger(__name__)
 
 _UNTIL = "what is in flight is scored"
 _WAIT_WHEN_STOPPED_S = 5.0  # for the others: a launcher kills what lives half a minute after its signal
-
-
-class Interrupted(KeyboardInterrupt):
-    """The user stopped the run; what is scored is safe, and the message says how to go on."""
-
-    exit_code = 130
 
 
 @dataclass(slots=True)

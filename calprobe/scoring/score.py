@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import filelock
 import torch
 
-from calprobe.errors import CalprobeError
 from calprobe.heap import give_back_freed_memory
 from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.models.aliases import default_probe
 from calprobe.models.source import resolve
 from calprobe.probes import Probe, load_probe
 from calprobe.runs import Manifest, Run, RunFolder, Timings, open_run
-from calprobe.runs.folder import LOCK_NAME, check_folder, default_out
+from calprobe.runs.folder import check_folder, default_out
+from calprobe.runs.lock import locked
 from calprobe.runs.manifest import read_manifest
 from calprobe.scoring.begun import begun_run, options_as_begun, refuse_other_kind, refuse_other_request
 from calprobe.scoring.budget import auto_batch_tokens
 from calprobe.scoring.groups import Piece
+from calprobe.scoring.interrupts import saying_how_to_resume
 from calprobe.scoring.memory import memory_explained
 from calprobe.scoring.missing import score_missing, score_share
 from calprobe.scoring.options import Path as ScoringPath
@@ -61,14 +60,14 @@ def score(
         load_options: how the model is loaded, if it is not loaded yet.
     Raises:
         CalprobeError: what cannot be done, with the mend; its subclasses tell wrong usage and missing data apart.
-        Interrupted: Ctrl-C; run the same again to go on.
+        Interrupted: Ctrl-C or SIGTERM; run the same again to go on.
 
     Example:
         >>> run = calprobe.score("smollm2-135m", "mini")  # doctest: +SKIP
         >>> run.table().scores.shape  # doctest: +SKIP
     """
     processes, load_options = processes_of_launch(load_options)
-    with processes.ending_together():
+    with saying_how_to_resume(), processes.ending_together():
         request = processes.after_first(partial(_requested, model, probe, out, options))
         started = time.monotonic()
         loaded = _load(model, load_options, partial(_check_kind, request))
@@ -77,7 +76,7 @@ def score(
             _take_part(processes, request, loaded, time.monotonic() - started)
             return open_run(request.out)
         how, batch_tokens = _way_to_score(request, loaded)
-        with _locked(request.out):
+        with locked(request.out):
             manifest = manifest_of(loaded, request.selection, how, batch_tokens, request.options)
             folder = RunFolder.open(request.out, manifest, options.resume)
             missing = folder.missing()
@@ -166,20 +165,3 @@ def _load(model: str | LoadedModel, options: LoadOptions, check_kind: Callable[[
         return load_model(model, options, check_kind)
     check_kind(model.kind)
     return model
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold the run folder for this process alone; the lock goes with the process, however it ends."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(path / LOCK_NAME, timeout=0)
-        lock.acquire()
-    except filelock.Timeout:
-        raise CalprobeError(f"{path}: another process scores into this folder; wait for it, or name --out") from None
-    except OSError as error:
-        raise CalprobeError(f"{path}: cannot be written: {error.strerror}; name another with --out") from error
-    try:
-        yield
-    finally:
-        lock.release()

@@ -66,13 +66,33 @@ def test_a_missing_key_takes_its_default_only_where_one_is_declared(tmp_path: Pa
     make_manifest().write(tmp_path)
     path = tmp_path / "manifest.json"
     data = json.loads(path.read_text())
-    del data["limit"]
+    del data["limit"], data["checksums"]
     path.write_text(json.dumps(data))
     assert read_manifest(tmp_path).limit is None
     del data["model"]
     path.write_text(json.dumps(data))
     with pytest.raises(CalprobeError, match="missing key 'model'"):
         read_manifest(tmp_path)
+
+
+def test_what_was_edited_is_named(tmp_path: Path) -> None:
+    make_manifest().write(tmp_path)
+    path = tmp_path / "manifest.json"
+    written = path.read_text()
+    path.write_text(json.dumps(json.loads(written)))  # laid out otherwise, it says the same
+    assert read_manifest(tmp_path) == make_manifest()
+    path.write_text(written.replace('"name": "tiny"', '"name": "large"').replace('"limit": null', '"limit": 5'))
+    with pytest.raises(CalprobeError, match=r"manifest\.json: limit, model changed since calprobe wrote the file"):
+        read_manifest(tmp_path)
+    data = json.loads(written)
+    del data["relations"][1]
+    path.write_text(json.dumps(data))
+    with pytest.raises(CalprobeError, match=r"manifest\.json: relations changed since"):
+        read_manifest(tmp_path)
+    for checksums in ({}, [], "none"):
+        path.write_text(json.dumps(json.loads(written) | {"checksums": checksums}))
+        with pytest.raises(CalprobeError, match="changed since calprobe wrote the file"):
+            read_manifest(tmp_path)
 
 
 def test_each_identity_field_that_differs_is_named_with_both_values() -> None:

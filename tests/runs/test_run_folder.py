@@ -141,6 +141,17 @@ def test_a_shard_of_another_run_or_another_piece_is_not_used(tmp_path: Path) -> 
     assert (shards / "P30.t0.parquet.bad").exists()
 
 
+def test_a_manifest_that_fits_no_shard_is_refused_and_nothing_is_set_aside(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    other = make_manifest(dtype="bfloat16")
+    other.write(tmp_path)
+    before = _bytes(tmp_path)
+    for read in (lambda: open_run(tmp_path).table(), RunFolder.open(tmp_path, other).missing):
+        with pytest.raises(CalprobeError, match=r"manifest\.json describes another run than the 6 shards beside it"):
+            read()
+    assert _bytes(tmp_path) == before
+
+
 def test_writing_that_fails_leaves_the_old_shard_and_no_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from calprobe.errors import UsageError
 from calprobe.models import LoadedModel, load_model
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.runs import RunFolder, open_run
+from calprobe.runs.manifest import read_manifest
 from calprobe.scoring import Interrupted, ScoreOptions, default_out, score
 
 PROBE = Probe(
@@ -208,8 +209,8 @@ def test_a_resumed_run_takes_the_threads_and_path_it_began_with(
 ) -> None:
     threads = torch.get_num_threads()
     score(model, PROBE, tmp_path / "run", ScoreOptions(path="plain"))
-    manifest = tmp_path / "run" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(f'"threads": {threads}', f'"threads": {threads + 1}'))
+    begun = read_manifest(tmp_path / "run")
+    replace(begun, settings=replace(begun.settings, threads=threads + 1)).write(tmp_path / "run")
     try:
         assert score(model, PROBE, tmp_path / "run").manifest.settings.path == "plain"
         assert torch.get_num_threads() == threads + 1

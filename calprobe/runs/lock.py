@@ -1,0 +1,179 @@
+"""One process at a time scores into a run folder, and says who it is to whoever comes second.
+
+The guard is a lock of the operating system (`.lock`), which goes with its process, however that ends. Not every shared
+file system carries such locks from machine to machine, so the holder's name lies beside it (`.owner`): created in one
+step that only one process can win, and removed at the end. What a killed process leaves is cleared by the next one on
+the same machine; on another machine nobody can know whether it still runs, and a person has to say so.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from json import JSONDecodeError, dumps, loads
+from pathlib import Path
+
+import filelock
+import psutil
+
+from calprobe.errors import CalprobeError
+from calprobe.runs import atomic
+from calprobe.runs.decode import DecodeError, decode
+
+LOCK_NAME = ".lock"
+OWNER_NAME = ".owner"
+NAMES = frozenset({LOCK_NAME, OWNER_NAME})
+
+_SHOWN_COMMAND = 120  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process that scores into a folder."""
+
+    host: str
+    pid: int
+    birth: str  # tells it from a later process of the same number
+    command: str
+    since: str  # UTC, ISO 8601; shown, and nothing depends on it
+
+    @classmethod
+    def here(cls) -> Owner:
+        """This process."""
+        command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        return cls(socket.gethostname(), os.getpid(), _birth(os.getpid()) or "", command, since)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it runs, or ran, on another machine."""
+        return self.host != socket.gethostname()
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is a living process of this machine."""
+        return not self.is_elsewhere and _birth(self.pid) == self.birth
+
+    @property
+    def shown(self) -> str:
+        """As messages name it: `PID 123 on HOST, since 14:02, 5 min ago`."""
+        return _printable(f"PID {self.pid} on {self.host}{_since(self.since)}")
+
+    @property
+    def shown_command(self) -> str:
+        """What it was started with, cut."""
+        cut = len(self.command) > _SHOWN_COMMAND
+        return _printable(self.command[:_SHOWN_COMMAND] + (" .." if cut else ""))
+
+
+@contextmanager
+def locked(run: Path) -> Iterator[None]:
+    """Hold the run folder, which is made if it is not there, for this process alone.
+
+    Raises CalprobeError, with the owner, if another process holds it or may hold it from another machine, or if the
+    folder cannot be written.
+    """
+    try:
+        run.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(run / LOCK_NAME, timeout=0)
+        lock.acquire()
+    except filelock.Timeout:
+        raise _taken(run, read_owner(run)) from None
+    except OSError as error:
+        raise _unwritable(run, error) from error
+    try:
+        own = _claim(run)
+        try:
+            yield
+        finally:
+            # A folder that was removed, or is full or read-only by now, has no owner to be removed.
+            with suppress(OSError):
+                if read_owner(run) == own:
+                    (run / OWNER_NAME).unlink()
+    finally:
+        lock.release()
+
+
+def read_owner(run: Path) -> Owner | None:
+    """The owner that the folder names; None if it names none, or none that can be read."""
+    try:
+        return decode(Owner, loads((run / OWNER_NAME).read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, JSONDecodeError, RecursionError, DecodeError):
+        return None
+
+
+def _claim(run: Path) -> Owner:
+    """Write this process down as the owner. The lock is held, so of this machine's processes none does so at once."""
+    own, path = Owner.here(), run / OWNER_NAME
+    former = read_owner(run)
+    if former is not None and former.is_elsewhere:
+        raise _left_elsewhere(run, former)
+    if former is not None and former.runs and former.pid != own.pid:
+        raise _taken(run, former)  # this file system's locks hold nobody back
+    try:
+        path.unlink(missing_ok=True)
+        if not atomic.create_text(path, dumps(asdict(own), indent=1) + "\n"):
+            raise _taken(run, read_owner(run))  # a process of another machine was faster
+    except OSError as error:
+        raise _unwritable(run, error) from error
+    return own
+
+
+def _taken(run: Path, owner: Owner | None) -> CalprobeError:
+    who, what = ("", "") if owner is None else (f" ({owner.shown})", f": {owner.shown_command}")
+    return CalprobeError(
+        f"{run}: another process{who} scores into this folder{what}\nwait for it, or name another folder with --out"
+    )
+
+
+def _left_elsewhere(run: Path, owner: Owner) -> CalprobeError:
+    return CalprobeError(
+        f"{run}: a process of another machine ({owner.shown}) scores into this folder, or was killed there\n"
+        f"wait for it; if it runs no more, delete {run / OWNER_NAME} and run the same command again, it goes on"
+    )
+
+
+def _unwritable(run: Path, error: OSError) -> CalprobeError:
+    return CalprobeError(f"{run}: cannot be written: {error.strerror or error}; mend that or name another with --out")
+
+
+def _birth(pid: int) -> str | None:
+    """What no other process of this machine shares with it; None if there is no such process."""
+    try:
+        # Ticks since boot: a clock that is set changes nothing here, unlike psutil's seconds since 1970.
+        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {ticks}"
+    except (OSError, IndexError):
+        pass
+    try:
+        return str(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return None
+
+
+def _since(moment: str) -> str:
+    try:
+        began = datetime.fromisoformat(moment).astimezone()
+    except ValueError:
+        return ""
+    now = datetime.now(UTC).astimezone()
+    at = began.strftime("%H:%M" if began.date() == now.date() else "%Y-%m-%d %H:%M")
+    return f", since {at}{_ago((now - began).total_seconds())}"
+
+
+def _ago(seconds: float) -> str:
+    """Nothing for less than a minute, and for a moment to come: clocks differ, and are set."""
+    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f", {seconds / size:.0f} {unit} ago"
+    return ""
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -1,0 +1,166 @@
+"""Who scores into a folder: one process, known by name to the second, and nobody once it is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import filelock
+import pytest
+
+from calprobe.errors import CalprobeError
+from calprobe.runs import atomic
+from calprobe.runs.lock import LOCK_NAME, OWNER_NAME, Owner, locked, read_owner
+
+ELSEWHERE = Owner("another-host", 7, "long ago", "calprobe score --model x", "2026-01-01T00:00:00+00:00")
+
+
+def leave(run: Path, owner: Owner) -> Owner:
+    """An owner file as a process leaves it that was killed."""
+    run.mkdir(exist_ok=True)
+    (run / OWNER_NAME).write_text(json.dumps(asdict(owner)))
+    return owner
+
+
+def refused(run: Path) -> str:
+    with pytest.raises(CalprobeError) as raised, locked(run):
+        pass
+    assert len(str(raised.value).splitlines()) <= 2
+    return str(raised.value)
+
+
+def test_the_second_hears_who_the_first_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/calprobe", "score", "--model", "a b"])
+    with locked(tmp_path / "run"):
+        owner = read_owner(tmp_path / "run")
+        assert owner is not None
+        assert (owner.host, owner.pid, owner.command) == (
+            socket.gethostname(),
+            os.getpid(),
+            "calprobe score --model 'a b'",
+        )
+        said = refused(tmp_path / "run")
+        assert f"another process (PID {os.getpid()} on {socket.gethostname()}, since " in said
+        assert "scores into this folder: calprobe score --model 'a b'\nwait for it, or name another folder" in said
+        assert read_owner(tmp_path / "run") == owner
+    assert not (tmp_path / "run" / OWNER_NAME).exists()
+    with locked(tmp_path / "run"):
+        pass
+
+
+def test_a_lock_without_an_owner_refuses_too(tmp_path: Path) -> None:
+    with filelock.FileLock(tmp_path / LOCK_NAME):
+        assert "another process scores into this folder\nwait for it" in refused(tmp_path)
+
+
+@pytest.mark.parametrize("who", ["gone", "a later process of its number"])
+def test_what_a_killed_process_of_this_machine_leaves_is_cleared(tmp_path: Path, who: str) -> None:
+    if who == "gone":
+        child = subprocess.Popen([sys.executable, "-c", ""])
+        pid = child.pid
+        child.wait()
+    else:
+        pid = os.getppid()
+    stale = leave(tmp_path, replace(Owner.here(), pid=pid, birth="another boot 1"))
+    assert not stale.runs
+    with locked(tmp_path):
+        assert read_owner(tmp_path) != stale
+    assert not (tmp_path / OWNER_NAME).exists()
+
+
+def test_a_living_owner_is_believed_where_locks_hold_nobody_back(tmp_path: Path) -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        own = Owner.here()
+        from calprobe.runs.lock import _birth
+
+        living = leave(tmp_path, replace(own, pid=child.pid, birth=_birth(child.pid) or ""))
+        assert living.runs
+        assert f"PID {child.pid} on" in refused(tmp_path)
+        assert read_owner(tmp_path) == living
+    finally:
+        child.communicate(b"\n")
+
+
+def test_a_lock_of_another_machine_is_never_broken(tmp_path: Path) -> None:
+    left = leave(tmp_path, ELSEWHERE)
+    said = refused(tmp_path)
+    assert "a process of another machine (PID 7 on another-host, since 2026-01-01" in said
+    assert f"delete {tmp_path / OWNER_NAME} and run the same command again" in said
+    assert read_owner(tmp_path) == left
+    (tmp_path / OWNER_NAME).unlink()
+    with locked(tmp_path):
+        pass
+
+
+def test_of_two_machines_that_come_at_once_one_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create = atomic.create_text
+
+    def after_another(path: Path, text: str) -> bool:
+        leave(tmp_path, ELSEWHERE)  # between this process's look and its claim
+        return create(path, text)
+
+    monkeypatch.setattr(atomic, "create_text", after_another)
+    assert "PID 7 on another-host" in refused(tmp_path)
+    assert read_owner(tmp_path) == ELSEWHERE
+
+
+def test_a_file_system_without_hard_links_still_tells_its_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_here(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", not_here)
+    with locked(tmp_path):
+        assert read_owner(tmp_path) is not None
+        assert not atomic.create_text(tmp_path / OWNER_NAME, "second")
+    assert [path.name for path in tmp_path.iterdir()] == [LOCK_NAME]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, '{"host": 1}', "\ufffd"])
+def test_an_owner_file_that_cannot_be_read_stops_nobody(tmp_path: Path, text: str) -> None:
+    (tmp_path / OWNER_NAME).write_text(text)
+    with locked(tmp_path):
+        assert read_owner(tmp_path) is not None
+
+
+@pytest.mark.parametrize(
+    ("since", "shown"),
+    [
+        (timedelta(seconds=5), ""),
+        (timedelta(minutes=12), ", 12 min ago"),
+        (timedelta(hours=5), ", 5 h ago"),
+        (timedelta(days=3), ", 3 days ago"),
+        (-timedelta(days=1), ""),  # a clock was set back
+    ],
+)
+def test_the_age_is_shown(since: timedelta, shown: str) -> None:
+    began = datetime.now(UTC) - since
+    assert (
+        replace(ELSEWHERE, since=began.isoformat())
+        .shown.partition(", since ")[2]
+        .endswith(shown or ":" + f"{began:%M}")
+    )
+    assert replace(ELSEWHERE, since="yesterday").shown == "PID 7 on another-host"
+
+
+def test_a_strangers_owner_file_cannot_write_to_the_terminal() -> None:
+    owner = replace(ELSEWHERE, host="a\x1b[2Jb", command="x" * 500 + "\n")
+    assert "\x1b" not in owner.shown
+    assert owner.shown_command == "x" * 120 + " .."
+
+
+def test_a_folder_that_was_removed_meanwhile_is_let_go(tmp_path: Path) -> None:
+    import shutil
+
+    with locked(tmp_path / "run"):
+        shutil.rmtree(tmp_path / "run")
+    with locked(tmp_path / "run"):
+        pass
