@@ -75,9 +75,21 @@ def gather(report: Report, told: Mapping[str, Told] | None = None) -> ReportCont
     several = [run.label for run in report.runs if run.accuracy is not None and run.instances]
     across = AccuracyAce((), ())
     if len(several) > 1:
-        across = accuracy_ace(several, CurveOptions(report.options))
+        across = accuracy_ace(several, CurveOptions(_without_resamples(report.options)))
     found = {run.label: _of_run(run, asked, (told or {}).get(run.label)) for run in report.runs}
-    return ReportContents(report, found, across.points, across.correlations)
+    points = tuple(_with_intervals(point, report) for point in across.points)
+    return ReportContents(report, found, points, across.correlations)
+
+
+def _with_intervals(point: AccuracyAcePoint, report: Report) -> AccuracyAcePoint:
+    """The point with the report's own estimates, whose intervals are at hand."""
+    (run,) = (run for run in report.runs if run.label == point.run)
+    found = {estimator.name: estimator.metrics for estimator in run.estimators}
+    return replace(point, accuracy=found["base"]["accuracy"], ace=found[point.estimator]["ace"])
+
+
+def _without_resamples(options: ReportOptions) -> ReportOptions:
+    return replace(options, resampling=replace(options.resampling, n_resamples=0))
 
 
 def _of_run(run: RunReport, asked: ReportContents, told: Told | None) -> RunContents:
@@ -88,7 +100,8 @@ def _of_run(run: RunReport, asked: ReportContents, told: Told | None) -> RunCont
     chosen = CurveOptions(options, tuple(name for name in drawn if name in names))
     lines = points = rejected = known = None
     if chosen.estimators:
-        lines = calibration(run.label, chosen)
+        # Its bins and their Wilson intervals are drawn; the intervals of the errors are in the report already.
+        lines = calibration(run.label, replace(chosen, scores=_without_resamples(options)))
         rejected = accuracy_rejection(run.label, chosen)
         known = exposure(run.label, told, CurveOptions(options)) if told else None
     if "base" in names and any(name.startswith("marker_") for name in names):

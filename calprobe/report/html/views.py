@@ -90,10 +90,11 @@ class TableView:
 
         Args:
             table: any.
-            first: the metrics that are seen at once, the others when all are asked for; None: all columns are.
+            first: the metrics that are seen at once, the others when all are asked for; None: what is printed.
             notes: in place of the table's own.
         """
         best = best_cells(table)
+        shown = table.printed_columns if first is None else tuple(enumerate(table.columns))
         columns = [
             ColumnView(
                 title=column.title,
@@ -103,12 +104,12 @@ class TableView:
                 text=any(_wordy(row.cells[place]) for row in table.rows),
                 heading=column.heading,
             )
-            for place, column in enumerate(table.columns)
+            for place, column in shown
         ]
         rows = [
             RowView(
                 name=row.label,
-                cells=tuple(CellView.of(cell, row, table, (at, place) in best) for place, cell in enumerate(row.cells)),
+                cells=tuple(CellView.of(row.cells[place], row, table, (at, place) in best) for place, _ in shown),
                 note=row.note,
                 definition=f"e-{row.keys['estimator']}" if "estimator" in row.keys else "",
             )

@@ -141,6 +141,16 @@ def test_slices_that_were_asked_for_are_not_computed_anew(tmp_path: Path) -> Non
     assert {own.estimators for own in found.slices} == {("margin",)}
 
 
+def test_points_of_several_runs_are_the_reports_own(contents: ReportContents) -> None:
+    estimators = {
+        (run.label, estimator.name): estimator.metrics for run in contents.report.runs for estimator in run.estimators
+    }
+    assert contents.accuracy_ace
+    for point in contents.accuracy_ace:
+        assert point.ace is estimators[point.run, point.estimator]["ace"]
+        assert point.accuracy is estimators[point.run, "base"]["accuracy"]
+
+
 def test_sixteen_runs_stay_below_a_megabyte(contents: ReportContents) -> None:
     first = contents.report.runs[0]
     runs = tuple(replace(first, label=f"runs/{place}") for place in range(16))
