@@ -7,6 +7,7 @@ and writes its manifest; each process writes the shards of what it has scored.
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import time
@@ -291,6 +292,7 @@ def processes_of_launch(options: LoadOptions) -> tuple[Processes, LoadOptions]:
         count = torch.cuda.device_count()
         raise UsageError(f"process {rank}: torch sees {count} GPU(s) here, and this is process {local + 1} on them")
     state = PartialState(cpu=on_cpu)
+    atexit.register(state.destroy_process_group)  # else torch complains of a GPU process that ends without it
     return Processes(rank, size, _next_store(rank)), replace(options, device="cpu" if on_cpu else str(state.device))
 
 
