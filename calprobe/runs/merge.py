@@ -128,4 +128,7 @@ def _absent_shards(shards: Iterator[str | None]) -> str:
     if len(counts) != 1:
         return ""
     absent = sorted(set(range(1, counts.pop() + 1)) - {number for number, _ in given})
-    return f"shard {', '.join(map(str, absent))} of {given[0][1]} was not given: " if absent else ""
+    which = f"{', '.join(map(str, absent))} of {given[0][1]}"
+    if not absent:
+        return ""
+    return f"shard {which} was not given; " if len(absent) == 1 else f"shards {which} were not given; "

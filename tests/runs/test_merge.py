@@ -91,7 +91,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         merge_runs(parts, tmp_path / "merged")
     assert str(error.value) == (
         "3 pieces of 6 are in none of the runs: P1376.t0, P1376.t1, P36.t1\n"
-        "shard 2, 4 of 4 was not given: score them first, or merge what is there with --partial"
+        "shards 2, 4 of 4 were not given; score them first, or merge what is there with --partial"
     )
     merge_runs(parts, tmp_path / "merged", partial=True)
     merged = open_run(tmp_path / "merged")
