@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
@@ -36,11 +38,16 @@ def _decode(kind: Any, value: Any, where: str) -> Any:
         return tuple(_decode(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(value))
     if origin is not None and issubclass(origin, Mapping):
         _checked(isinstance(value, dict), value, where, "an object")
-        return {key: _decode(arguments[1], item, f"{where}.{key}") for key, item in value.items()}
+        return {_decode(str, k, where): _decode(arguments[1], item, f"{where}.{k}") for k, item in value.items()}
     if kind is float:
-        return float(_checked(isinstance(value, int | float) and not isinstance(value, bool), value, where, "a number"))
+        return float(_checked(_is_finite(value), value, where, "a number"))
+    if kind is str:
+        return _checked(isinstance(value, str) and _is_whole_text(value), value, where, "str")
     # bool is an int to isinstance, and never meant as one.
     return _checked(isinstance(value, kind) and (kind is bool) == isinstance(value, bool), value, where, kind.__name__)
+
+
+_hints = cache(get_type_hints)
 
 
 def _decode_record(kind: Any, value: Any, where: str) -> Any:
@@ -53,8 +60,18 @@ def _decode_record(kind: Any, value: Any, where: str) -> Any:
     missing = [name for name in required if name not in value]
     if missing:
         raise DecodeError(f"{_place(where)}missing key {', '.join(map(repr, missing))}")
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     return kind(**{key: _decode(hints[key], item, f"{where}.{key}".lstrip(".")) for key, item in value.items()})
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a float can hold it; JSON, as Python reads it, has NaN, infinities and larger numbers."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def _is_whole_text(value: str) -> bool:
+    """Whether it can be written as UTF-8: JSON may escape half of a surrogate pair."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _checked(holds: bool, value: Any, where: str, expected: str) -> Any:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs import atomic, lock, shards
+from calprobe.runs.file_names import same_on_some_disks
 from calprobe.runs.manifest import FILE_NAME, Manifest, Timings, differences, identity_hash, read_manifest
 from calprobe.runs.pieces import PieceScores
 
@@ -72,6 +73,9 @@ class RunFolder:
 
     @classmethod
     def _write_new(cls, path: Path, manifest: Manifest) -> RunFolder:
+        if alike := same_on_some_disks([relation.name for relation in manifest.relations]):
+            what = "have names that differ in large and small letters only, and share a file on some disks"
+            raise UsageError(f"relations {alike[0]!r} and {alike[1]!r} {what}; rename one of them")
         with _writing(path):
             (path / shards.FOLDER).mkdir(parents=True, exist_ok=True)
             manifest.write(path)
@@ -127,15 +131,14 @@ class RunFolder:
 
     def _amiss(self, relation: str, template: int) -> shards.ShardError | FileNotFoundError | None:
         """Why the piece's shard cannot be used; None if it is whole."""
+        record = self.manifest.relation(relation)
         try:
-            rows = shards.read_scores(self.path, relation, template, self._identity).n_statements
+            shards.read_scores(self.path, record, template, self._identity)
             if self.manifest.settings.save_tokens:
-                tokens = shards.read_tokens(self.path, relation, template, self._identity)
-                rows = min(rows, len(tokens.offsets) - 1)
+                shards.read_tokens(self.path, record, template, self._identity)
         except (FileNotFoundError, shards.ShardError) as error:
             return error
-        expected = self.manifest.relation(relation).n_statements
-        return None if rows == expected else shards.ShardError(f"it has {rows} rows of {expected}")
+        return None
 
     def _set_aside(self, relation: str, template: int, error: shards.ShardError) -> None:
         path = shards.shard_path(self.path, relation, template)
@@ -204,6 +207,10 @@ def _holds_nothing(path: Path) -> bool:
 
 def _remove_shards(path: Path) -> None:
     folder = path / shards.FOLDER
+    if folder.is_symlink():
+        raise UsageError(
+            f"{folder}: a link, and nothing is deleted behind one; delete the run yourself, or name another --out"
+        )
     atomic.remove_leftovers(folder)
     if folder.is_dir():
         for shard in [*folder.glob("*.parquet"), *folder.glob(f"*.parquet{BAD_SUFFIX}")]:

@@ -10,6 +10,7 @@ from typing import Any
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.probes import Probe
 from calprobe.runs import atomic
+from calprobe.runs.file_names import file_name
 from calprobe.runs.files import finite_or_none
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.pieces import PieceScores
@@ -45,6 +46,9 @@ def export_lm_pub_quiz(
     pieces = [piece for piece in run.pieces if piece.template == number]
     if not pieces:
         raise CalprobeError(f"{run.path}: no scores of template {number} yet; resume the run first")
+    if odd := [piece.relation for piece in pieces if file_name(piece.relation) != piece.relation]:
+        what = f"lm-pub-quiz's form has a file named as the relation, and {odd[0]!r:.60} is not for every disk"
+        raise CalprobeError(f"{run.path}: {what}; export --what candidates")
     out.mkdir(parents=True, exist_ok=True)
     metadata = {}
     for piece in pieces:

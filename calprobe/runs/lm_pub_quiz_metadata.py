@@ -9,10 +9,10 @@ from typing import Any
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.rows import label_fault
 from calprobe.runs.lm_pub_quiz_export import METADATA, RESULTS_SUFFIX
+from calprobe.runs.manifest_checks import LARGEST_TEMPLATE
 from calprobe.runs.pieces import REDUCTIONS
 
 METADATA_AFTER_0_3 = "metadata_relations.json"
-LARGEST_NUMBER = 2**31 - 1  # template numbers are int32
 FLAT = "reduce the results in lm-pub-quiz first"
 
 
@@ -91,7 +91,7 @@ def _numbers(metadata: JsonObject, name: str, entry: dict[str, Any]) -> tuple[in
     """The templates that were scored: one number, several, or, with null, all that the relation has."""
     asked = entry.get("template_index")
     numbers = range(len(_templates(entry))) if asked is None else asked if isinstance(asked, list) else [asked]
-    if not numbers or not all(type(number) is int and 0 <= number <= LARGEST_NUMBER for number in numbers):
+    if not numbers or not all(type(number) is int and 0 <= number <= LARGEST_TEMPLATE for number in numbers):
         what = "template_index must be a number or numbers from 0, or null and templates a list"
         metadata.fail(f"{name}: {what}; mend the entry", name)
     return tuple(sorted(set(numbers)))

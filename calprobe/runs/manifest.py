@@ -14,6 +14,7 @@ from calprobe.errors import CalprobeError
 from calprobe.probes.types import Cardinality
 from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
+from calprobe.runs.manifest_checks import manifest_fault
 from calprobe.statements.template_sets import TemplateKind
 from calprobe.types import ModelKind, Scored
 from calprobe.wording import counted
@@ -184,10 +185,10 @@ def read_manifest(folder: Path) -> Manifest:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CalprobeError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise CalprobeError(f"{path}: damaged, not JSON ({error}); {_MEND}") from error
+    except (ValueError, RecursionError) as error:
+        raise CalprobeError(f"{path}: damaged, not JSON ({str(error).partition(';')[0]}); {_MEND}") from error
     version = data.pop("calprobe_run", None) if isinstance(data, dict) else None
-    if not isinstance(version, int):
+    if type(version) is not int:
         raise CalprobeError(f"{path}: not the manifest of a calprobe run (no key calprobe_run); name a run's folder")
     if version != FORMAT:
         raise CalprobeError(f"{path}: run format {version}, this calprobe reads {FORMAT}; upgrade calprobe")
@@ -198,6 +199,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise CalprobeError(f"{path}: {error}; {_MEND}") from error
     if changed := _changed(data, checksums):
         raise CalprobeError(f"{path}: {', '.join(changed)} changed since calprobe wrote the file; {_MEND}")
+    if fault := manifest_fault(manifest):
+        raise CalprobeError(f"{path}: {fault}; {_MEND}")
     return manifest
 
 

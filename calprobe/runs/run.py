@@ -101,7 +101,8 @@ class Run:
     def read_tokens(self, piece: PieceScores) -> PieceTokens:
         """The tokens of one of `pieces`. Raises CalprobeError if the shard holds none or they are damaged."""
         try:
-            return shards.read_tokens(self.path, piece.relation, piece.template, self.identity)
+            record = self.manifest.relation(piece.relation)
+            return shards.read_tokens(self.path, record, piece.template, self.identity)
         except (shards.ShardError, FileNotFoundError) as error:
             path = shards.shard_path(self.path, piece.relation, piece.template)
             raise CalprobeError(f"{path}: {error}; resume the run to score it again") from error
@@ -121,9 +122,7 @@ class Run:
     def _read_piece(self, relation: str, template: int, refused: list[shards.ShardError]) -> PieceScores | None:
         record = self.manifest.relation(relation)
         try:
-            piece = shards.read_scores(self.path, relation, template, self.identity)
-            if piece.n_statements != record.n_statements:
-                raise shards.ShardError(f"it has {piece.n_statements} rows of {record.n_statements}")
+            piece = shards.read_scores(self.path, record, template, self.identity)
         except FileNotFoundError:
             return None
         except shards.ShardError as error:

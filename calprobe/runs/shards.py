@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,15 @@ import pyarrow.parquet as pq
 from calprobe.errors import CalprobeError
 from calprobe.runs import atomic
 from calprobe.runs.arrow import from_numbers, from_strings, repeated, to_numbers
+from calprobe.runs.file_names import file_name
+from calprobe.runs.manifest import RelationRecord
 from calprobe.runs.pieces import DTYPES, NO_ROLE, PieceScores, PieceTokens
 from calprobe.statements.token_rows import Role
 from calprobe.wording import counted
 
 FOLDER = "shards"
+# A shard that promises more rows is a bomb: scores take bytes a row, and the lengths of statements alone some bits.
+ROWS_A_BYTE = 16
 ROLE_NAMES = from_strings([role.label for role in Role])  # position = value of Role
 
 _SCORES = pa.schema(
@@ -57,8 +63,8 @@ def refuse_if_none_fits(run: Path, others: int, fitting: int) -> None:
 
 
 def shard_path(run: Path, relation: str, template: int) -> Path:
-    """The file of that piece in the run folder: shards/P30.t0.parquet."""
-    return run / FOLDER / f"{relation}.t{template}.parquet"
+    """The file of that piece in the run folder: shards/P30.t0.parquet. It lies there whatever the name says."""
+    return run / FOLDER / f"{file_name(relation)}.t{template}.parquet"
 
 
 def piece_to_arrow(piece: PieceScores) -> pa.Table:
@@ -84,24 +90,27 @@ def write_shard(run: Path, piece: PieceScores, run_identity: str) -> None:
         pq.write_table(table, temporary, compression="zstd", write_page_checksum=True, write_statistics=False)
 
 
-def read_scores(run: Path, relation: str, template: int, run_identity: str) -> PieceScores:
-    """Read a shard's scores and check them: page checksums, columns, the run's identity, a checksum over all values.
+def read_scores(run: Path, relation: RelationRecord, template: int, run_identity: str) -> PieceScores:
+    """Read a shard's scores and check them: identity, columns, rows, page checksums, a checksum over all values.
 
-    Tokens are left out. Raises ShardError if anything is amiss, FileNotFoundError if there is no such shard.
+    Tokens are left out. Raises ShardError if anything is amiss, and before it makes room for another number of rows
+    than the manifest has; FileNotFoundError if there is no such shard.
     """
-    table = _read(shard_path(run, relation, template), _SCORES, run_identity)
+    table = _read(shard_path(run, relation.name, template), _SCORES, run_identity, relation.n_statements)
     columns = {name: _to_numpy(name, table[name]) for name in DTYPES}
     if columns["first"] is None:
         columns["first_role"] = None
-    piece = PieceScores(relation=relation, template=template, **columns)  # type: ignore[arg-type]
+    piece = PieceScores(relation=relation.name, template=template, **columns)  # type: ignore[arg-type]
     if table.schema.metadata.get(_SCORES_CRC) != piece.checksum().encode():
         raise ShardError("its checksum is wrong")
+    with _checked():
+        piece.validate(relation.n_instances, relation.n_candidates)
     return piece
 
 
-def read_tokens(run: Path, relation: str, template: int, run_identity: str) -> PieceTokens:
+def read_tokens(run: Path, relation: RelationRecord, template: int, run_identity: str) -> PieceTokens:
     """Read and check a shard's tokens. Raises as `read_scores`; ShardError too if the run saved no tokens."""
-    table = _read(shard_path(run, relation, template), _TOKENS, run_identity)
+    table = _read(shard_path(run, relation.name, template), _TOKENS, run_identity, relation.n_statements)
     tokens, roles, logprobs = (column.combine_chunks() for column in table.columns)
     found = PieceTokens(
         tokens=tokens.flatten().to_pylist(),
@@ -111,24 +120,51 @@ def read_tokens(run: Path, relation: str, template: int, run_identity: str) -> P
     )
     if table.schema.metadata.get(_TOKENS_CRC) != found.checksum().encode():
         raise ShardError("the checksum of its tokens is wrong")
+    with _checked():
+        found.validate(relation.n_statements, "its tokens")
     return found
 
 
-def _read(path: Path, schema: pa.Schema, run_identity: str) -> pa.Table:
+@contextmanager
+def _checked() -> Iterator[None]:
+    """A checksum tells damage; whoever made the file up has made up that, too."""
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            found = file.schema_arrow
+        yield
+    except ValueError as error:
+        raise ShardError(str(error)) from error
+
+
+def _read(path: Path, schema: pa.Schema, run_identity: str, n_statements: int) -> pa.Table:
+    """The columns of the schema, but for relation and template, which the file's name says."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for without end
+        raise ShardError("it is no file")
+    columns = [name for name in schema.names if name not in ("relation", "template")]
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=["first_role"]) as file:
+            found = _undictionaried(file.schema_arrow)
             if (found.metadata or {}).get(_IDENTITY) != run_identity.encode():
                 raise OtherRunError
             if [found.field(name) for name in schema.names if name in found.names] != list(schema):
                 raise ShardError("its columns are not those of this run")
-            table = file.read(columns=schema.names, use_threads=False)
+            if file.metadata.num_rows != n_statements:
+                raise ShardError(f"it has {file.metadata.num_rows} rows of {n_statements}")
+            if n_statements > ROWS_A_BYTE * path.stat().st_size:
+                raise ShardError(f"it is too small for {n_statements} rows of scores")
+            table = file.read(columns=columns, use_threads=False)
     except FileNotFoundError:
         raise
     # Everything pyarrow may say of damaged bytes; its own errors derive from these.
     except (pa.ArrowException, OSError, ValueError, TypeError, IndexError, MemoryError) as error:
         raise ShardError(f"it cannot be read: {str(error).strip()[:100]}") from error
     return table
+
+
+def _undictionaried(schema: pa.Schema) -> pa.Schema:
+    """The schema with the types that the file has, whatever is read as a dictionary."""
+    fields = [
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field for field in schema
+    ]
+    return pa.schema(fields, schema.metadata)
 
 
 def _to_arrow(name: str, array: npt.NDArray[Any] | None, n_statements: int) -> pa.Array:
@@ -141,12 +177,17 @@ def _to_arrow(name: str, array: npt.NDArray[Any] | None, n_statements: int) -> p
 
 def _to_numpy(name: str, column: pa.ChunkedArray) -> npt.NDArray[Any] | None:
     if name == "first_role":  # null is a value of its own here
-        column = pc.fill_null(pc.index_in(column, value_set=ROLE_NAMES, skip_nulls=True), _NO_ROLE)
+        column = pc.fill_null(pa.chunked_array(map(_role_codes, column.chunks), _NO_ROLE.type), _NO_ROLE)
     if len(column) and column.null_count == len(column):
         return None
     if column.null_count:
         raise ShardError(f"values of {name} are missing")
     return to_numbers(column.combine_chunks()).astype(DTYPES[name], copy=False)
+
+
+def _role_codes(names: pa.DictionaryArray) -> pa.Array:
+    """Values of Role by name; each name of a file is looked up once, and never written out row by row."""
+    return pc.index_in(names.dictionary, value_set=ROLE_NAMES, skip_nulls=True).take(names.indices)
 
 
 def _tokens_to_arrow(tokens: PieceTokens) -> list[pa.Array]:

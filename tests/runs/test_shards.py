@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from run_samples import make_piece
 
+from calprobe.runs import RelationRecord
 from calprobe.runs.shards import FOLDER, ShardError, read_scores, shard_path, write_shard
 
 
@@ -22,4 +23,4 @@ def test_a_column_with_one_null(tmp_path: Path, name: str) -> None:
     values = [None, *table[name].to_pylist()[1:]]
     pq.write_table(table.set_column(place, field, pa.array(values, field.type)), path, write_page_checksum=True)
     with pytest.raises(ShardError, match=f"values of {name} are missing"):
-        read_scores(tmp_path, "P30", 0, "identity")
+        read_scores(tmp_path, RelationRecord("P30", 2, 3, "N:1"), 0, "identity")
