@@ -9,6 +9,7 @@ import traceback
 import click
 
 from calprobe import __version__
+from calprobe.cli.shown import printable, say, without_secrets
 from calprobe.errors import CalprobeError
 
 # Name on the command line -> module in calprobe.cli, in the order of use. The module's attribute `command` is the
@@ -80,6 +81,6 @@ def main(args: list[str] | None = None) -> None:
 
 def _fail(message: str, code: int, debug: bool) -> None:
     if debug:
-        traceback.print_exc()
-    click.echo(f"calprobe: {message}", err=True)
+        click.echo(printable(without_secrets(traceback.format_exc())), err=True, nl=False)
+    say(f"calprobe: {message}")
     sys.exit(code)

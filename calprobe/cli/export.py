@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.shown import say
+
 if TYPE_CHECKING:
     from calprobe.probes import Probe
     from calprobe.runs import Run
@@ -67,7 +69,7 @@ def command(
         check_form(run)
         export_lm_pub_quiz(run, out, reduction, template, _labels_of(run, probe))
     if run.partial:
-        click.echo(f"partial run: {len(run.pieces)} of {len(run.manifest.pieces)} pieces scored", err=True)
+        say(f"partial run: {len(run.pieces)} of {len(run.manifest.pieces)} pieces scored")
 
 
 def _write_confidences(run: Run, reduction: Reduction, out: Path) -> None:

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from calprobe.cli.shown import say
 from calprobe.probes.registry import DATASETS, data_root, dataset
 
 
@@ -34,8 +35,8 @@ def command(name: str) -> None:
         return
     size = sum(file.size for file in wanted)
     source = f"https://github.com/{data.repository} at {data.commit[:12]}"
-    click.echo(f"fetching {name}: {counted(len(wanted), 'file')}, {size / 1e6:.1f} MB, from {source}", err=True)
-    click.echo(data.terms, err=True)
+    say(f"fetching {name}: {counted(len(wanted), 'file')}, {size / 1e6:.1f} MB, from {source}")
+    say(data.terms)
     console = Console(stderr=True)
     try:
         with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as progress:

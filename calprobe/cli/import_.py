@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.shown import say
+
 if TYPE_CHECKING:
     from calprobe.runs import RunFolder
     from calprobe.types import ModelKind
@@ -78,4 +80,4 @@ def _say(run: RunFolder) -> None:
 
     relations = counted(len(run.manifest.relations), "relation")
     instances = counted(sum(relation.n_instances for relation in run.manifest.relations), "instance")
-    click.echo(f"{run.path}: {run.manifest.model.name}, {relations}, {instances}", err=True)
+    say(f"{run.path}: {run.manifest.model.name}, {relations}, {instances}")

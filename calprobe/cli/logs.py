@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import logging
 
+from calprobe.cli.shown import message
+
+
+class _Formatter(logging.Formatter):
+    """What the log says of labels and paths, fit for a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return message(super().format(record))
+
 
 def log_to_stderr(quiet: bool = False, prefix: str = "") -> None:
     """Show calprobe's messages on stderr, each behind the prefix; warnings only if `quiet`."""
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter(f"{prefix}%(message)s"))
+    handler.setFormatter(_Formatter(f"{prefix}%(message)s"))
     logger = logging.getLogger("calprobe")
     logger.handlers = [handler]
     logger.setLevel(logging.WARNING if quiet else logging.INFO)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from calprobe.cli.shown import say
 from calprobe.wording import counted
 
 
@@ -31,4 +32,4 @@ def command(runs: tuple[Path, ...], out: Path, partial: bool) -> None:
     merged = merge_runs(runs, out, partial)
     done, all_pieces = merged.manifest.timings.pieces, len(merged.manifest.pieces)
     held = f"{done} of {counted(all_pieces, 'piece')}" if done < all_pieces else f"{counted(done, 'piece')}, complete"
-    click.echo(f"{out}: {held}; next: calprobe report {shlex.quote(str(out))}", err=True)
+    say(f"{out}: {held}; next: calprobe report {shlex.quote(str(out))}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
+from calprobe.cli.shown import cleaned, printable, printable_json
 from calprobe.errors import CalprobeError
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def in_format(
         return printed_json(found)
     from calprobe.report.tables import WRITERS
 
-    return WRITERS[form](tables(found))
+    text = WRITERS[form](tables(found))
+    # A file of data holds what it was given; a terminal, whose tables these are too, is sent no escape sequence.
+    return text if form == "csv" and not sys.stdout.isatty() else printable(text)
 
 
 def drawn(draw: Callable[[Found, Console], None], found: Found) -> str:
@@ -47,9 +50,19 @@ def drawn(draw: Callable[[Found, Console], None], found: Found) -> str:
     import io
 
     from rich.console import Console
+    from rich.text import Text
+
+    class CleanConsole(Console):
+        """Knows its own escape sequences from those in labels, and prints no others."""
+
+        def print(self, *objects: Any, **how: Any) -> None:
+            for thing in objects:
+                if isinstance(thing, Text):
+                    thing.plain = cleaned(thing.plain)
+            super().print(*(cleaned(thing) if isinstance(thing, str) else thing for thing in objects), **how)
 
     text = io.StringIO()
-    draw(found, Console(file=text, force_terminal=True if sys.stdout.isatty() else None))
+    draw(found, CleanConsole(file=text, force_terminal=True if sys.stdout.isatty() else None))
     return text.getvalue().removesuffix("\n")
 
 
@@ -57,7 +70,7 @@ def printed_json(found: _Result) -> str:
     """A result's JSON, indented; NaN is an error, for JSON has none."""
     import json
 
-    return json.dumps(found.to_json(), indent=2, allow_nan=False, ensure_ascii=False)
+    return printable_json(json.dumps(found.to_json(), indent=2, allow_nan=False, ensure_ascii=False))
 
 
 def print_result(text: str) -> None:

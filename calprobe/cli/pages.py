@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.shown import say
 from calprobe.errors import CalprobeError, UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def write_page(html: str, path: Path) -> None:
         atomic.write_text(path, html)
     except OSError as error:
         raise CalprobeError(f"{path}: cannot be written: {error.strerror or error}; name another --html") from error
-    click.echo(f"wrote {path}", err=True)
+    say(f"wrote {path}")
 
 
 def told_of_runs(report: Report) -> dict[str, Told]:

@@ -22,6 +22,7 @@ GET = {"bear": "calprobe fetch bear", "bear-big": "calprobe fetch bear", "factor
 def command(probe: str | None, as_json: bool) -> None:
     """List the known probes, or show what a probe holds and what is odd about its files."""
     from calprobe.cli.output import print_result
+    from calprobe.cli.shown import printable, printable_json
     from calprobe.probes import load_probe
 
     if probe is None:
@@ -29,7 +30,10 @@ def command(probe: str | None, as_json: bool) -> None:
         print_result(json.dumps(known, indent=2) if as_json else _known_text(known))
         return
     loaded = load_probe(probe)
-    print_result(json.dumps(_content(loaded), indent=2, ensure_ascii=False) if as_json else _content_text(loaded))
+    if as_json:
+        print_result(printable_json(json.dumps(_content(loaded), indent=2, ensure_ascii=False)))
+    else:
+        print_result(printable(_content_text(loaded)))
 
 
 def _known_probes() -> list[dict[str, Any]]:

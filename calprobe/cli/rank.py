@@ -47,6 +47,7 @@ def command(
         calprobe rank answers.parquet --score verbal_confidence --correct rouge --correct-at 0.5 --json
     """
     from calprobe.cli.output import print_result, printed_json
+    from calprobe.cli.shown import printable
     from calprobe.heap import keep_freed_memory
     from calprobe.metrics import Resampling
     from calprobe.report.rank import RankOptions, rank
@@ -55,7 +56,7 @@ def command(
     keep_freed_memory()
     answers = read_scored_answers(path, scores, correct, correct_at)
     found = rank(answers, RankOptions(uncertainty, bins, Resampling(bootstrap, seed)), str(path))
-    print_result(printed_json(found) if as_json else _drawn(found))
+    print_result(printed_json(found) if as_json else printable(_drawn(found)))
 
 
 def _drawn(found: RankReport) -> str:

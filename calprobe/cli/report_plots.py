@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.shown import say
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def write_plots(found: Report, folder: Path) -> None:
             for suffix in FORMATS:
                 path = folder / f"{name}.{curves.kind}{suffix}"
                 save(figure, path)
-                click.echo(f"wrote {path}", err=True)
+                say(f"wrote {path}")
 
 
 def file_names(labels: Sequence[str]) -> dict[str, str]:
@@ -80,7 +81,7 @@ def _curves(found: Report) -> Iterator[tuple[str, Curves]]:
     drawn = []
     for run in found.runs:
         if BASE not in _estimators(run):
-            click.echo(f"{run.label}: no figures, it has neither template 0 nor a paraphrase", err=True)
+            say(f"{run.label}: no figures, it has neither template 0 nor a paraphrase")
             continue
         drawn.append(run.label)
         yield from ((names[run.label], curves) for curves in _of_run(run, found.options))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.shown import say
 from calprobe.wording import counted
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def command(
     except Stopped as stopped:  # another process has said why
         sys.exit(stopped.exit_code)
     if rank == 0:
-        click.echo(_next_step(run), err=True)
+        say(_next_step(run))
 
 
 def _next_step(run: Run) -> str:

@@ -58,7 +58,7 @@ def _bar(total: int, label: str) -> Iterator[Advance]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:3.0f} %  {task.fields[rate]}"),
         TimeRemainingColumn(),
