@@ -47,12 +47,12 @@ $(VENV)/.docs: $(VENV)/.installed
 	$(PIP) --editable '.[docs]'
 	@touch $@
 
-demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled probe, report (about 4 minutes on 2 cores)
+demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled probe, end in out/demo/index.html (about 5 minutes on 2 cores)
 	$(BIN)/calprobe score --model smollm2-135m --probe mini --templates 0 --out runs/demo
 	$(BIN)/calprobe score --model tiny-clm --templates paraphrases --out runs/tiny-clm
 	$(BIN)/calprobe score --model tiny-mlm --templates paraphrases --out runs/tiny-mlm
-	$(BIN)/calprobe report runs/demo
-	$(BIN)/calprobe report runs/tiny-clm runs/tiny-mlm
+	$(BIN)/calprobe compare runs/tiny-clm runs/tiny-mlm --html out/demo/compare.html
+	$(BIN)/calprobe report runs/demo runs/tiny-clm runs/tiny-mlm --plots out/demo/figures --html out/demo/index.html
 
 test: $(VENV)/.dev ## the whole suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal

@@ -76,4 +76,7 @@ def _smooth(found: Confidence, value: Estimate) -> SmoothError:
     curve = smooth_ece(found.confidence, found.correct).smoothed
     if curve is None:
         return SmoothError(value, *(np.empty(0) for _ in range(3)))
-    return SmoothError(value, curve.confidence, curve.accuracy, curve.density)
+    # Beyond the least and the most confident instance smoothing only goes on as it was, out of [0, 1] even.
+    low, high = found.confidence.min(), found.confidence.max()
+    seen = (curve.confidence >= low) & (curve.confidence <= high)
+    return SmoothError(value, curve.confidence, np.where(seen, curve.accuracy, np.nan), curve.density)

@@ -172,7 +172,7 @@ class SmoothError:
 
     value: Estimate
     confidence: Floats  # [points], evenly from 0 to 1
-    accuracy: Floats  # [points], NaN where next to no instance is near; may leave [0, 1] by a little
+    accuracy: Floats  # [points], NaN beyond the instances or where next to none is near; may leave [0, 1] by a little
     density: Floats  # [points], of the instances, mean 1
 
 
