@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import psutil
 import torch
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.models.free_memory import free_bytes
 from calprobe.models.types import LoadOptions
 
-_CGROUP = Path("/sys/fs/cgroup")  # a container's own limit, which the machine's free memory does not show
 _GIB = 1024**3
 
 
@@ -65,7 +63,7 @@ def check_memory(config: Any, model_class: Any, placement: Placement, name: str)
     if placement.device_map is not None:
         return
     needed = _parameter_bytes(config, model_class, placement.dtype)
-    free = _free_bytes(placement.device)
+    free = free_bytes(placement.device)
     if needed is not None and needed > free:
         dtype = str(placement.dtype or config.dtype).removeprefix("torch.")
         smaller = "" if dtype in ("bfloat16", "float16") else "--dtype bfloat16, "
@@ -81,13 +79,3 @@ def _parameter_bytes(config: Any, model_class: Any, dtype: torch.dtype | None) -
         itemsize = (dtype or config.dtype or torch.float32).itemsize
         return int(sum(parameter.numel() for parameter in network.parameters()) * itemsize)
     return None
-
-
-def _free_bytes(device: torch.device) -> int:
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    free = int(psutil.virtual_memory().available)
-    with suppress(OSError, ValueError):
-        limit = int((_CGROUP / "memory.max").read_text())
-        free = min(free, limit - int((_CGROUP / "memory.current").read_text()))
-    return free

@@ -123,6 +123,17 @@ class RunFolder:
         with _writing(self.path):
             self.manifest.write(self.path)
 
+    def note_batch_tokens(self, batch_tokens: int) -> None:
+        """Write into the manifest that batches are of so many tokens from here on, if that is fewer than before."""
+        settings = self.manifest.settings
+        if settings.batch_tokens is None or batch_tokens >= settings.batch_tokens:
+            return
+        first = settings.first_batch_tokens or settings.batch_tokens
+        settings = replace(settings, batch_tokens=batch_tokens, first_batch_tokens=first)
+        self.manifest = replace(self.manifest, settings=settings)
+        with _writing(self.path):
+            self.manifest.write(self.path)
+
     def add_timings(self, spent: Timings) -> None:
         """Add to the manifest's timings and write it."""
         self.manifest = replace(self.manifest, timings=self.manifest.timings + spent)

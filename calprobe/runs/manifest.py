@@ -98,7 +98,8 @@ class Settings:
     start_token: StartToken | None = None
     pll_metric: str | None = None  # None for causal models
     word_split: str | None = None  # None for causal models
-    batch_tokens: int | None = None
+    batch_tokens: int | None = None  # in force; of several processes the smallest
+    first_batch_tokens: int | None = None  # with which the run began, where memory ran out and they became fewer
     threads: int | None = None
     save_tokens: bool = False
 
@@ -227,7 +228,7 @@ def identity(manifest: Manifest) -> dict[str, Any]:
     """The fields that must agree for two runs' shards to be one run's, by the name a person knows them by.
 
     This is the one place that decides it. Left out, and so recorded only: names and places as typed (fingerprints stand
-    for the content), device index and name and cpu_products (another one is said on resuming), batch_tokens and
+    for the content), device index and name and cpu_products (another one is said on resuming), batch budgets and
     threads (a resumed run takes over the stored ones), the shard, versions, time stamps, timings, domains, wordings
     (the template set's fingerprint stands for them), what of a statement is scored (the probe's stands for it) and how
     many contexts were cut, the note, whether an adapter was merged.

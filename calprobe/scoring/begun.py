@@ -26,7 +26,7 @@ def options_as_begun(begun: Manifest, out: Path, options: ScoreOptions) -> Score
     if another batch budget is asked.
     """
     settings = begun.settings
-    if options.batch_tokens not in (None, settings.batch_tokens):
+    if options.batch_tokens not in (None, settings.batch_tokens, settings.first_batch_tokens):
         raise UsageError(
             f"{out}: the run has --batch-tokens {settings.batch_tokens}, asked {options.batch_tokens}.\n"
             "Leave the option out to go on with the run, or delete its scores and start over with --no-resume"

@@ -1,12 +1,12 @@
-"""How many tokens go through the model at once when the user does not say."""
+"""How many tokens go through the model at once when the user does not say: the arithmetic, with nothing tried."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from calprobe.models import LoadedModel
+from calprobe.models.free_memory import free_bytes
 from calprobe.scoring.options import Path
 
 _CPU_TOKENS = 1024  # enough to keep matrix products busy; 2,048 and more are slower by a tenth (SmolLM2-135M, P30)
@@ -14,28 +14,82 @@ _CPU_TOKENS = 1024  # enough to keep matrix products busy; 2,048 and more are sl
 # layers; one core of two, shared), and as fast as 1,024 with 30,522 words (MiniLM).
 _CPU_MASKED_TOKENS = 4096
 _GPU_TOKENS = 32768
+_LEAST_TOKENS = 64
 _CPU_LOGITS_BYTES = 2**29
 _GPU_FREE_SHARE = 0.25  # of the free memory, for logits and their float32 copies; the rest is for activations
+_SHARE = 0.8  # of the free memory, for a pass that was measured; the rest is for what does not fit together
 
 
 def auto_batch_tokens(model: LoadedModel, path: Path | None = None, longest: int = 0) -> int:
     """A token budget whose logits fit: at most 0.5 GiB of them on a CPU, a quarter of the free memory on a GPU.
 
     The masked path has a head evaluation a row and keeps no logits, so that the vocabulary sets no limit there. None is
-    a path that is not chosen yet. The `longest` statement has to fit anyway; so the budget is a quarter more than its
-    tokens at least, and a long context has room beside it for its other completions.
+    a path that is not chosen yet. On a CPU these are the budgets that are fast; they become smaller where the free
+    memory is less than a pass may take. The `longest` statement has to fit anyway; so the budget is a quarter more than
+    its tokens at least, and a long context has room beside it for its other completions.
     """
-    return max(_fitting_tokens(model, path), longest + longest // 4)
+    return with_room_for(_fitting_tokens(model, path), longest)
+
+
+def with_room_for(batch_tokens: int, longest: int) -> int:
+    """The budget, or a quarter more than the longest statement's tokens if that is more.
+
+    >>> with_room_for(1024, 100), with_room_for(1024, 2000)
+    (1024, 2500)
+    """
+    return max(batch_tokens, longest + longest // 4)
 
 
 def _fitting_tokens(model: LoadedModel, path: Path | None) -> int:
+    on_cpu = model.device.type == "cpu"
     if path == "masked":
-        return _GPU_TOKENS if model.device.type == "cuda" else _CPU_MASKED_TOKENS
-    bytes_per_token = vocabulary_size(model) * 4
-    if model.device.type == "cuda":
-        free, _ = torch.cuda.mem_get_info(model.device)
-        return max(64, min(_GPU_TOKENS, int(free * _GPU_FREE_SHARE) // bytes_per_token))
-    return max(64, min(_CPU_TOKENS, _CPU_LOGITS_BYTES // bytes_per_token))
+        most = _CPU_MASKED_TOKENS if on_cpu else _GPU_TOKENS
+    elif on_cpu:
+        most = min(_CPU_TOKENS, _CPU_LOGITS_BYTES // (vocabulary_size(model) * 4))
+    else:
+        room = int(free_bytes(model.device) * _GPU_FREE_SHARE)
+        most = min(_GPU_TOKENS, room // (vocabulary_size(model) * 4))
+    if on_cpu:
+        most = min(most, int(free_bytes(model.device) * _SHARE) // _cpu_bytes_per_token(model, path))
+    return max(_LEAST_TOKENS, most)
+
+
+@dataclass(frozen=True, slots=True)
+class PassSize:
+    """A forward pass, and what it took at its fullest."""
+
+    n_tokens: int  # forwarded at once
+    n_bytes: int  # allocated beyond what was there before
+
+
+def budget_that_fits(small: PassSize, large: PassSize, free: int) -> int:
+    """The budget whose pass takes 0.8 of what is free: the power of two below it, from 64 to 32,768 tokens.
+
+    Bytes are taken to be a line in tokens, through two passes whose rows are equally wide, so that what grows with the
+    square of a row (masks, attention) grows with the number of rows alone. A line that falls, or passes below zero
+    (buffers of one size that both passes need, rounding), is replaced by one from zero through the larger pass.
+
+    Powers of two, so that a little more or less free memory gives the same budget.
+
+    Args:
+        small: a pass of some tokens.
+        large: a pass of more tokens.
+        free: bytes of the device, now.
+    Raises:
+        ValueError: `large` has no more tokens than `small`.
+
+    >>> budget_that_fits(PassSize(1000, 30_000_000), PassSize(4000, 90_000_000), 512_500_000)  # 10 MB + 20 kB a token
+    16384
+    """
+    if large.n_tokens <= small.n_tokens:
+        raise ValueError(f"large must have more tokens than small, got {large.n_tokens} and {small.n_tokens}")
+    slope = (large.n_bytes - small.n_bytes) / (large.n_tokens - small.n_tokens)
+    fixed = large.n_bytes - slope * large.n_tokens
+    if slope <= 0 or fixed < 0:
+        slope, fixed = large.n_bytes / large.n_tokens, 0.0
+    room = free * _SHARE - fixed
+    tokens = _GPU_TOKENS if slope <= 0 else int(min(_GPU_TOKENS, room / slope))
+    return 1 << (max(_LEAST_TOKENS, tokens).bit_length() - 1)
 
 
 def vocabulary_size(model: LoadedModel) -> int:
@@ -44,3 +98,19 @@ def vocabulary_size(model: LoadedModel) -> int:
     head = network.get_output_embeddings()
     named = getattr(network.config.get_text_config(), "vocab_size", 0)
     return int(max(named, 0 if head is None else head.weight.shape[0]))
+
+
+def _cpu_bytes_per_token(model: LoadedModel, path: Path | None) -> int:
+    """Roughly what a token of a pass takes: a layer's activations, and its logits with a copy where they are kept."""
+    widest = max((max(p.shape) for p in _layer_weights(model)), default=1)
+    logits = 2 * vocabulary_size(model) if path in (None, "plain") else 0
+    return 4 * (_WIDTHS_ALIVE * widest + logits)
+
+
+_WIDTHS_ALIVE = 8  # of a layer's widest activation: gate, up, their product, states, queries, keys, values, masks
+
+
+def _layer_weights(model: LoadedModel) -> list[Any]:
+    """Weight matrices without the embeddings, which are recognised by the vocabulary's size."""
+    n_words = vocabulary_size(model)
+    return [p for p in model.network.parameters() if p.dim() == 2 and p.shape[0] < n_words]

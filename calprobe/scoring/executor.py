@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,10 @@ from calprobe.statements.token_rows import TokenRows
 class Executor(Protocol):
     """Scores token rows with one model along one path. Paths differ in speed, never in what they compute."""
 
+    @property
+    def batch_tokens(self) -> int:
+        """Tokens in one forward pass, at most; a statement that is longer by itself goes alone."""
+
     def plan(self, rows: TokenRows) -> Any:
         """What to run for `rows`, for `run` of the same executor. Touches no device, so it can be done ahead."""
 
@@ -23,6 +28,11 @@ class Executor(Protocol):
 
         The result for a statement depends neither on the order of the rows nor on duplicates among them.
         """
+
+
+def with_budget(executor: Executor, batch_tokens: int) -> Executor:
+    """The same executor with other batches; each is a frozen dataclass."""
+    return cast(Executor, replace(cast(Any, executor), batch_tokens=batch_tokens))
 
 
 def score_rows(executor: Executor, rows: TokenRows) -> npt.NDArray[np.float32]:

@@ -1,29 +1,43 @@
-"""Out of memory, on a card or on a CPU, told as one thing."""
+"""Out of memory, on a card or on a CPU: how it is known, what is freed then, and how much smaller batches get."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import gc
+import traceback
 
 import torch
 
-from calprobe.errors import CalprobeError
+# All that an allocation says that failed on a CPU: torch, the C++ library, oneDNN, the system.
+_SAID_ON_CPU = ("can't allocate memory", "not enough memory", "bad_alloc", "could not create a memory", "out of memory")
+_SAID_BY_CUDA = ("CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an allocation failed. On a CPU torch says so in the text of a plain RuntimeError only."""
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
+    """Whether an allocation failed. Away from torch's own allocator only the text of a RuntimeError says so."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(said in str(error) for said in (*_SAID_ON_CPU, *_SAID_BY_CUDA))
 
 
-@contextmanager
-def memory_explained(what: str, batch_tokens: int) -> Iterator[None]:
-    """Inside, a failed allocation becomes a CalprobeError that names `what` and the mend."""
-    try:
-        yield
-    except Exception as error:
-        if not is_out_of_memory(error):
-            raise
-        raise CalprobeError(
-            f"{what}: out of memory with batches of {batch_tokens} tokens\n"
-            f"start over with smaller ones: --no-resume --batch-tokens {max(1, batch_tokens // 4)}"
-        ) from error
+def free_after(error: BaseException) -> None:
+    """Free what the failed pass held: the tensors in the frames of its traceback, and torch's cache on a card.
+
+    For an error that goes no further: its traceback shows no values after this.
+    """
+    seen: set[int] = set()
+    failed: BaseException | None = error
+    while failed is not None and id(failed) not in seen:
+        seen.add(id(failed))
+        traceback.clear_frames(failed.__traceback__)
+        failed = failed.__cause__ or failed.__context__
+    gc.collect()
+    torch.cuda.empty_cache()  # does nothing where no card is in use
+
+
+def smaller_budget(batch_tokens: int, longest: int) -> int | None:
+    """Half the budget, but enough for the longest statement; None if it is no more than that already.
+
+    >>> [smaller_budget(tokens, longest=30) for tokens in (100, 50, 30, 8)]
+    [50, 30, None, None]
+    """
+    return None if batch_tokens <= longest else max(longest, batch_tokens // 2)

@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass, field
 from calprobe.errors import CalprobeError
 from calprobe.runs import PieceScores, RunFolder, Timings
 from calprobe.scoring.ahead import prepared_ahead
+from calprobe.scoring.back_off import BackingOff
 from calprobe.scoring.groups import Piece, incomplete
 from calprobe.scoring.interrupts import Interrupted, held_interrupts
-from calprobe.scoring.memory import memory_explained
-from calprobe.scoring.pieces import score_group
 from calprobe.scoring.processes import Processes, Stopped
 from calprobe.scoring.progress import Advance, progress
 from calprobe.scoring.work import Group, Work
@@ -33,6 +32,7 @@ class _Share:
     load_s: float = 0.0
     timings: Timings = field(default_factory=Timings)
     cut_contexts: dict[str, int] = field(default_factory=dict)  # by relation
+    batch_tokens: int | None = None  # in force since the last group; None: nothing is scored yet
     began: float = field(default_factory=lambda: time.monotonic())
 
     @property
@@ -43,7 +43,9 @@ class _Share:
     def told(self) -> str:
         """As the first process hears it."""
         spent = self.timings + Timings(load_s=self.load_s, score_s=self.seconds)
-        return json.dumps({"timings": asdict(spent), "cut_contexts": self.cut_contexts})
+        return json.dumps(
+            {"timings": asdict(spent), "cut_contexts": self.cut_contexts, "batch_tokens": self.batch_tokens}
+        )
 
 
 def score_missing(work: Work, processes: Processes) -> None:
@@ -110,13 +112,15 @@ def _score(
     taken = (ordered[turn] for turn in processes.turns(len(ordered)))
     missing = set(work.missing)
     # What is prepared here is taken from the others, so that several processes prepare one group ahead, not two.
-    for ready in prepared_ahead(taken, work.prepare, ahead=1 if together else 2):
+    scorer = BackingOff(work)
+    for ready in prepared_ahead(taken, scorer.prepare, ahead=1 if together else 2):
         processes.check()
         stop_if_asked()
-        with memory_explained(ready.shown, work.batch_tokens):
-            scored = list(score_group(ready, work.model, work.executor, work.options.save_tokens, advance))
+        scored = scorer.score(ready, advance)
         share.cut_contexts |= {piece.relation.name: piece.cut_contexts for piece in ready.pieces}
+        share.batch_tokens = scorer.batch_tokens
         if processes.is_first:
+            work.folder.note_batch_tokens(scorer.batch_tokens)  # before the first scores that were made so
             _note_cut_contexts(work.folder, share.cut_contexts)
         for piece in scored:
             if (piece.relation, piece.template) in missing:
@@ -140,6 +144,8 @@ def _take_in(folder: RunFolder, share: _Share, processes: Processes) -> None:
         for told in map(json.loads, processes.last_words_of_others()):
             spent += Timings(**told["timings"])
             _note_cut_contexts(folder, told["cut_contexts"])
+            if told["batch_tokens"] is not None:
+                folder.note_batch_tokens(told["batch_tokens"])
     with suppress(CalprobeError):
         folder.add_timings(spent)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -55,18 +55,40 @@ class PlannedStretch(NamedTuple):
     n_scored: int  # tokens
 
 
+class LongestStatement(NamedTuple):
+    """The statement of a group that has most tokens."""
+
+    shown: str  # as messages name it: `P30, template 0, instance 2`
+    n_tokens: int
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedGroup:
     """Pieces that are ready to run together: tokenised, and planned as one, or in stretches where texts are long."""
 
     pieces: tuple[TokenisedPiece, ...]
     plans: tuple[PlannedStretch, ...]
+    batch_tokens: int  # of the executor that the plans are for
 
     @property
     def shown(self) -> str:
         """The group as messages name it: its piece, or its first and its last."""
         first, last = self.pieces[0].shown, self.pieces[-1].shown
         return first if len(self.pieces) == 1 else f"{first} to {last}"
+
+    @property
+    def longest(self) -> LongestStatement:
+        """Its longest statement."""
+        return longest_of(self.pieces)
+
+
+def longest_of(pieces: Sequence[TokenisedPiece]) -> LongestStatement:
+    """The first of the statements that have most tokens, contexts included."""
+    piece = max(pieces, key=lambda piece: piece.rows.lengths.max(initial=0))
+    statement = int(piece.rows.lengths.argmax()) if piece.rows.n_statements else 0
+    instances = piece.relation.instances
+    named = f", instance {instances[statement // piece.relation.n_candidates].index}" if instances else ""
+    return LongestStatement(f"{piece.shown}{named}", int(piece.rows.lengths.max(initial=0)))
 
 
 def prepare_group(
@@ -80,10 +102,20 @@ def prepare_group(
     `masking` is a masked model's. Raises CalprobeError if a statement does not fit the model (its tokens, its length).
     """
     tokenised = tokenise_pieces(pieces, model, masking)
+    return PreparedGroup(tokenised, _plans(tokenised, executor), executor.batch_tokens)
+
+
+def planned_again(group: PreparedGroup, executor: Executor) -> PreparedGroup:
+    """The group with plans for that executor: itself, if it was planned for the same batches."""
+    if group.batch_tokens == executor.batch_tokens:
+        return group
+    return replace(group, plans=_plans(group.pieces, executor), batch_tokens=executor.batch_tokens)
+
+
+def _plans(tokenised: tuple[TokenisedPiece, ...], executor: Executor) -> tuple[PlannedStretch, ...]:
     rows = TokenRows.joined([piece.rows for piece in tokenised])
     parts = [rows] if rows.contexts is None else _stretches(rows, tokenised[0].relation.n_candidates)
-    plans = (PlannedStretch(executor.plan(part), part.n_statements, len(part.scored.token_ids)) for part in parts)
-    return PreparedGroup(tokenised, tuple(plans))
+    return tuple(PlannedStretch(executor.plan(part), part.n_statements, len(part.scored.token_ids)) for part in parts)
 
 
 def _stretches(rows: TokenRows, together: int) -> list[TokenRows]:

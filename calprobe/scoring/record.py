@@ -36,7 +36,7 @@ def manifest_of(
             path=path,
             dtype=model.dtype,
             device=str(model.device),
-            device_name=_device_name(model.device),
+            device_name=device_name(model.device),
             cpu_products=cpu_products(model, path),
             start_token=StartToken(model.start_token, model.start_token_id),
             pll_metric=masking.metric,
@@ -70,7 +70,8 @@ def model_record(model: LoadedModel) -> ModelRecord:
     )
 
 
-def _device_name(device: torch.device) -> str | None:
+def device_name(device: torch.device) -> str | None:
+    """The card's name, or the processor's with what torch uses of it."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{_processor()} ({torch.backends.cpu.get_cpu_capability()})" if device.type == "cpu" else None

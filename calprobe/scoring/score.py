@@ -21,20 +21,16 @@ from calprobe.runs.folder import check_folder, default_out
 from calprobe.runs.lock import locked
 from calprobe.runs.manifest import read_manifest
 from calprobe.scoring.begun import begun_run, options_as_begun, refuse_other_kind, refuse_other_request
-from calprobe.scoring.budget import auto_batch_tokens
 from calprobe.scoring.groups import Piece
 from calprobe.scoring.interrupts import saying_how_to_resume
-from calprobe.scoring.memory import memory_explained
 from calprobe.scoring.missing import score_missing, score_share
-from calprobe.scoring.options import Path as ScoringPath
 from calprobe.scoring.options import ScoreOptions
-from calprobe.scoring.paths import choose_path, executor_of
-from calprobe.scoring.pieces import tokenise_pieces
+from calprobe.scoring.paths import executor_of
 from calprobe.scoring.processes import Processes, processes_of_launch
 from calprobe.scoring.record import manifest_of
 from calprobe.scoring.selection import Selection, refuse_kind, select
+from calprobe.scoring.way import Way, find_way
 from calprobe.scoring.work import Work
-from calprobe.statements import TokenRows
 from calprobe.types import ModelKind
 
 
@@ -75,14 +71,14 @@ def score(
         if not processes.is_first:
             _take_part(processes, request, loaded, time.monotonic() - started)
             return open_run(request.out)
-        how, batch_tokens = _way_to_score(request, loaded)
+        way = find_way(loaded, request.selection, request.options)
         with locked(request.out):
-            manifest = manifest_of(loaded, request.selection, how, batch_tokens, request.options)
+            manifest = manifest_of(loaded, request.selection, way.path, way.batch_tokens, request.options)
             folder = RunFolder.open(request.out, manifest, options.resume)
             missing = folder.missing()
             processes.tell("missing", json.dumps(missing))
             folder.add_timings(Timings(load_s=time.monotonic() - started, processes=processes.size))
-            score_missing(_work(request, folder, loaded, how, missing), processes)
+            score_missing(_work(request, folder, loaded, way, missing), processes)
     return open_run(request.out)
 
 
@@ -95,6 +91,7 @@ class _Request:
     out: Path
     begun: Manifest | None  # of the run that lies there
     options: ScoreOptions  # as the run began
+    finds_budget: bool  # none was typed
 
 
 def _requested(
@@ -111,7 +108,7 @@ def _requested(
     begun = begun_run(path, options.resume)
     if begun is not None:
         refuse_other_request(begun, path, selection, options)
-    return _as_begun(_Request(name, selection, path, None, options), begun)
+    return _as_begun(_Request(name, selection, path, None, options, options.batch_tokens is None), begun)
 
 
 def _as_begun(request: _Request, begun: Manifest | None) -> _Request:
@@ -123,32 +120,21 @@ def _as_begun(request: _Request, begun: Manifest | None) -> _Request:
     return replace(request, begun=begun, options=options_as_begun(begun, request.out, request.options))
 
 
-def _way_to_score(request: _Request, model: LoadedModel) -> tuple[ScoringPath, int]:
-    """The path and the batch budget, tried on a handful of the statements."""
-    options, masking = request.options, request.options.masking(model.kind, request.name)
-    sample = TokenRows.joined([piece.rows for piece in tokenise_pieces(request.selection.sample(), model, masking)])
-    batch_tokens = options.batch_tokens or auto_batch_tokens(model, longest=int(sample.lengths.max(initial=0)))
-    with memory_explained(model.name, batch_tokens):
-        how = choose_path(model, batch_tokens, sample, options.path, masking)
-    if how == "masked":
-        batch_tokens = options.batch_tokens or auto_batch_tokens(model, how)
-    return how, batch_tokens
-
-
 def _take_part(processes: Processes, request: _Request, model: LoadedModel, load_s: float) -> None:
     """Score along in the folder that the first process has opened, in the way that it has found."""
     missing = [(relation, number) for relation, number in json.loads(processes.hear("missing"))]
     request = _as_begun(request, read_manifest(request.out))
-    how, batch_tokens = _way_to_score(request, model)
-    manifest = manifest_of(model, request.selection, how, batch_tokens, request.options)
+    way = find_way(model, request.selection, request.options)
+    manifest = manifest_of(model, request.selection, way.path, way.batch_tokens, request.options)
     folder = RunFolder.join(request.out, manifest)
-    score_share(_work(request, folder, model, how, missing), processes, load_s)
+    score_share(_work(request, folder, model, way, missing), processes, load_s)
 
 
-def _work(request: _Request, folder: RunFolder, model: LoadedModel, how: ScoringPath, missing: Sequence[Piece]) -> Work:
+def _work(request: _Request, folder: RunFolder, model: LoadedModel, way: Way, missing: Sequence[Piece]) -> Work:
     masking = request.options.masking(model.kind, request.name)
-    executor = executor_of(how, model, folder.manifest.settings.batch_tokens or 1, masking=masking)
-    return Work(folder, request.selection, model, executor, request.options, missing)
+    executor = executor_of(way.path, model, folder.manifest.settings.batch_tokens or 1, masking=masking)
+    remembered = way.remembered if request.finds_budget else None
+    return Work(folder, request.selection, model, executor, request.options, missing, remembered)
 
 
 def _check_kind(request: _Request, kind: ModelKind) -> None:

@@ -13,6 +13,7 @@ from calprobe.scoring.executor import Executor
 from calprobe.scoring.groups import Piece, groups_of, least_statements
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.pieces import PreparedGroup, prepare_group
+from calprobe.scoring.remembered import RememberedBudget
 from calprobe.scoring.selection import Selection
 
 Group = tuple[Piece, ...]
@@ -28,19 +29,18 @@ class Work:
     executor: Executor
     options: ScoreOptions
     missing: Sequence[Piece]
-
-    @property
-    def batch_tokens(self) -> int:
-        """The batch budget of the run."""
-        return self.folder.manifest.settings.batch_tokens or 1
+    remembered: RememberedBudget | None = None  # where smaller batches are kept for other runs; None: nowhere
 
     def groups(self) -> list[Group]:
         """All groups of the run, or of the shard that is asked for, in the run's order.
 
         Shards are dealt whole groups, so that a piece has the same neighbours in its batches, and with them the same
-        last bits, as in one run of everything.
+        last bits, as in one run of everything. They are cut by the budget that the run began with, since smaller
+        batches later on must not move them.
         """
-        every = list(groups_of(self._n_statements(), least_statements(self._path, self.batch_tokens)))
+        settings = self.folder.manifest.settings
+        began_with = settings.first_batch_tokens or settings.batch_tokens or 1
+        every = list(groups_of(self._n_statements(), least_statements(settings.path, began_with)))
         if self.options.shard is None:
             return every
         shard = parse_shard(self.options.shard)
@@ -55,11 +55,11 @@ class Work:
         n_statements = self._n_statements()
         return sum(n_statements[piece] for group in groups for piece in group)
 
-    def prepare(self, group: Group) -> PreparedGroup:
-        """The group tokenised and planned."""
+    def prepare(self, group: Group, executor: Executor) -> PreparedGroup:
+        """The group tokenised, and planned for that executor."""
         chosen, masking = self.selection, self.options.masking(self.model.kind, self.model.name)
         pieces = [(chosen.relation(name), chosen.template_set.template(name, number)) for name, number in group]
-        return prepare_group(pieces, self.model, self.executor, masking)
+        return prepare_group(pieces, self.model, executor, masking)
 
     @property
     def _path(self) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, GPT2Config
@@ -29,9 +27,9 @@ def test_auto_on_a_gpu_is_the_checkpoints_own(monkeypatch: pytest.MonkeyPatch) -
 
 def test_parameters_are_counted_without_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
     parameters = 50257 * 8192 + 1024 * 8192 + 32 * (12 * 8192**2 + 13 * 8192) + 2 * 8192  # the head is tied
-    monkeypatch.setattr(placement, "_free_bytes", lambda device: 4 * parameters)
+    monkeypatch.setattr(placement, "free_bytes", lambda device: 4 * parameters)
     check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, None, torch.float32), "large")
-    monkeypatch.setattr(placement, "_free_bytes", lambda device: 4 * parameters - 1)
+    monkeypatch.setattr(placement, "free_bytes", lambda device: 4 * parameters - 1)
     with pytest.raises(CalprobeError, match=r"large needs 97\.6 GiB for its parameters in float32, and cpu has 97\.6"):
         check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, None, torch.float32), "large")
     check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, None, torch.bfloat16), "large")
@@ -39,14 +37,3 @@ def test_parameters_are_counted_without_being_made(monkeypatch: pytest.MonkeyPat
 
 def test_a_device_map_is_not_checked() -> None:
     check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, "auto", torch.float32), "large")
-
-
-def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placement, "_CGROUP", tmp_path)
-    unlimited = placement._free_bytes(CPU)
-    (tmp_path / "memory.max").write_text("5000\n")
-    (tmp_path / "memory.current").write_text("2000\n")
-    assert placement._free_bytes(CPU) == 3000
-    (tmp_path / "memory.max").write_text("max\n")
-    assert placement._free_bytes(CPU) > 3000
-    assert unlimited > 3000

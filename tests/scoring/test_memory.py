@@ -1,20 +1,17 @@
-"""Running out of memory: an error with its mend, never another path."""
+"""What counts as out of memory, what is freed then, and that it is never a reason to take another path."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import gc
+import weakref
 from typing import NoReturn
 
 import pytest
 import torch
 from test_plain import random_rows
-from test_score import PROBE
-from tiny_models import loaded, save_tiny_model, tiny_causal
+from tiny_models import loaded, tiny_causal
 
-from calprobe.errors import CalprobeError
-from calprobe.models import load_model
-from calprobe.scoring import ScoreOptions, score
-from calprobe.scoring.memory import is_out_of_memory
+from calprobe.scoring.memory import free_after, is_out_of_memory
 from calprobe.scoring.paths import choose_path
 from calprobe.scoring.tree import TreeExecutor
 
@@ -25,8 +22,23 @@ def test_a_real_failed_allocation_is_recognised() -> None:
     with pytest.raises(RuntimeError) as failure:
         torch.empty(2**55, dtype=torch.uint8)
     assert is_out_of_memory(failure.value)
-    assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory"))
-    assert not is_out_of_memory(RuntimeError("shape mismatch"))
+
+
+@pytest.mark.parametrize(
+    ("error", "is_it"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory"), True),
+        (MemoryError(), True),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), True),
+        (RuntimeError("CUDA error: out of memory"), True),
+        (RuntimeError("std::bad_alloc"), True),
+        (RuntimeError("shape mismatch"), False),
+        (RuntimeError("CUDA error: an illegal memory access was encountered"), False),
+        (ValueError("can't allocate memory"), False),  # nobody's allocator raises that
+    ],
+)
+def test_what_counts_as_out_of_memory(error: Exception, is_it: bool) -> None:
+    assert is_out_of_memory(error) is is_it
 
 
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError(CPU_MESSAGE)])
@@ -39,29 +51,21 @@ def test_it_is_never_a_reason_to_step_down(error: Exception, monkeypatch: pytest
         choose_path(loaded(tiny_causal("llama")), 64, random_rows(seed=1))
 
 
-@pytest.mark.parametrize(
-    ("batch_tokens", "well", "named"),
-    [
-        (8, 2, "continent, template 0"),  # the check on load and the first group go well
-        (80, 1, "capital, template 0 to continent, template 0"),
-    ],
-)
-def test_the_error_names_the_group_and_smaller_batches(
-    batch_tokens: int, well: int, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = load_model(str(save_tiny_model(tmp_path / "tiny")))
-    right, calls = TreeExecutor.run, []
+def test_the_tensors_of_the_failed_pass_are_freed() -> None:
+    kept: list[weakref.ref[torch.Tensor]] = []
 
-    def fail_later(self: TreeExecutor, rows: object) -> object:
-        calls.append(rows)
-        if len(calls) > well:
-            raise RuntimeError(CPU_MESSAGE)
-        return right(self, rows)  # type: ignore[arg-type]
+    def pass_that_fails() -> NoReturn:
+        activation = torch.zeros(8)
+        kept.append(weakref.ref(activation))
+        try:
+            raise MemoryError("deep inside")
+        except MemoryError as error:
+            raise RuntimeError(CPU_MESSAGE) from error
 
-    monkeypatch.setattr(TreeExecutor, "run", fail_later)
-    with pytest.raises(CalprobeError) as failure:
-        score(model, PROBE, tmp_path / "run", ScoreOptions(batch_tokens=batch_tokens))
-    assert str(failure.value) == (
-        f"{named}: out of memory with batches of {batch_tokens} tokens\n"
-        f"start over with smaller ones: --no-resume --batch-tokens {batch_tokens // 4}"
-    )
+    try:
+        pass_that_fails()
+    except RuntimeError as error:
+        gc.collect()
+        assert kept[0]() is not None  # the traceback's frames hold it
+        free_after(error)
+    assert kept[0]() is None

@@ -1,0 +1,222 @@
+"""Running out of memory in the middle of a run: smaller batches, the same scores, and an error only at the very end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from test_memory import CPU_MESSAGE
+from test_score import PROBE
+from tiny_models import save_tiny_model
+
+from calprobe.errors import CalprobeError, UsageError
+from calprobe.models import LoadedModel, load_model
+from calprobe.runs import Manifest, RunFolder, open_run
+from calprobe.scoring import Interrupted, ScoreOptions, score
+from calprobe.scoring.remembered import budgets_file
+
+ALL = "0,1"  # four pieces
+LONGEST = 31  # tokens: "The capital of Norway is Paris.", a letter a token
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
+    return load_model(str(save_tiny_model(tmp_path_factory.mktemp("model") / "tiny")))
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALPROBE_CACHE", str(tmp_path / "cache"))
+
+
+class Memory:
+    """Stands between a run and its model: a pass of more than `n_tokens` fails, from the pass after `well` on."""
+
+    def __init__(self, network: torch.nn.Module) -> None:
+        self.n_tokens, self.well, self.passes = 10**9, 0, 0
+        self.hook = network.register_forward_pre_hook(self._look, with_kwargs=True)
+
+    def _look(self, network: torch.nn.Module, args: Any, given: dict[str, torch.Tensor]) -> None:
+        self.passes += 1
+        if self.passes > self.well and given["input_ids"].numel() > self.n_tokens:
+            raise RuntimeError(CPU_MESSAGE)
+
+
+@pytest.fixture
+def memory(model: LoadedModel) -> Iterator[Memory]:
+    memory = Memory(model.network)
+    yield memory
+    memory.hook.remove()
+
+
+def scored(model: LoadedModel, out: Path, **options: Any) -> np.ndarray:
+    return score(model, PROBE, out, ScoreOptions(**{"templates": ALL, "batch_tokens": 200, **options})).table().scores
+
+
+def manifest(out: Path) -> Manifest:
+    return open_run(out).manifest
+
+
+def test_what_fits_is_left_alone(model: LoadedModel, memory: Memory, tmp_path: Path) -> None:
+    scored(model, tmp_path / "run")
+    settings = manifest(tmp_path / "run").settings
+    assert (settings.batch_tokens, settings.first_batch_tokens) == (200, None)
+
+
+@pytest.mark.parametrize("path", ["tree", "padded", "plain"])
+def test_batches_are_halved_until_they_fit(
+    model: LoadedModel, memory: Memory, path: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    right = scored(model, tmp_path / "right", path=path)
+    memory.n_tokens = 60
+    with caplog.at_level(logging.WARNING):
+        np.testing.assert_allclose(scored(model, tmp_path / "run", path=path), right, atol=1e-4, rtol=0)
+    settings = manifest(tmp_path / "run").settings
+    assert (settings.batch_tokens, settings.first_batch_tokens) == (50, 200)
+    said = [record.message for record in caplog.records]
+    shown = "capital, template 0 to capital, template 1" if path == "tree" else "capital, template 0"
+    assert said[0].startswith(shown.split(" to ")[0])
+    assert [message.partition(": ")[2] for message in said] == [
+        "out of memory with batches of 200 tokens; going on with 100",
+        "out of memory with batches of 100 tokens; going on with 50",
+    ]
+
+
+def test_a_resumed_run_equals_the_unbroken_one(
+    model: LoadedModel, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"path": "padded", "batch_tokens": 100}  # groups of one piece
+    before = memory.passes
+    scored(model, tmp_path / "well", **options)
+    well = memory.passes - before - 5  # halfway through the groups, which take ten passes
+    memory.n_tokens, memory.well = 60, memory.passes + well
+    unbroken = scored(model, tmp_path / "unbroken", **options)
+    assert manifest(tmp_path / "unbroken").settings.batch_tokens == 50
+
+    memory.well = memory.passes + well
+    write, written = RunFolder.write_piece, []
+
+    def stop(self: RunFolder, piece: Any) -> None:
+        write(self, piece)
+        written.append(piece)
+        if self.manifest.settings.batch_tokens == 50:  # the first piece of smaller batches
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunFolder, "write_piece", stop)
+    with pytest.raises(Interrupted):
+        scored(model, tmp_path / "run", **options)
+    monkeypatch.undo()
+    assert 0 < len(written) < 4
+    assert manifest(tmp_path / "run").settings.first_batch_tokens == 100
+    np.testing.assert_array_equal(scored(model, tmp_path / "run", **options), unbroken)
+
+
+def test_either_budget_goes_on_with_the_run_and_no_other(model: LoadedModel, memory: Memory, tmp_path: Path) -> None:
+    memory.n_tokens = 60
+    scored(model, tmp_path / "run")
+    for batch_tokens in (200, 50, None):
+        scored(model, tmp_path / "run", batch_tokens=batch_tokens)
+    with pytest.raises(UsageError, match="the run has --batch-tokens 50, asked 100"):
+        scored(model, tmp_path / "run", batch_tokens=100)
+
+
+def test_the_error_names_the_longest_statement_and_the_mend(model: LoadedModel, memory: Memory, tmp_path: Path) -> None:
+    memory.n_tokens, memory.well = 20, 10**9
+    before = memory.passes
+    scored(model, tmp_path / "well", limit=1)
+    memory.well = memory.passes + memory.passes - before - 1  # all but the last pass
+    with pytest.raises(CalprobeError) as failure:
+        scored(model, tmp_path / "run", limit=1)
+    first, mend = str(failure.value).splitlines()
+    assert first.startswith("capital, template 0, instance 0: out of memory with batches of ")
+    assert first.endswith(" tokens, and this statement has 31")
+    assert mend == "free some memory, or take a device with more of it, --dtype bfloat16 or --device-map auto"
+    # What did not help is not kept: with more memory the run goes on as it began.
+    assert manifest(tmp_path / "run").settings.batch_tokens == 200
+
+
+def test_the_check_on_load_backs_off_by_itself(model: LoadedModel, memory: Memory, tmp_path: Path) -> None:
+    memory.n_tokens = 20
+    with pytest.raises(CalprobeError, match=r"^c\w+, template \d, instance \d: out of memory with batches of"):
+        scored(model, tmp_path / "run")
+    assert not (tmp_path / "run" / "manifest.json").exists()
+
+
+def test_other_errors_are_raised_as_they_are(
+    model: LoadedModel, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes = memory.passes
+    scored(model, tmp_path / "well")
+    well = passes + 2 * (memory.passes - passes) - 1
+
+    def fail(network: object, args: object) -> None:
+        if memory.passes >= well:
+            raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    hook = model.network.register_forward_pre_hook(fail)
+    try:
+        with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+            scored(model, tmp_path / "run")
+    finally:
+        hook.remove()
+
+
+def test_a_budget_that_was_found_is_remembered_and_a_typed_one_is_not(
+    model: LoadedModel, memory: Memory, tmp_path: Path
+) -> None:
+    memory.n_tokens = 130
+    scored(model, tmp_path / "typed", batch_tokens=200)
+    assert not budgets_file().exists()
+    scored(model, tmp_path / "found", batch_tokens=None)
+    assert manifest(tmp_path / "found").settings.first_batch_tokens == 1024
+    found = manifest(tmp_path / "found").settings.batch_tokens
+    assert found == 128
+    assert list(json.loads(budgets_file().read_text()).values()) == [found]
+    scored(model, tmp_path / "next", batch_tokens=None)
+    settings = manifest(tmp_path / "next").settings
+    assert (settings.batch_tokens, settings.first_batch_tokens) == (found, None)
+    memory.n_tokens = 100  # it fails again
+    scored(model, tmp_path / "again", batch_tokens=None)
+    assert list(json.loads(budgets_file().read_text()).values()) == [64]
+
+
+# A network whose layers are wide, in a process that may take 200 MiB more than it has when the model is loaded.
+LIMITED = """
+import logging, resource, sys
+from pathlib import Path
+import psutil, torch
+from transformers import AutoModelForCausalLM, LlamaConfig
+from calprobe.models import load_model
+from calprobe.scoring import ScoreOptions, score
+folder, out = map(Path, sys.argv[1:])
+logging.basicConfig(level=logging.WARNING, format="%(message)s")
+config = LlamaConfig.from_pretrained(folder, intermediate_size=8192)
+AutoModelForCausalLM.from_config(config).save_pretrained(folder, max_shard_size="1GB")
+model = load_model(str(folder))
+score(model, "mini", out / "warm", ScoreOptions(limit=1, relations=("month",), quiet=True))
+resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + 200 * 2**20, -1))
+score(model, "mini", out / "run", ScoreOptions(limit=12, relations=("capital",), batch_tokens=16384))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit on a process's memory is Linux's")
+def test_a_run_survives_a_real_lack_of_memory(tmp_path: Path) -> None:
+    folder = save_tiny_model(tmp_path / "tiny")
+    command = [sys.executable, "-c", LIMITED, str(folder), str(tmp_path)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "out of memory with batches of 16384 tokens; going on with 8192" in result.stderr
+    run = open_run(tmp_path / "run")
+    assert not run.partial
+    assert run.manifest.settings.first_batch_tokens == 16384
+    assert (run.manifest.settings.batch_tokens or 0) < 16384

@@ -1,0 +1,139 @@
+"""Budgets from measured passes, on a device whose memory is counted by hand: there is no card here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from tiny_models import MAX_POSITIONS, loaded, tiny_causal, tiny_masked, tiny_masked_tokenizer
+
+from calprobe.models import LoadedModel
+from calprobe.scoring.budget import PassSize, auto_batch_tokens, budget_that_fits
+from calprobe.scoring.options import Path
+from calprobe.scoring.pass_memory import measured_budget, memories_of, row_width
+from calprobe.scoring.paths import executor_of
+
+MIB = 2**20
+
+
+class CountedMemory:
+    """A card on which a pass takes so many bytes a place of its input, and so many for each pair of places of a row."""
+
+    def __init__(self, network: torch.nn.Module, free: int, fixed: int = 0, a_place: int = 1000, a_pair: int = 0):
+        self._free, self._fixed, self._a_place, self._a_pair = free, fixed, a_place, a_pair
+        self.peak, self.shapes = 0, [(0, 0)]
+        network.register_forward_pre_hook(self._count, with_kwargs=True)
+
+    def _count(self, network: torch.nn.Module, args: Any, given: dict[str, torch.Tensor]) -> None:
+        rows, width = given["input_ids"].shape
+        self.shapes.append((rows, width))
+        taken = self._fixed + rows * width * self._a_place + rows * width**2 * self._a_pair
+        if taken > self._free:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        self.peak = max(self.peak, taken)
+
+    def free(self) -> int:
+        return self._free
+
+    def peak_of(self, run: Callable[[], object]) -> int:
+        self.peak = 0
+        run()
+        return self.peak
+
+
+def measured(model: LoadedModel, path: Path, longest: int, *memories: CountedMemory) -> int:
+    width = row_width(model, path, longest)
+    return measured_budget(model, path, executor_of(path, model, 64), width, memories)
+
+
+def masked_model() -> LoadedModel:
+    return loaded(tiny_masked("bert"), kind="masked", tokenizer=tiny_masked_tokenizer())
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "free", "budget"),
+    [
+        ((1000, 20_000), (4000, 80_000), 50_000, 2000),  # 20 bytes a token, 40,000 to be had
+        ((1000, 30_000), (4000, 90_000), 50_000, 1500),  # .. of which 10,000 are needed anyhow
+        ((1000, 90_000), (4000, 80_000), 50_000, 2000),  # a line that falls: from zero through the larger
+        ((1000, 5_000), (4000, 80_000), 50_000, 2000),  # a line below zero: likewise
+        ((1000, 20_000), (4000, 80_000), 10**12, 32768),
+        ((1000, 0), (4000, 0), 10**9, 32768),
+        ((1000, 20_000), (4000, 80_000), 100, 64),
+        ((1000, 30_000), (4000, 90_000), 100, 64),  # less than what is needed anyhow
+    ],
+)
+def test_the_budget_is_where_the_line_meets_what_is_free(
+    small: tuple[int, int], large: tuple[int, int], free: int, budget: int
+) -> None:
+    assert budget_that_fits(PassSize(*small), PassSize(*large), free) == 2 ** int(math.log2(budget))
+
+
+def test_two_passes_of_one_size_are_no_line() -> None:
+    with pytest.raises(ValueError, match="large must have more tokens than small, got 5 and 5"):
+        budget_that_fits(PassSize(5, 1), PassSize(5, 2), 100)
+
+
+@pytest.mark.parametrize("path", ["tree", "padded", "plain"])
+def test_a_measured_budget_takes_what_the_device_has(path: Path) -> None:
+    model = loaded(tiny_causal("llama"))
+    memory = CountedMemory(model.network, 10 * MIB, fixed=MIB, a_place=1000)
+    # 0.8 x 10 MiB less 1 MiB, at 1,000 bytes a place: 7,340 places.
+    assert measured(model, path, 30, memory) == 4096
+
+
+def test_the_square_of_a_row_counts() -> None:
+    model = loaded(tiny_causal("llama"), max_positions=None)
+    width = row_width(model, "tree", 30)
+    assert width == 160
+    memory = CountedMemory(model.network, 80 * MIB, a_place=1000, a_pair=50)
+    # 1,000 + 160 x 50 = 9,000 bytes a place of 64 MiB: 7,456.
+    assert measured(model, "tree", 30, memory) == 4096
+    assert {width for _, width in memory.shapes[2:]} == {160}
+    assert max(rows for rows, _ in memory.shapes) == 4
+
+
+def test_a_masked_statement_is_as_many_rows() -> None:
+    model = masked_model()
+    memory = CountedMemory(model.network, 10 * MIB, fixed=MIB, a_place=1000)
+    assert measured(model, "masked", 14, memory) == 4096
+    assert set(memory.shapes[2:]) == {(4, 18), (16, 18)}  # the head is looked at first
+
+
+def test_several_cards_take_what_the_smallest_holds() -> None:
+    model = loaded(tiny_causal("llama"))
+    memories = [CountedMemory(model.network, free, a_place=1000) for free in (40 * MIB, 10 * MIB, 20 * MIB)]
+    assert measured(model, "tree", 30, *memories) == measured(model, "tree", 30, memories[1]) == 8192
+
+
+def test_a_card_too_small_to_measure_has_the_usual_budget() -> None:
+    model = loaded(tiny_causal("llama"))
+    assert measured(model, "tree", 30, CountedMemory(model.network, 1000)) == auto_batch_tokens(model, "tree")
+
+
+def test_other_errors_of_a_measured_pass_are_raised() -> None:
+    model = loaded(tiny_causal("llama"))
+    memory = CountedMemory(model.network, MIB)
+    model.network.register_forward_pre_hook(lambda network, args: (_ for _ in ()).throw(RuntimeError("broken")))
+    with pytest.raises(RuntimeError, match="broken"):
+        measured(model, "tree", 30, memory)
+
+
+def test_rows_are_no_longer_than_the_models_positions() -> None:
+    model = loaded(tiny_causal("gpt2"))  # learned positions: a longer row would fail
+    memory = CountedMemory(model.network, 10 * MIB)
+    assert measured(model, "padded", 200, memory) == 8192
+    assert max(width for _, width in memory.shapes) <= MAX_POSITIONS
+
+
+@pytest.mark.parametrize(("longest", "width"), [(0, 16), (16, 16), (17, 32), (600, 1024)])
+def test_the_width_is_a_power_of_two_that_holds_the_longest(longest: int, width: int) -> None:
+    assert row_width(loaded(tiny_causal("llama")), "padded", longest) == width
+    assert row_width(masked_model(), "masked", longest) == min(width, 128)
+
+
+def test_a_model_on_a_cpu_lies_on_no_card() -> None:
+    assert memories_of(loaded(tiny_causal("llama"))) == []
