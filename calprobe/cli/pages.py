@@ -9,6 +9,7 @@ import click
 
 from calprobe.cli.shown import say
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.wording import reason
 
 if TYPE_CHECKING:
     from calprobe.report import Report
@@ -34,7 +35,7 @@ def write_page(html: str, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic.write_text(path, html)
     except OSError as error:
-        raise CalprobeError(f"{path}: cannot be written: {error.strerror or error}; name another --html") from error
+        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; name another --html") from error
     say(f"wrote {path}")
 
 

@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 from calprobe.errors import CalprobeError, DataMissingError
 from calprobe.probes.download import DownloadError, download_files
 from calprobe.probes.registry import DataFile, Dataset
+from calprobe.wording import reason
 
 OTHER_FETCH_S = 600.0  # how long to wait for another fetch of the same data set
 
@@ -51,7 +52,7 @@ def fetch(dataset: Dataset, root: Path, on_file: Callable[[DataFile], None] = la
     except DownloadError as error:
         raise DataMissingError(f"cannot fetch {dataset.name}: {error}\n{by_hand(dataset)}") from error
     except OSError as error:
-        what = f"cannot write below {root} ({error.strerror or error})"
+        what = f"cannot write below {root} ({reason(error)})"
         raise CalprobeError(f"{what}; set CALPROBE_DATA to a folder that can be written to") from error
 
 

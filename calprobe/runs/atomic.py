@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,6 +48,25 @@ def create_text(path: Path, text: str) -> bool:
         temporary.unlink(missing_ok=True)
     _sync_folder(path.parent)
     return True
+
+
+@contextmanager
+def replacing_folder(path: Path, work: str) -> Iterator[Path]:
+    """A place beside `path` for a folder; when the block ends well it takes `path`'s place, which must hold nothing.
+
+    When the block raises, nothing stays. After SIGKILL the place (`.NAME.WORK`) may; the next call clears it.
+    """
+    place = path.absolute()
+    beside = place.with_name(f".{place.name}.{work}")
+    shutil.rmtree(beside, ignore_errors=True)
+    try:
+        yield beside
+        if place.is_dir():
+            shutil.rmtree(place)
+        beside.rename(place)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    _sync_folder(place.parent)
 
 
 def is_leftover(path: Path) -> bool:

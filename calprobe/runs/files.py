@@ -14,6 +14,7 @@ import pyarrow.parquet
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs import atomic
+from calprobe.wording import reason
 
 Tables = Iterable[pa.Table]
 
@@ -32,7 +33,7 @@ def write_tables(schema: pa.Schema, tables: Tables, path: Path) -> None:
         with atomic.replacing(path) as temporary:
             _WRITERS[path.suffix](schema, tables, temporary)
     except OSError as error:
-        raise CalprobeError(f"{path}: cannot be written: {error.strerror or error}; name another --out") from error
+        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; name another --out") from error
 
 
 def finite_or_none(value: Any) -> Any:

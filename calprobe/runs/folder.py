@@ -13,6 +13,7 @@ from calprobe.runs import atomic, lock, shards
 from calprobe.runs.file_names import same_on_some_disks
 from calprobe.runs.manifest import FILE_NAME, Manifest, Timings, differences, identity_hash, read_manifest
 from calprobe.runs.pieces import PieceScores
+from calprobe.wording import reason
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +48,8 @@ class RunFolder:
             return cls._write_new(path, asked)
         refuse_other_run(path, stored, asked)
         _note_adopted(stored, asked)
-        atomic.remove_leftovers(path)
-        atomic.remove_leftovers(path / shards.FOLDER)
+        with _writing(path):
+            _remove_leftovers(path)
         return cls(path, stored)
 
     @classmethod
@@ -78,6 +79,7 @@ class RunFolder:
             raise UsageError(f"relations {alike[0]!r} and {alike[1]!r} {what}; rename one of them")
         with _writing(path):
             (path / shards.FOLDER).mkdir(parents=True, exist_ok=True)
+            _remove_leftovers(path)
             manifest.write(path)
         return cls(path, manifest)
 
@@ -180,7 +182,7 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = f"{path}: cannot be written: {error.strerror or error}"
+        why = f"{path}: cannot be written: {reason(error)}"
         raise CalprobeError(f"{why}; mend that and run the same command again, it goes on from there") from error
 
 
@@ -216,13 +218,17 @@ def _holds_nothing(path: Path) -> bool:
     return all(entry.name == shards.FOLDER and entry.is_dir() and not any(entry.iterdir()) for entry in inside)
 
 
+def _remove_leftovers(path: Path) -> None:
+    for folder in (path, path / shards.FOLDER):
+        atomic.remove_leftovers(folder)
+
+
 def _remove_shards(path: Path) -> None:
     folder = path / shards.FOLDER
     if folder.is_symlink():
         raise UsageError(
             f"{folder}: a link, and nothing is deleted behind one; delete the run yourself, or name another --out"
         )
-    atomic.remove_leftovers(folder)
     if folder.is_dir():
         for shard in [*folder.glob("*.parquet"), *folder.glob(f"*.parquet{BAD_SUFFIX}")]:
             shard.unlink()

@@ -15,6 +15,7 @@ from calprobe.runs.files import finite_or_none
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.pieces import PieceScores
 from calprobe.runs.run import Reduction, Run
+from calprobe.wording import reason
 
 METADATA = "metadata_results.json"
 RESULTS_SUFFIX = "_results.jsonl"
@@ -28,14 +29,14 @@ def export_lm_pub_quiz(
 
     Args:
         run: the run; relations that lack the template's scores are left out.
-        out: the folder; its metadata is written last, so that a folder with metadata is whole.
+        out: the folder; it is there whole or not at all.
         reduction: what becomes `pll_scores`. NaN becomes null.
         template: the template's number; None is the run's first paraphrase (first template if it has none).
         probe: gives subjects and answers their names. Without it subjects are null, answers are named by their place.
     Raises:
         UsageError: no such template in the run, another probe than the run's, or `out` is not empty.
         CalprobeError: a run whose instances have candidates of their own (`check_form`), nothing scored, or an import
-            that does not know the reduction.
+            that does not know the reduction; or the disk does not take the folder.
     """
     check_form(run)
     number = _template_number(run.manifest, template)
@@ -49,13 +50,23 @@ def export_lm_pub_quiz(
     if odd := [piece.relation for piece in pieces if file_name(piece.relation) != piece.relation]:
         what = f"lm-pub-quiz's form has a file named as the relation, and {odd[0]!r:.60} is not for every disk"
         raise CalprobeError(f"{run.path}: {what}; export --what candidates")
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with atomic.replacing_folder(out, "export") as beside:
+            beside.mkdir()
+            _write(run, pieces, reduction, probe, beside)
+    except OSError as error:
+        raise CalprobeError(f"{out}: cannot be written: {reason(error)}; name another --out") from error
+
+
+def _write(run: Run, pieces: list[PieceScores], reduction: Reduction, probe: Probe | None, folder: Path) -> None:
     metadata = {}
     for piece in pieces:
         rows = _rows(run, piece, reduction, probe)
-        atomic.write_text(out / f"{piece.relation}{RESULTS_SUFFIX}", "".join(json.dumps(row) + "\n" for row in rows))
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        atomic.write_text(folder / f"{piece.relation}{RESULTS_SUFFIX}", text)
         metadata[piece.relation] = _metadata(run.manifest, piece, reduction, probe)
-    atomic.write_text(out / METADATA, json.dumps(metadata, indent=1) + "\n")
+    atomic.write_text(folder / METADATA, json.dumps(metadata, indent=1) + "\n")
 
 
 def check_form(run: Run) -> None:

@@ -19,12 +19,10 @@ from datetime import UTC, datetime
 from json import JSONDecodeError, dumps, loads
 from pathlib import Path
 
-import filelock
-import psutil
-
 from calprobe.errors import CalprobeError
 from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
+from calprobe.wording import reason
 
 LOCK_NAME = ".lock"
 OWNER_NAME = ".owner"
@@ -79,6 +77,8 @@ def locked(run: Path) -> Iterator[None]:
     Raises CalprobeError, with the owner, if another process holds it or may hold it from another machine, or if the
     folder cannot be written.
     """
+    import filelock  # a tenth of a second, which readers do not need
+
     try:
         run.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(run / LOCK_NAME, timeout=0)
@@ -140,7 +140,7 @@ def _left_elsewhere(run: Path, owner: Owner) -> CalprobeError:
 
 
 def _unwritable(run: Path, error: OSError) -> CalprobeError:
-    return CalprobeError(f"{run}: cannot be written: {error.strerror or error}; mend that or name another with --out")
+    return CalprobeError(f"{run}: cannot be written: {reason(error)}; mend that or name another with --out")
 
 
 def _birth(pid: int) -> str | None:
@@ -151,6 +151,8 @@ def _birth(pid: int) -> str | None:
         return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {ticks}"
     except (OSError, IndexError):
         pass
+    import psutil
+
     try:
         return str(psutil.Process(pid).create_time())
     except psutil.Error:

@@ -17,7 +17,7 @@ from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.manifest_checks import manifest_fault
 from calprobe.statements.template_sets import TemplateKind
 from calprobe.types import ModelKind, Scored
-from calprobe.wording import counted
+from calprobe.wording import counted, reason
 
 FORMAT = 1
 FILE_NAME = "manifest.json"
@@ -185,7 +185,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise CalprobeError(f"{path}: cannot be read: {error.strerror}") from error
+        raise CalprobeError(f"{path}: cannot be read: {reason(error)}") from error
     except (ValueError, RecursionError) as error:
         raise CalprobeError(f"{path}: damaged, not JSON ({str(error).partition(';')[0]}); {_MEND}") from error
     version = data.pop("calprobe_run", None) if isinstance(data, dict) else None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.runs import atomic
 from calprobe.runs.folder import RunFolder, check_folder
 from calprobe.runs.manifest import FILE_NAME, Manifest, Timings
 from calprobe.runs.pieces import PieceScores
+from calprobe.wording import reason
 
 
 def write_whole(out: Path, manifest: Manifest, pieces: Iterable[PieceScores]) -> RunFolder:
@@ -24,26 +25,15 @@ def write_whole(out: Path, manifest: Manifest, pieces: Iterable[PieceScores]) ->
     check_folder(out)
     if (out / FILE_NAME).is_file():
         raise UsageError(f"{out}: holds a run already; name another with --out")
-    place = out.absolute()
-    beside = place.with_name(f".{place.name}.import")
-    shutil.rmtree(beside, ignore_errors=True)
     try:
-        run = RunFolder.create(beside, manifest)
-        written = Timings()
-        for piece in pieces:
-            run.write_piece(piece)
-            written += Timings(pieces=1, statements=piece.n_statements)
-        run.add_timings(written)
-        _rename(beside, place)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    return RunFolder(out, run.manifest)
-
-
-def _rename(beside: Path, place: Path) -> None:
-    try:
-        if place.is_dir():  # checked above: it holds nothing, or what a killed `score` left before it began
-            shutil.rmtree(place)
-        beside.rename(place)
+        # What `out` holds, if it is there, is nothing, or what a killed `score` left before it began.
+        with atomic.replacing_folder(out, "import") as beside:
+            run = RunFolder.create(beside, manifest)
+            written = Timings()
+            for piece in pieces:
+                run.write_piece(piece)
+                written += Timings(pieces=1, statements=piece.n_statements)
+            run.add_timings(written)
     except OSError as error:
-        raise CalprobeError(f"{place}: cannot be written: {error.strerror or error}; name another --out") from error
+        raise CalprobeError(f"{out}: cannot be written: {reason(error)}; name another --out") from error
+    return RunFolder(out, run.manifest)

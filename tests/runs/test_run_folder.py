@@ -115,6 +115,7 @@ def test_what_a_kill_before_the_first_manifest_leaves_is_taken_for_empty(tmp_pat
     (tmp_path / "shards").mkdir()
     (tmp_path / ".manifest.json.77.tmp").write_text('{"calpro')
     assert RunFolder.open(tmp_path, make_manifest()).missing()
+    assert sorted(_bytes(tmp_path)) == ["manifest.json"]
 
 
 def test_pieces_that_the_run_did_not_ask_for_are_refused(tmp_path: Path) -> None:

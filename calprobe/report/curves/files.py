@@ -8,6 +8,7 @@ from pathlib import Path
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.report.curves.results import Curves
 from calprobe.runs import atomic, files
+from calprobe.wording import reason
 
 DATA_SUFFIXES = (".csv", ".json", ".parquet")
 
@@ -35,4 +36,4 @@ def _write_json(curves: Curves, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic.write_text(path, text + "\n")
     except OSError as error:
-        raise CalprobeError(f"{path}: cannot be written: {error.strerror or error}; name another --out") from error
+        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; name another --out") from error

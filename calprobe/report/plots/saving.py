@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.report.plots.style import drawing
 from calprobe.runs.atomic import replacing
+from calprobe.wording import reason
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,5 +45,4 @@ def save(figure: Figure, path: Path) -> None:
         with replacing(path) as temporary, drawing():
             figure.savefig(temporary, **_OPTIONS[path.suffix.lower()])
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise CalprobeError(f"{path}: the figure cannot be written: {reason}; name another place") from error
+        raise CalprobeError(f"{path}: the figure cannot be written: {reason(error)}; name another place") from error

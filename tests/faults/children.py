@@ -1,0 +1,235 @@
+"""Commands in child processes of their own that meet with a fault: killed before a chosen write, out of room, ..
+
+Importing torch takes seconds, so one process does it once, loads a tiny model, and forks a child for each command.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+# What Python does to a file system, by its audit events. Arrow's own writes go unseen; the flush after them is seen.
+CHANGES = ("open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir")
+LONGEST_S = 120.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a child ended."""
+
+    code: int  # of exit; below 0: the signal that killed it
+    stdout: str
+    stderr: str
+    changes: tuple[str, ...]  # `EVENT PATH` of each change of the watched folder, as they were begun
+
+
+@dataclass
+class Child:
+    """A command under way."""
+
+    pid: int
+    place: Path  # of what it says
+    forge: Forge
+
+    def changes(self) -> list[str]:
+        """What it has begun to change by now."""
+        log = self.place / "changes"
+        return log.read_text().splitlines() if log.exists() else []
+
+    def wait_for_first_shard(self) -> None:
+        """Until it has begun to give its first shard a name."""
+        end = time.monotonic() + LONGEST_S
+        while not any(change.startswith("os.rename") and change.endswith(".parquet") for change in self.changes()):
+            assert time.monotonic() < end, "no shard was written"
+            time.sleep(0.02)
+
+    def send(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def wait(self) -> Ended:
+        status = self.forge.ask({"wait": self.pid})
+        said = [(self.place / name).read_text(errors="replace") for name in ("stdout", "stderr")]
+        return Ended(os.waitstatus_to_exitcode(int(status)), *said, tuple(self.changes()))
+
+
+class Forge:
+    """The process that forks the children. A tiny random model stands for whatever model a command names."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.count = 0
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, str(place / "tiny")],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, request: Mapping[str, Any]) -> Any:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def start(self, *arguments: object, watch: Path, at: int = 0, send: int = signal.SIGKILL, **fault: Any) -> Child:
+        """Start a command.
+
+        Args:
+            arguments: the command line.
+            watch: the folder whose changes are counted.
+            at: before its change of this number (from 1) the child gets the signal `send`; 0: never.
+            fault: `largest`: no file may grow beyond so many bytes. `clock`: what time.time says, over and over.
+                `pause`: seconds to sleep at each change. `out`, `err`: files that stdout and stderr go to.
+                `crash_ahead`: the group of this number, from 1, cannot be prepared.
+        """
+        self.count += 1
+        place = self.place / f"child-{self.count}"
+        place.mkdir()
+        order = {"arguments": [str(a) for a in arguments], "watch": str(watch), "at": at, "send": int(send)}
+        pid = self.ask({"start": order | {"place": str(place), "fault": fault}})
+        return Child(int(pid), place, self)
+
+    def run(self, *arguments: object, watch: Path, **fault: Any) -> Ended:
+        """Start a command and wait for its end."""
+        return self.start(*arguments, watch=watch, **fault).wait()
+
+    def close(self) -> None:
+        self.process.communicate(timeout=60)
+
+
+def _serve(model: str) -> None:
+    """Fork a child for each request on stdin, or wait for one; the answers go to stdout, a line each."""
+    answers, ready = os.fdopen(os.dup(1), "w"), _loaded(Path(model))
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "wait" in request:
+            answer = os.waitpid(request["wait"], 0)[1]
+        else:
+            answer = os.fork()
+            if not answer:
+                _be_child(request["start"], ready)
+        answers.write(f"{answer}\n")
+        answers.flush()
+
+
+def _loaded(folder: Path) -> Any:
+    """A tiny random model, and everything that commands import."""
+    sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
+    for name in ("calprobe.scoring", "calprobe.report.plots", "pandas", "rich.console", "scipy.stats"):
+        importlib.import_module(name)
+    from tiny_models import save_tiny_model
+
+    from calprobe.models import load_model
+
+    return load_model(str(save_tiny_model(folder)))
+
+
+def _be_child(order: dict[str, Any], model: Any) -> None:
+    """Run the command as a process of its own would, and end."""
+    code: Any = 70
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+        place, fault = Path(order["place"]), order["fault"]
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for number, name in ((1, "out"), (2, "err")):
+            (place / f"std{name}").touch()
+            file = fault.get(name, place / f"std{name}")
+            os.dup2(os.open(file, os.O_WRONLY | os.O_APPEND), number)
+        _meet(fault)
+        _watch(order, os.open(place / "changes", os.O_WRONLY | os.O_CREAT | os.O_APPEND), fault.get("pause", 0))
+        code = _command(order["arguments"], model)
+    except BaseException:  # noqa: BLE001 - a defect of this file; what a command raises is an exit code by now
+        traceback.print_exc()
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                code = code or 120  # as Python itself ends then
+        os._exit(code if isinstance(code, int) else 1)
+
+
+def _command(arguments: list[str], model: Any) -> Any:
+    from calprobe.cli import main
+
+    scoring = sys.modules["calprobe.scoring.score"]
+
+    def load_model(name: str, options: Any, check_kind: Any) -> Any:
+        check_kind(model.kind)
+        return model
+
+    scoring.load_model, scoring.resolve = load_model, lambda name: None  # type: ignore[attr-defined]
+    sys.argv = ["calprobe", *arguments]
+    try:
+        main(arguments)
+    except SystemExit as end:
+        return 0 if end.code is None else end.code
+    return 0
+
+
+def _meet(fault: Mapping[str, Any]) -> None:
+    if "largest" in fault:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (fault["largest"], resource.RLIM_INFINITY))
+    if "clock" in fault:
+        moments = list(fault["clock"])
+
+        def now() -> float:
+            moments.append(moments.pop(0))
+            return float(moments[-1])
+
+        time.time = now
+    if "crash_ahead" in fault:
+        module = sys.modules["calprobe.scoring.work"]
+        prepare, groups = module.prepare_group, []
+
+        def prepare_or_crash(*given: Any, **named: Any) -> Any:
+            groups.append(1)
+            if len(groups) == fault["crash_ahead"]:
+                raise RuntimeError("the plan is broken")
+            return prepare(*given, **named)
+
+        module.prepare_group = prepare_or_crash  # type: ignore[attr-defined]
+
+
+def _watch(order: Mapping[str, Any], log: int, pause: float) -> None:
+    """Count and write down the changes of the folder; the signal comes before the one that was chosen."""
+    begun = 0
+    inside = order["watch"]
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal begun
+        if event not in CHANGES or not isinstance(arguments[0], str | os.PathLike):
+            return
+        if event == "open" and not (isinstance(arguments[2], int) and arguments[2] & WRITING):
+            return
+        if not os.path.abspath(arguments[0]).startswith(inside):  # noqa: PTH100 - a Path would be made in a hook
+            return
+        begun += 1
+        target = arguments[1] if event in ("os.rename", "os.link") else arguments[0]
+        os.write(log, f"{event} {os.fspath(target)}\n".encode())
+        if begun == order["at"]:
+            os.kill(os.getpid(), order["send"])
+        if pause:
+            time.sleep(pause)
+
+    sys.addaudithook(hook)
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])

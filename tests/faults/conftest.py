@@ -1,0 +1,62 @@
+"""What the tests of faults share: the process that forks children, and a run that nothing happened to."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from children import Forge
+from unbroken import ASKED, Whole, exports_of
+
+from calprobe.cli import main
+from calprobe.runs import open_run
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """In `make test-faults`: what was done to the runs, and what came of it."""
+    if "CALPROBE_FAULTS" not in os.environ:
+        return
+    terminalreporter.section("faults")
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            for name, value in report.user_properties:
+                if name == "fault":
+                    terminalreporter.write_line(f"{outcome}  {value}")
+
+
+@pytest.fixture(scope="session")
+def forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
+    forge = Forge(tmp_path_factory.mktemp("forge"))
+    yield forge
+    forge.close()
+
+
+@pytest.fixture(scope="session")
+def whole(forge: Forge, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    path = tmp_path_factory.mktemp("whole") / "run"
+    began = time.monotonic()
+    ended = forge.run("score", *ASKED, "--out", path, watch=path)
+    seconds = time.monotonic() - began
+    assert (ended.code, open_run(path).missing) == (0, ()), ended.stderr
+    return Whole(path, ended, exports_of(path), seconds)
+
+
+@pytest.fixture
+def reported(capsys: pytest.CaptureFixture[str]) -> Callable[[Path], Any]:
+    """What `calprobe report --json` says of a run: its exit code where it is not 0, else the run's object."""
+
+    def report(run: Path) -> Any:
+        capsys.readouterr()
+        try:
+            main(["report", str(run), "--json", "--bootstrap", "0"])
+        except SystemExit as end:
+            if end.code:
+                return end.code
+        return json.loads(capsys.readouterr().out)[str(run)]
+
+    return report

@@ -1,0 +1,171 @@
+"""Disks that are full, read-only or gone: the error names the folder and the mend, and the run goes on after it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from children import Ended, Forge
+from unbroken import ASKED, Whole, exports_of, shards_in
+
+from calprobe.runs import open_run
+
+Mount = Callable[..., Path]
+FULL = Path("/dev/full")
+
+
+@pytest.fixture
+def mount(tmp_path: Path) -> Iterator[Mount]:
+    """Mounts something on a folder; skips where this is not allowed."""
+    mounted: list[Path] = []
+
+    def do(*arguments: str) -> Path:
+        place = tmp_path / f"mounted-{len(mounted)}"
+        place.mkdir()
+        try:
+            done = subprocess.run(["mount", *arguments, str(place)], capture_output=True, check=False)
+        except OSError as error:
+            pytest.skip(f"no mount here: {error}")
+        if done.returncode:
+            pytest.skip(f"mount is not allowed here: {done.stderr.decode().strip()}")
+        mounted.append(place)
+        return place
+
+    yield do
+    for place in reversed(mounted):
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def assert_said(ended: Ended, place: Path, why: str) -> None:
+    """One or two lines, with the folder, what is wrong there, and what to do."""
+    assert ended.code == 1
+    assert f"calprobe: {place}: cannot be written: {why}" in ended.stderr
+    assert "mend that" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert len([line for line in ended.stderr.splitlines() if line]) <= 2
+
+
+def assert_it_goes_on(forge: Forge, run: Path, whole: Whole) -> None:
+    resumed = forge.run("score", *ASKED, "--out", run, watch=run)
+    assert resumed.code == 0, resumed.stderr
+    assert shutil.copytree(run, whole.path.parent / f"mended-{run.parent.name}", dirs_exist_ok=True)
+    assert exports_of(whole.path.parent / f"mended-{run.parent.name}") == whole.exports
+
+
+def test_a_disk_that_fills_up(forge: Forge, whole: Whole, tmp_path: Path, mount: Mount) -> None:
+    """A real one, of 96 KiB, that has no room for all the shards."""
+    disk = mount("-t", "tmpfs", "-o", "size=96k", "tmpfs")
+    run, filler = disk / "run", disk / "filler"
+    filler.write_bytes(bytes(48 * 1024))
+    stopped = forge.run("score", *ASKED, "--out", run, watch=run)
+    assert_said(stopped, run, "No space left on device")
+    lying = sorted((run / "shards").glob("*.parquet"))
+    assert 0 < len(lying) < len(whole.order)
+    assert len(open_run(run).pieces) == len(lying)
+    assert not list(run.rglob("*.tmp"))
+    again = forge.run("score", *ASKED, "--out", run, watch=run)
+    assert_said(again, run, "No space left on device")
+    filler.unlink()
+    assert_it_goes_on(forge, run, whole)
+
+
+@pytest.mark.parametrize("largest", [2000, 6000])
+def test_files_that_cannot_grow(forge: Forge, whole: Whole, tmp_path: Path, largest: int) -> None:
+    """What a quota does, in the middle of a manifest or of a shard; this needs no rights."""
+    run = tmp_path / "run"
+    stopped = forge.run("score", *ASKED, "--out", run, watch=run, largest=largest)
+    assert_said(stopped, run, "File too large")
+    assert not list(run.rglob("*.tmp"))
+    assert shards_in(stopped.changes) == [path for path in whole.order if (run / "shards" / path).exists()]
+    assert_it_goes_on(forge, run, whole)
+
+
+def _read_only(folder: Path, mount: Mount) -> Path:
+    """The folder as somebody sees it who may not write there; root minds no modes, so it is mounted for root."""
+    if os.geteuid():
+        folder.chmod(0o555)
+        return folder
+    place = mount("--bind", str(folder))
+    subprocess.run(["mount", "-o", "remount,bind,ro", str(place)], check=True)
+    return place
+
+
+def test_a_read_only_folder(
+    forge: Forge, whole: Whole, tmp_path: Path, mount: Mount, reported: Callable[[Path], Any]
+) -> None:
+    folder = tmp_path / "run"
+    forge.run("score", *ASKED, "--out", folder, watch=folder, at=20)
+    missing = open_run(folder).missing
+    assert missing
+    run = _read_only(folder, mount)
+    assert_said(forge.run("score", *ASKED, "--out", run, watch=run), run, "")
+    assert_said(forge.run("score", *ASKED, "--out", run / "new", watch=run), run / "new", "")
+    assert open_run(run).missing == missing  # reading writes nothing
+    assert reported(run) == whole.report_of(missing, reported)
+    with suppress(PermissionError):
+        folder.chmod(0o755)
+    assert_it_goes_on(forge, folder, whole)
+
+
+def test_a_folder_that_is_removed_while_it_is_scored_into(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    child = forge.start("score", *ASKED, "--out", run, watch=run, pause=0.1)
+    child.wait_for_first_shard()
+    shutil.rmtree(run)
+    stopped = child.wait()
+    assert_said(stopped, run, "No such file or directory")
+    assert not list(run.rglob("*.parquet"))
+    assert_it_goes_on(forge, run, whole)
+
+
+def test_stdout_takes_no_more(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+    if not FULL.exists():
+        pytest.skip("no /dev/full here")
+    quick, table = ("--bootstrap", "0"), tmp_path / "answers.csv"
+    table.write_text("sum,right\n-1.5,1\n-2.5,0\n")
+    for command in (
+        ("report", whole.path, *quick),
+        ("report", whole.path, *quick, "--json"),
+        ("rank", table, "--score", "sum", "--correct", "right"),
+        ("probes",),
+        ("models",),
+    ):
+        ended = forge.run(*command, watch=tmp_path, out=str(FULL))
+        assert (ended.code, "Traceback" in ended.stderr) == (1, False), (command, ended.stderr)
+        assert "calprobe: stdout cannot be written: No space left on device; make room" in ended.stderr
+
+
+def test_files_that_take_no_more(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+    """Each command that writes a file names it, and leaves the file that was there."""
+    run, quick = whole.path, ("--bootstrap", "0")
+    for name, command in {
+        "scores.parquet": ("export", run, "--what", "candidates", "--out"),
+        "scores.csv": ("export", run, "--what", "candidates", "--out"),
+        "scores.jsonl": ("export", run, "--what", "tokens", "--out"),
+        "curve.csv": ("curve", run, "--kind", "accuracy-rejection", *quick, "--out"),
+        "curve.svg": ("curve", run, "--kind", "accuracy-rejection", *quick, "--out"),
+        "page.html": ("report", run, *quick, "--html"),
+    }.items():
+        file = tmp_path / name
+        file.write_text("old")
+        ended = forge.run(*command, file, watch=tmp_path, largest=300)
+        assert (ended.code, "Traceback" in ended.stderr) == (1, False), (command, ended.stderr)
+        assert f"calprobe: {file}: " in ended.stderr
+        assert "cannot be written: File too large" in ended.stderr
+        assert file.read_text() == "old"
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".csv", ".html", ".jsonl", ".parquet", ".svg"]
+
+
+def test_a_stderr_that_takes_no_more_stops_no_run(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+    if not FULL.exists():
+        pytest.skip("no /dev/full here")
+    run = tmp_path / "run"
+    asked = [option for option in ASKED if option != "--quiet"]
+    forge.run("score", *asked, "--out", run, watch=run, err=str(FULL))
+    assert exports_of(run) == whole.exports

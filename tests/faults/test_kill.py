@@ -1,0 +1,134 @@
+"""Killed at any moment: nothing scored is lost but the group in flight, no number is wrong, and the run goes on.
+
+Ten moments in the suite, chosen by their write and seeded; `make test-faults` tries a hundred, and
+fifty more on the clock.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from children import Ended, Forge
+from unbroken import ASKED, Whole, exports_of, shards_in
+
+from calprobe.runs import open_run
+from calprobe.runs.manifest import FILE_NAME
+
+KILLS = int(os.environ.get("CALPROBE_FAULTS", "10"))
+TIMED_KILLS = KILLS // 2 if KILLS > 10 else 0
+SEED = int(os.environ.get("CALPROBE_FAULTS_SEED", "0"))
+Report = Callable[[Path], Any]
+Record = Callable[[str, object], None]
+
+
+def assert_nothing_is_lost(run: Path, whole: Whole, killed: Ended, reported: Report) -> None:
+    """What lies there after the kill is a part of the whole run: its first pieces, to the byte."""
+    done = shards_in(killed.changes[:-1])  # the last change was begun, the others were done
+    assert done == whole.order[: len(done)]
+    lying = sorted((run / "shards").glob("*.parquet"))
+    assert set(done) <= {path.name for path in lying} <= set(whole.order[: len(done) + 1])
+    for path in lying:
+        assert path.read_bytes() == (whole.path / "shards" / path.name).read_bytes()
+    if not (run / FILE_NAME).exists():
+        assert (reported(run), lying) == (3, [])
+        return
+    missing = open_run(run).missing
+    assert len(missing) == len(whole.order) - len(lying)
+    found = reported(run)
+    assert found == whole.report_of(missing, reported)
+    if isinstance(found, dict):
+        assert found["partial"] is bool(missing)
+
+
+def assert_it_goes_on(forge: Forge, run: Path, whole: Whole) -> None:
+    resumed = forge.run("score", *ASKED, "--out", run, watch=run)
+    assert resumed.code == 0, resumed.stderr
+    assert exports_of(run) == whole.exports
+    assert sorted(path.name for path in run.iterdir()) == [".lock", "manifest.json", "shards"]
+    assert sorted(path.name for path in (run / "shards").iterdir()) == sorted(whole.order)
+
+
+@pytest.mark.parametrize("number", range(KILLS))
+def test_sigkill_before_a_random_write(
+    forge: Forge, whole: Whole, tmp_path: Path, reported: Report, record_property: Record, number: int
+) -> None:
+    run = tmp_path / "run"
+    count = len(whole.ended.changes)
+    at = 1 + random.Random(f"{SEED} {number}").randrange(count)
+    event, _, path = whole.ended.changes[at - 1].partition(" ")
+    record_property("fault", f"SIGKILL before change {at} of {count}: {event} {Path(path).name}")
+    killed = forge.run("score", *ASKED, "--out", run, watch=run, at=at)
+    assert killed.code == -signal.SIGKILL
+    assert_nothing_is_lost(run, whole, killed, reported)
+    assert_it_goes_on(forge, run, whole)
+
+
+def test_sigkill_again_and_again(forge: Forge, whole: Whole, tmp_path: Path, reported: Report) -> None:
+    run, kills = tmp_path / "run", 0
+    while True:  # each life gets a little further than its predecessor
+        ended = forge.run("score", *ASKED, "--out", run, watch=run, at=16)
+        if ended.code == 0:
+            break
+        assert ended.code == -signal.SIGKILL
+        kills += 1
+    assert kills > 1
+    assert_it_goes_on(forge, run, whole)
+
+
+@pytest.mark.skipif(not TIMED_KILLS, reason="kills on the clock are for `make test-faults`")
+@pytest.mark.parametrize("number", range(max(TIMED_KILLS, 1)))
+def test_sigkill_at_a_random_time(
+    forge: Forge, whole: Whole, tmp_path: Path, reported: Report, record_property: Record, number: int
+) -> None:
+    run = tmp_path / "run"
+    after_s = random.SystemRandom().uniform(0, whole.seconds)
+    child = forge.start("score", *ASKED, "--out", run, watch=run)
+    time.sleep(after_s)
+    with suppress(ProcessLookupError):  # it was done already
+        child.send(signal.SIGKILL)
+    killed = child.wait()
+    what = "SIGKILL" if killed.code else "SIGKILL too late"
+    record_property(
+        "fault", f"{what} after {after_s:.3f} of {whole.seconds:.3f} s, {len(killed.changes)} changes begun"
+    )
+    assert killed.code in (-signal.SIGKILL, 0)
+    assert_nothing_is_lost(run, whole, killed, reported)
+    assert_it_goes_on(forge, run, whole)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("part", [0.5, 0.7])
+def test_a_signal_that_can_be_heard_finishes_the_group(
+    forge: Forge, whole: Whole, tmp_path: Path, reported: Report, number: int, part: float
+) -> None:
+    run = tmp_path / "run"
+    at = round(part * len(whole.ended.changes))
+    stopped = forge.run("score", *ASKED, "--out", run, watch=run, at=at, send=number)
+    assert stopped.code == 130
+    pieces = len(whole.order)
+    done = shards_in(stopped.changes)
+    assert 0 < len(done) < pieces
+    why = "ended by SIGTERM" if number == signal.SIGTERM else "interrupted"
+    said = f"{why}; {pieces - len(done)} of {pieces} pieces are left.\nRun the same command again to go on in {run}\n"
+    assert stopped.stderr.endswith(said)
+    assert not list(run.rglob("*.tmp"))
+    assert open_run(run).manifest.timings.pieces == len(done)
+    assert_nothing_is_lost(run, whole, stopped, reported)
+    assert_it_goes_on(forge, run, whole)
+
+
+def test_sigterm_before_a_piece_is_scored(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    stopped = forge.run("score", *ASKED, "--out", run, watch=run, at=2, send=signal.SIGTERM)
+    assert stopped.code == 130
+    assert "ended by SIGTERM while no piece was being scored; nothing is lost.\nRun the same command" in stopped.stderr
+    assert not (run / ".owner").exists()
+    assert_it_goes_on(forge, run, whole)

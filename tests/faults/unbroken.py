@@ -1,0 +1,61 @@
+"""A run that nothing happened to, its exports, and what any part of it has to report."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from children import Ended
+
+from calprobe.cli import main
+from calprobe.runs.shards import shard_path
+
+ASKED = ("--model", "tiny", "--probe", "mini", "--limit", "2", "--templates", "0,1", "--save-tokens", "--quiet")
+# Groups of one to three pieces.
+ASKED += ("--relations", "capital,continent,month,opposite", "--batch-tokens", "64")
+WHATS = ("candidates", "tokens", "confidences")
+
+
+def exports_of(run: Path) -> dict[str, bytes]:
+    """The bytes of each of the run's exports."""
+    found = {}
+    for what in WHATS:
+        file = run.with_name(f"{run.name}-{what}.parquet")
+        main(["export", str(run), "--what", what, "--out", str(file)])
+        found[what] = file.read_bytes()
+    return found
+
+
+@dataclass
+class Whole:
+    """A run that nothing happened to, and what any part of it has to report."""
+
+    path: Path
+    ended: Ended
+    exports: dict[str, bytes]
+    seconds: float
+    reports: dict[tuple[tuple[str, int], ...], Any] = field(default_factory=dict)
+
+    @property
+    def order(self) -> list[str]:
+        """The names of its shards in the order in which they were written."""
+        return shards_in(self.ended.changes)
+
+    def report_of(self, missing: tuple[tuple[str, int], ...], report: Callable[[Path], Any]) -> Any:
+        """What a run without those pieces has to report, from this run's shards."""
+        if missing not in self.reports:
+            part = self.path.with_name(f"part-{len(self.reports)}")
+            shutil.copytree(self.path, part)
+            for piece in missing:
+                shard_path(part, *piece).unlink()
+            self.reports[missing] = report(part)
+        return self.reports[missing]
+
+
+def shards_in(changes: tuple[str, ...]) -> list[str]:
+    """The shards that were given their names, in order."""
+    renamed = [change.removeprefix("os.rename ") for change in changes if change.startswith("os.rename ")]
+    return [Path(path).name for path in renamed if path.endswith(".parquet")]
