@@ -60,7 +60,7 @@ def estimators_option(explained: str) -> Callable[[Command], Command]:
     """`--estimator NAME,..`; the command gets `estimators`, a tuple of names, or None without the option."""
 
     def split(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-        return None if value is None else tuple(value.split(","))
+        return None if value is None else tuple(name.strip() for name in value.split(","))
 
     return click.option("--estimator", "estimators", metavar="NAME,..", callback=split, help=explained)
 

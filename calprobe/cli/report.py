@@ -14,8 +14,6 @@ from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from calprobe.report import ReportOptions, SliceOptions
     from calprobe.report.results import SliceKind
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.pages import told_of_runs
 from calprobe.cli.shown import say
-from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from calprobe.report import Curves, Report, ReportOptions, RunReport
+    from calprobe.report.curves.exposure import Told
 
 FORMATS = (".png", ".svg")  # to look at and to print; `calprobe curve --out F.pdf` writes a single PDF
 BASE = "base"  # all figures need it
@@ -77,20 +78,22 @@ def _curves(found: Report) -> Iterator[tuple[str, Curves]]:
     """The curves one by one, each with what the run, or JOINT, is called in its file's name."""
     from calprobe.report import CurveOptions, accuracy_ace, accuracy_rejection
 
-    names = file_names([run.label for run in found.runs])
+    names, told = file_names([run.label for run in found.runs]), told_of_runs(found)
     drawn = []
     for run in found.runs:
         if BASE not in _estimators(run):
             say(f"{run.label}: no figures, it has neither template 0 nor a paraphrase")
             continue
         drawn.append(run.label)
-        yield from ((names[run.label], curves) for curves in _of_run(run, found.options))
-    if len(drawn) > 1:
+        yield from ((names[run.label], curves) for curves in _of_run(run, told.get(run.label), found.options))
+    if len({run.questions for run in found.runs if run.label in drawn}) > 1:
+        say("no figures of several runs: they are not all of the same probe and instances")
+    elif len(drawn) > 1:
         yield JOINT, accuracy_ace(drawn, CurveOptions(found.options))
         yield JOINT, accuracy_rejection(drawn, CurveOptions(found.options))
 
 
-def _of_run(run: RunReport, options: ReportOptions) -> Iterator[Curves]:
+def _of_run(run: RunReport, told: Told | None, options: ReportOptions) -> Iterator[Curves]:
     from calprobe.report import CurveOptions, accuracy_rejection, calibration, exposure, markers
 
     has = _estimators(run)
@@ -98,19 +101,9 @@ def _of_run(run: RunReport, options: ReportOptions) -> Iterator[Curves]:
     yield calibration(run.label, CurveOptions(options, tuple(name for name in CALIBRATED if name in has)))
     if any(name.startswith("marker_") for name in has):
         yield markers(run.label, CurveOptions(options))
-    if told := _told(run):
+    if told:
         yield exposure(run.label, told, CurveOptions(options))
 
 
 def _estimators(run: RunReport) -> set[str]:
     return {estimator.name for estimator in run.estimators}
-
-
-def _told(run: RunReport) -> Mapping[str, tuple[int, ...]]:
-    """How often the run's model was told each fact; empty where nobody counted."""
-    from calprobe.models.exposures import told_facts
-
-    try:
-        return told_facts(run.manifest.model.name, run.manifest.probe.fingerprint)
-    except UsageError:
-        return {}

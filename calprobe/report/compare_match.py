@@ -12,6 +12,7 @@ import numpy as np
 from calprobe.confidence import Distributions
 from calprobe.errors import UsageError
 from calprobe.report.figures import ranges
+from calprobe.report.questions import content_of
 from calprobe.report.results import ReportOptions, RunFacts
 from calprobe.runs import Manifest, Run, ScoreTable, SourceRecord
 from calprobe.types import Ints
@@ -133,17 +134,12 @@ def _taken(places: Mapping[K, int], keys: Sequence[K]) -> Ints:
 def _differences(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
     """A clause for each thing that makes the runs' numbers numbers of different things."""
     probes = first.manifest.probe, second.manifest.probe
-    if _content(probes[0]) != _content(probes[1]):
+    if content_of(probes[0]) != content_of(probes[1]):
         yield f"probe: {_shown(probes[0])} against {_shown(probes[1])}"
     yield from _of_relations(first, second)
     yield from _of_instances(first, second)
     yield from _of_templates(first, second)
     yield from _of_wordings(first, second)
-
-
-def _content(source: SourceRecord) -> str:
-    """What stands for the content of a probe or template set: the fingerprint or, in an import, the name."""
-    return source.fingerprint or f"import {source.name}"
 
 
 def _shown(source: SourceRecord) -> str:
@@ -195,7 +191,7 @@ def _of_wordings(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
     named = f"{sets[0].name} against {sets[1].name}"
     if differing:
         yield f"template set: {named}, other words in {len(differing)} of {counted(len(shared), 'relation')}"
-    elif shared - {relation for relation, _ in both} and _content(sets[0]) != _content(sets[1]):
+    elif shared - {relation for relation, _ in both} and content_of(sets[0]) != content_of(sets[1]):
         yield f"template set: {named}, whose words are not known"
 
 

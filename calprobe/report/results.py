@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from calprobe.metrics import ACE_BINS, Estimate, Metric, Resampling
+from calprobe.report.questions import questions_of
 
 if TYPE_CHECKING:
     from calprobe.report.against import RunAgainst
@@ -68,6 +69,7 @@ class RunFacts:
     instances: int
     candidates: tuple[int, int]  # smallest and largest answer space; (0, 0) without instances
     chance_accuracy: float  # mean 1/K over the instances; NaN without any
+    questions: str  # equal for runs that were asked the same, see `questions_of`
 
     @classmethod
     def of(cls, label: str, run: Run, table: ScoreTable, **found: Any) -> Self:
@@ -80,6 +82,7 @@ class RunFacts:
             instances=table.n_instances,
             candidates=(int(sizes.min()), int(sizes.max())) if len(sizes) else (0, 0),
             chance_accuracy=float((1 / sizes).mean()) if len(sizes) else float("nan"),
+            questions=questions_of(run.manifest, table),
             **found,
         )
 

@@ -71,6 +71,13 @@ def test_a_run_without_a_plain_template_gets_no_figures_and_is_named(
     assert not (tmp_path / "figures").exists()
 
 
+def test_runs_of_other_instances_share_no_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other, plots = run_of(tmp_path / "other", shapes=(("P36", 10, 4),)), tmp_path / "figures"
+    main(["report", "runs/a", other, "--json", "--bootstrap", "0", "--plots", str(plots)])
+    assert set(kinds_of(plots)) == {"runs-a", *file_names([other]).values()}
+    assert "no figures of several runs: they are not all of the same probe and instances" in capsys.readouterr().err
+
+
 def test_a_partial_run_is_reported_as_such_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     label = run_of(
         tmp_path / "part", edit=lambda piece: None if (piece.relation, piece.template) == ("P30", 1) else piece

@@ -12,6 +12,7 @@ from calprobe.metrics import Metric, standard_metrics
 from calprobe.metrics.resampling import Predictions
 from calprobe.report.clusters import Labels, cluster_labels
 from calprobe.report.curves.results import CurveOptions
+from calprobe.report.questions import questions_of
 from calprobe.report.results import ReportOptions
 from calprobe.report.source import RunLike, open_runs
 from calprobe.runs import ScoreTable
@@ -46,12 +47,20 @@ class CurveRun:
 
 
 def read_runs(runs: RunLike | Sequence[RunLike], options: ReportOptions) -> Iterator[CurveRun]:
-    """The runs one by one, each over its complete relations; a partial one is logged as such. Raises as `report`."""
+    """The runs one by one, each over its complete relations. Raises as `report`.
+
+    Logged are partial runs, and those that were not asked what the first one was.
+    """
+    first: tuple[str, str] | None = None  # label and questions
     for label, run in open_runs(runs).items():
         table = run.table(options.reduction, options.compat)
         complete, relations = len(run.complete_relations), len(run.manifest.relations)
         if complete < relations:
             log.warning("%s: partial run: %d of %d relations", label, complete, relations)
+        own = (label, questions_of(run.manifest, table))
+        first = first or own
+        if own[1] != first[1]:
+            log.warning("%s: not the same probe or instances as %s: the two do not compare", label, first[0])
         clusters = cluster_labels(table, options)
         yield CurveRun(label, run.manifest.model.name, table, Distributions.from_table(table), clusters)
 

@@ -123,6 +123,5 @@ def _summary_cells(run: RunReport, metrics: Sequence[str]) -> Iterator[Cell]:
 
 
 def _same_instances(runs: Sequence[RunFacts]) -> bool:
-    """Whether whole runs answer one probe."""
-    probes = {(run.manifest.probe.fingerprint or run.manifest.probe.name, run.instances) for run in runs}
-    return len(probes) == 1 and not any(run.partial for run in runs)
+    """Whether whole runs were asked the same."""
+    return len({run.questions for run in runs}) == 1 and not any(run.partial for run in runs)

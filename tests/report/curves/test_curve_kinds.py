@@ -235,6 +235,13 @@ def test_partial_runs_are_named(folder: Path, tmp_path: Path, caplog: pytest.Log
     assert caplog.messages == [f"{part}: partial run: 2 of 3 relations"]
 
 
+def test_runs_of_other_questions_are_named(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    alike, other = folder / "b", run_of(tmp_path / "other", shapes=(("P1376", 8, 5),))
+    accuracy_ace([folder / "a", other, alike], OPTIONS)
+    named = f"{other}: not the same probe or instances as {folder / 'a'}: the two do not compare"
+    assert caplog.messages == [named]
+
+
 def test_what_a_run_does_not_have_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"a: its templates give no average_vote_9 for this curve; give --estimator"):
         accuracy_rejection(folder / "a", CurveOptions(QUICK, ("base", "average_vote_9")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from compared_runs import run_of
@@ -73,12 +74,19 @@ def test_several_runs_have_a_summary_first(found: Report) -> None:
     assert len(summary.heading) == 2
 
 
-def test_a_summary_marks_only_runs_of_the_same_instances(found: Report) -> None:
+def test_a_summary_marks_only_runs_of_the_same_instances(found: Report, runs: list[str], tmp_path: Path) -> None:
     assert best_cells(report_tables(found)[0])
     first, second = found.runs
-    other = replace(second, manifest=replace(second.manifest, probe=replace(second.manifest.probe, fingerprint="dd")))
-    for odd in (other, replace(second, relations=2), replace(second, instances=29)):
-        table = report_tables(replace(found, runs=(first, odd)))[0]
+    table = report_tables(replace(found, runs=(first, replace(second, relations=2))))[0]
+    assert best_cells(table) == frozenset()
+    names = ("P1376", "P30", "P36")
+    as_many = run_of(tmp_path / "as-many", shapes=tuple(zip(names, (8, 10, 12), (5, 3, 4), strict=True)))
+    other_answers = run_of(tmp_path / "answers", edit=lambda piece: replace(piece, answer_idx=piece.answer_idx * 0))
+    other_probe = run_of(
+        tmp_path / "probe", change=lambda made: replace(made, probe=replace(made.probe, fingerprint="dd"))
+    )
+    for odd in (as_many, other_answers, other_probe):
+        table = report_tables(report([runs[0], odd], found.options))[0]
         assert best_cells(table) == frozenset()
         assert "No best is marked: not all runs have the same instances." in table.notes
 
