@@ -82,6 +82,12 @@ def signed_interval(estimate: Estimate | Difference) -> str:
     return f"{low} to {high}"
 
 
+def signed_spelled(estimate: Estimate) -> str:
+    """The value with its sign, and behind it the interval where there is one: -0.6398 (-.970 to +.121)."""
+    found = signed_interval(estimate)
+    return f"{signed(estimate.value)} ({found})" if found else signed(estimate.value)
+
+
 def ranges(numbers: Iterable[int]) -> str:
     """0-4,7 for 0, 1, 2, 3, 4, 7."""
     runs: list[list[int]] = []

@@ -67,7 +67,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[obj
 @pytest.mark.parametrize("kind", FUNCTIONS)
 def test_data_files_hold_what_the_library_gives(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--reduction", "mean", "--compat", "kissling2026", "--bins", 5, "--bootstrap", 30, "--seed", 2]
-    options += ["--cluster", "relation", "--estimator", "margin,base"]
+    options += ["--cluster", "relation", "--estimator", "margin, base"]
     for suffix in DATA:
         curve("a", "b", "--kind", kind, *options, "--out", tmp_path / "new" / f"curve{suffix}")
     assert capsys.readouterr() == ("", "")

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from calprobe.metrics import Estimate
-from calprobe.report.figures import Columns, interval, number, ranges, signed, signed_interval, spelled
+from calprobe.report.figures import Columns, interval, number, ranges, signed, signed_interval, signed_spelled, spelled
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,11 @@ def test_intervals_take_four_characters_a_side(low: float, high: float, shown: s
 def test_an_estimate_spelled() -> None:
     assert spelled(Estimate(0.25, 0.1, 0.4)) == "0.2500 (.100-.400)"
     assert spelled(Estimate(0.25)) == "0.2500"
+
+
+def test_a_signed_estimate_keeps_its_ends_apart() -> None:
+    assert signed_spelled(Estimate(-0.9, -0.996, -0.169)) == "-0.9000 (-.996 to -.169)"
+    assert signed_spelled(Estimate(0.9)) == "+0.9000"
 
 
 def test_ranges() -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from calprobe.report.curves.results import MarkerPoint
-from calprobe.report.figures import spelled
+from calprobe.report.figures import signed_spelled
 from calprobe.report.html import charts
 from calprobe.report.html.contents import ReportContents, RunContents
 from calprobe.report.html.views import Choice, FigureView
@@ -67,7 +67,7 @@ def figures_across(contents: ReportContents) -> Iterator[FigureView]:
     numbers = charts.run_numbers(contents.accuracy_ace)
     numbered = ", ".join(f"{number} {run}" for run, number in numbers.items())
     known = [found for found in contents.correlations if not math.isnan(found.rho.value)]
-    rho = "; ".join(f"{found.estimator} {spelled(found.rho)}" for found in known)
+    rho = "; ".join(f"{found.estimator} {signed_spelled(found.rho)}" for found in known)
     yield FigureView(
         "Accuracy and ACE",
         charts.accuracy_ace(contents.accuracy_ace, places),
