@@ -1,0 +1,49 @@
+"""A run of thousands of pieces takes no more memory than one of a hundred."""
+
+from __future__ import annotations
+
+import gc
+
+import psutil
+import torch
+from tiny_models import loaded, tiny_causal, tiny_tokenizer
+
+from calprobe.models import LoadedModel
+from calprobe.probes import Instance, Relation
+from calprobe.scoring.executor import Executor
+from calprobe.scoring.options import Path
+from calprobe.scoring.paths import executor_of
+from calprobe.scoring.pieces import prepare_group, score_group
+from calprobe.statements import Template
+
+WARM_UP, PIECES, MOST_MIB = 100, 1000, 4  # a batch's tensors kept from each piece would be some 30 MiB
+
+RELATION = Relation("capital", ("Paris", "Rome"), (Instance(0, "France", 0), Instance(1, "Italy", 1)))
+
+
+def score_pieces(model: LoadedModel, executor: Executor, count: int) -> None:
+    for number in range(count):
+        group = prepare_group(
+            [(RELATION, Template(0, f"Fact {number}: in [X] lies [Y].", "paraphrase"))], model, executor
+        )
+        assert len(list(score_group(group, model, executor, save_tokens=True))) == 1
+
+
+def n_tensors() -> int:
+    gc.collect()
+    return sum(issubclass(type(thing), torch.Tensor) for thing in gc.get_objects())
+
+
+def test_a_thousand_pieces_leave_nothing_behind() -> None:
+    network = tiny_causal("llama")
+    network.resize_token_embeddings(260, mean_resizing=False)  # type: ignore[operator]
+    model = loaded(network, tokenizer=tiny_tokenizer())
+    paths: tuple[Path, ...] = ("tree", "plain")
+    executors = [executor_of(path, model, 1024) for path in paths]
+    for executor in executors:
+        score_pieces(model, executor, WARM_UP)
+    tensors, resident = n_tensors(), psutil.Process().memory_info().rss
+    for executor in executors:
+        score_pieces(model, executor, PIECES // len(executors))
+    assert n_tensors() == tensors
+    assert psutil.Process().memory_info().rss - resident < MOST_MIB * 2**20
