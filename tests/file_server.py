@@ -31,8 +31,8 @@ A, B = list(SERVED)[:2]
 class FileServer(ThreadingHTTPServer):
     """Serves `contents` by URL path; each path in `faults` is spoilt as many times as its list has entries.
 
-    A fault is a status code, `cut` (the connection ends halfway), `hang` (no answer until `release` is set) or the
-    bytes to send instead.
+    A fault is a status code, `cut` (the connection ends halfway), an address (redirected there), `hang` (no answer
+    until `release` is set) or the bytes to send instead.
     """
 
     daemon_threads = True
@@ -64,6 +64,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.release.wait(30)
         if content is None or isinstance(fault, int):
             self.send_error(fault if isinstance(fault, int) else 404)
+            return
+        if isinstance(fault, str) and fault.startswith("http"):
+            self.send_response(302)
+            self.send_header("Location", fault)
+            self.end_headers()
             return
         content = fault if isinstance(fault, bytes) else content
         self.send_response(200)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import traceback
 
@@ -75,6 +76,11 @@ def main(args: list[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort) as error:
         # click turns KeyboardInterrupt into Abort and keeps it as the cause, with what it had to say.
         _fail(str(error) or str(error.__cause__ or "") or "interrupted", INTERRUPTED, debug)
+    except OSError as error:  # a name that no disk takes, a folder that may not be read
+        where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        _fail(f"{where}{error.strerror or error}; check the path", 1, debug)
+    except UnicodeEncodeError as error:
+        _fail(f"a name that was given is no UTF-8 ({error.object!r:.60}); rename the file or folder", 1, debug)
     except Exception as error:  # noqa: BLE001 - the last line of defence: one line, no traceback
         _fail(f"{type(error).__name__}: {error} (a defect of calprobe: please report it with --debug)", 1, debug)
 

@@ -31,6 +31,8 @@ def write_page(html: str, path: Path) -> None:
     """
     from calprobe.runs import atomic
 
+    if not path.name:
+        raise UsageError(f"--html {str(path)!r}: not the name of a file; give one such as report.html")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic.write_text(path, html)

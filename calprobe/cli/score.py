@@ -157,6 +157,6 @@ def _names(value: str | None) -> tuple[str, ...] | None:
 def _batch_tokens(value: str) -> int | None:
     if value == "auto":
         return None
-    if not value.isascii() or not value.isdigit():
+    if not value.isascii() or not value.isdigit() or len(value) > 18:
         raise click.BadParameter(f"{value!r} is neither auto nor a number", param_hint="--batch-tokens")
     return int(value)

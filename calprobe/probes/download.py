@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import Any
 
 from calprobe import __version__
 from calprobe.probes.registry import DataFile, Dataset
@@ -76,10 +77,24 @@ def _download_patiently(url: str, file: DataFile, folder: Path, stop: threading.
     _download(url, file, target, stop)
 
 
+class _SafeRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect to HTTPS alone."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        if not newurl.startswith("https://"):
+            raise DownloadError(req.full_url, "redirected to an address without TLS, not followed", lasting=True)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+_OPENER = urllib.request.build_opener(_SafeRedirects)
+
+
 def _download(url: str, file: DataFile, target: Path, stop: threading.Event) -> None:
     request = urllib.request.Request(url, headers={"User-Agent": f"calprobe/{__version__}"})
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
+        with _OPENER.open(request, timeout=TIMEOUT_S) as response:
             content = _read(response, file.size + 1, stop)  # the one byte more tells a longer file
     except urllib.error.HTTPError as error:
         passing = error.code == 429 or error.code >= 500

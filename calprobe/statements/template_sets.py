@@ -140,7 +140,7 @@ def select_templates(template_set: TemplateSet, spec: str, relations: Iterable[s
 
 def _numbers(template_set: TemplateSet, item: str, relations: list[str]) -> set[int]:
     """What one item of a `--templates` value stands for; a group is all numbers of its kind in any relation."""
-    if item.isascii() and item.isdigit():
+    if item.isascii() and item.isdigit() and len(item) < 10:
         return {int(item)}
     if item not in GROUPS:
         raise UsageError(f"--templates: {item!r} is neither a number nor one of {', '.join(GROUPS)}")

@@ -156,3 +156,15 @@ def test_root_that_cannot_be_written_to(server: FileServer, tmp_path: Path) -> N
     with pytest.raises(CalprobeError, match=r"cannot write below .*file.*; set CALPROBE_DATA to a folder") as caught:
         fetch(TOY, tmp_path / "file" / "root")
     assert caught.value.exit_code == 1
+
+
+def test_no_redirect_leads_away_from_tls(server: FileServer, tmp_path: Path) -> None:
+    server.faults[A] = [f"{server.url}{A}"]
+    with pytest.raises(DataMissingError, match="redirected to an address without TLS, not followed"):
+        fetch(TOY, tmp_path)
+    assert lying(tmp_path) == {}
+    assert server.requests[A] == 1
+
+
+def test_addresses_are_with_tls() -> None:
+    assert download.BASE_URL.startswith("https://")
