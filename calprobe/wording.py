@@ -1,8 +1,12 @@
-"""Counts and causes as people write them, for every message and report."""
+"""Counts, causes and texts as people see them, for every message and report."""
 
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
+
+_SECRETS = re.compile(r"hf_\w{8,}|(?<=://)[^/\s@]+@|(?i:bearer)\s+\S+")
 
 
 def counted(count: int, noun: str) -> str:
@@ -23,3 +27,20 @@ def reason(error: OSError) -> str:
     'the stream is closed'
     """
     return os.strerror(error.errno) if error.errno else str(error)
+
+
+def without_secrets(text: str) -> str:
+    """The text with access tokens, and names and passwords in addresses, replaced by `***`.
+
+    >>> without_secrets("https://me:word@hub.example/x with hf_0123456789")
+    'https://***hub.example/x with ***'
+    """
+    return _SECRETS.sub("***", text)
+
+
+def shown(text: str) -> str:
+    """The text as it may be pasted into a public report: without secrets, the home folder as `~`."""
+    home = str(Path.home())
+    # A home of `/` or `/root` alone is no name of a person, but `/` would match every path.
+    within = re.escape(home) + r"(?=/|\\|$|[\s:;,'\")\]])"
+    return without_secrets(text if home == "/" else re.sub(within, "~", text))

@@ -28,7 +28,9 @@ KNOWS: dict[str, set[str]] = {
     "metrics": set(),
     "confidence": {"runs", "statements"},
     "report": {"runs", "confidence", "metrics", "statements"},
-    "training": {"metrics", "models", "probes", "report", "runs", "scoring"},  # the other end: nothing knows it
+    # These two stand at the other end, where nothing knows them.
+    "doctor": {"kernels", "metrics", "models", "probes", "report", "runs", "scoring", "statements"},
+    "training": {"metrics", "models", "probes", "report", "runs", "scoring"},
 }
 EVERYBODYS = {"arrays", "errors", "heap", "templates", "types", "wording"}
 NO_TORCH = ("probes", "statements", "planning", "runs", "confidence", "metrics", "report")
@@ -152,6 +154,7 @@ CONTRACT = {
     "fetch": "bear factor",
     "models": "",
     "probes": "",
+    "doctor": "--model --json",
 }
 
 

@@ -1,10 +1,12 @@
-"""Counts with their nouns."""
+"""Counts with their nouns, and texts that may be shown to anybody."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from calprobe.wording import counted
+from calprobe.wording import counted, shown
 
 
 @pytest.mark.parametrize(
@@ -12,3 +14,23 @@ from calprobe.wording import counted
 )
 def test_only_one_is_singular(count: int, said: str) -> None:
     assert counted(count, "relation") == said
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("{home}/models/x", "~/models/x"),
+        ("in {home}: nothing", "in ~: nothing"),
+        ("{home}work/x", "{home}work/x"),  # another folder that begins like it
+        ("http://me:word@host/{home}", "http://***host/~"),
+        ("Bearer abc123 and hf_abcdefghij", "*** and ***"),
+    ],
+)
+def test_home_and_secrets_are_not_shown(text: str, seen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/me"))
+    assert shown(text.format(home="/home/me")) == seen.format(home="/home/me")
+
+
+def test_where_the_root_is_home_paths_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: Path("/"))
+    assert shown("/models/x") == "/models/x"

@@ -27,6 +27,7 @@ COMMANDS = {
     "fetch": "fetch",
     "models": "models",
     "probes": "probes",
+    "doctor": "doctor",
 }
 INTERRUPTED = 130
 

@@ -12,9 +12,9 @@ import torch
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.models.source import Source
 from calprobe.models.types import LoadOptions
+from calprobe.wording import without_secrets
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt")
-_SECRETS = re.compile(r"hf_\w{8,}|(?<=://)[^/\s@]+@|(?i:bearer)\s+\S+")
 
 
 @contextmanager
@@ -131,4 +131,4 @@ def _memory_failure(chain: list[BaseException], name: str) -> CalprobeError | No
 def first_line(error: BaseException) -> str:
     """The first line of an error's text, without tokens or passwords, at most 200 characters."""
     lines = str(error).strip().splitlines() or ["no message"]
-    return _SECRETS.sub("***", lines[0])[:200]
+    return without_secrets(lines[0])[:200]

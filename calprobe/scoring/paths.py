@@ -6,6 +6,7 @@ An architecture that nobody has tried is then slow, never wrong.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from calprobe.scoring.tree import CPU_ROW_LENGTH, GPU_ROW_LENGTH, TreeExecutor
 from calprobe.statements.token_rows import TokenRows
 
 log = logging.getLogger(__name__)
+OnPass = Callable[[Path, str], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +64,14 @@ def choose_path(
     sample: TokenRows,
     asked: Path | None = None,
     masking: Masking = NOTHING_MASKED,
+    on_pass: OnPass = lambda path, reason: None,
 ) -> Path:
     """The first path of the model's kind that scores `sample` as the model's own forward does.
 
     Causal: tree, padded, plain. Masked: masked, plain, held to the first tokens of the sample, since each is a row. A
-    path that is passed over is said once on the log, with the reason. A path that is `asked` for is the only one tried,
-    and its failure is an error (CalprobeError). `plain` is never in question: it is the own forward; but where that
-    gives NaN no path is right, and CalprobeError is raised.
+    path that is passed over is said once on the log, with the reason, and to `on_pass`. A path that is `asked` for is
+    the only one tried, and its failure is an error (CalprobeError). `plain` is never in question: it is the own
+    forward; but where that gives NaN no path is right, and CalprobeError is raised.
     """
     if model.kind == "masked":
         sample = _first_tokens(sample, _MASKED_SAMPLE_TOKENS)
@@ -82,6 +85,7 @@ def choose_path(
         if asked is not None:
             raise CalprobeError(f"{model.name} cannot be scored on the {path} path: {reason}; leave --path out")
         log.info("%s: not on the %s path (%s)", model.name, path, reason[:200])
+        on_pass(path, reason)
     return "plain"
 
 

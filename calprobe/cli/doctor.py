@@ -1,0 +1,38 @@
+"""`calprobe doctor`: what is installed, what scoring uses on this machine, and whether it works."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import click
+
+
+@click.command(short_help="Tell what is installed and used here, and whether scoring works.")
+@click.option("--model", metavar="NAME|DIR|FILE.gguf", help="Load this model too, and say which path it takes and why.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(model: str | None, as_json: bool) -> None:
+    """Tell what is installed, what scoring uses on this machine, and whether it works.
+
+    Scores a few statements with the bundled models as a self-test. Needs no network. The text names no home folder and
+    no password, so that it can be pasted into a bug report. Exit code 0 if scoring works, else 1.
+    """
+    from calprobe.cli.output import print_result
+    from calprobe.doctor import examine
+    from calprobe.doctor.text import diagnosis_text
+
+    found = examine(model)
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    text = json.dumps(found.to_json(), indent=2) if as_json else diagnosis_text(found, _paint if coloured else _plain)
+    print_result(text)
+    if not found.ready:
+        sys.exit(1)
+
+
+def _paint(text: str, colour: str) -> str:
+    return click.style(text, fg=colour)
+
+
+def _plain(text: str, colour: str) -> str:
+    return text

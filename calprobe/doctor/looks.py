@@ -1,0 +1,56 @@
+"""Every look, in the order of the report; a look that fails becomes a check that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from calprobe.doctor.devices import DEVICE_LOOKS, MACHINE_LOOKS
+from calprobe.doctor.diagnosis import Check, Diagnosis, Look
+from calprobe.doctor.kernels import KERNEL_LOOKS
+from calprobe.doctor.model import look_at_model
+from calprobe.doctor.places import PLACE_LOOKS, PROBE_LOOKS
+from calprobe.doctor.selftest import SELF_TESTS
+from calprobe.doctor.versions import OWN_VERSION, VERSION_LOOKS
+
+Looks = Sequence[tuple[str, Look]]
+GROUPS: Sequence[tuple[str, Looks]] = (
+    ("versions", VERSION_LOOKS),
+    ("machine", MACHINE_LOOKS),
+    ("gpu", DEVICE_LOOKS),
+    ("kernels", KERNEL_LOOKS),
+    ("places", PLACE_LOOKS),
+    ("probes", PROBE_LOOKS),
+    ("self-test", SELF_TESTS),
+)
+
+
+def examine(model: str | None = None) -> Diagnosis:
+    """Look at the installation, the machine and the places, score a few statements, and tell what was found.
+
+    Needs no network and leaves nothing behind. With `model`, it is loaded as `calprobe score` would, and the load-time
+    check run on it. Raises nothing: what goes wrong is a check whose state is `fail` or `note`.
+    """
+    groups = list(GROUPS)
+    if model is not None:
+        groups.append(("model", (("model", partial(look_at_model, model)),)))
+    found = (
+        replace(check, group=group) for group, looks in groups for name, look in looks for check in attempt(name, look)
+    )
+    return Diagnosis(OWN_VERSION, tuple(found))
+
+
+def attempt(name: str, look: Look) -> Iterator[Check]:
+    """The checks of one look, and a failed one under its name if it breaks off."""
+    try:
+        seen = look()
+        yield from [seen] if isinstance(seen, Check) else seen
+    except Exception as error:  # noqa: BLE001 - whatever is broken here is what the doctor is asked to tell
+        yield Check(name, "fail", described(error))
+
+
+def described(error: BaseException) -> str:
+    """An error on one line: its type and what it says first."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

@@ -1,0 +1,129 @@
+"""The folders that calprobe reads and writes: there, writable, how full; and whether the probes are in them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from calprobe.doctor.diagnosis import Check, Look
+from calprobe.wording import shown
+
+_GIB = 1024**3
+_LITTLE_ROOM = 2 * _GIB  # a run of the twelve templates of BEAR with --save-tokens takes less
+_COUNTING_S = 1.0  # a hub cache may hold a million files on a slow disk
+
+
+def _hub_cache() -> Check:
+    from huggingface_hub import constants
+
+    return place("hub cache", Path(constants.HF_HUB_CACHE), "models cannot be downloaded", "HF_HOME")
+
+
+def _own_cache() -> Check:
+    from calprobe.models.gguf import cache_root
+
+    return place("cache", cache_root(), "GGUF files cannot be unpacked", "CALPROBE_CACHE")
+
+
+def _data() -> Check:
+    from calprobe.probes.registry import data_root
+
+    return place("data", data_root(), "probes cannot be fetched", "CALPROBE_DATA")
+
+
+def _here() -> Check:
+    return place("runs", Path("runs").absolute(), "`calprobe score` needs --out", "", counted=False)
+
+
+def _temporary() -> Check:
+    found = place("temporary", Path(tempfile.gettempdir()), "libraries need it", "TMPDIR", counted=False)
+    return Check(found.name, "fail" if found.state == "note" else "ok", found.value, found.mend, found.facts)
+
+
+def place(name: str, folder: Path, without: str, variable: str, counted: bool = True) -> Check:
+    """One folder: whether it exists, can be written to, what it holds and what the disk has left.
+
+    A folder that is not there is as good as writable where it could be made. `without` says what does not work if it
+    cannot be written to, `variable` names the one that moves it.
+    """
+    there, writable = folder.is_dir(), is_writable(folder)
+    free = shutil.disk_usage(_nearest(folder)).free
+    size, whole = folder_size(folder) if there and counted else (0, True)
+    facts = {"path": shown(str(folder)), "exists": there, "writable": writable, "free_bytes": free, "bytes": size}
+    held = "" if not (there and counted) else f"{'' if whole else 'over '}{_size(size)}, "
+    text = f"{folder}: {'' if there else 'not there yet, '}{held}{_size(free)} free on its disk"
+    if not writable:
+        mend = f"set {variable} to a folder that can be written to" if variable else "change to another folder"
+        return Check(name, "note", f"{text}; cannot be written to: {without}", mend, facts)
+    if free < _LITTLE_ROOM:
+        return Check(name, "note", f"{text}; little room", "make room" if not variable else f"or set {variable}", facts)
+    return Check(name, "ok", text, facts=facts)
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether a file can be made in the folder, or, where it is not there, in the nearest one above it."""
+    try:
+        with tempfile.TemporaryFile(dir=_nearest(folder)) as file:
+            file.write(b"calprobe")
+            file.flush()
+    except OSError:
+        return False
+    return True
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or the first above it that is there."""
+    return next((each for each in (folder, *folder.parents) if each.is_dir()), Path("/"))
+
+
+def folder_size(folder: Path) -> tuple[int, bool]:
+    """Bytes of the files below the folder, links not followed, and whether all were counted in the time for it."""
+    stop, total = time.monotonic() + _COUNTING_S, 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(parent, name)).st_size  # noqa: PTH118 - a Path for each file is slow
+            except OSError:
+                continue  # gone meanwhile
+        if time.monotonic() > stop:
+            return total, False
+    return total, True
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / _GIB:.1f} GiB" if n_bytes >= _GIB / 10 else f"{n_bytes / 1024**2:.1f} MiB"
+
+
+def _probes() -> Iterator[Check]:
+    from calprobe.probes import load_probe
+    from calprobe.probes.registry import BEAR_FOLDERS, absent_files, data_root, dataset
+
+    mini = load_probe("mini")
+    yield Check("mini", "ok", f"{len(mini.relations)} relations, comes with calprobe")
+    root = data_root()
+    for name, folder in (*BEAR_FOLDERS.items(), ("factor", "factor")):
+        data = "factor" if name == "factor" else "bear"
+        files = tuple(file for file in dataset(data).files if f"{file.path}/".startswith(f"{folder}/"))
+        absent = absent_files(files, root)
+        if not absent:
+            yield Check(name, "ok", f"{len(files)} files, there in their sizes")
+        elif len(absent) == len(files):
+            yield Check(name, "note", "not there", f"calprobe fetch {data}")
+        else:
+            yield Check(
+                name, "note", f"{len(absent)} of {len(files)} files missing or damaged", f"calprobe fetch {data}"
+            )
+
+
+PLACE_LOOKS: tuple[tuple[str, Look], ...] = (
+    ("hub cache", _hub_cache),
+    ("cache", _own_cache),
+    ("data", _data),
+    ("runs", _here),
+    ("temporary", _temporary),
+)
+PROBE_LOOKS: tuple[tuple[str, Look], ...] = (("mini", _probes),)
