@@ -6,7 +6,9 @@ import os
 import re
 from pathlib import Path
 
-_SECRETS = re.compile(r"hf_\w{8,}|(?<=://)[^/\s@]+@|(?i:bearer)\s+\S+")
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")  # https://USER:TOKEN@HOST
+_TOKEN = re.compile(r"\bhf_\w{8,}")
+_BEARER = re.compile(r"((?i:bearer)\s+)(?!hf_)\S+")
 
 
 def counted(count: int, noun: str) -> str:
@@ -30,12 +32,12 @@ def reason(error: OSError) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """The text with access tokens, and names and passwords in addresses, replaced by `***`.
+    """The text with `***` for what stands before the @ of an address, and for tokens of the hub.
 
-    >>> without_secrets("https://me:word@hub.example/x with hf_0123456789")
-    'https://***hub.example/x with ***'
+    >>> without_secrets("https://me:hunter2@example.org/x")
+    'https://***@example.org/x'
     """
-    return _SECRETS.sub("***", text)
+    return _BEARER.sub(r"\1***", _TOKEN.sub("hf_***", _CREDENTIALS.sub("***", text)))
 
 
 def shown(text: str) -> str:

@@ -22,8 +22,8 @@ def test_only_one_is_singular(count: int, said: str) -> None:
         ("{home}/models/x", "~/models/x"),
         ("in {home}: nothing", "in ~: nothing"),
         ("{home}work/x", "{home}work/x"),  # another folder that begins like it
-        ("http://me:word@host/{home}", "http://***host/~"),
-        ("Bearer abc123 and hf_abcdefghij", "*** and ***"),
+        ("http://me:word@host/{home}", "http://***@host/~"),
+        ("Bearer abc123 and hf_abcdefghij", "Bearer *** and hf_***"),
     ],
 )
 def test_home_and_secrets_are_not_shown(text: str, seen: str, monkeypatch: pytest.MonkeyPatch) -> None:

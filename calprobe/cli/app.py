@@ -10,8 +10,9 @@ import traceback
 import click
 
 from calprobe import __version__
-from calprobe.cli.shown import printable, say, without_secrets
+from calprobe.cli.shown import printable, say
 from calprobe.errors import CalprobeError
+from calprobe.wording import without_secrets
 
 # Name on the command line -> module in calprobe.cli, in the order of use. The module's attribute `command` is the
 # click command; nothing heavier than click is imported at its top.

@@ -6,11 +6,11 @@ import re
 
 import click
 
+from calprobe.wording import without_secrets
+
 # Control characters but tab and line feed (escape sequences begin with one), what turns the direction of writing
 # around, and halves of surrogate pairs, which no terminal can be sent.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")  # https://USER:TOKEN@HOST
-_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{16,}")
 _LONGEST = 1000  # characters of a line of a message; paths are a few hundred
 
 
@@ -39,15 +39,6 @@ def printable_json(text: str) -> str:
     "a\u202e"
     """
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def without_secrets(text: str) -> str:
-    """The text with `***` for what stands before the @ of an address, and for tokens of the hub.
-
-    >>> without_secrets("https://me:hunter2@example.org/x")
-    'https://***@example.org/x'
-    """
-    return _TOKEN.sub("hf_***", _CREDENTIALS.sub("***", text))
 
 
 def say(text: str) -> None:

@@ -341,6 +341,6 @@ def test_neither_the_home_folder_nor_secrets_are_shown(monkeypatch: pytest.Monke
     monkeypatch.setenv("HF_ENDPOINT", "https://me:secret@hub.example")
     monkeypatch.setenv("HF_HOME", str(Path.home() / "models"))
     value = only(versions._settings(), "settings").value
-    assert "HF_ENDPOINT=https://***hub.example" in value
+    assert "HF_ENDPOINT=https://***@hub.example" in value
     assert "HF_HOME=~/models" in value
     assert "secret" not in value
