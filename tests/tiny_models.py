@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import (
@@ -161,6 +163,8 @@ KEEPS_ITS_HEAD = {"deberta-v2-own-head"}
 
 def tiny_masked(architecture: str, positions: int = MAX_POSITIONS) -> torch.nn.Module:
     """A random float32 model of the architecture, as `tiny_causal`, with biases that are not zero."""
+    if architecture in KEEPS_ITS_HEAD and version("transformers").startswith("4."):
+        pytest.skip("transformers 4 cannot run such a head: it gives its norm the logits")
     torch.manual_seed(0)
     config = copy.deepcopy(MASKED_CONFIGS[architecture])
     config.max_position_embeddings += positions - MAX_POSITIONS

@@ -6,13 +6,18 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
+
+import pytest
+from packaging.version import Version
 
 from calprobe.kernels.tiles import _TILES
 
 SCRIPT = Path(__file__).resolve().parents[2] / "bench" / "aot.py"
 
 
+@pytest.mark.skipif(Version(version("triton")) < Version("3.3"), reason="Triton 3.2 names what is divisible otherwise")
 def test_every_kernel_compiles_for_both_architectures() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     command = [sys.executable, str(SCRIPT), "--json"]
