@@ -99,7 +99,9 @@ class Settings:
     pll_metric: str | None = None  # None for causal models
     word_split: str | None = None  # None for causal models
     batch_tokens: int | None = None  # in force; of several processes the smallest
-    first_batch_tokens: int | None = None  # with which the run began, where memory ran out and they became fewer
+    # By which pieces are grouped, where it is another: memory ran out and batches became smaller than the run's first,
+    # or those of a shard are smaller than what all shards are dealt by.
+    first_batch_tokens: int | None = None
     threads: int | None = None
     save_tokens: bool = False
 

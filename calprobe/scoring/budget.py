@@ -40,17 +40,28 @@ def with_room_for(batch_tokens: int, longest: int) -> int:
     return max(batch_tokens, longest + longest // 4)
 
 
-def _fitting_tokens(model: LoadedModel, path: Path | None) -> int:
-    on_cpu = model.device.type == "cpu"
+def usual_batch_tokens(model: LoadedModel, path: Path | None = None, longest: int = 0) -> int:
+    """The budget where memory is no matter: what is fast on a CPU, the most that is ever taken on a GPU.
+
+    It follows from the model, the path and the kind of device alone, so every machine has the same.
+    """
+    return with_room_for(_fast_tokens(model, path), longest)
+
+
+def _fast_tokens(model: LoadedModel, path: Path | None) -> int:
+    if model.device.type != "cpu":
+        return _GPU_TOKENS
     if path == "masked":
-        most = _CPU_MASKED_TOKENS if on_cpu else _GPU_TOKENS
-    elif on_cpu:
-        most = min(_CPU_TOKENS, _CPU_LOGITS_BYTES // (vocabulary_size(model) * 4))
-    else:
-        room = int(free_bytes(model.device) * _GPU_FREE_SHARE)
-        most = min(_GPU_TOKENS, room // (vocabulary_size(model) * 4))
-    if on_cpu:
-        most = min(most, int(free_bytes(model.device) * _SHARE) // _cpu_bytes_per_token(model, path))
+        return _CPU_MASKED_TOKENS
+    return max(_LEAST_TOKENS, min(_CPU_TOKENS, _CPU_LOGITS_BYTES // (vocabulary_size(model) * 4)))
+
+
+def _fitting_tokens(model: LoadedModel, path: Path | None) -> int:
+    most, free = _fast_tokens(model, path), free_bytes(model.device)
+    if model.device.type == "cpu":
+        most = min(most, int(free * _SHARE) // _cpu_bytes_per_token(model, path))
+    elif path != "masked":
+        most = min(most, int(free * _GPU_FREE_SHARE) // (vocabulary_size(model) * 4))
     return max(_LEAST_TOKENS, most)
 
 

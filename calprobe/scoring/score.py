@@ -73,8 +73,7 @@ def score(
             return open_run(request.out)
         way = find_way(loaded, request.selection, request.options)
         with locked(request.out):
-            manifest = manifest_of(loaded, request.selection, way.path, way.batch_tokens, request.options)
-            folder = RunFolder.open(request.out, manifest, options.resume)
+            folder = RunFolder.open(request.out, _manifest(request, loaded, way), options.resume)
             missing = folder.missing()
             processes.tell("missing", json.dumps(missing))
             folder.add_timings(Timings(load_s=time.monotonic() - started, processes=processes.size))
@@ -125,9 +124,13 @@ def _take_part(processes: Processes, request: _Request, model: LoadedModel, load
     missing = [(relation, number) for relation, number in json.loads(processes.hear("missing"))]
     request = _as_begun(request, read_manifest(request.out))
     way = find_way(model, request.selection, request.options)
-    manifest = manifest_of(model, request.selection, way.path, way.batch_tokens, request.options)
-    folder = RunFolder.join(request.out, manifest)
+    folder = RunFolder.join(request.out, _manifest(request, model, way))
     score_share(_work(request, folder, model, way, missing), processes, load_s)
+
+
+def _manifest(request: _Request, model: LoadedModel, way: Way) -> Manifest:
+    manifest = manifest_of(model, request.selection, way.path, way.batch_tokens, request.options)
+    return replace(manifest, settings=replace(manifest.settings, first_batch_tokens=way.grouped_by))
 
 
 def _work(request: _Request, folder: RunFolder, model: LoadedModel, way: Way, missing: Sequence[Piece]) -> Work:

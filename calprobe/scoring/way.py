@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from calprobe.models import LoadedModel
 from calprobe.scoring.back_off import refuse_statement
-from calprobe.scoring.budget import auto_batch_tokens, with_room_for
+from calprobe.scoring.budget import auto_batch_tokens, usual_batch_tokens, with_room_for
 from calprobe.scoring.memory import free_after, is_out_of_memory, smaller_budget
 from calprobe.scoring.options import Masking, Path, ScoreOptions
 from calprobe.scoring.pass_memory import DeviceMemory, measured_budget, memories_of, row_width
@@ -28,6 +28,7 @@ class Way:
     path: Path
     batch_tokens: int
     remembered: RememberedBudget
+    grouped_by: int | None = None  # the budget that cuts the run into groups; None: the same
 
 
 def find_way(
@@ -38,6 +39,9 @@ def find_way(
     Without one, the budget is the one that was remembered for this machine, model, path and width of rows, so that the
     same run has the same batches whatever else holds memory just then. Where none is, it is measured on a card, and
     remembered; on a CPU it is the one that is fast, or less where the free memory is.
+
+    The shards of a run must be dealt alike on every machine, at any time. So they are cut into groups by the usual
+    budget of their kind of device, whatever was found or remembered here; batches may still be smaller.
 
     Args:
         model: the loaded model.
@@ -64,7 +68,11 @@ def find_way(
         found = with_room_for(_found(model, path, width, masking, memories, remembered), longest.n_tokens)
     elif model.device.type == "cpu":
         log.info("%s: batches of %d tokens, since memory ran out with more (%s)", model.name, found, budgets_file())
-    return Way(path, found, remembered)
+    if options.shard is None:
+        return Way(path, found, remembered)
+    dealt_by = usual_batch_tokens(model, path, longest.n_tokens)
+    found = min(found, dealt_by)
+    return Way(path, found, remembered, dealt_by if found < dealt_by else None)
 
 
 def _found(

@@ -36,7 +36,7 @@ class Work:
 
         Shards are dealt whole groups, so that a piece has the same neighbours in its batches, and with them the same
         last bits, as in one run of everything. They are cut by the budget that the run began with, since smaller
-        batches later on must not move them.
+        batches later on must not move them; those of a shard by the one that all shards share (`find_way`).
         """
         settings = self.folder.manifest.settings
         began_with = settings.first_batch_tokens or settings.batch_tokens or 1

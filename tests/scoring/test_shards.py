@@ -9,9 +9,13 @@ from tiny_models import save_tiny_model
 
 from calprobe.cli import main
 from calprobe.errors import UsageError
+from calprobe.models import load_model
+from calprobe.probes import load_probe
 from calprobe.runs import open_run
 from calprobe.runs.merge import merge_runs
-from calprobe.scoring import ScoreOptions, score
+from calprobe.scoring import ScoreOptions, budget, score
+from calprobe.scoring.selection import select
+from calprobe.scoring.way import find_way
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +68,28 @@ def test_a_shard_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None
         main(["score", "--model", "tiny-clm", "--shard", "0/4"])
     assert stop.value.code == 2
     assert "--shard 0/4: in I/N, I goes from 1 to 4" in capsys.readouterr().err
+
+
+def test_jobs_that_find_different_budgets_deal_alike(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CALPROBE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(budget, "_CPU_TOKENS", 128)  # else a probe this small is one group
+    parts = [tmp_path / f"part-{number}" for number in (1, 2)]
+    first = score(model, "mini", parts[0], options(shard="1/2", batch_tokens=None))
+    assert (first.manifest.settings.batch_tokens, first.manifest.settings.first_batch_tokens) == (128, None)
+    # Memory ran out in a job that has the same cache, so the second one begins with smaller batches.
+    loaded = load_model(model)
+    asked = options(shard="2/2", batch_tokens=None)
+    find_way(loaded, select(load_probe("mini"), asked), asked).remembered.lower(64)
+    second = score(model, "mini", parts[1], asked)
+    assert (second.manifest.settings.batch_tokens, second.manifest.settings.first_batch_tokens) == (64, 128)
+    assert first.pieces
+    assert second.pieces
+    merged = merge_runs(parts, tmp_path / "merged")  # raises if a piece is in none
+    assert len(first.pieces) + len(second.pieces) == len(merged.manifest.pieces)
+    # It goes on in the same way.
+    (parts[1] / "shards" / sorted(path.name for path in (parts[1] / "shards").iterdir())[0]).unlink()
+    again = score(model, "mini", parts[1], asked)
+    assert again.manifest.settings == second.manifest.settings
+    assert [(p.relation, p.template) for p in again.pieces] == [(p.relation, p.template) for p in second.pieces]
