@@ -21,7 +21,7 @@ FIGURES = (".png", ".svg", ".pdf")
 
 def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, path: Path) -> Path:
     """Look before anything is computed."""
-    if path.suffix not in DATA + FIGURES:
+    if path.suffix.lower() not in DATA + FIGURES:
         raise UsageError(f"--out {path}: the suffix says the format; give one of {', '.join(DATA + FIGURES)}")
     return path
 
@@ -67,7 +67,7 @@ def command(
     log_to_stderr()
     keep_freed_memory()
     found = _compute(kind, runs, CurveOptions(options, estimators))
-    if out.suffix in FIGURES:
+    if out.suffix.lower() in FIGURES:
         from calprobe.report.plots import plot, save
 
         save(plot(found), out)

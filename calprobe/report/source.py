@@ -19,10 +19,12 @@ def open_runs(runs: RunLike | Sequence[RunLike]) -> dict[str, Run]:
     is damaged.
     """
     several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
-    opened = {_label(run): _opened(run) for run in several}
-    if len(opened) != len(several) or not opened:
+    labels = [_label(run) for run in several]
+    if not labels:
         raise UsageError("name one run or more, each once")
-    return opened
+    if twice := next((label for label in labels if labels.count(label) > 1), None):
+        raise UsageError(f"{twice} is named twice: name one run or more, each once")
+    return {label: _opened(run) for label, run in zip(labels, several, strict=True)}
 
 
 def read_scores(source: RunLike | ScoreTable, options: ReportOptions) -> ScoreTable:

@@ -43,6 +43,8 @@ def token_tables(run: Run) -> Iterator[pa.Table]:
     Raises CalprobeError if the run was scored without --save-tokens.
     """
     if not run.manifest.settings.save_tokens:
+        if run.manifest.settings.path == "imported":
+            raise CalprobeError(f"{run.path}: an import has no token scores; score the probe with --save-tokens")
         raise CalprobeError(f"{run.path}: the run has no token scores; score it again with --save-tokens")
     for piece in run.pieces:
         tokens = run.read_tokens(piece)

@@ -26,12 +26,12 @@ def write_tables(schema: pa.Schema, tables: Tables, path: Path) -> None:
     field; NaN is `nan` in CSV, and null in JSON, which has no NaN. A file that is there is replaced when the new one is
     whole. Raises UsageError for another suffix, CalprobeError if the file cannot be written.
     """
-    if path.suffix not in _WRITERS:
+    if path.suffix.lower() not in _WRITERS:
         raise UsageError(f"--out {path}: the suffix says the format; give one of {', '.join(_WRITERS)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic.replacing(path) as temporary:
-            _WRITERS[path.suffix](schema, tables, temporary)
+            _WRITERS[path.suffix.lower()](schema, tables, temporary)
     except OSError as error:
         raise CalprobeError(f"{path}: cannot be written: {reason(error)}; name another --out") from error
 

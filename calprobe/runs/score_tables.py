@@ -53,10 +53,10 @@ def read_scored_answers(
         ProbeFormatError: the file cannot be read or is empty, or a value is missing, no number, or neither right nor
             wrong; names file, line (row, of Parquet) and mend.
     """
-    if path.suffix not in _READERS:
+    if path.suffix.lower() not in _READERS:
         raise UsageError(f"{path}: the suffix says the format; give one of {', '.join(_READERS)}")
     names = list(dict.fromkeys((*scores, correct)))
-    columns = {column.name: column for column in _READERS[path.suffix](path, names)}
+    columns = {column.name: column for column in _READERS[path.suffix.lower()](path, names)}
     if not columns[correct].values:
         raise ProbeFormatError(f"{path}:1: no row in the table; give one with an answer a row")
     return ScoredAnswers(

@@ -78,6 +78,12 @@ def test_data_files_hold_what_the_library_gives(kind: str, tmp_path: Path, capsy
     assert json.loads((tmp_path / "new/curve.json").read_text("utf-8")) == expected.to_json()
 
 
+def test_suffixes_in_capitals_are_the_same_formats(tmp_path: Path) -> None:
+    for suffix, first in ((".CSV", b'"run"'), (".JSON", b"{"), (".PNG", b"\x89PNG")):
+        curve("a", "--kind", "calibration", "--bootstrap", 0, "--out", tmp_path / f"curve{suffix}")
+        assert (tmp_path / f"curve{suffix}").read_bytes().startswith(first)
+
+
 FIRST_BYTES = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
 
 
@@ -145,7 +151,8 @@ def test_refusals_are_one_line_with_their_code(capsys: pytest.CaptureFixture[str
     assert (code, error) == (2, "calprobe: a: no epistemic template; score it with --templates 0,verbal,numeric\n")
     code, error = refusal(capsys, "a", "--kind", "calibration", "--estimator", "sure", "--out", tmp_path / "x.csv")
     assert code == 2
-    assert "its templates give no sure for this curve; give --estimator of base, margin, average_vote_2" in error
+    assert "no estimator sure for this curve (not its name, or not its templates)" in error
+    assert "give --estimator of base, margin, average_vote_2" in error
     code, error = refusal(capsys, "a", "--kind", "roc", "--out", tmp_path / "x.csv")
     assert code == 2
     assert all(kind in error for kind in KINDS)

@@ -182,7 +182,7 @@ def test_the_package_is_the_function(run_path: Path) -> None:
 
 
 def test_refusals(run_path: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="name one run or more, each once"):
+    with pytest.raises(UsageError, match=r" is named twice: name one run or more, each once"):
         report([run_path, run_path])
     with pytest.raises(UsageError, match="name one run or more"):
         report([])

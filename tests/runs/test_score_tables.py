@@ -23,7 +23,7 @@ TABLE = pa.table(
 )
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".CSV"])
 def test_a_table_reads_the_same_in_each_format(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"scores{suffix}"
     files.write_tables(TABLE.schema, [TABLE], path)

@@ -19,9 +19,9 @@ def write_curves(curves: Curves, path: Path) -> None:
     A folder that is not there is made; a file is replaced when the new one is whole. Raises UsageError for another
     suffix, CalprobeError if the file cannot be written.
     """
-    if path.suffix not in DATA_SUFFIXES:
+    if path.suffix.lower() not in DATA_SUFFIXES:
         raise UsageError(f"{path}: curves are written as {', '.join(DATA_SUFFIXES)}; name one of these suffixes")
-    if path.suffix == ".json":
+    if path.suffix.lower() == ".json":
         _write_json(curves, path)
         return
     import pyarrow as pa

@@ -83,7 +83,8 @@ def chosen_estimators(
     lacking = [name for name in asked if name not in given]
     if len(lacking) == len(asked) or (lacking and options.estimators):
         mend = f"give --estimator of {', '.join(given)}" if given else "score it with template 0 or paraphrases"
-        raise UsageError(f"{run.label}: its templates give no {', '.join(lacking)} for this curve; {mend}")
+        what = f"has no estimator {', '.join(lacking)} for this curve (not its name, or not its templates)"
+        raise UsageError(f"{run.label} {what}; {mend}")
     return tuple(given[name] for name in asked if name in given)
 
 

@@ -105,7 +105,7 @@ def _summary(report: Report) -> Table:
         notes=(
             *(f"{names[run.label]}: {partial(run)}." for run in report.runs if run.partial),
             scores,
-            "The tables of the runs have the intervals.",
+            *(["The tables of the runs have the intervals."] if report.options.resampling.n_resamples else []),
             best_note("") if alike else "No best is marked: not all runs have the same instances.",
         ),
         best_within="table" if alike else None,

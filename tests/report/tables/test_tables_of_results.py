@@ -74,6 +74,13 @@ def test_several_runs_have_a_summary_first(found: Report) -> None:
     assert len(summary.heading) == 2
 
 
+def test_a_summary_points_to_intervals_only_where_there_are_some(found: Report) -> None:
+    note = "The tables of the runs have the intervals."
+    assert note in report_tables(found)[0].notes
+    without = replace(found, options=replace(found.options, resampling=Resampling(0)))
+    assert note not in report_tables(without)[0].notes
+
+
 def test_a_summary_marks_only_runs_of_the_same_instances(found: Report, runs: list[str], tmp_path: Path) -> None:
     assert best_cells(report_tables(found)[0])
     first, second = found.runs
