@@ -271,9 +271,10 @@ def differences(stored: Manifest, asked: Manifest, words: tuple[str, str] = ("th
     """One clause for each identity field that differs: `dtype: the run has float32, asked bfloat16`."""
     has, wants = identity(stored), identity(asked)
     shown_has, shown_wants = _shown(stored, has), _shown(asked, wants)
-    return [
-        f"{key}: {words[0]} {shown_has[key]}, {words[1]} {shown_wants[key]}" for key in has if has[key] != wants[key]
-    ]
+    differing = [key for key in has if has[key] != wants[key]]
+    if "templates" in differing and stored.template_set.name == asked.template_set.name:
+        differing.remove("template set")  # The fingerprint is of the templates taken: of course it differs.
+    return [f"{key}: {words[0]} {shown_has[key]}, {words[1]} {shown_wants[key]}" for key in differing]
 
 
 def _shown(manifest: Manifest, values: dict[str, Any]) -> dict[str, str]:

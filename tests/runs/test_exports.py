@@ -120,8 +120,14 @@ def test_tokens_with_quotes_and_line_breaks_survive_csv(tmp_path: Path) -> None:
 
 def test_tokens_of_a_run_without_them_name_the_option(tmp_path: Path) -> None:
     run = open_run(write_run(tmp_path))
-    with pytest.raises(CalprobeError, match="--save-tokens"):
+    with pytest.raises(CalprobeError, match=r"score it again with --save-tokens"):
         list(token_tables(run))
+    made = make_manifest(SHAPES)
+    made = replace(made, settings=replace(made.settings, path="imported", save_tokens=False))
+    RunFolder.open(tmp_path / "imported", made)
+    imported = open_run(tmp_path / "imported")
+    with pytest.raises(CalprobeError, match=r"an import has no token scores"):
+        list(token_tables(imported))
 
 
 def test_damaged_tokens_are_an_error_that_names_the_shard(tmp_path: Path) -> None:

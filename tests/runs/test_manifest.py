@@ -123,6 +123,14 @@ def test_fields_that_are_only_recorded_make_no_other_run() -> None:
     assert identity_hash(one) == identity_hash(other)
 
 
+def test_a_template_set_of_one_name_is_not_told_apart_by_the_templates_taken_from_it() -> None:
+    stored, asked = make_manifest(numbers=(0,)), make_manifest(numbers=(0, 1))
+    taken = replace(asked, template_set=replace(asked.template_set, fingerprint="dd" * 32))
+    assert differences(stored, taken) == ["templates: the run has 0, asked 0,1"]
+    renamed = replace(taken, template_set=replace(taken.template_set, name="mine"))
+    assert [text.partition(":")[0] for text in differences(stored, renamed)] == ["template set", "templates"]
+
+
 @pytest.mark.parametrize(("one", "other", "differ"), [("cuda:0", "cuda:1", False), ("cpu", "cuda:0", True)])
 def test_a_device_of_the_same_sort_goes_on(one: str, other: str, differ: bool) -> None:
     assert bool(differences(make_manifest(device=one), make_manifest(device=other))) is differ

@@ -245,7 +245,7 @@ def test_runs_of_other_questions_are_named(folder: Path, tmp_path: Path, caplog:
 def test_what_a_run_does_not_have_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"a has no estimator average_vote_9 for this curve .*; give --estimator"):
         accuracy_rejection(folder / "a", CurveOptions(QUICK, ("base", "average_vote_9")))
-    with pytest.raises(UsageError, match="no estimator entropy for this curve .*; give --estimator of base, margin"):
+    with pytest.raises(UsageError, match=r"no estimator entropy for this curve .*; give --estimator of base, margin"):
         options_curve(folder / "a", CurveOptions(QUICK, ("entropy",)))
     with pytest.raises(UsageError, match="a: no epistemic template; score it with --templates 0,verbal,numeric"):
         markers(folder / "a", OPTIONS)
@@ -268,5 +268,5 @@ def test_only_markers_no_plain_template(tmp_path: Path) -> None:
     run = run_of(tmp_path / "r", change=only_markers, numbers=(5,))
     with pytest.raises(UsageError, match="no plain template"):
         markers(run, OPTIONS)
-    with pytest.raises(UsageError, match="no estimator base, margin, average_vote_2, average_min for this curve .*; give"):
+    with pytest.raises(UsageError, match=r"no estimator base, margin, average_vote_2, average_min .*; give"):
         calibration(run, OPTIONS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,19 @@ def test_it_renders_without_an_error_or_a_request(browser: Browser, file: Path) 
         assert page.locator("figure > svg .mark").first.bounding_box() is not None
         assert opened.wrong == []
         assert opened.asked in ([file.as_uri()], [file.as_uri(), "data:,"])
+
+
+def test_numbers_of_runs_stand_in_columns_though_one_has_no_bear_score(
+    browser: Browser, contents: ReportContents, tmp_path: Path
+) -> None:
+    first, *rest = contents.report.runs
+    runs = (first, *(replace(run, bear_score=None) for run in rest))
+    page_file = tmp_path / "report.html"
+    page_file.write_text(report_page(replace(contents, report=replace(contents.report, runs=runs))), "utf-8")
+    read = "rows => rows.map(row => [...row.children].map(one => Math.round(one.getBoundingClientRect().left)))"
+    with Opened(browser, page_file) as page:
+        (accuracy, _, chance), without, *_ = page.locator(".numbers").evaluate_all(read)
+        assert without == pytest.approx([accuracy, chance], abs=2)
 
 
 def test_a_click_sorts_by_number_and_the_third_brings_the_order_back(browser: Browser, file: Path) -> None:
