@@ -115,7 +115,7 @@ def command(
     from calprobe.heap import keep_freed_memory
     from calprobe.models import LoadOptions
     from calprobe.scoring import ScoreOptions, Stopped, score
-    from calprobe.scoring.processes import launched
+    from calprobe.scoring.launch import launched
 
     keep_freed_memory()
     rank, _ = launched()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -83,7 +84,8 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    # Machines that share a disk may have processes of one number; in containers they often do.
+    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
 
 
 def _create(temporary: Path, path: Path) -> None:

@@ -8,6 +8,8 @@ the same machine; on another machine nobody can know whether it still runs, and 
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
 import shlex
 import socket
@@ -24,11 +26,16 @@ from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.wording import reason
 
+log = logging.getLogger(__name__)
+
 LOCK_NAME = ".lock"
 OWNER_NAME = ".owner"
 NAMES = frozenset({LOCK_NAME, OWNER_NAME})
 
 _SHOWN_COMMAND = 120  # characters
+# What file systems without locks answer: Lustre mounted without them, NFS without its lock service. Older releases of
+# filelock make a NotImplementedError of the first, newer ones a lock of another kind.
+_NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +84,7 @@ def locked(run: Path) -> Iterator[None]:
     Raises CalprobeError, with the owner, if another process holds it or may hold it from another machine, or if the
     folder cannot be written.
     """
-    import filelock  # a tenth of a second, which readers do not need
-
-    try:
-        run.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(run / LOCK_NAME, timeout=0)
-        lock.acquire()
-    except filelock.Timeout:
-        raise _taken(run, read_owner(run)) from None
-    except OSError as error:
-        raise _unwritable(run, error) from error
-    try:
+    with _locked_by_system(run):
         own = _claim(run)
         try:
             yield
@@ -96,6 +93,25 @@ def locked(run: Path) -> Iterator[None]:
             with suppress(OSError):
                 if read_owner(run) == own:
                     (run / OWNER_NAME).unlink()
+
+
+@contextmanager
+def _locked_by_system(run: Path) -> Iterator[None]:
+    """Hold the operating system's lock. A file system may have none; the owner's name is then all there is."""
+    import filelock  # a tenth of a second, which readers do not need
+
+    lock = filelock.FileLock(run / LOCK_NAME, timeout=0)
+    try:
+        run.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except filelock.Timeout:
+        raise _taken(run, read_owner(run)) from None
+    except (OSError, NotImplementedError) as error:
+        if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
+            raise _unwritable(run, error) from error
+        log.debug("%s: this file system has no locks (%s)", run, error)
+    try:
+        yield
     finally:
         lock.release()
 
@@ -109,7 +125,7 @@ def read_owner(run: Path) -> Owner | None:
 
 
 def _claim(run: Path) -> Owner:
-    """Write this process down as the owner. The lock is held, so of this machine's processes none does so at once."""
+    """Write this process down as the owner; where there are locks, none of this machine's processes does so at once."""
     own, path = Owner.here(), run / OWNER_NAME
     former = read_owner(run)
     if former is not None and former.is_elsewhere:
@@ -117,7 +133,8 @@ def _claim(run: Path) -> Owner:
     if former is not None and former.runs and former.pid != own.pid:
         raise _taken(run, former)  # this file system's locks hold nobody back
     try:
-        path.unlink(missing_ok=True)
+        if path.exists():  # a killed process's, or none that can be read
+            path.unlink(missing_ok=True)
         if not atomic.create_text(path, dumps(asdict(own), indent=1) + "\n"):
             raise _taken(run, read_owner(run))  # a process of another machine was faster
     except OSError as error:

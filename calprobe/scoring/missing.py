@@ -74,7 +74,8 @@ def score_missing(work: Work, processes: Processes) -> None:
             processes.wait_for_others(meanwhile)
     except BaseException as error:
         processes.stop(error)
-        processes.wait_for_others(at_most_s=_WAIT_WHEN_STOPPED_S)
+        with suppress(CalprobeError):  # the others are out of reach, and this error is the news
+            processes.wait_for_others(at_most_s=_WAIT_WHEN_STOPPED_S)
         if isinstance(error, KeyboardInterrupt):
             raise Interrupted(_left(work, pieces, str(error) or "interrupted")) from None
         if isinstance(error, Stopped):

@@ -23,10 +23,11 @@ from calprobe.runs.manifest import read_manifest
 from calprobe.scoring.begun import begun_run, options_as_begun, refuse_other_kind, refuse_other_request
 from calprobe.scoring.groups import Piece
 from calprobe.scoring.interrupts import saying_how_to_resume
+from calprobe.scoring.launch import processes_of_launch
 from calprobe.scoring.missing import score_missing, score_share
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.paths import executor_of
-from calprobe.scoring.processes import Processes, processes_of_launch
+from calprobe.scoring.processes import Processes
 from calprobe.scoring.record import manifest_of
 from calprobe.scoring.selection import Selection, refuse_kind, select
 from calprobe.scoring.way import Way, find_way

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -122,6 +123,30 @@ def test_a_file_system_without_hard_links_still_tells_its_owner(
         assert read_owner(tmp_path) is not None
         assert not atomic.create_text(tmp_path / OWNER_NAME, "second")
     assert [path.name for path in tmp_path.iterdir()] == [LOCK_NAME]
+
+
+@pytest.mark.parametrize("answer", [OSError(errno.ENOLCK, "No locks available"), NotImplementedError("no flock")])
+def test_a_file_system_without_locks_still_tells_its_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Exception
+) -> None:
+    def not_here(*_: object) -> None:
+        raise answer
+
+    monkeypatch.setattr(filelock.FileLock, "acquire", not_here)
+    with locked(tmp_path):
+        assert read_owner(tmp_path) is not None
+    assert not (tmp_path / OWNER_NAME).exists()
+    leave(tmp_path, ELSEWHERE)
+    assert "PID 7 on another-host" in refused(tmp_path)
+
+
+def test_machines_that_share_a_disk_write_to_names_of_their_own(tmp_path: Path) -> None:
+    with atomic.replacing(tmp_path / "x") as one, atomic.replacing(tmp_path / "x") as other:
+        assert one != other
+        assert atomic.is_leftover(one)
+        one.write_text("1")
+        other.write_text("2")
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, '{"host": 1}', "\ufffd"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from calprobe.runs.exports import CANDIDATES, TOKENS, candidate_tables, token_ta
 from calprobe.runs.files import write_tables
 from calprobe.runs.manifest import read_manifest
 
+FIRST_FORMAT = Path(__file__).parents[1] / "data" / "first_format"
 PIECES = [(shape, number) for shape in SHAPES for number in (0, 1)]
 
 
@@ -216,3 +218,25 @@ def _leave_temporary_files(data: st.DataObject, path: Path) -> None:
     for name in data.draw(st.lists(st.sampled_from(names), max_size=4)):
         file = path / name
         file.with_name(f".{file.name}.{data.draw(st.integers(1, 9))}.tmp").write_bytes(b"PAR1 half of a fi")
+
+
+def test_a_run_of_the_first_format_opens_and_goes_on(tmp_path: Path) -> None:
+    """Scored by calprobe before manifests had checksums, shards of a run or several processes."""
+    run = tmp_path / "run"
+    shutil.copytree(FIRST_FORMAT, run)
+    opened = open_run(run)
+    assert not opened.partial
+    scores = opened.table().scores
+    assert scores.shape == (2, 24)  # templates, statements
+    assert opened.manifest.timings.pieces == 2
+    piece = opened.pieces[1]
+    tokens = opened.read_tokens(piece)
+    (run / "shards" / "month.t1.parquet").unlink()
+    assert open_run(run).missing == (("month", 1),)
+    folder = RunFolder.open(run, read_manifest(run))
+    assert folder.missing() == [("month", 1)]
+    folder.write_piece(replace(piece, tokens=tokens))
+    folder.add_timings(Timings(pieces=1))  # from here on the manifest has what today's have
+    assert '"checksums"' in (run / "manifest.json").read_text()
+    assert not open_run(run).partial
+    assert open_run(run).table().scores.tobytes() == scores.tobytes()

@@ -11,9 +11,8 @@ import pytest
 from torch.distributed import HashStore
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
-from calprobe.models import LoadOptions
 from calprobe.scoring import processes as module
-from calprobe.scoring.processes import Processes, Stopped, launched, processes_of_launch
+from calprobe.scoring.processes import Processes, Stopped
 
 
 def of_size(size: int) -> list[Processes]:
@@ -100,19 +99,19 @@ def test_last_words_outlive_a_process_that_is_lost(monkeypatch: pytest.MonkeyPat
     second.tell_last("so far")  # and then it is killed
     began = time.monotonic()
     first.wait_for_others()
-    assert 0.2 < time.monotonic() - began < 10
+    assert 0.2 < time.monotonic() - began < 60
     assert first.last_words_of_others() == ["so far", "all done"]
 
 
 def test_whoever_lives_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LOST_S", 1.0)
+    monkeypatch.setattr(module, "_LOST_S", 2.0)  # a busy machine may keep a beat back for a second
     monkeypatch.setattr(module, "_BEAT_S", 0.05)
     first, second = of_size(2)
     goes_on = threading.Event()
 
     def work() -> None:
         with second.ending_together():
-            goes_on.wait(2.0)  # twice what would be silence
+            goes_on.wait(3.0)  # longer than what would be silence
             second.tell_last("done")
 
     thread = threading.Thread(target=work)
@@ -136,39 +135,3 @@ def test_a_store_that_is_gone_is_said_for_people() -> None:
 
     with pytest.raises(CalprobeError, match="cannot be reached"):
         next(Processes(1, 2, Gone()).turns(1))
-
-
-@pytest.mark.parametrize(
-    ("environment", "expected"),
-    [
-        ({}, (0, 1)),
-        ({"RANK": "0", "WORLD_SIZE": "1"}, (0, 1)),
-        ({"RANK": "3", "WORLD_SIZE": "8"}, (3, 8)),
-        ({"WORLD_SIZE": "8"}, (0, 1)),  # a batch system's, and nobody launched anything
-    ],
-)
-def test_what_launchers_say(
-    environment: dict[str, str], expected: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("RANK", "WORLD_SIZE"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert launched() == expected
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [(LoadOptions(device_map="auto"), "start a single process"), (LoadOptions(device="cuda:1"), "would share it")],
-)
-def test_a_placement_that_all_would_share_is_refused_once(
-    options: LoadOptions, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setenv("RANK", "0")
-    with pytest.raises(UsageError, match=said):
-        processes_of_launch(options)
-    monkeypatch.setenv("RANK", "1")
-    with pytest.raises(Stopped) as stopped:
-        processes_of_launch(options)
-    assert stopped.value.exit_code == 2

@@ -1,0 +1,62 @@
+"""How this process was started: alone, or as one of several by a launcher, each with a device of its own."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from dataclasses import replace
+
+import torch
+
+from calprobe.errors import UsageError
+from calprobe.models import LoadOptions
+from calprobe.scoring.processes import Processes, Stopped, Store
+
+
+def launched() -> tuple[int, int]:
+    """Rank and number of processes, as torchrun and `accelerate launch` say it in the environment; (0, 1) otherwise."""
+    rank, size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    return (int(rank), int(size)) if rank.isdigit() and size.isdigit() and int(size) > 1 else (0, 1)
+
+
+def processes_of_launch(options: LoadOptions) -> tuple[Processes, LoadOptions]:
+    """The processes that were started together, and how this one loads its model: each GPU process on a GPU of its own.
+
+    Raises UsageError for a placement that all processes would share, or if the machine has fewer GPUs than processes.
+    """
+    rank, size = launched()
+    if size == 1:
+        return Processes(), options
+    try:
+        _check_placement(options)
+    except UsageError as error:
+        if rank == 0:
+            raise
+        raise Stopped(0, error.exit_code) from None  # the first says the same
+    on_cpu = options.device == "cpu" or not torch.cuda.is_available()
+    from accelerate import PartialState  # takes a second, which one process has no use for
+
+    if not on_cpu and (local := int(os.environ.get("LOCAL_RANK", "0"))) >= torch.cuda.device_count():
+        count = torch.cuda.device_count()
+        raise UsageError(f"process {rank}: torch sees {count} GPU(s) here, and this is process {local + 1} on them")
+    state = PartialState(cpu=on_cpu)
+    atexit.register(state.destroy_process_group)  # else torch complains of a GPU process that ends without it
+    return Processes(rank, size, _next_store(rank)), replace(options, device="cpu" if on_cpu else str(state.device))
+
+
+def _check_placement(options: LoadOptions) -> None:
+    if options.device_map is not None:
+        raise UsageError(
+            f"--device-map {options.device_map}: spreads one model over all GPUs, and each process would do so\n"
+            "start a single process, or leave the option out: each process then has a GPU and a model of its own"
+        )
+    if options.device.startswith("cuda:"):
+        raise UsageError(f"--device {options.device}: all processes would share it; leave the option out")
+
+
+def _next_store(rank: int) -> Store:
+    """Keys of this run's own: a script may score several, one after another, in the same order in every process."""
+    from torch.distributed.distributed_c10d import PrefixStore, _get_default_store
+
+    base = PrefixStore("calprobe", _get_default_store())
+    return PrefixStore(f"run {base.add(f'runs of {rank}', 1)}", base)

@@ -1,0 +1,46 @@
+"""How a process knows that it is one of several, and what several cannot share."""
+
+from __future__ import annotations
+
+import pytest
+
+from calprobe.errors import UsageError
+from calprobe.models import LoadOptions
+from calprobe.scoring.launch import launched, processes_of_launch
+from calprobe.scoring.processes import Stopped
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, (0, 1)),
+        ({"RANK": "0", "WORLD_SIZE": "1"}, (0, 1)),
+        ({"RANK": "3", "WORLD_SIZE": "8"}, (3, 8)),
+        ({"WORLD_SIZE": "8"}, (0, 1)),  # a batch system's, and nobody launched anything
+    ],
+)
+def test_what_launchers_say(
+    environment: dict[str, str], expected: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert launched() == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(LoadOptions(device_map="auto"), "start a single process"), (LoadOptions(device="cuda:1"), "would share it")],
+)
+def test_a_placement_that_all_would_share_is_refused_once(
+    options: LoadOptions, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "0")
+    with pytest.raises(UsageError, match=said):
+        processes_of_launch(options)
+    monkeypatch.setenv("RANK", "1")
+    with pytest.raises(Stopped) as stopped:
+        processes_of_launch(options)
+    assert stopped.value.exit_code == 2
