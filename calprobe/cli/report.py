@@ -14,7 +14,7 @@ from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
-    from calprobe.report import ReportOptions, SliceOptions
+    from calprobe.report import Report, ReportOptions, SliceOptions
     from calprobe.report.results import SliceKind
 
 
@@ -65,7 +65,6 @@ def command(
     """
     from calprobe.cli.logs import log_to_stderr
     from calprobe.cli.output import in_format, print_result
-    from calprobe.cli.report_plots import write_plots
     from calprobe.heap import keep_freed_memory
     from calprobe.report import compare_reductions, report
     from calprobe.report.against import against
@@ -90,12 +89,27 @@ def command(
         found = report(runs, options)
         shown = found if figures is None else against(found, figures)
         print_result(in_format(form, shown, print_report, report_tables))
-        if plots is not None:
-            write_plots(found, plots)
-        if page is not None:
-            from calprobe.report.html import gather, report_page
+        if plots is not None or page is not None:
+            _draw(shown, plots, page)
 
-            write_page(report_page(gather(shown, told_of_runs(shown))), page)
+
+def _draw(shown: Report, plots: Path | None, page: Path | None) -> None:
+    """Write the figures, the page, or both, from contents that are computed once."""
+    from calprobe.cli.report_plots import write_plots
+    from calprobe.report.contents import Wanted, gather
+    from calprobe.report.curves.scored import PAPERS
+    from calprobe.report.html import page_wants, report_page
+
+    wanted = Wanted()
+    if plots is not None:
+        wanted |= Wanted(PAPERS)
+    if page is not None:
+        wanted |= page_wants(shown)
+    contents = gather(shown, wanted, told_of_runs(shown))
+    if plots is not None:
+        write_plots(contents, plots)
+    if page is not None:
+        write_page(report_page(contents), page)
 
 
 def _slices(by: SliceKind | None, estimators: tuple[str, ...] | None, all_reductions: bool) -> SliceOptions | None:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from calprobe.cli.pages import told_of_runs
 from calprobe.cli.shown import say
 
 if TYPE_CHECKING:
-    from calprobe.report import Curves, Report, ReportOptions, RunReport
-    from calprobe.report.curves.exposure import Told
+    from calprobe.report import Curves
+    from calprobe.report.contents import ReportContents, RunContents
 
 FORMATS = (".png", ".svg")  # to look at and to print; `calprobe curve --out F.pdf` writes a single PDF
-BASE = "base"  # all figures need it
-CALIBRATED = (BASE, "margin", "average_min")  # whose calibration is drawn, as far as a run has them
+CALIBRATED = ("base", "margin", "average_min")  # whose calibration is drawn, as far as a run has them
 JOINT = "runs"  # stands where a run's name does, in figures of several
 NAME_WIDTH = 100  # characters of a run in a file's name: file systems take 255 bytes
 
@@ -32,17 +28,16 @@ plots_option = click.option(
 )
 
 
-def write_plots(found: Report, folder: Path) -> None:
-    """Draw the reported runs into the folder, and say on stderr what was written. Raises as the curves and `save`."""
+def write_plots(contents: ReportContents, folder: Path) -> None:
+    """Draw the contents into the folder, and say on stderr what was written. Raises as `save`."""
     from calprobe.report.plots import plot, save
 
-    with _partial_runs_known():
-        for name, curves in _curves(found):
-            figure = plot(curves)
-            for suffix in FORMATS:
-                path = folder / f"{name}.{curves.kind}{suffix}"
-                save(figure, path)
-                say(f"wrote {path}")
+    for name, curves in _curves(contents):
+        figure = plot(curves)
+        for suffix in FORMATS:
+            path = folder / f"{name}.{curves.kind}{suffix}"
+            save(figure, path)
+            say(f"wrote {path}")
 
 
 def file_names(labels: Sequence[str]) -> dict[str, str]:
@@ -62,48 +57,36 @@ def file_names(labels: Sequence[str]) -> dict[str, str]:
     return names
 
 
-@contextmanager
-def _partial_runs_known() -> Iterator[None]:
-    """The report has said which runs are partial; each of its curves need not say so again."""
-    log = logging.getLogger("calprobe.report.curves")
-    before = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        log.setLevel(before)
-
-
-def _curves(found: Report) -> Iterator[tuple[str, Curves]]:
+def _curves(contents: ReportContents) -> Iterator[tuple[str, Curves]]:
     """The curves one by one, each with what the run, or JOINT, is called in its file's name."""
-    from calprobe.report import CurveOptions, accuracy_ace, accuracy_rejection
+    from calprobe.report.curves.results import AccuracyAce, AccuracyRejection
+    from calprobe.report.curves.scored import PAPERS
 
-    names, told = file_names([run.label for run in found.runs]), told_of_runs(found)
-    drawn = []
-    for run in found.runs:
-        if BASE not in _estimators(run):
+    runs = contents.report.runs
+    names = file_names([run.label for run in runs])
+    drawn: dict[str, RunContents] = {}
+    for run in runs:
+        found = contents.runs[run.label].only(PAPERS)
+        if not found.calibration:
             say(f"{run.label}: no figures, it has neither template 0 nor a paraphrase")
             continue
-        drawn.append(run.label)
-        yield from ((names[run.label], curves) for curves in _of_run(run, told.get(run.label), found.options))
-    if len({run.questions for run in found.runs if run.label in drawn}) > 1:
+        drawn[run.label] = found
+        yield from ((names[run.label], curves) for curves in _of_run(found))
+    if len({run.questions for run in runs if run.label in drawn}) > 1:
         say("no figures of several runs: they are not all of the same probe and instances")
     elif len(drawn) > 1:
-        yield JOINT, accuracy_ace(drawn, CurveOptions(found.options))
-        yield JOINT, accuracy_rejection(drawn, CurveOptions(found.options))
+        lines = tuple(line for found in drawn.values() for line in found.rejection)
+        votes = tuple(line for found in drawn.values() for line in found.votes)
+        yield JOINT, AccuracyAce(contents.accuracy_ace, contents.correlations)
+        yield JOINT, AccuracyRejection(lines, votes)
 
 
-def _of_run(run: RunReport, told: Told | None, options: ReportOptions) -> Iterator[Curves]:
-    from calprobe.report import CurveOptions, accuracy_rejection, calibration, exposure, markers
+def _of_run(found: RunContents) -> Iterator[Curves]:
+    from calprobe.report.curves.results import AccuracyRejection, Calibration, Exposure, Markers
 
-    has = _estimators(run)
-    yield accuracy_rejection(run.label, CurveOptions(options))
-    yield calibration(run.label, CurveOptions(options, tuple(name for name in CALIBRATED if name in has)))
-    if any(name.startswith("marker_") for name in has):
-        yield markers(run.label, CurveOptions(options))
-    if told:
-        yield exposure(run.label, told, CurveOptions(options))
-
-
-def _estimators(run: RunReport) -> set[str]:
-    return {estimator.name for estimator in run.estimators}
+    yield AccuracyRejection(found.rejection, found.votes)
+    yield Calibration(found.only(CALIBRATED).calibration)
+    if found.markers:
+        yield Markers(found.markers)
+    if found.exposure:
+        yield Exposure(found.exposure)

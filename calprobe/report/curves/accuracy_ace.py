@@ -47,6 +47,11 @@ def accuracy_ace(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFA
             )
             for estimator in chosen
         ]
+    return correlated(points)
+
+
+def correlated(points: Sequence[AccuracyAcePoint]) -> AccuracyAce:
+    """The points with the rank correlation of each estimator that has any."""
     names = dict.fromkeys(point.estimator for point in points)
     return AccuracyAce(tuple(points), tuple(_correlation(name, points) for name in names))
 

@@ -13,6 +13,7 @@ from calprobe.metrics import (
     AtThresholds,
     AtVotes,
     RejectionCurve,
+    Resampling,
     accuracy_bands,
     reject_by_rank,
     reject_by_threshold,
@@ -57,24 +58,32 @@ def accuracy_rejection(
 
     `accuracy_rejection("runs/tiny-clm-mini").frame()` is the contents of `calprobe curve --kind accuracy-rejection`.
     """
-    lines, votes = [], []
+    lines: list[RejectionLine] = []
+    votes: list[VoteLine] = []
     for run in read_runs(runs, options.scores):
-        chosen = chosen_estimators(run, options, PAPERS)
-        voters = _voters(run)
-        confidences = run.confidences([*chosen, *voters.values()])
-        polls = [confidences[estimator.name] for estimator in voters.values()]
-        bands = accuracy_bands(
-            _curves(chosen, confidences) | ({VOTE: _votes(tuple(voters), polls)} if voters else {}),
-            run.table.n_instances,
-            options.scores.resampling,
-            run.clusters,
-        )
-        lines += [_line(run, estimator, confidences[estimator.name], bands) for estimator in chosen]
-        if voters:
-            curve = reject_by_vote(tuple(voters), *_polled(polls))
-            templates = next(iter(voters.values())).templates
-            votes.append(VoteLine(run.label, run.model, VOTE, templates, _points(curve, bands[VOTE])))
+        found = rejection_of(run, chosen_estimators(run, options, PAPERS), options.scores.resampling)
+        lines += found.lines
+        votes += found.votes
     return AccuracyRejection(tuple(lines), tuple(votes))
+
+
+def rejection_of(run: CurveRun, estimators: Sequence[Estimator], resampling: Resampling) -> AccuracyRejection:
+    """A line for each estimator of one run, and one of its votes."""
+    voters = _voters(run)
+    confidences = run.confidences([*estimators, *voters.values()])
+    polls = [confidences[estimator.name] for estimator in voters.values()]
+    bands = accuracy_bands(
+        _curves(estimators, confidences) | ({VOTE: _votes(tuple(voters), polls)} if voters else {}),
+        run.table.n_instances,
+        resampling,
+        run.clusters,
+    )
+    lines = tuple(_line(run, estimator, confidences[estimator.name], bands) for estimator in estimators)
+    if not voters:
+        return AccuracyRejection(lines, ())
+    points = _points(reject_by_vote(tuple(voters), *_polled(polls)), bands[VOTE])
+    templates = next(iter(voters.values())).templates
+    return AccuracyRejection(lines, (VoteLine(run.label, run.model, VOTE, templates, points),))
 
 
 def _voters(run: CurveRun) -> dict[int, Estimator]:

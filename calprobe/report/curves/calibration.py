@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calprobe.confidence import Confidence
+from calprobe.confidence import Confidence, Estimator
 from calprobe.metrics import (
     Estimate,
     MetricResult,
@@ -24,7 +24,15 @@ from calprobe.report.curves.results import (
     CurveOptions,
     SmoothError,
 )
-from calprobe.report.curves.scored import PAPERS, chosen_estimators, metrics_named, predictions, read_runs
+from calprobe.report.curves.scored import (
+    PAPERS,
+    CurveRun,
+    Values,
+    chosen_estimators,
+    metrics_named,
+    predictions,
+    read_runs,
+)
 from calprobe.report.source import RunLike
 
 METRICS = ("ace", "ece", "smooth_ece")
@@ -46,23 +54,33 @@ def calibration(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAU
         UsageError: no run, one named twice, or an estimator that a run does not have. DataMissingError, CalprobeError:
             as `report`.
     """
-    metrics, lines = metrics_named(METRICS, options.scores), []
+    metrics = metrics_named(METRICS, options.scores)
+    lines: list[CalibrationLine] = []
     for run in read_runs(runs, options.scores):
         chosen = chosen_estimators(run, options, PAPERS)
-        confidences = run.confidences(chosen)
-        values = bootstrap_many(metrics, predictions(confidences), options.scores.resampling, run.clusters)
-        for estimator in chosen:
-            found, own = confidences[estimator.name], values[estimator.name]
-            lines.append(
-                CalibrationLine(
-                    *run.whose(estimator),
-                    instances=run.table.n_instances,
-                    ace=_binned(ace(found.confidence, found.correct, options.scores.ace_bins), own["ace"]),
-                    ece=_binned(ece(found.confidence, found.correct), own["ece"]),
-                    smooth=_smooth(found, own["smooth_ece"]),
-                )
-            )
+        samples = predictions(run.confidences(chosen))
+        values = bootstrap_many(metrics, samples, options.scores.resampling, run.clusters)
+        lines += calibration_lines(run, chosen, values, options.scores.ace_bins)
     return Calibration(tuple(lines))
+
+
+def calibration_lines(
+    run: CurveRun, estimators: Sequence[Estimator], values: Values, ace_bins: int
+) -> list[CalibrationLine]:
+    """A line for each estimator of a run, around the values that are known of its METRICS."""
+    lines, confidences = [], run.confidences(estimators)
+    for estimator in estimators:
+        found, own = confidences[estimator.name], values[estimator.name]
+        lines.append(
+            CalibrationLine(
+                *run.whose(estimator),
+                instances=run.table.n_instances,
+                ace=_binned(ace(found.confidence, found.correct, ace_bins), own["ace"]),
+                ece=_binned(ece(found.confidence, found.correct), own["ece"]),
+                smooth=_smooth(found, own["smooth_ece"]),
+            )
+        )
+    return lines
 
 
 def _binned(result: MetricResult, value: Estimate) -> BinnedError:

@@ -36,11 +36,16 @@ def exposure(runs: RunLike | Sequence[RunLike], told: Told, options: CurveOption
     """
     lines: list[ExposureLine] = []
     for run in read_runs(runs, options.scores):
-        counts = told_of(run.label, run.table, told)
-        chosen = chosen_estimators(run, options, ("base",))
-        confidences = run.confidences(chosen)
-        lines += [_line(run, estimator, confidences[estimator.name], counts, options) for estimator in chosen]
+        lines += exposure_lines(run, told, options)
     return Exposure(tuple(lines))
+
+
+def exposure_lines(run: CurveRun, told: Told, options: CurveOptions) -> list[ExposureLine]:
+    """A line for each estimator of one run. Raises as `exposure`."""
+    counts = told_of(run.label, run.table, told)
+    chosen = chosen_estimators(run, options, ("base",))
+    confidences = run.confidences(chosen)
+    return [_line(run, estimator, confidences[estimator.name], counts, options) for estimator in chosen]
 
 
 def told_of(label: str, table: ScoreTable, told: Told) -> Ints:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from calprobe.confidence import Estimator
 from calprobe.errors import UsageError
 from calprobe.metrics import bootstrap_many, paired_differences
 from calprobe.report.curves.results import DEFAULT_CURVE_OPTIONS, CurveOptions, MarkerPoint, Markers
-from calprobe.report.curves.scored import CurveRun, metrics_named, predictions, read_runs
+from calprobe.report.curves.scored import CurveRun, Values, metrics_named, predictions, read_runs
+from calprobe.report.results import ReportOptions
 from calprobe.report.source import RunLike
 
 PLAIN = "base"
 PREFIX = "marker_"
+METRICS = ("accuracy", "mean_confidence", "ace")
 
 
 def markers(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Markers:
@@ -31,21 +34,21 @@ def markers(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAULT_C
     """
     if options.estimators:
         raise UsageError("markers: base under each wording, there is no estimator to choose; leave --estimator out")
-    return Markers(tuple(point for run in read_runs(runs, options.scores) for point in _points(run, options)))
+    metrics = metrics_named(METRICS, options.scores)
+    points: list[MarkerPoint] = []
+    for run in read_runs(runs, options.scores):
+        samples = predictions(run.confidences(_wordings(run)))
+        values = bootstrap_many(metrics, samples, options.scores.resampling, run.clusters)
+        points += marker_points(run, values, options.scores)
+    return Markers(tuple(points))
 
 
-def _points(run: CurveRun, options: CurveOptions) -> list[MarkerPoint]:
-    chosen = [found for name, found in run.estimators.items() if name == PLAIN or name.startswith(PREFIX)]
-    names = [estimator.name for estimator in chosen]
-    if PLAIN not in names or len(names) == 1:
-        lacking = "epistemic" if PLAIN in names else "plain"
-        raise UsageError(f"{run.label}: no {lacking} template; score it with --templates 0,verbal,numeric")
-    samples = predictions(run.confidences(chosen))
-    metrics = metrics_named(("accuracy", "mean_confidence", "ace"), options.scores)
-    values = bootstrap_many(metrics, samples, options.scores.resampling, run.clusters)
-    pairs = [(name, PLAIN) for name in names if name != PLAIN]
-    shifted = metrics_named(("mean_confidence",), options.scores)
-    shifts = paired_differences(shifted, samples, pairs, options.scores.resampling, run.clusters)
+def marker_points(run: CurveRun, values: Values, options: ReportOptions) -> list[MarkerPoint]:
+    """A point for each wording of a run, around the values that are known of its METRICS. Raises as `markers`."""
+    chosen = _wordings(run)
+    pairs = [(estimator.name, PLAIN) for estimator in chosen if estimator.name != PLAIN]
+    shifted, samples = metrics_named(("mean_confidence",), options), predictions(run.confidences(chosen))
+    shifts = paired_differences(shifted, samples, pairs, options.resampling, run.clusters)
     points = []
     for estimator in chosen:
         own, shift = values[estimator.name], shifts.get((estimator.name, PLAIN))
@@ -62,3 +65,13 @@ def _points(run: CurveRun, options: CurveOptions) -> list[MarkerPoint]:
             )
         )
     return points
+
+
+def _wordings(run: CurveRun) -> list[Estimator]:
+    """The plain statement and the markers."""
+    chosen = [found for name, found in run.estimators.items() if name == PLAIN or name.startswith(PREFIX)]
+    names = [estimator.name for estimator in chosen]
+    if PLAIN not in names or len(names) == 1:
+        lacking = "epistemic" if PLAIN in names else "plain"
+        raise UsageError(f"{run.label}: no {lacking} template; score it with --templates 0,verbal,numeric")
+    return chosen

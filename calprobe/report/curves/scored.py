@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from calprobe.confidence import Confidence, Distributions, Estimator, available_estimators
 from calprobe.errors import UsageError
-from calprobe.metrics import Metric, standard_metrics
+from calprobe.metrics import Estimate, Metric, standard_metrics
 from calprobe.metrics.resampling import Predictions
 from calprobe.report.clusters import Labels, cluster_labels
 from calprobe.report.curves.results import CurveOptions
 from calprobe.report.questions import questions_of
 from calprobe.report.results import ReportOptions
 from calprobe.report.source import RunLike, open_runs
-from calprobe.runs import ScoreTable
+from calprobe.runs import Run, ScoreTable
 
 log = logging.getLogger(__name__)
 
 PAPERS = ("base", "margin", "average_vote_2", "average_min")  # the columns of the paper's Table 1
+OTHER_QUESTIONS = "%s: not the same probe or instances as %s: the two do not compare"
+
+Values = Mapping[str, Mapping[str, Estimate]]  # by estimator, then by metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +56,22 @@ def read_runs(runs: RunLike | Sequence[RunLike], options: ReportOptions) -> Iter
     """
     first: tuple[str, str] | None = None  # label and questions
     for label, run in open_runs(runs).items():
-        table = run.table(options.reduction, options.compat)
+        found = curve_run(label, run, options)
         complete, relations = len(run.complete_relations), len(run.manifest.relations)
         if complete < relations:
             log.warning("%s: partial run: %d of %d relations", label, complete, relations)
-        own = (label, questions_of(run.manifest, table))
+        own = (label, questions_of(run.manifest, found.table))
         first = first or own
         if own[1] != first[1]:
-            log.warning("%s: not the same probe or instances as %s: the two do not compare", label, first[0])
-        clusters = cluster_labels(table, options)
-        yield CurveRun(label, run.manifest.model.name, table, Distributions.from_table(table), clusters)
+            log.warning(OTHER_QUESTIONS, label, first[0])
+        yield found
+
+
+def curve_run(label: str, run: Run, options: ReportOptions) -> CurveRun:
+    """What curves need of one run, over its complete relations. Raises CalprobeError as `report`."""
+    table = run.table(options.reduction, options.compat)
+    distributions, clusters = Distributions.from_table(table), cluster_labels(table, options)
+    return CurveRun(label, run.manifest.model.name, table, distributions, clusters)
 
 
 def chosen_estimators(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calprobe.report.html.compare_view import comparison_page
-from calprobe.report.html.contents import ReportContents, RunContents, gather
+from calprobe.report.html.extent import page_wants
 from calprobe.report.html.report_view import report_page
 
-__all__ = ["ReportContents", "RunContents", "comparison_page", "gather", "report_page"]
+__all__ = ["comparison_page", "page_wants", "report_page"]

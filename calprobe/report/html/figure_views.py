@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from calprobe.report.contents import ReportContents, RunContents
 from calprobe.report.curves.results import MarkerPoint
 from calprobe.report.figures import signed_spelled
 from calprobe.report.html import charts
-from calprobe.report.html.contents import ReportContents, RunContents
 from calprobe.report.html.views import Choice, FigureView
 from calprobe.report.palette import series_places
 
@@ -61,16 +61,18 @@ def _markers(points: Sequence[MarkerPoint]) -> FigureView:
 
 def figures_across(contents: ReportContents) -> Iterator[FigureView]:
     """The figures over all runs."""
-    if not contents.accuracy_ace:
+    empty = {run.label for run in contents.report.runs if not run.instances}
+    points = [point for point in contents.accuracy_ace if point.run not in empty]
+    numbers = charts.run_numbers(points)
+    if len(numbers) < 2:
         return
-    places = series_places([correlation.estimator for correlation in contents.correlations])
-    numbers = charts.run_numbers(contents.accuracy_ace)
+    places = series_places(list(dict.fromkeys(point.estimator for point in points)))
     numbered = ", ".join(f"{number} {run}" for run, number in numbers.items())
     known = [found for found in contents.correlations if not math.isnan(found.rho.value)]
     rho = "; ".join(f"{found.estimator} {signed_spelled(found.rho)}" for found in known)
     yield FigureView(
         "Accuracy and ACE",
-        charts.accuracy_ace(contents.accuracy_ace, places),
+        charts.accuracy_ace(points, places),
         f"ACE of each estimator against accuracy of base, with 95 % intervals. {numbered}."
         + (f" Spearman's rank correlation: {rho}." if rho else ""),
         _choices(places, shown=tuple(places)),

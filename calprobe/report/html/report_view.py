@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from calprobe.report.contents import ReportContents, RunContents
 from calprobe.report.html import definitions
-from calprobe.report.html.contents import ReportContents, RunContents
+from calprobe.report.html.extent import page_wants, shows_less
 from calprobe.report.html.figure_views import figures_across, run_figures
 from calprobe.report.html.page import render
 from calprobe.report.html.run_view import big_numbers, manifests, options_made, page_title, run_head
@@ -50,7 +51,7 @@ def _page(contents: ReportContents) -> PageView:
         "Ranges are 95 % intervals; every name underlined with dots has its definition behind it.",
         contents=tuple((anchor, name) for anchor, name, there in sections if there),
         runs=runs,
-        notes=(*score_notes(report.options.reduction, report.options), *([LESS] if contents.many else [])),
+        notes=(*score_notes(report.options.reduction, report.options), *([LESS] if shows_less(report) else [])),
         definitions=_definitions(report),
         made=options_made(report.options),
         manifests=manifests(report.runs),
@@ -59,7 +60,9 @@ def _page(contents: ReportContents) -> PageView:
 
 
 def _run(run: RunReport, place: int, contents: ReportContents) -> RunView:
-    found = contents.runs.get(run.label, RunContents())
+    found = RunContents()  # of a run without instances all figures would be blank
+    if run.instances:
+        found = contents.runs.get(run.label, found).only(page_wants(contents.report).estimators)
     wording = None
     if run.sensitivity is not None and run.uncertainty is not None:
         facts = tuple((name.strip(), said) for name, said in wording_facts(run.sensitivity, run.uncertainty))
@@ -69,7 +72,7 @@ def _run(run: RunReport, place: int, contents: ReportContents) -> RunView:
         head,
         lines=(*head.lines, *remarks(run)),
         numbers=big_numbers(run),
-        tables=_tables(run, contents),
+        tables=_tables(run, contents.report),
         figures=tuple(run_figures(found)),
         wording=wording,
         slices=tuple(slices_view(run, own, contents.report.options) for own in found.slices),
@@ -87,13 +90,13 @@ def _definitions(report: Report) -> tuple[Definition, ...]:
     )
 
 
-def _tables(run: RunReport, contents: ReportContents) -> tuple[TableView, ...]:
+def _tables(run: RunReport, report: Report) -> tuple[TableView, ...]:
     """Estimators by metrics, and the paper's numbers where they were asked for."""
     if not run.estimators:
         return ()
-    table, *_ = report_tables(replace(contents.report, runs=(run,)))
+    table, *_ = report_tables(replace(report, runs=(run,)))
     estimators = TableView.of(table, FIRST_COLUMNS, notes=table.notes[-1:])  # the last says what is marked
-    views = [estimators.without_more() if contents.many else estimators]
+    views = [estimators.without_more() if shows_less(report) else estimators]
     if run.against is not None:
         views.append(TableView.of(against_table(run, run.against, "")))
     return tuple(views)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from page_samples import contents_of
 
-from calprobe.report.html import ReportContents
+from calprobe.report.contents import ReportContents
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,9 @@ from typing import Any
 from run_samples import write_run
 
 from calprobe.metrics import Resampling
-from calprobe.report import ReportOptions, report
-from calprobe.report.html import ReportContents, gather
+from calprobe.report import Report, ReportOptions, report
+from calprobe.report.contents import ReportContents, gather
+from calprobe.report.html import page_wants
 
 QUICK = ReportOptions(resampling=Resampling(20))
 SHAPES = (("P30", 12, 3), ("P1376", 9, 5), ("P36", 8, 4))
@@ -31,10 +32,15 @@ EVIL = (
 )
 
 
+def page_contents(found: Report, told: Mapping[str, Any] | None = None) -> ReportContents:
+    """What the page of a report shows."""
+    return gather(found, page_wants(found), told)
+
+
 def contents_of(folder: Path, n_runs: int = 2) -> ReportContents:
     """The contents of a page over so many made-up runs."""
     runs = [write_run(folder / f"run{place}", SHAPES, (0, 1, 2)) for place in range(n_runs)]
-    return gather(report(runs, QUICK))
+    return page_contents(report(runs, QUICK))
 
 
 def told_all(label: str) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ import curve_samples
 
 from calprobe.metrics import Estimate
 from calprobe.report import Report, ReportOptions
-from calprobe.report.html import ReportContents
+from calprobe.report.contents import ReportContents
 from calprobe.report.html.figure_views import figures_across
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from page_samples import SCRIPT, with_names
 
-from calprobe.report.html import ReportContents, report_page
+from calprobe.report.contents import ReportContents
+from calprobe.report.html import report_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page

@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from page_samples import EVIL, QUICK, SHAPES, Page, contents_of, told_all, with_names
+from page_samples import EVIL, QUICK, SHAPES, Page, contents_of, page_contents, told_all, with_names
 from run_samples import write_run
 
 from calprobe.metrics import Resampling, multiclass_metrics, standard_metrics
 from calprobe.report import ReportOptions, SliceOptions, report
+from calprobe.report.contents import ReportContents
 from calprobe.report.figures import number
-from calprobe.report.html import ReportContents, gather, report_page
+from calprobe.report.html import report_page
 from calprobe.report.html.definitions import METRIC_SOURCES
 
 
@@ -120,7 +121,7 @@ def test_manifest_and_options_end_the_page(contents: ReportContents, page: Page)
 
 
 def test_without_templates_for_a_figure_there_is_none(tmp_path: Path) -> None:
-    single = Page(report_page(gather(report(write_run(tmp_path / "one", SHAPES, (0,)), QUICK))))
+    single = Page(report_page(page_contents(report(write_run(tmp_path / "one", SHAPES, (0,)), QUICK))))
     assert "Epistemic markers" not in single.text
     assert "Across runs" not in single.text
     assert "Calibration" in single.text
@@ -128,14 +129,14 @@ def test_without_templates_for_a_figure_there_is_none(tmp_path: Path) -> None:
 
 def test_exposure_is_drawn_where_it_is_known(tmp_path: Path) -> None:
     run = write_run(tmp_path / "told", SHAPES)
-    found = gather(report(run, QUICK), told_all(str(run)))
+    found = page_contents(report(run, QUICK), told_all(str(run)))
     assert "told 1 time: accuracy" in report_page(found)
 
 
 def test_slices_that_were_asked_for_are_not_computed_anew(tmp_path: Path) -> None:
     run = write_run(tmp_path / "sliced", SHAPES)
     asked = report(run, ReportOptions(resampling=Resampling(5), slices=SliceOptions("relation", ("margin",))))
-    found = gather(asked).runs[str(run)]
+    found = page_contents(asked).runs[str(run)]
     assert [own.by for own in found.slices] == ["domain", "relation"]
     assert found.slices[1] is asked.runs[0].slices
     assert {own.estimators for own in found.slices} == {("margin",)}
