@@ -8,6 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# An example may take longer than hypothesis's fifth of a second where other processes want the same cores.
+settings.register_profile("unhurried", settings(), deadline=None)
+settings.load_profile("unhurried")
 
 # Triton reads this once, when it is first imported (transformers does): without a card, its kernels run interpreted.
 if not Path("/dev/nvidiactl").exists():

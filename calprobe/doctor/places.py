@@ -60,7 +60,8 @@ def place(name: str, folder: Path, without: str, variable: str, counted: bool = 
         mend = f"set {variable} to a folder that can be written to" if variable else "change to another folder"
         return Check(name, "note", f"{text}; cannot be written to: {without}", mend, facts)
     if free < _LITTLE_ROOM:
-        return Check(name, "note", f"{text}; little room", "make room" if not variable else f"or set {variable}", facts)
+        mend = f"make room, or set {variable} to a folder on another disk" if variable else "make room"
+        return Check(name, "note", f"{text}; little room", mend, facts)
     return Check(name, "ok", text, facts=facts)
 
 

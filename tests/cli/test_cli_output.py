@@ -27,7 +27,7 @@ def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def calprobe(arguments: list[str], run_path: Path, stdout: int) -> subprocess.CompletedProcess[str]:
     filled = [str(run_path) if argument == "RUN" else argument for argument in arguments]
     command = [sys.executable, "-P", "-m", "calprobe", *filled]
-    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)

@@ -23,7 +23,7 @@ def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def calprobe(*arguments: object) -> subprocess.CompletedProcess[str]:
     environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"} | {"PYTHONSAFEPATH": "1"}
     command = [sys.executable, "-m", "calprobe", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
 
 
 def test_table_in_a_pipe(run_path: Path) -> None:

@@ -211,6 +211,7 @@ def test_little_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check = places.place("cache", tmp_path, "nothing", "CALPROBE_CACHE")
     assert check.state == "note"
     assert "1.0 MiB free on its disk; little room" in check.value
+    assert check.mend == "make room, or set CALPROBE_CACHE to a folder on another disk"
 
 
 def test_bear_is_looked_for_below_the_data_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
