@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calprobe.cli.shown import say
-from calprobe.errors import CalprobeError, UsageError
-from calprobe.wording import reason
+from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from calprobe.report import Report
@@ -33,11 +32,8 @@ def write_page(html: str, path: Path) -> None:
 
     if not path.name:
         raise UsageError(f"--html {str(path)!r}: not the name of a file; give one such as report.html")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write_text(path, html)
-    except OSError as error:
-        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; name another --html") from error
+    with atomic.named_file(path, "name another --html") as temporary:
+        temporary.write_text(html, encoding="utf-8")
     say(f"wrote {path}")
 
 

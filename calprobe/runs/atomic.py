@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from calprobe.errors import CalprobeError
+from calprobe.wording import reason
+
 TEMPORARY_SUFFIX = ".tmp"
 
 
@@ -35,6 +38,20 @@ def write_text(path: Path, text: str) -> None:
     """Write UTF-8 text to `path` atomically and durably."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def named_file(path: Path, mend: str) -> Iterator[Path]:
+    """`replacing` for a file that a person named; a folder that is not there is made.
+
+    Raises CalprobeError if the file cannot be written; `mend` ends its message, and says what to do.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as temporary:
+            yield temporary
+    except OSError as error:
+        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; {mend}") from error
 
 
 def create_text(path: Path, text: str) -> bool:

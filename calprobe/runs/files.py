@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from calprobe.errors import CalprobeError, UsageError
+from calprobe.errors import UsageError
 from calprobe.runs import atomic
-from calprobe.wording import reason
 
 Tables = Iterable[pa.Table]
 
@@ -28,12 +27,8 @@ def write_tables(schema: pa.Schema, tables: Tables, path: Path) -> None:
     """
     if path.suffix.lower() not in _WRITERS:
         raise UsageError(f"--out {path}: the suffix says the format; give one of {', '.join(_WRITERS)}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic.replacing(path) as temporary:
-            _WRITERS[path.suffix.lower()](schema, tables, temporary)
-    except OSError as error:
-        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; name another --out") from error
+    with atomic.named_file(path, "name another --out") as temporary:
+        _WRITERS[path.suffix.lower()](schema, tables, temporary)
 
 
 def finite_or_none(value: Any) -> Any:

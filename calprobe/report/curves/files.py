@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from calprobe.errors import CalprobeError, UsageError
+from calprobe.errors import UsageError
 from calprobe.report.curves.results import Curves
 from calprobe.runs import atomic, files
-from calprobe.wording import reason
 
 DATA_SUFFIXES = (".csv", ".json", ".parquet")
 
@@ -32,8 +31,5 @@ def write_curves(curves: Curves, path: Path) -> None:
 
 def _write_json(curves: Curves, path: Path) -> None:
     text = json.dumps(curves.to_json(), indent=2, allow_nan=False, ensure_ascii=False)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write_text(path, text + "\n")
-    except OSError as error:
-        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; name another --out") from error
+    with atomic.named_file(path, "name another --out") as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")

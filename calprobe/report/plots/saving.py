@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calprobe.errors import CalprobeError, UsageError
+from calprobe.errors import UsageError
 from calprobe.report.plots.style import drawing
-from calprobe.runs.atomic import replacing
-from calprobe.wording import reason
+from calprobe.runs.atomic import named_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,9 +39,5 @@ def save(figure: Figure, path: Path) -> None:
         UsageError: another suffix. CalprobeError: the file cannot be written.
     """
     check_figure_path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary, drawing():
-            figure.savefig(temporary, **_OPTIONS[path.suffix.lower()])
-    except OSError as error:
-        raise CalprobeError(f"{path}: the figure cannot be written: {reason(error)}; name another place") from error
+    with named_file(path, "name another place") as temporary, drawing():
+        figure.savefig(temporary, **_OPTIONS[path.suffix.lower()])

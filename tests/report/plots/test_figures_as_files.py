@@ -86,7 +86,7 @@ def test_another_suffix_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("here", encoding="utf-8")
-    with pytest.raises(CalprobeError, match=r"figure\.png: the figure cannot be written: .*; name another place"):
+    with pytest.raises(CalprobeError, match=r"figure\.png: cannot be written: .*; name another place"):
         save(Figure(), tmp_path / "file" / "figure.png")
     (tmp_path / "taken.png").mkdir()
     with pytest.raises(CalprobeError, match="cannot be written"):
