@@ -18,6 +18,7 @@ import torch
 
 from calprobe.errors import CalprobeError
 from calprobe.models.failures import first_line
+from calprobe.models.whole_words import words_in_pieces
 
 _ORIGIN = "origin.json"  # written into each cached folder: where it came from
 _MAGIC = b"GGUF"
@@ -42,7 +43,8 @@ def dequantised(file: Path, show_progress: bool = False) -> Dequantised:
     """The float32 twin of `file` as a model folder (config, safetensors, tokenizer); made on the first call.
 
     The folder appears whole or not at all, so two processes may make it at once. It takes 4 bytes a parameter of disk.
-    Raises CalprobeError for a file that is not GGUF, is damaged, or of an architecture that transformers cannot read.
+    Raises CalprobeError for a file that is not GGUF, is damaged, or of an architecture or a
+    tokenizer that transformers cannot read.
     """
     with file.open("rb") as stream:
         if stream.read(len(_MAGIC)) != _MAGIC:
@@ -80,8 +82,9 @@ def _write_twin(file: Path, folder: Path) -> None:
     place, inside = str(file.parent), {"gguf_file": file.name}
     try:
         file_type = _file_type(file)
-        network: Any = AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32, **inside)
         tokenizer = AutoTokenizer.from_pretrained(place, **inside)
+        check_words(tokenizer, file)
+        network: Any = AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32, **inside)
     except (ValueError, KeyError, IndexError, TypeError, OSError, RuntimeError, NotImplementedError) as error:
         raise CalprobeError(
             f"{file}: cannot be read as GGUF ({first_line(error)})\n"
@@ -97,6 +100,23 @@ def _write_twin(file: Path, folder: Path) -> None:
     save_torch_state_dict(_state(network), folder)
     origin = {"file": file.name, "file_type": file_type, "transformers": transformers.__version__}
     (folder / _ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", "utf-8")
+
+
+def check_words(tokenizer: Any, file: Path | str, unpacked: Path | None = None) -> None:
+    """Raise CalprobeError if the tokenizer made of `file` (kept in `unpacked`) cuts its own vocabulary's words up.
+
+    Before 5.23, transformers builds Gemma's with another algorithm than the model was trained with, and says nothing;
+    one that another release of transformers saved may be misread as silently.
+    """
+    import transformers
+
+    fault = words_in_pieces(tokenizer)
+    if fault is not None:
+        delete = f"delete {unpacked} and try again; if that does not help, " if unpacked else ""
+        raise CalprobeError(
+            f"{file}: transformers {transformers.__version__} makes a wrong tokenizer of it: {fault}\n"
+            f"{delete}take transformers 5.23 or later, or --model with the hub id or folder that the file was made from"
+        )
 
 
 def _state(network: torch.nn.Module) -> dict[str, torch.Tensor]:

@@ -12,7 +12,7 @@ import torch
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models.adapter import Adapter, find_adapter, put_on
 from calprobe.models.failures import explained, first_line
-from calprobe.models.gguf import dequantised
+from calprobe.models.gguf import check_words, dequantised
 from calprobe.models.hub import look_for_hub, patient_hub
 from calprobe.models.kind import kind_of
 from calprobe.models.live import identified
@@ -61,6 +61,7 @@ class _Weights:
     note: str
     folders: tuple[Path, ...] = ()  # local ones whose files tell the weights apart, where no revision does
     adapter_merged: bool | None = None
+    unpacked: Path | None = None  # a GGUF file's twin
 
 
 def _read(source: Source, options: LoadOptions, on_kind: OnKind) -> _Weights:
@@ -96,7 +97,7 @@ def _read_gguf(source: Source, options: LoadOptions, on_kind: OnKind) -> _Weight
     twin = dequantised(Path(source.location), show_progress=shows_bars(options.quiet))
     weights = _read(Source(source.name, str(twin.folder), "folder"), options, on_kind)
     note = source.note or f"weights rounded to {twin.file_type} (GGUF)"
-    return replace(weights, source=source.location, revision=twin.sha256, note=note, folders=())
+    return replace(weights, source=source.location, revision=twin.sha256, note=note, folders=(), unpacked=twin.folder)
 
 
 def _read_adapted(source: Source, adapter: Adapter, options: LoadOptions, on_kind: OnKind) -> _Weights:
@@ -163,6 +164,8 @@ def _tokenizer(name: str, weights: _Weights, options: LoadOptions) -> Any:
     if named.issuperset(vocabulary):
         # transformers makes one out of thin air where a folder has none: to it every word is unknown.
         raise CalprobeError(f"{name}: its tokenizer knows no words, only special tokens\n{_COPY_TOKENIZER}")
+    if weights.unpacked is not None and weights.tokenizer_location == str(weights.unpacked):
+        check_words(tokenizer, name, weights.unpacked)
     return tokenizer
 
 

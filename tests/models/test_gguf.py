@@ -120,6 +120,25 @@ def test_its_tokens_are_those_of_the_file(file: Path) -> None:
     assert model.start_token == "<s>"
 
 
+def cut_words(tokenizer: Any) -> str:
+    return "200 of 200 words come out in pieces"
+
+
+def test_a_tokenizer_that_cuts_words_up_is_refused_and_not_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gguf, "words_in_pieces", cut_words)
+    with pytest.raises(CalprobeError, match=r"tiny\.gguf: transformers .* wrong tokenizer .*\ntake .*5\.23"):
+        load_model(str(file))
+    assert list((gguf.cache_root() / "gguf").iterdir()) == []
+
+
+def test_one_kept_by_another_transformers_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load_model(str(file))
+    folder = next((gguf.cache_root() / "gguf").iterdir())
+    monkeypatch.setattr(gguf, "words_in_pieces", cut_words)
+    with pytest.raises(CalprobeError, match=rf"wrong tokenizer .*\ndelete {folder} and try again"):
+        load_model(str(file))
+
+
 def test_the_second_load_comes_from_the_cache(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load_model(str(file))
 
