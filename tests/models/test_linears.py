@@ -45,8 +45,10 @@ def test_every_architecture_computes_the_same(architecture: str, monkeypatch: py
     own = network(input_ids=tokens).logits
     with fast_linears(network):
         assert any("forward" in vars(module) for module in network.modules())
-        # RWKV's exponentials make 6e-5 out of float32's rounding, whoever multiplies.
-        torch.testing.assert_close(network(input_ids=tokens).logits, own, rtol=1e-5, atol=1e-4)
+        fast = network(input_ids=tokens).logits
+    truth = network.double()(input_ids=tokens).logits
+    # RWKV's exponentials make 1e-4 out of float32's rounding, whoever multiplies; the others stay under 2e-5.
+    assert (fast - truth).abs().max() <= 2 * (own - truth).abs().max() + 1e-5
 
 
 def test_an_inner_block_leaves_the_outer_ones_layers_to_it() -> None:
