@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,13 @@ from tiny_models import save_tiny_model
 
 from calprobe.cli import main
 from calprobe.runs import open_run
+
+TORCHRUN = ("torch.distributed.run", "--standalone", "--nproc-per-node={count}")
+# On CPUs too; a port that is free is taken, so that two test processes do not meet.
+ACCELERATE = (
+    *("accelerate.commands.launch", "--multi_gpu", "--num_processes={count}", "--num_machines=1"),
+    *("--mixed_precision=no", "--dynamo_backend=no", "--main_process_port=0"),
+)
 
 # The command line, with something amiss in one process when it writes its first piece. The first process waits for
 # that, so that it does not score everything before another has imported torch.
@@ -64,13 +72,13 @@ def alone(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Launch:
     """A run of several processes under way. The launcher's own words go the way of stderr as well."""
 
-    def __init__(self, model: Path, out: Path, count: int, fault: str = "") -> None:
+    def __init__(self, model: Path, out: Path, count: int, fault: str = "", launcher: Sequence[str] = TORCHRUN) -> None:
         self.gate = out.with_name(f"gate-{fault}")
         driver = out.with_name("driver.py")
         driver.write_text(DRIVER)
-        launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"]
+        start = [part.format(count=count) for part in launcher]
         self.process = subprocess.Popen(
-            [*launcher, str(driver), *arguments(model, out)],
+            [sys.executable, "-m", *start, str(driver), *arguments(model, out)],
             env=os.environ | {"OMP_NUM_THREADS": "1", "FAULT": fault, "GATE": str(self.gate)},
             stderr=subprocess.PIPE,
             text=True,
@@ -89,19 +97,22 @@ def assert_equal_exports(run: Path, other: Path) -> None:
         assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_three_processes_give_the_bytes_of_one(model: Path, alone: Path, tmp_path: Path) -> None:
-    launch = Launch(model, tmp_path / "run", 3)
+@pytest.mark.parametrize(("launcher", "count"), [(TORCHRUN, 3), (ACCELERATE, 2)], ids=["torchrun", "accelerate"])
+def test_several_processes_give_the_bytes_of_one(
+    model: Path, alone: Path, tmp_path: Path, launcher: Sequence[str], count: int
+) -> None:
+    launch = Launch(model, tmp_path / "run", count, launcher=launcher)
     said = launch.stderr()
     assert launch.process.returncode == 0, said
     assert said.count("complete; next: calprobe report") == 1
     total = sum(relation.n_statements for relation in open_run(alone).manifest.relations) * 2
     assert f"{total:,} of {total:,} statements" in said  # of all processes together
     assert_equal_exports(tmp_path / "run", alone)
-    one, three = open_run(alone).manifest, open_run(tmp_path / "run").manifest
-    assert (one.timings.processes, three.timings.processes) == (1, 3)
-    assert three.timings.score_s > three.timings.wall_s > 0
+    one, several = open_run(alone).manifest, open_run(tmp_path / "run").manifest
+    assert (one.timings.processes, several.timings.processes) == (1, count)
+    assert several.timings.score_s > several.timings.wall_s > 0
     counted = ("pieces", "statements", "tokens")
-    assert [getattr(one.timings, n) for n in counted] == [getattr(three.timings, n) for n in counted]
+    assert [getattr(one.timings, n) for n in counted] == [getattr(several.timings, n) for n in counted]
 
 
 def test_what_a_killed_process_leaves_is_scored_by_the_next_run(model: Path, alone: Path, tmp_path: Path) -> None:
