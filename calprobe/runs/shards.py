@@ -153,6 +153,8 @@ def _read(path: Path, schema: pa.Schema, run_identity: str, n_statements: int) -
             table = file.read(columns=columns, use_threads=False)
     except FileNotFoundError:
         raise
+    except KeyError as error:  # pyarrow's, if there is no first_role to be read as a dictionary
+        raise ShardError("its columns are not those of this run") from error
     # Everything pyarrow may say of damaged bytes; its own errors derive from these.
     except (pa.ArrowException, OSError, ValueError, TypeError, IndexError, MemoryError) as error:
         raise ShardError(f"it cannot be read: {str(error).strip()[:100]}") from error

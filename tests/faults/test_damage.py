@@ -60,9 +60,11 @@ def same(piece: PieceScores, tokens: PieceTokens, expected: PieceScores) -> bool
 def refused(run: RunFolder, content: bytes) -> bool:
     """Whether a shard of those bytes is refused; where it is not, it must read as the shard that was written."""
     shard_path(run.path, "P30", 0).write_bytes(content)
-    identity = open_run(run.path).identity
+    opened = open_run(run.path)
+    relation = opened.manifest.relation("P30")
     try:
-        piece, tokens = (read(run.path, "P30", 0, identity) for read in (read_scores, read_tokens))
+        piece = read_scores(run.path, relation, 0, opened.identity)
+        tokens = read_tokens(run.path, relation, 0, opened.identity)
     except ShardError:
         return True
     assert same(piece, tokens, make_piece(SHAPES[0]))

@@ -24,3 +24,14 @@ def test_a_column_with_one_null(tmp_path: Path, name: str) -> None:
     pq.write_table(table.set_column(place, field, pa.array(values, field.type)), path, write_page_checksum=True)
     with pytest.raises(ShardError, match=f"values of {name} are missing"):
         read_scores(tmp_path, RelationRecord("P30", 2, 3, "N:1"), 0, "identity")
+
+
+def test_a_column_of_another_name(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).mkdir()
+    write_shard(tmp_path, make_piece(("P30", 2, 3)), "identity")
+    path = shard_path(tmp_path, "P30", 0)
+    table = pq.read_table(path)
+    for name in ("first", "first_role"):  # the latter is asked for by name when the file is opened
+        pq.write_table(table.rename_columns({name: "fiRst"}), path, write_page_checksum=True)
+        with pytest.raises(ShardError, match="its columns are not those of this run"):
+            read_scores(tmp_path, RelationRecord("P30", 2, 3, "N:1"), 0, "identity")
