@@ -18,6 +18,9 @@ def command(model: str | None, as_json: bool) -> None:
     Scores a few statements with the bundled models as a self-test. Needs no network. The text names no home folder and
     no password, so that it can be pasted into a bug report. Exit code 0 if scoring works, else 1.
     """
+    if model is not None and not model.strip():
+        raise click.UsageError("--model is empty; give an alias, a hub id, a folder or a GGUF file")
+
     from calprobe.cli.output import print_result
     from calprobe.doctor import examine
     from calprobe.doctor.text import diagnosis_text

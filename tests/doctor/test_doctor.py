@@ -14,6 +14,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from calprobe.cli.app import main
 from calprobe.cli.doctor import command
 from calprobe.doctor import Check, Diagnosis, devices, examine, kernels, places, selftest, versions
 from calprobe.doctor.looks import attempt
@@ -95,6 +96,15 @@ def test_verdict_and_exit_code(
     assert result.stdout.splitlines()[-1] == f"verdict: {verdict}"
     assert result.exit_code == code
     assert json.loads(CliRunner().invoke(command, ["--json"]).stdout)["verdict"] == verdict
+
+
+@pytest.mark.parametrize("model", ["", " "])
+def test_an_empty_model_is_wrong_usage(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor", "--model", model])
+    found = capsys.readouterr()
+    assert (ended.value.code, found.out) == (2, "")
+    assert found.err.startswith("calprobe: --model is empty; give an alias")
 
 
 def test_colours_are_the_callers() -> None:
