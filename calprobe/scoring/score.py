@@ -49,7 +49,8 @@ def score(
     float32 (SPEC_SCORING section 1). Pieces that lie whole in the folder are not scored again.
 
     Args:
-        model: an alias, a hub id, a folder, a GGUF file, or a model from `load_model`.
+        model: an alias, a hub id, a folder, a GGUF file, or a model from `load_model`, which this process scores alone,
+            also where a launcher started several; of the others all processes of a launcher score their share.
         probe: `bear`, `bear-big`, `mini`, `factor`, a folder in BEAR's format, a CSV file of FACTOR's columns, or a
             probe from `load_probe`; None for `mini` with the tiny models, else `bear`.
         out: the run folder; None for `runs/MODEL-PROBE`.
@@ -63,7 +64,9 @@ def score(
         >>> run = calprobe.score("smollm2-135m", "mini")  # doctest: +SKIP
         >>> run.table().scores.shape  # doctest: +SKIP
     """
-    processes, load_options = processes_of_launch(load_options)
+    processes = Processes()
+    if isinstance(model, str):  # one in memory, in training perhaps, is this process's own
+        processes, load_options = processes_of_launch(load_options)
     with saying_how_to_resume(), processes.ending_together():
         request = processes.after_first(partial(_requested, model, probe, out, options))
         started = time.monotonic()
