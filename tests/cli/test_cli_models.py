@@ -8,12 +8,12 @@ import sys
 
 from click.testing import CliRunner
 
-from calprobe.cli.models import command
+from calprobe.cli.app import cli
 from calprobe.models.aliases import ALIASES
 
 
 def test_the_table_has_a_line_for_each_alias_and_says_what_smollm2_is() -> None:
-    result = CliRunner().invoke(command)
+    result = CliRunner().invoke(cli, ["models"])
     lines = result.stdout.splitlines()
     assert [line.split()[0] for line in lines[1 : len(ALIASES) + 1]] == list(ALIASES)
     assert lines[1].split()[1:5] == ["causal", "0.5", "M", "tiny-clm"]
@@ -25,7 +25,7 @@ def test_the_table_has_a_line_for_each_alias_and_says_what_smollm2_is() -> None:
 
 
 def test_json() -> None:
-    entries = {entry["name"]: entry for entry in json.loads(CliRunner().invoke(command, ["--json"]).stdout)}
+    entries = {entry["name"]: entry for entry in json.loads(CliRunner().invoke(cli, ["models", "--json"]).stdout)}
     assert list(entries) == list(ALIASES)
     assert entries["opt-125m"] == {
         "name": "opt-125m",

@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner
 from probe_folders import ENTRY, OTHER, ROW, write
 
-from calprobe.cli.probes import command
+from calprobe.cli.app import cli
 from calprobe.errors import DataMissingError, UsageError
 
 
 def shown(*arguments: str) -> str:
-    result = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    result = CliRunner().invoke(cli, ["probes", *arguments], catch_exceptions=False)
     assert result.exit_code == 0
     return result.stdout
 

@@ -14,8 +14,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from calprobe.cli.app import main
-from calprobe.cli.doctor import command
+from calprobe.cli.app import cli, main
 from calprobe.doctor import Check, Diagnosis, devices, examine, kernels, places, selftest, versions
 from calprobe.doctor.looks import attempt
 from calprobe.doctor.model import look_at_model
@@ -92,10 +91,10 @@ def test_verdict_and_exit_code(
     checks: tuple[Check, ...], verdict: str, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("calprobe.doctor.examine", lambda model: diagnosed(*checks))
-    result = CliRunner().invoke(command)
+    result = CliRunner().invoke(cli, ["doctor"])
     assert result.stdout.splitlines()[-1] == f"verdict: {verdict}"
     assert result.exit_code == code
-    assert json.loads(CliRunner().invoke(command, ["--json"]).stdout)["verdict"] == verdict
+    assert json.loads(CliRunner().invoke(cli, ["doctor", "--json"]).stdout)["verdict"] == verdict
 
 
 @pytest.mark.parametrize("model", ["", " "])
