@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import torch
-
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
+from calprobe.models.out_of_memory import is_out_of_memory
 from calprobe.models.source import Source
 from calprobe.models.types import LoadOptions
 from calprobe.wording import without_secrets
@@ -121,7 +120,7 @@ def _damaged_file(source: Source) -> str:
 
 
 def _memory_failure(chain: list[BaseException], name: str) -> CalprobeError | None:
-    if any(isinstance(e, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(e) for e in chain):
+    if any(map(is_out_of_memory, chain)):
         return CalprobeError(
             f"{name} does not fit into memory\ntry --dtype bfloat16, --device-map auto, or a smaller model"
         )

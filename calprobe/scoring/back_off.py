@@ -6,9 +6,10 @@ import logging
 from typing import NoReturn
 
 from calprobe.errors import CalprobeError
+from calprobe.models.out_of_memory import is_out_of_memory
 from calprobe.runs import PieceScores
 from calprobe.scoring.executor import with_budget
-from calprobe.scoring.memory import free_after, is_out_of_memory, smaller_budget
+from calprobe.scoring.memory import free_after, smaller_budget
 from calprobe.scoring.pieces import LongestStatement, PreparedGroup, planned_again, score_group
 from calprobe.scoring.progress import Advance
 from calprobe.scoring.work import Group, Work

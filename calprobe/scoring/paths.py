@@ -15,9 +15,9 @@ import numpy.typing as npt
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
 from calprobe.models.head import scoring_head
+from calprobe.models.out_of_memory import is_out_of_memory
 from calprobe.scoring.executor import Executor, score_rows
 from calprobe.scoring.masked import MaskedExecutor, PlainMaskedExecutor
-from calprobe.scoring.memory import is_out_of_memory
 from calprobe.scoring.options import DEFAULT_METRIC, NOTHING_MASKED, PATHS_OF, Masking, Path
 from calprobe.scoring.padded import PaddedExecutor
 from calprobe.scoring.plain import PlainExecutor

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from calprobe.models import LoadedModel
+from calprobe.models.out_of_memory import is_out_of_memory
 from calprobe.scoring.back_off import refuse_statement
 from calprobe.scoring.budget import auto_batch_tokens, usual_batch_tokens, with_room_for
-from calprobe.scoring.memory import free_after, is_out_of_memory, smaller_budget
+from calprobe.scoring.memory import free_after, smaller_budget
 from calprobe.scoring.options import Masking, Path, ScoreOptions
 from calprobe.scoring.pass_memory import DeviceMemory, measured_budget, memories_of, row_width
 from calprobe.scoring.paths import choose_path, executor_of

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from tiny_models import save_tiny_model
+
+import calprobe
 from calprobe.errors import UsageError
 from calprobe.models import LoadOptions
 from calprobe.scoring.launch import launched, processes_of_launch
@@ -44,3 +48,17 @@ def test_a_placement_that_all_would_share_is_refused_once(
     with pytest.raises(Stopped) as stopped:
         processes_of_launch(options)
     assert stopped.value.exit_code == 2
+
+
+def test_a_model_in_memory_is_scored_by_the_process_that_holds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first process of a training scores while the others wait for it: it must not wait for them."""
+    model = calprobe.load_model(str(save_tiny_model(tmp_path / "model")))
+    options = calprobe.ScoreOptions(relations=("month",), limit=2, quiet=True)
+    alone = calprobe.score(model, "mini", tmp_path / "alone", options)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "0")  # there is no process group: to ask for one would be an error
+    launched_with_others = calprobe.score(model, "mini", tmp_path / "launched", options)
+    assert (launched_with_others.table().scores == alone.table().scores).all()
+    assert launched_with_others.manifest.timings.processes == 1
