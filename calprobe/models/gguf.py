@@ -40,22 +40,29 @@ def cache_root() -> Path:
 
 
 def dequantised(file: Path, show_progress: bool = False) -> Dequantised:
-    """The float32 twin of `file` as a model folder (config, safetensors, tokenizer); made on the first call.
+    """The float32 twin of `file` as a model folder (config, safetensors, tokenizer).
 
-    The folder appears whole or not at all, so two processes may make it at once. It takes 4 bytes a parameter of disk.
-    Raises CalprobeError for a file that is not GGUF, is damaged, or of an architecture or a
-    tokenizer that transformers cannot read.
+    Made on the first call with each release of transformers, of 4 bytes a parameter. It appears whole or not at all, so
+    two processes may make it at once. Raises CalprobeError for a file that is not GGUF, is damaged, or of an
+    architecture or a tokenizer that transformers cannot read.
     """
     with file.open("rb") as stream:
         if stream.read(len(_MAGIC)) != _MAGIC:
             raise CalprobeError(f"{file}: not a GGUF file (it does not begin with GGUF); download or copy it again")
         stream.seek(0)
         sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-    folder = cache_root() / "gguf" / sha256
+    folder = cache_root() / "gguf" / kept_as(sha256)
     if not folder.is_dir():
         _fill(folder, file, show_progress)
     origin = json.loads((folder / _ORIGIN).read_text("utf-8"))
     return Dequantised(folder, sha256, origin["file_type"])
+
+
+def kept_as(sha256: str) -> str:
+    """The name of a twin's folder. One that another release of transformers saved may be misread: each has its own."""
+    import transformers
+
+    return f"{sha256}-transformers-{transformers.__version__}"
 
 
 def _fill(folder: Path, file: Path, show_progress: bool) -> None:
@@ -105,8 +112,7 @@ def _write_twin(file: Path, folder: Path) -> None:
 def check_words(tokenizer: Any, file: Path | str, unpacked: Path | None = None) -> None:
     """Raise CalprobeError if the tokenizer made of `file` (kept in `unpacked`) cuts its own vocabulary's words up.
 
-    Before 5.23, transformers builds Gemma's with another algorithm than the model was trained with, and says nothing;
-    one that another release of transformers saved may be misread as silently.
+    Before 5.23, transformers builds Gemma's with another algorithm than the model was trained with, and says nothing.
     """
     import transformers
 

@@ -131,7 +131,16 @@ def test_a_tokenizer_that_cuts_words_up_is_refused_and_not_kept(file: Path, monk
     assert list((gguf.cache_root() / "gguf").iterdir()) == []
 
 
-def test_one_kept_by_another_transformers_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_transformers_makes_its_own(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load_model(str(file))
+    monkeypatch.setattr("transformers.__version__", "4.0.0")
+    load_model(str(file))
+    kept = sorted(folder.name.partition("-")[2] for folder in (gguf.cache_root() / "gguf").iterdir())
+    assert len(kept) == 2
+    assert kept[0] == "transformers-4.0.0"
+
+
+def test_a_kept_one_that_is_misread_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_model(str(file))
     folder = next((gguf.cache_root() / "gguf").iterdir())
     monkeypatch.setattr(gguf, "words_in_pieces", cut_words)
@@ -170,7 +179,7 @@ def test_another_process_may_be_first(file: Path, monkeypatch: pytest.MonkeyPatc
 
     def overtaken(source: Path, folder: Path) -> None:
         write_twin(source, folder)
-        first = folder.parent / hashlib.sha256(file.read_bytes()).hexdigest()
+        first = folder.parent / gguf.kept_as(hashlib.sha256(file.read_bytes()).hexdigest())
         first.mkdir()
         write_twin(source, first)
 

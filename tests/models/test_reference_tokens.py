@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from real_models import gemma3, minilm_mlm, smollm2
+from real_models import MISREADS_GEMMA3, gemma3, gemma3_file, minilm_mlm, smollm2
 from reference_scores import read_reference
 
-from calprobe.models import LoadedModel, tokenise
+from calprobe.errors import CalprobeError
+from calprobe.models import LoadedModel, load_model, tokenise
 from calprobe.statements import Role, fill
 
 pytestmark = pytest.mark.weights
@@ -48,3 +49,9 @@ def test_gemma_gets_its_bos_once_though_its_tokenizer_adds_one() -> None:
     rows = tokenise([fill("[X] is [Y].", "A", "B"), fill("[X] is [Y].", "A", "B" * 50)], model)
     assert model.start_token == "<bos>"
     assert model.start_token_id not in rows.token_ids
+
+
+@pytest.mark.skipif(not MISREADS_GEMMA3, reason="transformers 5.23 and later read Gemma's GGUF files rightly")
+def test_gemma_is_refused_where_transformers_misreads_it() -> None:
+    with pytest.raises(CalprobeError, match=r"wrong tokenizer .*\ntake transformers 5\.23 or later"):
+        load_model(str(gemma3_file()))
