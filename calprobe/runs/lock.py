@@ -3,7 +3,8 @@
 The guard is a lock of the operating system (`.lock`), which goes with its process, however that ends. Not every shared
 file system carries such locks from machine to machine, so the holder's name lies beside it (`.owner`): created in one
 step that only one process can win, and removed at the end. What a killed process leaves is cleared by the next one on
-the same machine; on another machine nobody can know whether it still runs, and a person has to say so.
+the same machine; on another machine nobody can know whether it still runs, and a person has to say so, except where
+Slurm has put the same job back into the queue.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 from calprobe.errors import CalprobeError
 from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
+from calprobe.runs.slurm_job import SlurmJob, tasks_of_step
 from calprobe.wording import reason
 
 log = logging.getLogger(__name__)
@@ -47,13 +49,16 @@ class Owner:
     birth: str  # tells it from a later process of the same number
     command: str
     since: str  # UTC, ISO 8601; shown, and nothing depends on it
+    job: SlurmJob | None = None
 
     @classmethod
     def here(cls) -> Owner:
         """This process."""
-        command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+        program = Path(sys.argv[0]).name
+        command = shlex.join(["calprobe" if program == "__main__.py" else program, *sys.argv[1:]])
         since = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(socket.gethostname(), os.getpid(), _birth(os.getpid()) or "", command, since)
+        birth = _birth(os.getpid()) or ""
+        return cls(socket.gethostname(), os.getpid(), birth, command, since, SlurmJob.of_this_process())
 
     @property
     def is_elsewhere(self) -> bool:
@@ -78,8 +83,8 @@ class Owner:
 
 
 @contextmanager
-def locked(run: Path) -> Iterator[None]:
-    """Hold the run folder, which is made if it is not there, for this process alone.
+def locked(run: Path) -> Iterator[Owner]:
+    """Hold the run folder, which is made if it is not there, for this process alone; the value is what names it there.
 
     Raises CalprobeError, with the owner, if another process holds it or may hold it from another machine, or if the
     folder cannot be written.
@@ -87,7 +92,7 @@ def locked(run: Path) -> Iterator[None]:
     with _locked_by_system(run):
         own = _claim(run)
         try:
-            yield
+            yield own
         finally:
             # A folder that was removed, or is full or read-only by now, has no owner to be removed.
             with suppress(OSError):
@@ -128,7 +133,8 @@ def _claim(run: Path) -> Owner:
     """Write this process down as the owner; where there are locks, none of this machine's processes does so at once."""
     own, path = Owner.here(), run / OWNER_NAME
     former = read_owner(run)
-    if former is not None and former.is_elsewhere:
+    was_requeued = former is not None and own.job is not None and own.job.follows(former.job)
+    if former is not None and former.is_elsewhere and not was_requeued:
         raise _left_elsewhere(run, former)
     if former is not None and former.runs and former.pid != own.pid:
         raise _taken(run, former)  # this file system's locks hold nobody back
@@ -144,16 +150,25 @@ def _claim(run: Path) -> Owner:
 
 def _taken(run: Path, owner: Owner | None) -> CalprobeError:
     who, what = ("", "") if owner is None else (f" ({owner.shown})", f": {owner.shown_command}")
-    return CalprobeError(
-        f"{run}: another process{who} scores into this folder{what}\nwait for it, or name another folder with --out"
-    )
+    mend = _one_for_all(owner) or "wait for it, or name another folder with --out"
+    return CalprobeError(f"{run}: another process{who} scores into this folder{what}\n{mend}")
 
 
 def _left_elsewhere(run: Path, owner: Owner) -> CalprobeError:
+    mend = f"wait for it; if it runs no more, delete {run / OWNER_NAME} and run the same command again, it goes on"
     return CalprobeError(
         f"{run}: a process of another machine ({owner.shown}) scores into this folder, or was killed there\n"
-        f"wait for it; if it runs no more, delete {run / OWNER_NAME} and run the same command again, it goes on"
+        f"{_one_for_all(owner) or mend}"
     )
+
+
+def _one_for_all(owner: Owner | None) -> str:
+    """What to do if srun has started this process and the owner side by side, and each knows only of itself."""
+    job, tasks = SlurmJob.of_this_process(), tasks_of_step()
+    if owner is None or job is None or job != owner.job or tasks < 2:
+        return ""
+    either = "put torchrun behind srun, or give each task its own --shard I/N"
+    return f"srun started {tasks} tasks, and each scores alone: {either} (docs/scale.md)"
 
 
 def _unwritable(run: Path, error: OSError) -> CalprobeError:

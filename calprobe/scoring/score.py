@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,8 +17,9 @@ from calprobe.models.aliases import default_probe
 from calprobe.models.source import resolve
 from calprobe.probes import Probe, load_probe
 from calprobe.runs import Manifest, Run, RunFolder, Timings, open_run
+from calprobe.runs.decode import decode
 from calprobe.runs.folder import check_folder, default_out
-from calprobe.runs.lock import locked
+from calprobe.runs.lock import Owner, locked
 from calprobe.runs.manifest import read_manifest
 from calprobe.scoring.begun import begun_run, options_as_begun, refuse_other_kind, refuse_other_request
 from calprobe.scoring.groups import Piece
@@ -29,6 +30,7 @@ from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.paths import executor_of
 from calprobe.scoring.processes import Processes
 from calprobe.scoring.record import manifest_of
+from calprobe.scoring.same_folder import wait_until_seen
 from calprobe.scoring.selection import Selection, refuse_kind, select
 from calprobe.scoring.way import Way, find_way
 from calprobe.scoring.work import Work
@@ -76,10 +78,10 @@ def score(
             _take_part(processes, request, loaded, time.monotonic() - started)
             return open_run(request.out)
         way = find_way(loaded, request.selection, request.options)
-        with locked(request.out):
+        with locked(request.out) as owner:
             folder = RunFolder.open(request.out, _manifest(request, loaded, way), options.resume)
             missing = folder.missing()
-            processes.tell("missing", json.dumps(missing))
+            processes.tell("folder", json.dumps({"owner": asdict(owner), "missing": missing}))
             folder.add_timings(Timings(load_s=time.monotonic() - started, processes=processes.size))
             score_missing(_work(request, folder, loaded, way, missing), processes)
     return open_run(request.out)
@@ -125,7 +127,9 @@ def _as_begun(request: _Request, begun: Manifest | None) -> _Request:
 
 def _take_part(processes: Processes, request: _Request, model: LoadedModel, load_s: float) -> None:
     """Score along in the folder that the first process has opened, in the way that it has found."""
-    missing = [(relation, number) for relation, number in json.loads(processes.hear("missing"))]
+    told = json.loads(processes.hear("folder"))
+    wait_until_seen(request.out, decode(Owner, told["owner"]), processes.check)
+    missing = [(relation, number) for relation, number in told["missing"]]
     request = _as_begun(request, read_manifest(request.out))
     way = find_way(model, request.selection, request.options)
     folder = RunFolder.join(request.out, _manifest(request, model, way))

@@ -18,6 +18,7 @@ import pytest
 from calprobe.errors import CalprobeError
 from calprobe.runs import atomic
 from calprobe.runs.lock import LOCK_NAME, OWNER_NAME, Owner, locked, read_owner
+from calprobe.runs.slurm_job import SlurmJob
 
 ELSEWHERE = Owner("another-host", 7, "long ago", "calprobe score --model x", "2026-01-01T00:00:00+00:00")
 
@@ -98,6 +99,34 @@ def test_a_lock_of_another_machine_is_never_broken(tmp_path: Path) -> None:
     (tmp_path / OWNER_NAME).unlink()
     with locked(tmp_path):
         pass
+
+
+def test_a_job_that_slurm_starts_again_goes_on_from_another_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = leave(tmp_path, replace(ELSEWHERE, job=SlurmJob("tall", "4711", 0)))
+    for name, value in (("CLUSTER_NAME", "tall"), ("JOB_ID", "4711"), ("RESTART_COUNT", "0")):
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    assert "a process of another machine" in refused(tmp_path)
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    with locked(tmp_path) as own:
+        assert (own.job, left.job) == (SlurmJob("tall", "4711", 1), SlurmJob("tall", "4711", 0))
+        assert read_owner(tmp_path) == own
+
+
+def test_tasks_of_srun_that_know_nothing_of_each_other_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "4711")
+    with locked(tmp_path / "here"):
+        assert "\nwait for it" in refused(tmp_path / "here")  # nothing else of the job is known
+        monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "2")
+        assert "\nsrun started 2 tasks, and each scores alone: put torchrun behind srun" in refused(tmp_path / "here")
+    (tmp_path / "there").mkdir()
+    leave(tmp_path / "there", replace(ELSEWHERE, job=SlurmJob.of_this_process()))
+    assert "\nsrun started 2 tasks" in refused(tmp_path / "there")
+    leave(tmp_path / "there", ELSEWHERE)
+    assert "\nwait for it; if it runs no more, delete" in refused(tmp_path / "there")
 
 
 def test_of_two_machines_that_come_at_once_one_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
