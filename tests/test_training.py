@@ -21,7 +21,8 @@ from transformers import TrainerCallback
 import calprobe
 import calprobe.training as training
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
-from calprobe.report import report
+from calprobe.metrics import Resampling
+from calprobe.report import ReportOptions, report
 from calprobe.scoring import ScoreOptions
 from calprobe.training import ProbeCallback
 
@@ -47,7 +48,7 @@ def test_figures_are_those_of_the_checkpoints(kind: str, tmp_path: Path) -> None
         own = calprobe.open_run(tmp_path / "runs" / f"step-{step}")
         later = calprobe.score(str(tmp_path / "out" / f"checkpoint-{step}"), "mini", tmp_path / f"later-{step}", FEW)
         np.testing.assert_allclose(own.table().scores, later.table().scores, atol=1e-5)
-        (found,) = report(own).runs
+        (found,) = report(own, ReportOptions(resampling=Resampling(0))).runs
         (base,) = [estimator for estimator in found.estimators if estimator.name == "base"]
         assert found.accuracy is not None
         assert logs["eval_calprobe/mini/accuracy"] == found.accuracy.value

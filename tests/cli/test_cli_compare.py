@@ -1,4 +1,4 @@
-"""`calprobe compare` as a process: table, JSON, every option, usage errors, and the tiny pair from its scoring on."""
+"""`calprobe compare`: table, JSON, every option, usage errors, and the tiny pair from its scoring on."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import calprobe
 from compared_runs import run_of, with_model
 
 from calprobe.cli.app import main
@@ -25,15 +26,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def calprobe(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+@pytest.fixture(autouse=True)
+def _beside_the_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+def test_table_in_a_pipe() -> None:
     environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"} | {"PYTHONSAFEPATH": "1"}
-    environment |= {"OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "calprobe", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, timeout=300, check=False)
-
-
-def test_table_in_a_pipe(folder: Path) -> None:
-    done = calprobe("compare", "a", "b", "--bootstrap", 20, cwd=folder)
+    command = [sys.executable, "-m", "calprobe", "compare", "a", "b", "--bootstrap", "20"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("a: complete; path padded")
     assert "\nA a, B b\n" in done.stdout
@@ -41,19 +42,18 @@ def test_table_in_a_pipe(folder: Path) -> None:
     assert "\x1b" not in done.stdout
 
 
-def test_json_takes_every_option(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_takes_every_option() -> None:
     options = ["--reduction", "mean", "--compat", "kissling2026", "--bins", 5, "--bootstrap", 30, "--seed", 2]
     options += ["--cluster", "relation", "--by-domain", "--intersect", "--estimator", "base,entropy"]
-    done = calprobe("compare", "a", "c", "few", "--pairs", "c:a,few:a", "--json", *options, cwd=folder)
-    monkeypatch.chdir(folder)
+    done = calprobe("compare", "a", "c", "few", "--pairs", "c:a,few:a", "--json", *options)
     scores = ReportOptions("mean", "kissling2026", 5, Resampling(30, 2), "relation")
     wanted = CompareOptions((("c", "a"), ("few", "a")), True, True, ("base", "entropy"), scores)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == json.loads(json.dumps(compare(["a", "c", "few"], wanted).to_json()))
 
 
-def test_pairs_are_found(folder: Path) -> None:
-    done = calprobe("compare", "a", "b", "c", "--json", "--bootstrap", 0, cwd=folder)
+def test_pairs_are_found() -> None:
+    done = calprobe("compare", "a", "b", "c", "--json", "--bootstrap", 0)
     (pair,) = json.loads(done.stdout)["pairs"]
     assert pair["second"] == "b"
     assert pair["first"] in ("a", "c")
@@ -73,18 +73,19 @@ def test_pairs_are_found(folder: Path) -> None:
         (["a", "b", "--bins", 0], 2, "Invalid value for '--bins'"),
     ],
 )
-def test_what_goes_wrong_is_said(folder: Path, arguments: list[object], code: int, message: str) -> None:
-    done = calprobe("compare", *arguments, cwd=folder)
+def test_what_goes_wrong_is_said(arguments: list[object], code: int, message: str) -> None:
+    done = calprobe("compare", *arguments)
     assert done.returncode == code
     assert message in done.stderr
     assert (done.stdout, len(done.stderr.splitlines()) <= 2) == ("", True)
 
 
-def test_the_tiny_pair(tmp_path: Path) -> None:
+def test_the_tiny_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     for model in ("tiny-clm", "tiny-mlm"):
         options = ["--templates", "0,1", "--relations", "continent", "--limit", "12", "--quiet"]
         main(["score", "--model", model, "--out", str(tmp_path / model), *options])
-    done = calprobe("compare", "tiny-clm", "tiny-mlm", "--json", "--bootstrap", 50, cwd=tmp_path)
+    done = calprobe("compare", "tiny-clm", "tiny-mlm", "--json", "--bootstrap", 50)
     assert (done.returncode, done.stderr) == (0, "")
     content = json.loads(done.stdout)
     assert [run["kind"] for run in content["runs"].values()] == ["causal", "masked"]

@@ -69,7 +69,8 @@ def test_what_goes_wrong_is_said(
 def test_torch_is_never_imported(table: Path) -> None:
     code = (
         "import sys; from calprobe.cli import app\n"
-        "app.cli.main(['rank', sys.argv[1], '--score', 'sure', '--correct', 'right'], standalone_mode=False)\n"
+        "asked = ['--score', 'sure', '--correct', 'right', '--bootstrap', '5']\n"
+        "app.cli.main(['rank', sys.argv[1], *asked], standalone_mode=False)\n"
         "sys.exit(bool({'torch', 'transformers'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code, str(table)], capture_output=True, text=True, check=False)

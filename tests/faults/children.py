@@ -15,13 +15,14 @@ import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+LONGEST_S = 120.0
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 # What Python does to a file system, by its audit events. Arrow's own writes go unseen; the flush after them is seen.
 CHANGES = ("open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir")
-LONGEST_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ class Forge:
             at: before its change of this number (from 1) the child gets the signal `send`; 0: never.
             fault: `largest`: no file may grow beyond so many bytes. `clock`: what time.time says, over and over.
                 `pause`: seconds to sleep at each change. `out`, `err`: files that stdout and stderr go to.
-                `crash_ahead`: the group of this number, from 1, cannot be prepared.
+                `crash_ahead`: the group of this number, from 1, cannot be prepared. `processes`: how many torch's
+                launcher makes of the command, with what is `amiss` in all but the first, see `launched.py`.
         """
         self.count += 1
         place = self.place / f"child-{self.count}"
@@ -128,8 +130,9 @@ def _serve(model: str) -> None:
 
 def _loaded(folder: Path) -> Any:
     """A tiny random model, and everything that commands import."""
-    sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
-    for name in ("calprobe.scoring", "calprobe.report.plots", "pandas", "rich.console", "scipy.stats"):
+    sys.path[:0] = [str(folder) for folder in Path(__file__).resolve().parents[:2]]
+    modules = ("calprobe.scoring", "calprobe.report.plots", "pandas", "rich.console", "scipy.stats", "accelerate")
+    for name in (*modules, "launched"):
         importlib.import_module(name)
     from tiny_models import save_tiny_model
 
@@ -151,7 +154,8 @@ def _be_child(order: dict[str, Any], model: Any) -> None:
             os.dup2(os.open(file, os.O_WRONLY | os.O_APPEND), number)
         _meet(fault)
         _watch(order, os.open(place / "changes", os.O_WRONLY | os.O_CREAT | os.O_APPEND), fault.get("pause", 0))
-        code = _command(order["arguments"], model)
+        command = partial(_command, order["arguments"], model)
+        code = sys.modules["launched"].launch_command(command, place, fault) if "processes" in fault else command()
     except BaseException:  # noqa: BLE001 - a defect of this file; what a command raises is an exit code by now
         traceback.print_exc()
     finally:

@@ -29,7 +29,10 @@ from calprobe.runs import Manifest, TemplateRecord
 
 NUMBERS = (0, 1, 2, 5)
 TOLD = {name: [place % 5 for place in range(n)] for name, n, _ in SHAPES}
-OPTIONS = [ReportOptions(resampling=Resampling(30, 7), ace_bins=5), ReportOptions(cluster="relation")]
+OPTIONS = [
+    ReportOptions(resampling=Resampling(30, 7), ace_bins=5),
+    ReportOptions(resampling=Resampling(30), cluster="relation"),
+]
 
 
 def marked(manifest: Manifest) -> Manifest:

@@ -11,12 +11,14 @@ import pytest
 from lm_eval_rows import choice_row, write_samples
 
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
+from calprobe.metrics import Resampling
 from calprobe.report import ReportOptions, report
 from calprobe.runs import Run, open_run
 from calprobe.runs.lm_eval_import import Evaluation, evaluation_of, import_lm_eval, probe_name, task_name
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "lm_eval"
 DATE = "2026-11-21T11-02-40.721746"
+VALUES = ReportOptions(resampling=Resampling(0))
 TINY = Evaluation("tiny-clm", "main", "float32", "0.4.13")
 
 
@@ -36,7 +38,7 @@ def imported_rows(folder: Path, rows: list[Any]) -> Run:
 @pytest.mark.parametrize("task", ["facts_place", "facts_text", "facts_mutual", "pronouns"])
 def test_the_harnesss_own_accuracy(tmp_path: Path, task: str) -> None:
     run = imported(tmp_path / "run", samples(task))
-    (found,) = report(run, ReportOptions()).runs
+    (found,) = report(run, VALUES).runs
     logged = json.loads((DATA / f"results_{DATE}.json").read_text())["results"][task]["acc,none"]
     assert found.accuracy is not None
     assert (found.accuracy.value, found.instances) == (pytest.approx(logged, abs=1e-12), 5)
@@ -118,7 +120,7 @@ def test_both_forms_of_arguments_and_numbers(tmp_path: Path) -> None:
 
 def test_a_document_without_a_score_fails_and_stays(tmp_path: Path) -> None:
     run = imported_rows(tmp_path, [choice_row(0, [-1.0, float("nan")], 1, acc=0.0), choice_row(1, [-1.0, -2.0], 0)])
-    assert report(run).runs[0].estimators[0].failed == 1
+    assert report(run, VALUES).runs[0].estimators[0].failed == 1
 
 
 def test_filters_repeat_a_document(tmp_path: Path) -> None:

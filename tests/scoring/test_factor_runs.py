@@ -15,6 +15,7 @@ from tiny_models import save_tiny_masked_model, save_tiny_model
 
 import calprobe.scoring.pieces as pieces_module
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.metrics import Resampling
 from calprobe.models import LoadedModel, load_model
 from calprobe.probes import Probe, load_probe
 from calprobe.probes.factor import COMPLETIONS, CONTEXT
@@ -25,6 +26,7 @@ from calprobe.scoring import Interrupted, ScoreOptions, score
 from calprobe.statements import join, statements_of
 
 MADE_UP = Path(__file__).resolve().parent.parent / "data" / "factor" / "made_up.csv"
+VALUES = ReportOptions(resampling=Resampling(0))
 POSITIONS = 256  # of the tiny model, whose tokens are bytes
 
 
@@ -100,7 +102,7 @@ def test_saved_tokens_are_the_completions(run: Run, model: LoadedModel) -> None:
 
 def test_a_report_is_of_the_sum_or_the_mean(run: Run) -> None:
     for reduction in ("sum", "mean"):
-        (found,) = report(run, ReportOptions(reduction=reduction)).runs  # type: ignore[arg-type]
+        (found,) = report(run, replace(VALUES, reduction=reduction)).runs
         scores = column(run.pieces[0], reduction).reshape(5, 4)
         p = np.exp(scores - scores.max(1, keepdims=True))
         p /= p.sum(1, keepdims=True)
@@ -133,7 +135,7 @@ def test_long_contexts_are_cut_from_the_left_and_counted(model: LoadedModel, tmp
     check_scores(run, load_probe(file), model)
     # 255 bytes beside the start token: of the second only the longest statement is too long (240 + 22).
     assert run.manifest.relations[0].cut_contexts == 3
-    assert report(run).runs[0].instances == 4
+    assert report(run, VALUES).runs[0].instances == 4
     relations = score(model, file, tmp_path / "first", ScoreOptions(limit=1)).manifest.relations
     assert relations[0].cut_contexts == 0
 

@@ -161,9 +161,9 @@ def test_the_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     score_it = ["score", "--model", folder, "--probe", "mini", "--relations", "continent", "--limit", "2", "--out", run]
     masking = ["--pll-metric", "sentence_l2r", "--word-split", "unicode"]
     run_cli(*score_it, *masking, "--templates", "0,1", "--save-tokens", "--quiet")
-    first = run_cli("report", run).splitlines()[0]
+    first = run_cli("report", run, "--bootstrap", "0").splitlines()[0]
     assert "path masked, dtype float32, PLL sentence_l2r, word split unicode" in first
-    found = json.loads(run_cli("report", run, "--json"))[str(run)]
+    found = json.loads(run_cli("report", run, "--json", "--bootstrap", "0"))[str(run)]
     assert (found["kind"], found["instances"], found["partial"]) == ("masked", 2, False)
     for what in ("candidates", "tokens", "confidences"):
         run_cli("export", run, "--what", what, "--out", tmp_path / f"{what}.jsonl")

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -166,42 +162,6 @@ def test_other_types_are_refused(options: dict[str, object], said: str) -> None:
 def test_default_out_keeps_organisations_apart(tmp_path: Path) -> None:
     assert default_out("google/gemma-7b", "bear") == Path("runs/google--gemma-7b-bear")
     assert default_out(str(tmp_path), "mini") == Path("runs") / f"{tmp_path.name}-mini"
-
-
-# The command, which dies with its third shard on the disk and not yet under its name.
-KILLED = """
-import os, signal, sys
-from calprobe.cli import main
-from calprobe.runs.shards import pq
-write, written = pq.write_table, []
-def write_table(*given, **named):
-    write(*given, **named)
-    written.append(1)
-    if len(written) == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-pq.write_table = write_table
-main(sys.argv[1:])
-"""
-
-
-def test_sigkill_loses_at_most_what_is_in_flight(folder: Path, tmp_path: Path) -> None:
-    arguments = ["score", "--model", str(folder), "--probe", "mini"]
-    arguments += ["--limit", "6", "--templates", "paraphrases", "--save-tokens"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    broken, whole = tmp_path / "broken", tmp_path / "whole"
-    command = [sys.executable, "-c", KILLED, *arguments, "--out", str(broken)]
-    assert subprocess.run(command, env=environment, capture_output=True).returncode == -signal.SIGKILL
-    assert len(list((broken / "shards").glob("*.parquet"))) == 2
-    assert open_run(broken).partial
-    for out in (broken, whole):
-        command = [sys.executable, "-m", "calprobe", *arguments, "--out", str(out)]
-        subprocess.run(command, env=environment, check=True, capture_output=True)
-    for what in ("candidates", "tokens", "confidences"):
-        for out in (broken, whole):
-            export = ["export", str(out), "--what", what, "--out", str(tmp_path / f"{out.name}.{what}.parquet")]
-            subprocess.run([sys.executable, "-m", "calprobe", *export], check=True)
-        files = [(tmp_path / f"{name}.{what}.parquet").read_bytes() for name in ("broken", "whole")]
-        assert files[0] == files[1]
 
 
 def test_a_resumed_run_takes_the_threads_and_path_it_began_with(
