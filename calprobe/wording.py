@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")  # https://USER:TOKEN@HOST
@@ -29,6 +31,21 @@ def reason(error: OSError) -> str:
     'the stream is closed'
     """
     return os.strerror(error.errno) if error.errno else str(error)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean X?` with the known words nearest to a mistyped one, three at most; empty if none is near.
+
+    >>> did_you_mean("repot", ["report", "score"])
+    '; did you mean report?'
+    >>> did_you_mean("xyz", ["report", "score"])
+    ''
+    """
+    spelled = {name.lower(): name for name in known}
+    # Words have a few characters to some dozen; a longer one is near to none, and would take long to compare.
+    near = difflib.get_close_matches(word.lower(), spelled, cutoff=0.65) if len(word) < 100 else []
+    *others, last = [spelled[name] for name in near] or [""]
+    return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if near else ""
 
 
 def without_secrets(text: str) -> str:

@@ -10,6 +10,7 @@ import traceback
 import click
 
 from calprobe import __version__
+from calprobe.cli.common import NearestGroup
 from calprobe.cli.shown import printable, say
 from calprobe.errors import CalprobeError
 from calprobe.wording import without_secrets
@@ -33,7 +34,7 @@ COMMANDS = {
 INTERRUPTED = 130
 
 
-class _Commands(click.Group):
+class _Commands(NearestGroup):
     """Lists and loads the commands of COMMANDS."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

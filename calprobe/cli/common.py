@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from calprobe.wording import did_you_mean
+
 if TYPE_CHECKING:
     from calprobe.runs.run import Compat, Reduction
 
@@ -31,6 +33,20 @@ compat_option = click.option(
     type=click.Choice(["kissling2026"]),
     help="Leave each statement's first scored token out, as the paper's tables do.",
 )
+
+
+class NearestGroup(click.Group):
+    """A group of commands that says, of one that it does not have, which is near."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """click's, with the commands that are near a mistyped one."""
+        known = self.list_commands(ctx)
+        if args[0].startswith("-") or args[0] in known:
+            return super().resolve_command(ctx, args)
+        meant = did_you_mean(args[0], known) or f"; there are {', '.join(known)}"
+        raise click.UsageError(f"no command {args[0]!r}{meant}", ctx)
 
 
 def reduction_option(*, or_all: bool = False) -> Callable[[Command], Command]:

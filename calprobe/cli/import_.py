@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.common import NearestGroup
 from calprobe.cli.shown import say
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from calprobe.types import ModelKind
 
 
-@click.group(short_help="Make a run of scores that another tool saved.")
+@click.group(cls=NearestGroup, short_help="Make a run of scores that another tool saved.")
 def command() -> None:
     """Make a run of scores that another tool saved."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
     from calprobe.report.rank import RankReport
 
 
+def _finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+    """The number as it is, unless all answers or none would be right from it on, whatever their quality."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no value of a quality; give a finite number")
+    return value
+
+
 @click.command(short_help="Show ranking metrics of a (score, correct) table.")
 @click.argument("path", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
@@ -21,7 +29,13 @@ if TYPE_CHECKING:
 @click.option(
     "--correct", required=True, metavar="COLUMN", help="The column that says what is right: true or false, 1 or 0."
 )
-@click.option("--correct-at", type=float, metavar="Q", help="Answers are right from this value of --correct on.")
+@click.option(
+    "--correct-at",
+    type=float,
+    metavar="Q",
+    callback=_finite,
+    help="Answers are right from this value of --correct on.",
+)
 @click.option("--uncertainty", is_flag=True, help="Larger scores are less sure.")
 @json_option
 @bins_option

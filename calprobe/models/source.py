@@ -10,6 +10,7 @@ from typing import Literal
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.models.aliases import ALIASES, Alias
+from calprobe.wording import did_you_mean
 
 _HUB_ID = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?", re.ASCII)
 
@@ -49,6 +50,17 @@ def resolve(name: str) -> Source:
     if not _HUB_ID.fullmatch(name):
         raise UsageError(f"{name!r} is no folder or hub id (organisation/model); `calprobe models` lists aliases")
     return Source(name, name, "hub")
+
+
+def mistyped_alias(name: str) -> str:
+    """`; did you mean ALIAS?` for a name that resembles an alias and is none; empty for one with an organisation.
+
+    Old models of the hub have no organisation in their id either, so that a name alone does not tell a slip.
+
+    >>> mistyped_alias("gp2")
+    '; did you mean gpt2?'
+    """
+    return "" if name in ALIASES or "/" in name else did_you_mean(name, ALIASES)
 
 
 def _of_alias(name: str, alias: Alias) -> Source:

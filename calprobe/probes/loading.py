@@ -12,6 +12,7 @@ from calprobe.probes.factor import read_factor
 from calprobe.probes.folder import METADATA, read_probe_folder
 from calprobe.probes.registry import BEAR_FOLDERS, absent_files, data_root, dataset
 from calprobe.probes.types import Probe
+from calprobe.wording import did_you_mean
 
 BUNDLED = "mini"
 FACTOR = "factor"
@@ -41,7 +42,7 @@ def load_probe(name_or_path: str | os.PathLike[str]) -> Probe:
         return read_factor(path, path.resolve().stem)
     if not path.is_dir():
         what = f"neither a folder nor one of {', '.join(PROBES)}, nor a CSV file"
-        raise UsageError(f"no probe {name!r}: {what}; give one of these")
+        raise UsageError(f"no probe {name!r}: {what}{did_you_mean(name, PROBES) or '; give one of these'}")
     if not (path / METADATA).is_file():
         raise UsageError(f"no probe in folder {name!r}: it has no {METADATA}; give a folder in BEAR's format")
     return read_probe_folder(path, path.resolve().name)

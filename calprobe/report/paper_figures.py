@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from calprobe.errors import UsageError
+from calprobe.errors import ProbeFormatError, UsageError
+from calprobe.probes.json_files import read_json_object
 
 BUNDLED = "paper"  # what --against calls them
 FILE_NAME = "paper_figures.json"
@@ -94,14 +96,10 @@ def paper_figures(against: str) -> PaperFigures:
     if against == BUNDLED:
         text = (resources.files("calprobe.report") / FILE_NAME).read_text("utf-8")
         return _bundled(json.loads(text))
-    path = Path(against)
     try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        what = error.strerror if isinstance(error, OSError) else "not JSON"
-        raise UsageError(
-            f"--against {against}: {what}; give {BUNDLED}, or a JSON file of the paper's tables"
-        ) from error
+        content = read_json_object(Path(against)).content
+    except ProbeFormatError as error:
+        raise UsageError(f"--against: {error}\ngive {BUNDLED}, or a JSON file of the paper's tables") from error
     return figures_of_tables(content, against)
 
 
@@ -143,7 +141,7 @@ class _Tables:
             raise UsageError(f"{self.path}: {_NAMES[number]} must be an object with a key for each model; mend it")
         for model, row in found.items():
             if not isinstance(row, dict):
-                raise UsageError(f"{self.path}: {_NAMES[number]}, {model}: must be an object; got {row!r}")
+                raise UsageError(f"{self.path}: {_NAMES[number]}, {_key(model)}: must be an object; got {row!r:.60}")
         return found
 
     def figures(self, model: str) -> Iterator[Figure]:
@@ -171,12 +169,22 @@ class _Tables:
         percent = key.endswith("percent")
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= (100 if percent else 1):
             bounds = "a percentage" if percent else "a number in [0, 1]"
-            raise UsageError(f"{self.path}: {_NAMES[number]}, {model}, {key}: must be {bounds}; got {value!r}")
+            where = f"{self.path}: {_NAMES[number]}, {_key(model)}, {key}"
+            raise UsageError(f"{where}: must be {bounds}; got {value!r:.60}")
         # 14.9 / 100 is not 0.149 in floating point.
-        return float(f"{value}e-2") if percent else float(value)
+        return float(Decimal(str(value)).scaleb(-2)) if percent else float(value)
 
     def _domain(self, model: str) -> str | None:
         pairs = self.content.get(_NAMES["5"], [])
         if not isinstance(pairs, list) or not all(isinstance(pair, dict) for pair in pairs):
             raise UsageError(f"{self.path}: {_NAMES['5']} must be a list of objects; mend it")
-        return next((str(pair["domain"]) for pair in pairs if model in pair.get("pair", ()) and "domain" in pair), None)
+        for pair in pairs:
+            if not isinstance(pair.get("pair", []), list) or not isinstance(pair.get("domain", ""), str):
+                what = "pair must be a list of models, and domain a text"
+                raise UsageError(f"{self.path}: {_NAMES['5']}: {what}; mend it")
+        return next((pair["domain"] for pair in pairs if model in pair.get("pair", []) and "domain" in pair), None)
+
+
+def _key(name: str) -> str:
+    """A key of the file in a message: on one line, and not without end."""
+    return name if name.isprintable() and len(name) < 60 else f"{name!r:.60}"

@@ -21,6 +21,7 @@ from calprobe.types import Floats
 ESTIMATORS = ("base", "margin", "average_min")
 METRICS = ("accuracy", "ace", "brier")
 NO_DOMAIN = "no domain"
+NO_CARDINALITY = "no cardinality"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,8 @@ def _groups(by: SliceKind, manifest: Manifest, relations: Sequence[str]) -> Iter
         without = {name: [NO_DOMAIN] for name, record in records.items() if not record.domains}
         yield from relation_groups(without).items()
     elif by == "cardinality":
-        yield from relation_groups({name: [record.cardinality] for name, record in records.items()}).items()
+        known = {name: [record.cardinality or NO_CARDINALITY] for name, record in records.items()}
+        yield from relation_groups(known).items()
     else:
         yield from relation_groups({name: [name] for name in records}).items()
 

@@ -22,7 +22,7 @@ from calprobe.runs import Settings
 from calprobe.wording import counted
 
 # Columns by the order in which they get room; metrics that are not named come after these.
-FIRST_COLUMNS = ("accuracy", "mean_confidence", "ace", "brier", "auroc", "ece", "smooth_ece", "nll", "aurc", "prr")
+FIRST_COLUMNS = ("accuracy", "ace", "mean_confidence", "brier", "auroc", "ece", "smooth_ece", "nll", "aurc", "prr")
 INDENT = "  "
 BEST = "*"
 

@@ -176,14 +176,22 @@ def refuse_other_run(path: Path, stored: Manifest, asked: Manifest) -> None:
         )
 
 
+class UnwritableError(CalprobeError):
+    """A run folder that the disk does not take; `why` is what the disk says."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        mend = "mend that and run the same command again, it goes on from there"
+        super().__init__(f"{path}: cannot be written: {why}; {mend}")
+        self.why = why
+
+
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
     """Turn what the disk says into an error for people: what is there stays whole, so the mend is to go on."""
     try:
         yield
     except OSError as error:
-        why = f"{path}: cannot be written: {reason(error)}"
-        raise CalprobeError(f"{why}; mend that and run the same command again, it goes on from there") from error
+        raise UnwritableError(path, reason(error)) from error
 
 
 def default_out(model: str, probe: str, shard: str | None = None) -> Path:

@@ -115,8 +115,8 @@ def import_lm_eval(
         template_set=SourceRecord("imported"),
         templates=(TemplateRecord(0, "paraphrase"),),
         relations=tuple(
-            # What 1:1 means, that no answer comes twice, has no sense where each document has choices of its own.
-            RelationRecord(name, len(questions), len(questions[0][0].texts), "N:1")
+            # Whether an answer comes twice has no sense where each document has choices of its own.
+            RelationRecord(name, len(questions), len(questions[0][0].texts), cardinality=None)
             for name, questions in by_relation.items()
         ),
         settings=Settings(path="imported", dtype=evaluation.dtype),

@@ -110,6 +110,7 @@ def _metadata(manifest: Manifest, piece: PieceScores, reduction: str, probe: Pro
     texts: list[str | None] = [None] * (max(template.number for template in manifest.templates) + 1)
     for template, text in zip(manifest.templates, relation.texts, strict=False):
         texts[template.number] = text
+    cardinality = {} if relation.cardinality is None else {"cardinality": CARDINALITY[relation.cardinality]}
     return {
         "templates": texts,
         "template_index": piece.template,
@@ -120,7 +121,7 @@ def _metadata(manifest: Manifest, piece: PieceScores, reduction: str, probe: Pro
         **({} if manifest.settings.pll_metric is None else {"pll_metric": manifest.settings.pll_metric}),
         "timestamp": manifest.created,
         "dataset_name": manifest.probe.name,
-        "relation_info": {"domains": list(relation.domains), "cardinality": CARDINALITY[relation.cardinality]},
+        "relation_info": {"domains": list(relation.domains)} | cardinality,
         "metric_values": {},
         "answer_space_labels": list(probe.relation(relation.name).candidates) if probe else [str(i) for i in places],
         "answer_space_ids": [f"{relation.name}-{i}" for i in places],

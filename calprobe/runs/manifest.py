@@ -63,7 +63,7 @@ class RelationRecord:
     name: str
     n_instances: int
     n_candidates: int
-    cardinality: Cardinality
+    cardinality: Cardinality | None  # None: instances have candidates of their own, so that it has no meaning
     domains: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()  # wordings, one for each of Manifest.templates; empty where not known
     scored: Scored = "statement"  # completion: candidates are the instance's own, its context is read and not scored

@@ -16,6 +16,7 @@ from calprobe.runs.manifest import FILE_NAME, Manifest, identity_hash, read_mani
 from calprobe.runs.pieces import REDUCTIONS, PieceScores, PieceTokens
 from calprobe.runs.table import ScoreTable
 from calprobe.statements import Template
+from calprobe.wording import did_you_mean
 
 log = logging.getLogger(__name__)
 
@@ -139,9 +140,20 @@ def open_run(path: str | Path) -> Run:
     """
     path = Path(path)
     if not (path / FILE_NAME).is_file():
-        what = "not a run folder (no manifest.json)" if path.is_dir() else "no such run"
-        raise DataMissingError(f"{path}: {what}; make one with `calprobe score --model NAME --out {path}`")
+        meant = "" if path.is_dir() else _meant(path)
+        what = "not a run folder (no manifest.json)" if path.is_dir() else f"no such run{meant}"
+        mend = f"make one with `calprobe score --model NAME --out {path}`"
+        raise DataMissingError(f"{path}: {what}\n{mend}" if meant else f"{path}: {what}; {mend}")
     return Run(path, read_manifest(path))
+
+
+def _meant(path: Path) -> str:
+    """The runs beside it whose names are near, for one that was mistyped."""
+    try:
+        beside = [other.parent.name for other in path.parent.glob(f"*/{FILE_NAME}")]
+    except (OSError, ValueError):  # what no folder can be called
+        return ""
+    return did_you_mean(path.name, beside)
 
 
 def _check_compat(compat: str | None) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs import atomic
-from calprobe.runs.folder import RunFolder, check_folder
+from calprobe.runs.folder import RunFolder, UnwritableError, check_folder
 from calprobe.runs.manifest import FILE_NAME, Manifest, Timings
 from calprobe.runs.pieces import PieceScores
 from calprobe.wording import reason
@@ -34,6 +34,8 @@ def write_whole(out: Path, manifest: Manifest, pieces: Iterable[PieceScores]) ->
                 run.write_piece(piece)
                 written += Timings(pieces=1, statements=piece.n_statements)
             run.add_timings(written)
-    except OSError as error:
-        raise CalprobeError(f"{out}: cannot be written: {reason(error)}; name another --out") from error
+    except (OSError, UnwritableError) as error:
+        # The folder that was asked for, not the one beside it, of which nothing is left.
+        why = error.why if isinstance(error, UnwritableError) else reason(error)
+        raise CalprobeError(f"{out}: cannot be written: {why}; mend that, or name another --out") from error
     return RunFolder(out, run.manifest)

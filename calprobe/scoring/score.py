@@ -11,10 +11,11 @@ from pathlib import Path
 
 import torch
 
+from calprobe.errors import DataMissingError, UsageError
 from calprobe.heap import give_back_freed_memory
 from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.models.aliases import default_probe
-from calprobe.models.source import resolve
+from calprobe.models.source import mistyped_alias, resolve
 from calprobe.probes import Probe, load_probe
 from calprobe.runs import Manifest, Run, RunFolder, Timings, open_run
 from calprobe.runs.decode import decode
@@ -106,14 +107,26 @@ def _requested(
     name = model if isinstance(model, str) else model.name
     if isinstance(model, str):
         resolve(model)  # a slip in the name is said before anybody downloads a probe
-    chosen = default_probe(name) if probe is None else probe
-    selection = select(chosen if isinstance(chosen, Probe) else load_probe(chosen), options)
+    selection = select(probe if isinstance(probe, Probe) else _probe(name, probe), options)
     path = Path(out) if out is not None else default_out(name, selection.probe.name, options.shard)
     check_folder(path)
     begun = begun_run(path, options.resume)
     if begun is not None:
         refuse_other_request(begun, path, selection, options)
     return _as_begun(_Request(name, selection, path, None, options, options.batch_tokens is None), begun)
+
+
+def _probe(model: str, asked: str | Path | None) -> Probe:
+    """The probe that is asked for, or the model's default."""
+    if asked is not None:
+        return load_probe(asked)
+    try:
+        return load_probe(default_probe(model))
+    except DataMissingError as error:
+        if meant := mistyped_alias(model):  # of two things amiss the one that needs no download
+            if_of_the_hub = "if it is a model of the hub: run `calprobe fetch bear`, or name a probe with --probe DIR"
+            raise UsageError(f"--model {model}: no alias{meant}\n{if_of_the_hub}") from error
+        raise
 
 
 def _as_begun(request: _Request, begun: Manifest | None) -> _Request:

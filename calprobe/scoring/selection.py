@@ -18,6 +18,7 @@ from calprobe.statements import (
     statements_of,
 )
 from calprobe.types import ModelKind
+from calprobe.wording import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,8 @@ def _relations(probe: Probe, names: tuple[str, ...] | None) -> tuple[Relation, .
     known = {relation.name for relation in probe.relations}
     if unknown := [name for name in names if name not in known]:
         few = ", ".join(sorted(known)[:8]) + (", .." if len(known) > 8 else "")
-        raise UsageError(f"--relations: probe {probe.name} has no {', '.join(unknown)}; it has {few}")
+        meant = did_you_mean(unknown[0], known)
+        raise UsageError(f"--relations: probe {probe.name} has no {', '.join(unknown)}; it has {few}{meant}")
     return tuple(relation for relation in probe.relations if relation.name in names)
 
 

@@ -21,7 +21,7 @@ from calprobe.probes import Probe
 from calprobe.probes.folder import checked_templates
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.registry import absent_files, data_root, dataset
-from calprobe.wording import counted
+from calprobe.wording import counted, did_you_mean
 
 TemplateKind = Literal["paraphrase", "verbal", "numeric"]
 MARKERS: dict[Literal["verbal", "numeric"], tuple[str, ...]] = {
@@ -143,7 +143,8 @@ def _numbers(template_set: TemplateSet, item: str, relations: list[str]) -> set[
     if item.isascii() and item.isdigit() and len(item) < 10:
         return {int(item)}
     if item not in GROUPS:
-        raise UsageError(f"--templates: {item!r} is neither a number nor one of {', '.join(GROUPS)}")
+        what = f"{item!r} is neither a number nor one of {', '.join(GROUPS)}"
+        raise UsageError(f"--templates: {what}{did_you_mean(item, GROUPS)}")
     kind = GROUPS[item]
     templates = (template for name in relations for template in template_set.templates[name])
     numbers = {template.number for template in templates if kind in (None, template.kind)}

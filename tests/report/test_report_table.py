@@ -100,6 +100,7 @@ def test_the_table_fits_any_width(found: Report, width: int) -> None:
         assert all(len(line) <= width for line in (table if width < 80 else lines[head:]))
     columns = [metric.title for metric in found.metrics]
     shown = [title for title in columns if f" {title} " in f"{lines[head]} "]
+    assert {"accuracy", "ACE"} <= set(shown)
     assert len(shown) == {40: 3, 80: 7, 120: 11, 300: len(columns)}[width]
     assert ("Only with --format json or csv" in text(short, width)) == (len(shown) < len(columns))
     assert not any(line != line.rstrip() for line in lines)

@@ -12,7 +12,7 @@ from lm_eval_rows import choice_row, write_samples
 
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.metrics import Resampling
-from calprobe.report import ReportOptions, report
+from calprobe.report import ReportOptions, SliceOptions, report
 from calprobe.runs import Run, open_run
 from calprobe.runs.lm_eval_import import Evaluation, evaluation_of, import_lm_eval, probe_name, task_name
 
@@ -52,6 +52,10 @@ def test_a_task_is_a_relation_for_each_number_of_choices(tmp_path: Path) -> None
         ("facts_text-K3", 1, 3),
         ("facts_text-K4", 3, 4),
     ]
+    assert {relation.cardinality for relation in manifest.relations} == {None}
+    (sliced,) = report(run, ReportOptions(resampling=Resampling(0), slices=SliceOptions("cardinality"))).runs
+    assert sliced.slices is not None
+    assert [(part.name, part.instances) for part in sliced.slices.slices] == [("no cardinality", 5)]
     table = run.table()
     assert table.instance.tolist() == [4, 1, 0, 2, 3], "doc_id, within each relation"
     assert table.answer_idx.tolist() == [0, 0, 0, 1, 1]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +69,27 @@ def test_pieces_that_are_there_twice_must_agree(tmp_path: Path) -> None:
     with pytest.raises(CalprobeError, match=r"P1376, template 1: .*one and .*two hold different scores"):
         merge_runs([one, two], tmp_path / "again")
     assert not (tmp_path / "again").exists()
+
+
+def test_a_disk_that_takes_no_more_is_said_of_the_folder_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the first write or at a later one; imports are written the same way."""
+    whole = write_run(tmp_path / "whole")
+    for writes in (0, 3):
+        left = iter(range(writes))
+
+        def full(_descriptor: int, left: Iterator[int] = left) -> None:
+            if next(left, None) is None:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as patched:
+            patched.setattr("os.fsync", full)
+            with pytest.raises(CalprobeError) as refused:
+                merge_runs([whole], tmp_path / "merged")
+        why = "cannot be written: No space left on device; mend that, or name another --out"
+        assert str(refused.value) == f"{tmp_path / 'merged'}: {why}"
+        assert [path.name for path in tmp_path.iterdir()] == ["whole"]
 
 
 def test_scores_that_are_not_a_number_agree(tmp_path: Path) -> None:
