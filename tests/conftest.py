@@ -24,13 +24,20 @@ SHARED = ROOT.parent / "shared"
 
 @pytest.fixture(autouse=True)
 def log_as_it_was() -> Iterator[None]:
-    """A command sends calprobe's log to its own stderr, for good: without this, caplog sees nothing in a later test."""
-    logger = logging.getLogger("calprobe")
-    handlers, level, propagate = list(logger.handlers), logger.level, logger.propagate
+    """A command sends calprobe's log to its own stderr, for good: caplog would see nothing in a later test.
+
+    It is set back before each test too, as a fixture of a module may have run a command.
+    """
+    _set_log_back()
     yield
-    logger.handlers[:] = handlers
-    logger.setLevel(level)
-    logger.propagate = propagate
+    _set_log_back()
+
+
+def _set_log_back() -> None:
+    logger = logging.getLogger("calprobe")
+    logger.handlers.clear()
+    logger.setLevel(logging.NOTSET)
+    logger.propagate = True
 
 
 @pytest.fixture(scope="session")

@@ -77,8 +77,9 @@ def main(args: list[str] | None = None) -> None:
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code, debug)
     except (KeyboardInterrupt, click.Abort) as error:
-        # click turns KeyboardInterrupt into Abort and keeps it as the cause, with what it had to say.
-        _fail(str(error) or str(error.__cause__ or "") or "interrupted", INTERRUPTED, debug)
+        # click turns KeyboardInterrupt into Abort, with what it had to say in the context (early 8.1 names no cause).
+        said = error.__context__ if isinstance(error, click.Abort) else None
+        _fail(str(error) or str(said or "") or "interrupted", INTERRUPTED, debug)
     except OSError as error:  # a name that no disk takes, a folder that may not be read
         where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
         _fail(f"{where}{error.strerror or error}; check the path", 1, debug)

@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from tiny_models import save_tiny_model
 
 from calprobe.cli import main
+from calprobe.cli.app import cli
 from calprobe.runs import open_run
 
 
@@ -133,6 +135,20 @@ def test_an_interrupt_says_how_to_go_on(model: Path, tmp_path: Path) -> None:
     assert run.partial
     # What was in flight is there: all of a first group of small pieces.
     assert run.manifest.timings.pieces > 1
+
+
+def test_it_says_so_too_where_click_names_no_cause(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(**_: Any) -> None:
+        try:
+            raise KeyboardInterrupt("interrupted; run it again")
+        except KeyboardInterrupt:
+            raise click.Abort from None  # as early 8.1 does
+
+    monkeypatch.setattr(cli, "main", interrupted)
+    assert run_cli("models") == 130
+    assert capsys.readouterr().err == "calprobe: interrupted; run it again\n"
 
 
 def test_two_processes_do_not_share_a_folder(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ Three of them, and their ways to end early, are in tests/faults/test_processes_l
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,10 +16,10 @@ from tiny_models import save_tiny_model
 from calprobe.cli import main
 from calprobe.runs import open_run
 
-# On CPUs too; a port that is free is taken, so that two test processes do not meet.
+# On CPUs too; the port is added, a free one, so that two test processes do not meet.
 ACCELERATE = (
     *("accelerate.commands.launch", "--multi_gpu", "--num_processes=2", "--num_machines=1"),
-    *("--mixed_precision=no", "--dynamo_backend=no", "--main_process_port=0"),
+    *("--mixed_precision=no", "--dynamo_backend=no"),
 )
 
 # The command line. The first process waits for the other's first piece, so that it does not score everything before
@@ -42,6 +43,13 @@ main(sys.argv[1:])
 """
 
 
+def free_port() -> int:
+    """One that nobody listens on; 0 would do, but accelerate before 1.7 takes it at its word."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def exports_of(run: Path) -> dict[str, bytes]:
     found = {}
     for what in ("candidates", "tokens"):
@@ -59,7 +67,15 @@ def test_two_processes_give_the_bytes_of_one(tmp_path: Path) -> None:
     alone, launched = tmp_path / "alone", tmp_path / "launched"
     main([*command, str(alone), "--quiet"])
     ended = subprocess.run(
-        [sys.executable, "-m", *ACCELERATE, str(process), *command, str(launched)],
+        [
+            sys.executable,
+            "-m",
+            *ACCELERATE,
+            f"--main_process_port={free_port()}",
+            str(process),
+            *command,
+            str(launched),
+        ],
         env=os.environ | {"OMP_NUM_THREADS": "1", "GATE": str(tmp_path / "gate")},
         stderr=subprocess.PIPE,
         text=True,
