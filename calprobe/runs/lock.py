@@ -26,7 +26,7 @@ from calprobe.errors import CalprobeError
 from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.slurm_job import SlurmJob, tasks_of_step
-from calprobe.wording import reason
+from calprobe.wording import reason, without_secrets
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,8 @@ class Owner:
     def here(cls) -> Owner:
         """This process."""
         program = Path(sys.argv[0]).name
-        command = shlex.join(["calprobe" if program == "__main__.py" else program, *sys.argv[1:]])
+        typed = shlex.join(["calprobe" if program == "__main__.py" else program, *sys.argv[1:]])
+        command = without_secrets(typed)
         since = datetime.now(UTC).isoformat(timespec="seconds")
         birth = _birth(os.getpid()) or ""
         return cls(socket.gethostname(), os.getpid(), birth, command, since, SlurmJob.of_this_process())
