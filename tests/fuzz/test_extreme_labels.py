@@ -21,6 +21,7 @@ LABELS = [
     *('"=1+1,', "e\u0301", "\u00e9", "zw", "z\u200bw", "o" + "\u0302" * 9, "</script>"),  # two pairs look alike
 ]
 FORMATS = ("text", "markdown", "latex", "csv", "json")
+SMALL = {"ONE": ("Italy",), "TWO": ("Italy", "Peru")}
 MODELS = ("tiny-clm", "tiny-mlm")
 PASSWORD, TOKEN = "hunter2-secret", "hf_SecretSecretSecret"
 
@@ -124,3 +125,25 @@ def test_what_cannot_be_scored_is_named(
     assert said in message
     assert message.count("\n") <= 2
     assert len(message) < 2500
+
+
+def test_answer_spaces_of_one_and_relations_of_one_instance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of one candidate it is certain, and right; AUROC and the like are undefined there, and no error."""
+    write(
+        tmp_path / "probe",
+        {name: {"templates": ["[X] is [Y]."], "answer_space_labels": list(labels)} for name, labels in SMALL.items()},
+        {name: [{"sub_label": "Rome", "obj_label": labels[0], "answer_idx": 0}] for name, labels in SMALL.items()},
+    )
+    scoring = ("--model", "tiny-clm", "--probe", tmp_path / "probe", "--relations", "ONE", "--quiet")
+    assert ended("score", *scoring, "--out", tmp_path / "run") == 0
+    capsys.readouterr()
+    assert ended("report", tmp_path / "run", "--json", "--bootstrap", "2") == 0
+    (found,) = json.loads(capsys.readouterr().out).values()
+    base = found["estimators"]["base"]
+    assert (found["accuracy"]["value"], base["mean_confidence"]["value"], base["ace"]["value"]) == (1, 1, 0)
+    assert base["auroc"]["value"] is None
+    (tmp_path / "probe" / "TWO.jsonl").write_text("")  # no instance
+    assert ended("score", *scoring, "--out", tmp_path / "none") == 1
+    said = capsys.readouterr().err
+    assert "TWO.jsonl:1: no line in the file; add instances or remove the relation" in said
+    assert said.count("\n") <= 2
