@@ -62,23 +62,16 @@ def _hub_failure(chain: list[BaseException], name: str, options: LoadOptions) ->
         return UsageError(f"{name} has no revision {revision!r}; see https://huggingface.co/{name}/tree/main")
     meant = mistyped_alias(name)
     if raised(hub.RepositoryNotFoundError):
-        if meant:
-            return UsageError(f"no model {name} on the hub{meant}\n`calprobe models` lists aliases")
         return DataMissingError(
-            f"no model {name} on the hub, or it is private\n"
+            f"no model {name} on the hub, or it is private{meant}\n"
             "check the spelling (`calprobe models` lists aliases); for a private model log in with `hf auth login`"
         )
     if raised(hub.LocalEntryNotFoundError, hub.OfflineModeIsEnabled, ConnectionError, TimeoutError) or any(
         "couldn't connect to" in str(error) for error in chain
     ):
-        if meant:
-            return UsageError(
-                f"{name} is no alias and not on this machine{meant}\nif it is a model of the hub: that cannot "
-                "be reached (no network, or HF_HUB_OFFLINE is set); download it elsewhere, and give its folder"
-            )
         return DataMissingError(
-            f"{name} is not on this machine, and the hub cannot be reached (no network, or HF_HUB_OFFLINE is set)\n"
-            f"download it where there is a network (`hf download {name}`) and give its folder as --model DIR"
+            f"{name} is not on this machine, and the hub cannot be reached (no network, or HF_HUB_OFFLINE is set)"
+            f"{meant}\ndownload it where there is a network (`hf download {name}`) and give its folder as --model DIR"
         )
     return None
 

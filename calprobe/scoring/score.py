@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from calprobe.errors import DataMissingError, UsageError
+from calprobe.errors import DataMissingError
 from calprobe.heap import give_back_freed_memory
 from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.models.aliases import default_probe
@@ -125,7 +125,7 @@ def _probe(model: str, asked: str | Path | None) -> Probe:
     except DataMissingError as error:
         if meant := mistyped_alias(model):  # of two things amiss the one that needs no download
             if_of_the_hub = "if it is a model of the hub: run `calprobe fetch bear`, or name a probe with --probe DIR"
-            raise UsageError(f"--model {model}: no alias{meant}\n{if_of_the_hub}") from error
+            raise DataMissingError(f"--model {model}: no alias{meant}\n{if_of_the_hub}") from error
         raise
 
 

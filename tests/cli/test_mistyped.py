@@ -18,8 +18,8 @@ from calprobe.cli.app import main
         ("xyzzy", 2, "there are score, report"),
         ("report --formt csv", 2, "--format"),
         ("report runs/demmo", 3, "did you mean demo?"),
-        ("score --model tiny-cml", 2, "did you mean tiny-"),  # not: the probe bear is missing
-        ("score --model smolm2 --probe mini", 2, "did you mean smollm2-"),
+        ("score --model tiny-cml", 3, "did you mean tiny-"),  # not: the probe bear is missing
+        ("score --model smolm2 --probe mini", 3, "did you mean smollm2-"),
         ("score --model tiny-clm --probe mni", 2, "did you mean mini?"),
         ("score --model tiny-clm --templates 99", 2, "all relations have 0, 1, 2"),
         ("score --model tiny-clm --templates verbl", 2, "did you mean verbal?"),
