@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 from dataclasses import replace
+from datetime import timedelta
+from functools import cache
+from typing import Any
 
 import torch
 
 from calprobe.errors import UsageError
 from calprobe.models import LoadOptions
-from calprobe.scoring.processes import Processes, Stopped, Store
+from calprobe.scoring.processes import LOST_S, Processes, Stopped, Store
 
 
 def launched() -> tuple[int, int]:
@@ -34,14 +36,13 @@ def processes_of_launch(options: LoadOptions) -> tuple[Processes, LoadOptions]:
             raise
         raise Stopped(0, error.exit_code) from None  # the first says the same
     on_cpu = options.device == "cpu" or not torch.cuda.is_available()
-    from accelerate import PartialState  # takes a second, which one process has no use for
-
-    if not on_cpu and (local := int(os.environ.get("LOCAL_RANK", "0"))) >= torch.cuda.device_count():
+    if on_cpu:
+        return Processes(rank, size, _next_store(rank)), replace(options, device="cpu")
+    if (local := int(os.environ.get("LOCAL_RANK", "0"))) >= torch.cuda.device_count():
         count = torch.cuda.device_count()
         raise UsageError(f"process {rank}: torch sees {count} GPU(s) here, and this is process {local + 1} on them")
-    state = PartialState(cpu=on_cpu)
-    atexit.register(state.destroy_process_group)  # else torch complains of a GPU process that ends without it
-    return Processes(rank, size, _next_store(rank)), replace(options, device="cpu" if on_cpu else str(state.device))
+    torch.cuda.set_device(local)
+    return Processes(rank, size, _next_store(rank)), replace(options, device=f"cuda:{local}")
 
 
 def _check_placement(options: LoadOptions) -> None:
@@ -56,7 +57,21 @@ def _check_placement(options: LoadOptions) -> None:
 
 def _next_store(rank: int) -> Store:
     """Keys of this run's own: a script may score several, one after another, in the same order in every process."""
-    from torch.distributed.distributed_c10d import PrefixStore, _get_default_store
+    from torch.distributed.distributed_c10d import PrefixStore
 
-    base = PrefixStore("calprobe", _get_default_store())
+    base = PrefixStore("calprobe", _store())
     return PrefixStore(f"run {base.add(f'runs of {rank}', 1)}", base)
+
+
+@cache  # the first process's store may be the one that all others speak to, and lives as long as the process
+def _store() -> Any:
+    """The launcher's store, on a connection of our own, whose answers are not waited for as long as torch would.
+
+    No process group is asked for: gloo's connects every process with every other, and hangs where a machine's own name
+    leads to its loopback address.
+    """
+    from torch.distributed.rendezvous import rendezvous
+
+    store, _, _ = next(rendezvous("env://"))
+    store.set_timeout(timedelta(seconds=LOST_S))  # else a cut cable is noticed after half an hour
+    return store

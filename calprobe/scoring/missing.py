@@ -22,7 +22,9 @@ from calprobe.scoring.work import Group, Work
 log = logging.getLogger(__name__)
 
 _UNTIL = "what is in flight is scored"
-_WAIT_WHEN_STOPPED_S = 5.0  # for the others: a launcher kills what lives half a minute after its signal
+# For the others, who finish what they have in flight: a launcher kills what lives half a minute after its signal.
+_WAIT_WHEN_STOPPED_S = 15.0
+_SILENT_WHEN_STOPPED_S = 6.0  # three signs of life left out: it is one that was killed
 
 
 @dataclass(slots=True)
@@ -72,10 +74,13 @@ def score_missing(work: Work, processes: Processes) -> None:
                 advance(0, 0)
 
             processes.wait_for_others(meanwhile)
+            if taken_away := incomplete(groups, work.folder.unwritten(pieces)):
+                log.warning("a process of the run was lost; scoring what it had taken")
+                _score(work, Processes(), share, taken_away, advance, stop_if_asked)
     except BaseException as error:
         processes.stop(error)
         with suppress(CalprobeError):  # the others are out of reach, and this error is the news
-            processes.wait_for_others(at_most_s=_WAIT_WHEN_STOPPED_S)
+            processes.wait_for_others(at_most_s=_WAIT_WHEN_STOPPED_S, silent_s=_SILENT_WHEN_STOPPED_S)
         if isinstance(error, KeyboardInterrupt):
             raise Interrupted(_left(work, pieces, str(error) or "interrupted")) from None
         if isinstance(error, Stopped):

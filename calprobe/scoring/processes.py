@@ -21,7 +21,7 @@ T = TypeVar("T")
 _POLL_S = 0.1
 _BEAT_S = 2.0
 # Without a sign of life for so long a process counts as lost. Planning millions of statements holds Python for seconds.
-_LOST_S = 60.0
+LOST_S = 60.0
 _INTERRUPTED = 130
 
 
@@ -70,6 +70,8 @@ class Processes:
         self.rank = rank
         self.size = size
         self._first_to_stop: bool | None = None  # None: it has not stopped
+        self._out_of_reach = False
+        self._speaking = threading.RLock()
         self._store: Store = store if store is not None else _OwnStore()
 
     @property
@@ -165,12 +167,18 @@ class Processes:
 
         return advance
 
-    def wait_for_others(self, meanwhile: Callable[[], None] = lambda: None, at_most_s: float | None = None) -> None:
+    def wait_for_others(
+        self,
+        meanwhile: Callable[[], None] = lambda: None,
+        at_most_s: float | None = None,
+        silent_s: float | None = None,
+    ) -> None:
         """Wait until each other process has left or is lost; `meanwhile` is called now and then.
 
-        With `at_most_s`, no longer than that.
+        With `at_most_s`, no longer than that. A process counts as lost that gives no sign of life for `silent_s`, which
+        is a minute if it is not given.
         """
-        waiting = {rank: _Pulse(self, rank) for rank in self._others}
+        waiting = {rank: _Pulse(self, rank, silent_s) for rank in self._others}
         began = time.monotonic()
         while waiting and (at_most_s is None or time.monotonic() - began < at_most_s):
             waiting = {r: pulse for r, pulse in waiting.items() if not (self._told(f"left {r}") or pulse.lost)}
@@ -204,6 +212,7 @@ class Processes:
 
     def _told(self, key: str) -> bool:
         with self._reached():
+            self._store.add("reached", 0)  # torch waits for its answer as long as it was told, and for check's for ever
             return self._store.check([key])
 
     def _text(self, key: str) -> str:
@@ -213,11 +222,16 @@ class Processes:
     @contextmanager
     def _reached(self) -> Iterator[None]:
         """Turn the loss of the store, which lives with the launcher or the first process, into an error for people."""
-        try:
-            yield
-        except RuntimeError as error:  # all that torch raises there derives from it
-            what = "the process that holds the run together cannot be reached (it ended, or the network did)"
-            raise CalprobeError(f"{what}\nwhat is scored is safe: run the same command again to go on") from error
+        what = "the process that holds the run together cannot be reached (it ended, or the network did)"
+        unreachable = CalprobeError(f"{what}\nwhat is scored is safe: run the same command again to go on")
+        with self._speaking:  # one thread waits a minute for an answer, and the others not once more each
+            if self._out_of_reach:
+                raise unreachable
+            try:
+                yield
+            except RuntimeError as error:  # all that torch raises there derives from it
+                self._out_of_reach = True
+                raise unreachable from error
 
     @contextmanager
     def _beating(self) -> Iterator[None]:
@@ -245,15 +259,16 @@ class Processes:
 class _Pulse:
     """Watches another process's signs of life."""
 
-    def __init__(self, processes: Processes, rank: int) -> None:
+    def __init__(self, processes: Processes, rank: int, silent_s: float | None = None) -> None:
         self._processes = processes
         self._rank = rank
+        self._silent_s = LOST_S if silent_s is None else silent_s
         self._beats, self._since = -1, time.monotonic()
 
     @property
     def lost(self) -> bool:
-        """Whether the process has given no sign for a minute, as seen from here."""
+        """Whether the process has given no sign for so long, as seen from here."""
         beats, now = self._processes.beats(self._rank), time.monotonic()
         if beats != self._beats:
             self._beats, self._since = beats, now
-        return now - self._since > _LOST_S
+        return now - self._since > self._silent_s

@@ -92,7 +92,7 @@ def test_an_interrupt_is_the_first_processs_to_raise() -> None:
 
 
 def test_last_words_outlive_a_process_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LOST_S", 0.3)
+    monkeypatch.setattr(module, "LOST_S", 0.3)
     first, second, third = of_size(3)
     with third.ending_together():
         third.tell_last("all done")
@@ -103,8 +103,15 @@ def test_last_words_outlive_a_process_that_is_lost(monkeypatch: pytest.MonkeyPat
     assert first.last_words_of_others() == ["so far", "all done"]
 
 
+def test_a_stop_waits_less_for_whoever_is_silent() -> None:
+    first, _ = of_size(2)
+    began = time.monotonic()
+    first.wait_for_others(at_most_s=60.0, silent_s=0.3)
+    assert 0.2 < time.monotonic() - began < 30
+
+
 def test_whoever_lives_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LOST_S", 2.0)  # a busy machine may keep a beat back for a second
+    monkeypatch.setattr(module, "LOST_S", 2.0)  # a busy machine may keep a beat back for a second
     monkeypatch.setattr(module, "_BEAT_S", 0.05)
     first, second = of_size(2)
     goes_on = threading.Event()
@@ -122,7 +129,7 @@ def test_whoever_lives_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_waiting_for_a_first_process_that_is_lost_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LOST_S", 0.2)
+    monkeypatch.setattr(module, "LOST_S", 0.2)
     _, second = of_size(2)
     with pytest.raises(CalprobeError, match="no sign of life; run the same command again"):
         second.hear("missing")
@@ -130,8 +137,14 @@ def test_waiting_for_a_first_process_that_is_lost_ends(monkeypatch: pytest.Monke
 
 def test_a_store_that_is_gone_is_said_for_people() -> None:
     class Gone(HashStore):  # type: ignore[misc]
+        asked = 0
+
         def add(self, key: str, amount: int) -> int:
+            Gone.asked += 1
             raise RuntimeError("Broken pipe")
 
-    with pytest.raises(CalprobeError, match="cannot be reached"):
-        next(Processes(1, 2, Gone()).turns(1))
+    process = Processes(1, 2, Gone())
+    for _ in range(2):
+        with pytest.raises(CalprobeError, match="cannot be reached"):
+            next(process.turns(1))
+    assert Gone.asked == 1  # an answer that does not come is waited for a minute
