@@ -32,7 +32,8 @@ def test_a_column_of_another_name(tmp_path: Path) -> None:
     path = shard_path(tmp_path, "P30", 0)
     table = pq.read_table(path)
     for name in ("first", "first_role"):  # the latter is asked for by name when the file is opened
-        renamed = table.rename_columns({name: "fiRst"}).replace_schema_metadata(table.schema.metadata)
+        names = ["fiRst" if column == name else column for column in table.column_names]
+        renamed = table.rename_columns(names).replace_schema_metadata(table.schema.metadata)
         pq.write_table(renamed, path, write_page_checksum=True)
         with pytest.raises(ShardError, match="its columns are not those of this run"):
             read_scores(tmp_path, RelationRecord("P30", 2, 3, "N:1"), 0, "identity")
