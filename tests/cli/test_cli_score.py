@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import signal
 from pathlib import Path
 from typing import Any
 
 import click
+import pyarrow.parquet as pq
 import pytest
 from tiny_models import save_tiny_model
 
@@ -103,34 +102,27 @@ def test_debug_works_behind_the_command_too(tmp_path: Path, capsys: pytest.Captu
     assert "Traceback" in capsys.readouterr().err
 
 
-# The command, which gets Ctrl-C while its first shard is written.
-INTERRUPTED = """
-import signal, sys
-from calprobe.cli import main
-from calprobe.runs.shards import pq
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-write, written = pq.write_table, []
-def write_table(*given, **named):
-    if not written:
-        signal.raise_signal(signal.SIGINT)
-    written.append(1)
-    write(*given, **named)
-pq.write_table = write_table
-main(sys.argv[1:])
-"""
+def test_an_interrupt_says_how_to_go_on(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write, written = pq.write_table, []
 
+    def write_table(*given: Any, **named: Any) -> None:
+        if not written:  # Ctrl-C while the first shard is written
+            signal.raise_signal(signal.SIGINT)
+        written.append(1)
+        write(*given, **named)
 
-def test_an_interrupt_says_how_to_go_on(model: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", INTERRUPTED, "score", "--model", str(model), "--probe", "mini"]
-    result = subprocess.run(
-        [*command, "--limit", "6", "--templates", "0,1", "--out", str(tmp_path / "run")],
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 130
-    assert "pieces are left.\nRun the same command again to go on in" in result.stderr
-    assert "Traceback" not in result.stderr
+    monkeypatch.setattr(pq, "write_table", write_table)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        asked = ["--probe", "mini", "--limit", "6", "--templates", "0,1"]
+        assert run_cli("score", "--model", model, *asked, "--out", tmp_path / "run") == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+    said = capsys.readouterr().err
+    assert "pieces are left.\nRun the same command again to go on in" in said
+    assert "Traceback" not in said
     run = open_run(tmp_path / "run")
     assert run.partial
     # What was in flight is there: all of a first group of small pieces.

@@ -136,8 +136,8 @@ def test_kernel_in_three_tf32_products(device: torch.device) -> None:
 
 @pytest.mark.parametrize("function", [linear_logprob_triton, linear_logprob_reference])
 def test_a_vocabulary_over_16_bits(function: Callable[..., tuple[Tensor, Tensor]], device: torch.device) -> None:
-    case = head(3, 70_001, 8, torch.bfloat16, device)
-    case = replace(case, targets=torch.full_like(case.targets, 70_000))
+    case = head(17, 66_001, 8, torch.bfloat16, device)  # more than 16 rows: interpreted, larger tiles are quicker
+    case = replace(case, targets=torch.full_like(case.targets, 66_000))
     assert_as_exact_as_float32(case, case.run(function))
 
 

@@ -154,7 +154,7 @@ def test_binned_metrics_of_bad_calibration_are_shifted_by_the_bias() -> None:
         assert (found[name].low, found[name].high) == pytest.approx((low - 2 * bias, high - bias), abs=1e-12)
 
 
-@pytest.mark.parametrize("gap", [0.0, 0.02, 0.05, 0.1, 0.2])
+@pytest.mark.parametrize("gap", [0.0, 0.05, 0.2])  # none, of the size of the noise, large
 def test_intervals_hold_the_value_and_cover_that_of_a_large_sample(gap: float) -> None:
     """Confidence exceeds the probability of being correct by `gap` everywhere: so errors of a large sample are `gap`.
 
@@ -171,9 +171,9 @@ def test_intervals_hold_the_value_and_cover_that_of_a_large_sample(gap: float) -
         for name, found in bootstrap(metrics, confidence, correct, Resampling(100, trial)).items():
             assert 0 <= found.low <= found.value <= found.high <= 1
             covered[name] += found.low <= truth[name] <= found.high
-    # Nominal is 0.95, three standard errors of 100 trials are 0.065; gaps of the size of the noise, as 0.02 and 0.05
-    # are here, cost more: 84 % is the least that the long form finds.
-    assert min(covered.values()) / trials >= (0.75 if gap in (0.02, 0.05) else 0.88), covered
+    # Nominal is 0.95, three standard errors of 100 trials are 0.065; a gap of the size of the noise, as 0.05 is here,
+    # costs more: 84 % is the least that the long form finds.
+    assert min(covered.values()) / trials >= (0.75 if gap == 0.05 else 0.88), covered
 
 
 @given(samples())

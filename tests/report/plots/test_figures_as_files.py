@@ -19,17 +19,24 @@ TESTS = Path(__file__).resolve().parent.parent.parent
 STARTS = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
 
 
-def written(folder: Path, suffix: str) -> bytes:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """A figure's file of each suffix."""
+    return {suffix: write(tmp_path_factory.mktemp("figures"), suffix) for suffix in FIGURE_SUFFIXES}
+
+
+def write(folder: Path, suffix: str) -> bytes:
     path = folder / f"figure{suffix}"
     save(plot(accuracy_ace(5)), path)
     return path.read_bytes()
 
 
 @pytest.mark.parametrize("suffix", FIGURE_SUFFIXES)
-def test_the_suffix_says_the_format_and_equal_numbers_give_equal_bytes(tmp_path: Path, suffix: str) -> None:
-    first = written(tmp_path, suffix)
-    assert first.startswith(STARTS[suffix])
-    assert written(tmp_path, suffix) == first
+def test_the_suffix_says_the_format_and_equal_numbers_give_equal_bytes(
+    tmp_path: Path, written: dict[str, bytes], suffix: str
+) -> None:
+    assert written[suffix].startswith(STARTS[suffix])
+    assert write(tmp_path, suffix) == written[suffix]
 
 
 ANOTHER_PROCESS = """
@@ -48,16 +55,18 @@ print(sorted({"torch", "transformers", "matplotlib.pyplot"} & set(sys.modules)))
 """
 
 
-def test_another_process_with_other_settings_writes_the_same_without_torch_and_pyplot(tmp_path: Path) -> None:
+def test_another_process_with_other_settings_writes_the_same_without_torch_and_pyplot(
+    tmp_path: Path, written: dict[str, bytes]
+) -> None:
     command = [sys.executable, "-P", "-c", ANOTHER_PROCESS, str(TESTS), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     *digests, heavy = done.stdout.splitlines()
-    assert digests == [hashlib.sha256(written(tmp_path, suffix)).hexdigest() for suffix in FIGURE_SUFFIXES]
+    assert digests == [hashlib.sha256(written[suffix]).hexdigest() for suffix in FIGURE_SUFFIXES]
     assert heavy == "[]"
 
 
-def test_the_text_of_an_svg_is_text(tmp_path: Path) -> None:
-    svg = written(tmp_path, ".svg").decode()
+def test_the_text_of_an_svg_is_text(written: dict[str, bytes]) -> None:
+    svg = written[".svg"].decode()
     assert all(name in svg for name in ("Accuracy of base (higher is better)", "model-3-400m", "Spearman's"))
     assert "<dc:date>" not in svg
     assert "Matplotlib v" not in svg
