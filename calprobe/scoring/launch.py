@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from datetime import timedelta
 from functools import cache
 from typing import Any
 
@@ -12,7 +11,7 @@ import torch
 
 from calprobe.errors import UsageError
 from calprobe.models import LoadOptions
-from calprobe.scoring.processes import LOST_S, Processes, Stopped, Store
+from calprobe.scoring.processes import Processes, Stopped, Store
 
 
 def launched() -> tuple[int, int]:
@@ -65,7 +64,7 @@ def _next_store(rank: int) -> Store:
 
 @cache  # the first process's store may be the one that all others speak to, and lives as long as the process
 def _store() -> Any:
-    """The launcher's store, on a connection of our own, whose answers are not waited for as long as torch would.
+    """The launcher's store, on a connection of our own.
 
     No process group is asked for: gloo's connects every process with every other, and hangs where a machine's own name
     leads to its loopback address.
@@ -73,5 +72,4 @@ def _store() -> Any:
     from torch.distributed.rendezvous import rendezvous
 
     store, _, _ = next(rendezvous("env://"))
-    store.set_timeout(timedelta(seconds=LOST_S))  # else a cut cable is noticed after half an hour
     return store

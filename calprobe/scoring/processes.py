@@ -212,7 +212,6 @@ class Processes:
 
     def _told(self, key: str) -> bool:
         with self._reached():
-            self._store.add("reached", 0)  # torch waits for its answer as long as it was told, and for check's for ever
             return self._store.check([key])
 
     def _text(self, key: str) -> str:
@@ -224,7 +223,7 @@ class Processes:
         """Turn the loss of the store, which lives with the launcher or the first process, into an error for people."""
         what = "the process that holds the run together cannot be reached (it ended, or the network did)"
         unreachable = CalprobeError(f"{what}\nwhat is scored is safe: run the same command again to go on")
-        with self._speaking:  # one thread waits a minute for an answer, and the others not once more each
+        with self._speaking:  # once one thread has had no answer the others do not ask again
             if self._out_of_reach:
                 raise unreachable
             try:

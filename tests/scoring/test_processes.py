@@ -147,4 +147,4 @@ def test_a_store_that_is_gone_is_said_for_people() -> None:
     for _ in range(2):
         with pytest.raises(CalprobeError, match="cannot be reached"):
             next(process.turns(1))
-    assert Gone.asked == 1  # an answer that does not come is waited for a minute
+    assert Gone.asked == 1  # whoever has had no answer does not ask again
