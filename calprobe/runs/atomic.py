@@ -42,13 +42,17 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def named_file(path: Path, mend: str) -> Iterator[Path]:
-    """`replacing` for a file that a person named; a folder that is not there is made.
+    """`replacing` for a file that a person named; a folder that is not there is made, and a link is followed.
 
-    Raises CalprobeError if the file cannot be written; `mend` ends its message, and says what to do.
+    Raises CalprobeError if the file cannot be written, or is a device or a pipe, whose place no file must take; `mend`
+    ends its message, and says what to do.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary:
+        place = Path(os.path.realpath(path))
+        if place.exists() and not (place.is_file() or place.is_dir()):
+            raise CalprobeError(f"{path}: is no regular file; {mend}")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(place) as temporary:
             yield temporary
     except OSError as error:
         raise CalprobeError(f"{path}: cannot be written: {reason(error)}; {mend}") from error

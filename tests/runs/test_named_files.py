@@ -43,3 +43,19 @@ def test_a_file_in_the_folders_place_is_named(tmp_path: Path) -> None:
         named_file(tmp_path / "file" / "page.html", "name another"),
     ):
         pytest.fail("nothing to write to")
+
+
+def test_a_link_is_followed_and_a_device_or_pipe_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "file.txt").touch()
+    (tmp_path / "link.txt").symlink_to("file.txt")
+    with named_file(tmp_path / "link.txt", "name another") as temporary:
+        temporary.write_text("through the link")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "file.txt").read_text() == "through the link"
+    os.mkfifo(tmp_path / "pipe.txt")
+    with (
+        pytest.raises(CalprobeError, match=r"pipe\.txt: is no regular file; name another --out$"),
+        named_file(tmp_path / "pipe.txt", "name another --out"),
+    ):
+        pytest.fail("nothing to write to")
+    assert (tmp_path / "pipe.txt").is_fifo()
