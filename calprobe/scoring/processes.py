@@ -70,8 +70,6 @@ class Processes:
         self.rank = rank
         self.size = size
         self._first_to_stop: bool | None = None  # None: it has not stopped
-        self._out_of_reach = False
-        self._speaking = threading.RLock()
         self._store: Store = store if store is not None else _OwnStore()
 
     @property
@@ -222,15 +220,10 @@ class Processes:
     def _reached(self) -> Iterator[None]:
         """Turn the loss of the store, which lives with the launcher or the first process, into an error for people."""
         what = "the process that holds the run together cannot be reached (it ended, or the network did)"
-        unreachable = CalprobeError(f"{what}\nwhat is scored is safe: run the same command again to go on")
-        with self._speaking:  # once one thread has had no answer the others do not ask again
-            if self._out_of_reach:
-                raise unreachable
-            try:
-                yield
-            except RuntimeError as error:  # all that torch raises there derives from it
-                self._out_of_reach = True
-                raise unreachable from error
+        try:
+            yield
+        except RuntimeError as error:  # all that torch raises there derives from it
+            raise CalprobeError(f"{what}\nwhat is scored is safe: run the same command again to go on") from error
 
     @contextmanager
     def _beating(self) -> Iterator[None]:
