@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")  # https://USER:TOKEN@HOST
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+(?=@)")  # https://USER:TOKEN@HOST; up to the last @
 _TOKEN = re.compile(r"\bhf_\w{8,}")
 _BEARER = re.compile(r"((?i:bearer)\s+)(?!hf_)\S+")
 

@@ -228,7 +228,8 @@ def _holds_nothing(path: Path) -> bool:
 
 def _remove_leftovers(path: Path) -> None:
     for folder in (path, path / shards.FOLDER):
-        atomic.remove_leftovers(folder)
+        if folder == path or not folder.is_symlink():  # nothing is deleted behind a link in a run
+            atomic.remove_leftovers(folder)
 
 
 def _remove_shards(path: Path) -> None:

@@ -106,7 +106,10 @@ def _locked_by_system(run: Path) -> Iterator[None]:
     """Hold the operating system's lock. A file system may have none; the owner's name is then all there is."""
     import filelock  # a tenth of a second, which readers do not need
 
-    lock = filelock.FileLock(run / LOCK_NAME, timeout=0)
+    path = run / LOCK_NAME
+    if path.is_symlink():  # filelock before 3.20 would empty the file behind it
+        raise CalprobeError(f"{path}: a link, and nothing is written through one; delete it and run the same again")
+    lock = filelock.FileLock(path, timeout=0)
     try:
         run.mkdir(parents=True, exist_ok=True)
         lock.acquire()
@@ -124,8 +127,11 @@ def _locked_by_system(run: Path) -> Iterator[None]:
 
 def read_owner(run: Path) -> Owner | None:
     """The owner that the folder names; None if it names none, or none that can be read."""
+    path = run / OWNER_NAME
     try:
-        return decode(Owner, loads((run / OWNER_NAME).read_text(encoding="utf-8")))
+        if not path.is_file():  # a pipe would be waited for without end
+            return None
+        return decode(Owner, loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, JSONDecodeError, RecursionError, DecodeError):
         return None
 
@@ -133,6 +139,8 @@ def read_owner(run: Path) -> Owner | None:
 def _claim(run: Path) -> Owner:
     """Write this process down as the owner; where there are locks, none of this machine's processes does so at once."""
     own, path = Owner.here(), run / OWNER_NAME
+    # Looked at first: what comes from now on is a faster process's, and stays.
+    something_lies_there = path.is_symlink() or path.exists()
     former = read_owner(run)
     was_requeued = former is not None and own.job is not None and own.job.follows(former.job)
     if former is not None and former.is_elsewhere and not was_requeued:
@@ -140,7 +148,7 @@ def _claim(run: Path) -> Owner:
     if former is not None and former.runs and former.pid != own.pid:
         raise _taken(run, former)  # this file system's locks hold nobody back
     try:
-        if path.exists():  # a killed process's, or none that can be read
+        if something_lies_there:  # a killed process's, or none that can be read
             path.unlink(missing_ok=True)
         if not atomic.create_text(path, dumps(asdict(own), indent=1) + "\n"):
             raise _taken(run, read_owner(run))  # a process of another machine was faster
@@ -188,7 +196,7 @@ def _birth(pid: int) -> str | None:
 
     try:
         return str(psutil.Process(pid).create_time())
-    except psutil.Error:
+    except (psutil.Error, ValueError):  # the latter of a number below 0
         return None
 
 

@@ -52,6 +52,7 @@ def test_json_reads_back_the_same(value: object) -> None:
     ("text", "shown"),
     [
         ("https://user:pass@example.org/a?b", "https://***@example.org/a?b"),
+        ("https://user:p@ss@example.org/", "https://***@example.org/"),
         ("https://token@example.org and http://a:b@c/d", "https://***@example.org and http://***@c/d"),
         ("Bearer hf_abcdefghijklmnopqrstuvwxyz", "Bearer hf_***"),
         ("https://example.org/a@b", "https://example.org/a@b"),

@@ -11,12 +11,13 @@ import sys
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import filelock
 import pytest
 
 from calprobe.errors import CalprobeError
-from calprobe.runs import atomic
+from calprobe.runs import atomic, lock
 from calprobe.runs.lock import LOCK_NAME, OWNER_NAME, Owner, locked, read_owner
 from calprobe.runs.slurm_job import SlurmJob
 
@@ -129,14 +130,24 @@ def test_tasks_of_srun_that_know_nothing_of_each_other_are_told(
     assert "\nwait for it; if it runs no more, delete" in refused(tmp_path / "there")
 
 
-def test_of_two_machines_that_come_at_once_one_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    create = atomic.create_text
+@pytest.mark.parametrize("last_step", ["read_owner", "create_text"])
+def test_of_two_machines_that_come_at_once_one_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last_step: str
+) -> None:
+    """The other one comes after this process has looked, before it clears what is stale or before it claims."""
+    module = lock if last_step == "read_owner" else atomic
+    step, steps = getattr(module, last_step), []
 
-    def after_another(path: Path, text: str) -> bool:
-        leave(tmp_path, ELSEWHERE)  # between this process's look and its claim
-        return create(path, text)
+    def before_another(*given: Any) -> Any:
+        steps.append(1)
+        if len(steps) == 1 and last_step == "create_text":
+            leave(tmp_path, ELSEWHERE)
+        done = step(*given)
+        if len(steps) == 1 and last_step == "read_owner":
+            leave(tmp_path, ELSEWHERE)
+        return done
 
-    monkeypatch.setattr(atomic, "create_text", after_another)
+    monkeypatch.setattr(module, last_step, before_another)
     assert "PID 7 on another-host" in refused(tmp_path)
     assert read_owner(tmp_path) == ELSEWHERE
 
@@ -183,6 +194,30 @@ def test_an_owner_file_that_cannot_be_read_stops_nobody(tmp_path: Path, text: st
     (tmp_path / OWNER_NAME).write_text(text)
     with locked(tmp_path):
         assert read_owner(tmp_path) is not None
+
+
+def test_what_a_stranger_may_have_put_in_place_of_the_two_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, owner = tmp_path / "mine.txt", tmp_path / "run" / OWNER_NAME
+    mine.write_text("mine")
+    leave(tmp_path / "run", replace(Owner.here(), pid=-1))
+    with locked(tmp_path / "run"):
+        pass
+    for target in (mine, tmp_path / "nothing"):
+        owner.symlink_to(target)
+        with locked(tmp_path / "run"):
+            assert not owner.is_symlink()
+    os.mkfifo(owner)
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: pytest.fail("a pipe is waited for"))
+    assert read_owner(tmp_path / "run") is None
+    monkeypatch.undo()
+    with locked(tmp_path / "run"):
+        assert owner.is_file()
+    (tmp_path / "run" / LOCK_NAME).unlink(missing_ok=True)
+    (tmp_path / "run" / LOCK_NAME).symlink_to(mine)
+    assert ".lock: a link, and nothing is written through one" in refused(tmp_path / "run")
+    assert mine.read_text() == "mine"
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,9 @@ def test_links_are_checked_as_files_are_and_never_deleted_or_written_through(
     assert secret.read_text() == "password:x:0:0"
     (run / "shards").rename(tmp_path / "elsewhere")
     (run / "shards").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / ".of-another-program.tmp").touch()
     held = sorted(path.name for path in (tmp_path / "elsewhere").iterdir())
     with pytest.raises(UsageError, match="a link, and nothing is deleted behind one"):
         RunFolder.open(run, make_manifest(), resume=False)
+    RunFolder.open(run, make_manifest())
     assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == held
