@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 
-from calprobe.errors import UsageError
+from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadOptions
+from calprobe.models.failures import first_line
 from calprobe.scoring.processes import Processes, Stopped, Store
 
 
@@ -71,5 +72,11 @@ def _store() -> Any:
     """
     from torch.distributed.rendezvous import rendezvous
 
-    store, _, _ = next(rendezvous("env://"))
+    try:
+        store, _, _ = next(rendezvous("env://"))
+    except (ValueError, RuntimeError) as error:  # a variable is missing; torch's errors of the network
+        raise CalprobeError(
+            f"RANK and WORLD_SIZE say that this is one of several processes; they cannot meet: {first_line(error)}\n"
+            "start them with torchrun or accelerate launch; for one process alone unset both"
+        ) from error
     return store

@@ -22,6 +22,8 @@ _POLL_S = 0.1
 _BEAT_S = 2.0
 # Without a sign of life for so long a process counts as lost. Planning millions of statements holds Python for seconds.
 LOST_S = 60.0
+# Without a first one: a machine may take minutes longer than another to import torch from a disk that they share.
+_STARTED_WITHIN_S = 300.0
 _INTERRUPTED = 130
 
 
@@ -174,7 +176,7 @@ class Processes:
         """Wait until each other process has left or is lost; `meanwhile` is called now and then.
 
         With `at_most_s`, no longer than that. A process counts as lost that gives no sign of life for `silent_s`, which
-        is a minute if it is not given.
+        is a minute if it is not given, or five where it has given none at all.
         """
         waiting = {rank: _Pulse(self, rank, silent_s) for rank in self._others}
         began = time.monotonic()
@@ -235,9 +237,11 @@ class Processes:
 
         def beat() -> None:
             with suppress(CalprobeError):
-                while not ended.wait(_BEAT_S):
+                while True:
                     with self._reached():
                         self._store.add(f"beats {self.rank}", 1)
+                    if ended.wait(_BEAT_S):
+                        return
 
         thread = threading.Thread(target=beat, name="sign of life", daemon=True)
         thread.start()
@@ -254,7 +258,7 @@ class _Pulse:
     def __init__(self, processes: Processes, rank: int, silent_s: float | None = None) -> None:
         self._processes = processes
         self._rank = rank
-        self._silent_s = LOST_S if silent_s is None else silent_s
+        self._silent_s = silent_s
         self._beats, self._since = -1, time.monotonic()
 
     @property
@@ -263,4 +267,6 @@ class _Pulse:
         beats, now = self._processes.beats(self._rank), time.monotonic()
         if beats != self._beats:
             self._beats, self._since = beats, now
-        return now - self._since > self._silent_s
+        if self._silent_s is not None:
+            return now - self._since > self._silent_s
+        return now - self._since > (LOST_S if beats else _STARTED_WITHIN_S)

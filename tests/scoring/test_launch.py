@@ -8,7 +8,7 @@ import pytest
 from tiny_models import save_tiny_model
 
 import calprobe
-from calprobe.errors import UsageError
+from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadOptions
 from calprobe.scoring.launch import launched, processes_of_launch
 from calprobe.scoring.processes import Stopped
@@ -48,6 +48,16 @@ def test_a_placement_that_all_would_share_is_refused_once(
     with pytest.raises(Stopped) as stopped:
         processes_of_launch(options)
     assert stopped.value.exit_code == 2
+
+
+def test_a_rank_that_no_launcher_gave_is_said_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("RANK", "0"), ("WORLD_SIZE", "2")):
+        monkeypatch.setenv(name, value)
+    for name in ("MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(CalprobeError, match=r"cannot meet: .*MASTER_ADDR.*\nstart them with torchrun") as refused:
+        processes_of_launch(LoadOptions(device="cpu"))
+    assert len(str(refused.value).splitlines()) == 2
 
 
 def test_a_model_in_memory_is_scored_by_the_process_that_holds_it(

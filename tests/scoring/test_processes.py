@@ -96,7 +96,8 @@ def test_last_words_outlive_a_process_that_is_lost(monkeypatch: pytest.MonkeyPat
     first, second, third = of_size(3)
     with third.ending_together():
         third.tell_last("all done")
-    second.tell_last("so far")  # and then it is killed
+    with second._beating():
+        second.tell_last("so far")  # and then it is killed
     began = time.monotonic()
     first.wait_for_others()
     assert 0.2 < time.monotonic() - began < 60
@@ -128,9 +129,19 @@ def test_whoever_lives_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first.last_words_of_others() == ["done"]
 
 
-def test_waiting_for_a_first_process_that_is_lost_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LOST_S", 0.2)
-    _, second = of_size(2)
+@pytest.mark.parametrize(("patience", "has_begun"), [("LOST_S", True), ("_STARTED_WITHIN_S", False)])
+def test_waiting_for_a_first_process_that_is_lost_ends(
+    monkeypatch: pytest.MonkeyPatch, patience: str, has_begun: bool
+) -> None:
+    """It is waited for longer as long as it has not begun: whoever is first to import torch may be minutes ahead."""
+    monkeypatch.setattr(module, "LOST_S", 1e9)
+    monkeypatch.setattr(module, "_STARTED_WITHIN_S", 1e9)
+    monkeypatch.setattr(module, patience, 0.2)
+    first, second = of_size(2)
+    if has_begun:
+        with first._beating():
+            pass
+    assert second.beats(0) == has_begun
     with pytest.raises(CalprobeError, match="no sign of life; run the same command again"):
         second.hear("missing")
 
