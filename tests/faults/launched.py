@@ -10,14 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from children import LONGEST_S
 from forked_launch import launch
 from torch.distributed.elastic.multiprocessing import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
 from calprobe.errors import CalprobeError
 from calprobe.runs.folder import RunFolder
-
-LONGEST_S = 120.0
 
 
 def launch_command(command: Callable[[], Any], place: Path, fault: dict[str, Any]) -> int:
