@@ -13,8 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from calprobe.errors import ProbeFormatError, UsageError
-from calprobe.probes.json_files import read_json_object
+from calprobe.errors import UsageError
 
 BUNDLED = "paper"  # what --against calls them
 FILE_NAME = "paper_figures.json"
@@ -97,9 +96,12 @@ def paper_figures(against: str) -> PaperFigures:
         text = (resources.files("calprobe.report") / FILE_NAME).read_text("utf-8")
         return _bundled(json.loads(text))
     try:
-        content = read_json_object(Path(against)).content
-    except ProbeFormatError as error:
-        raise UsageError(f"--against: {error}\ngive {BUNDLED}, or a JSON file of the paper's tables") from error
+        content = json.loads(Path(against).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        what = error.strerror if isinstance(error, OSError) else "not JSON"
+        raise UsageError(
+            f"--against {against}: {what}; give {BUNDLED}, or a JSON file of the paper's tables"
+        ) from error
     return figures_of_tables(content, against)
 
 

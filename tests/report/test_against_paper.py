@@ -286,8 +286,9 @@ def test_figures_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", r"own.json:1: not JSON .*\ngive paper, or a JSON file"),
-        ("[]", "own.json:1: a JSON array where an object"),
+        ("{", r"own.json: not JSON; give paper, or a JSON file"),
+        ("[" * 100_000, r"own.json: not JSON; give paper, or a JSON file"),
+        ("[]", "own.json: none of the paper's tables in it; give an object with table1_"),
         ("{}", "own.json: none of the paper's tables in it; give an object with table1_"),
         ('{"table1_calibration_bear": []}', "table1_calibration_bear must be an object with a key for each model"),
         (
