@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import time
 import traceback
@@ -23,6 +24,7 @@ def launch_command(command: Callable[[], Any], place: Path, fault: dict[str, Any
     """The launcher's exit code. `fault` holds the number of processes, and what is `amiss` in each but the first.
 
     The first process waits for the first piece of another, so that it does not score everything before that has begun.
+    Where something is amiss it waits for the launcher's signal too, so that it does not score the rest before that.
     """
 
     def process() -> None:
@@ -40,13 +42,17 @@ def launch_command(command: Callable[[], Any], place: Path, fault: dict[str, Any
 
 def _meet(rank: int, amiss: str, gate: Path) -> None:
     write_piece = RunFolder.write_piece
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told)  # any signal that comes is readable at the other end from then on
 
     def write(folder: RunFolder, piece: Any) -> None:
         if rank == 0:
             end = time.monotonic() + LONGEST_S
             while not gate.exists() and time.monotonic() < end:
                 time.sleep(0.05)
-            time.sleep(0.5 if amiss else 0)
+            if amiss:
+                select.select([heard], [], [], LONGEST_S)
         write_piece(folder, piece)
         if rank:
             gate.touch()

@@ -24,6 +24,7 @@ def begun(forge: Forge, run: Path) -> Child:
 def test_the_second_is_refused_and_the_first_undisturbed(forge: Forge, whole: Whole, tmp_path: Path) -> None:
     run = tmp_path / "run"
     first = begun(forge, run)
+    first.send(signal.SIGSTOP)  # until the others have come, however long they take
     owner = read_owner(run)
     assert owner is not None
     assert (owner.pid, owner.host, owner.runs) == (first.pid, socket.gethostname(), True)
@@ -34,6 +35,7 @@ def test_the_second_is_refused_and_the_first_undisturbed(forge: Forge, whole: Wh
         assert f"{run}: another process (PID {first.pid} on {socket.gethostname()}, since " in second.stderr
         assert len(second.stderr.strip().splitlines()) == 2
         assert {change.partition(" ")[2] for change in second.changes} <= {str(run), str(run / ".lock")}
+    first.send(signal.SIGCONT)
     assert first.wait().code == 0
     assert exports_of(run) == whole.exports
     assert not (run / OWNER_NAME).exists()
