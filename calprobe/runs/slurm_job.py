@@ -33,8 +33,8 @@ class SlurmJob:
 
 
 def tasks_of_step() -> int:
-    """How many processes the srun has started that started this one; 0 without one."""
-    return _number("SLURM_STEP_NUM_TASKS")
+    """How many processes the srun has started that started this one; 0 without one, or with a launcher between."""
+    return 0 if "RANK" in os.environ else _number("SLURM_STEP_NUM_TASKS")
 
 
 def _number(name: str) -> int:

@@ -119,6 +119,8 @@ def test_tasks_of_srun_that_know_nothing_of_each_other_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", "4711")
+    for name in ("SLURM_STEP_NUM_TASKS", "RANK"):
+        monkeypatch.delenv(name, raising=False)
     with locked(tmp_path / "here"):
         assert "\nwait for it" in refused(tmp_path / "here")  # nothing else of the job is known
         monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "2")

@@ -22,6 +22,7 @@ JOB = SlurmJob("tall", "4711", 1)
             0,  # a batch script that has asked for eight, and is one process itself
         ),
         ({"SLURM_JOB_ID": "4711", "SLURM_STEP_NUM_TASKS": "2"}, SlurmJob("", "4711", 0), 2),
+        ({"SLURM_JOB_ID": "4711", "SLURM_STEP_NUM_TASKS": "2", "RANK": "0"}, SlurmJob("", "4711", 0), 0),  # torchrun
     ],
 )
 def test_what_slurm_says(
@@ -29,6 +30,7 @@ def test_what_slurm_says(
 ) -> None:
     for name in ("JOB_ID", "CLUSTER_NAME", "RESTART_COUNT", "NTASKS", "STEP_NUM_TASKS"):
         monkeypatch.delenv(f"SLURM_{name}", raising=False)
+    monkeypatch.delenv("RANK", raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert (SlurmJob.of_this_process(), tasks_of_step()) == (job, tasks)
