@@ -143,6 +143,8 @@ def _take_part(processes: Processes, request: _Request, model: LoadedModel, load
     told = json.loads(processes.hear("folder"))
     wait_until_seen(request.out, decode(Owner, told["owner"]), processes.check)
     missing = [(relation, number) for relation, number in told["missing"]]
+    # The first process has looked at what was typed, and may have made batches smaller since it opened the folder.
+    request = replace(request, options=replace(request.options, batch_tokens=None))
     request = _as_begun(request, read_manifest(request.out))
     way = find_way(model, request.selection, request.options)
     folder = RunFolder.join(request.out, _manifest(request, model, way))

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,16 @@ import torch
 from test_memory import CPU_MESSAGE
 from test_score import PROBE
 from tiny_models import save_tiny_model
+from torch.distributed import HashStore
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, load_model
 from calprobe.runs import Manifest, RunFolder, open_run
+from calprobe.runs.lock import locked
 from calprobe.scoring import Interrupted, ScoreOptions, score
+from calprobe.scoring.processes import Processes
 from calprobe.scoring.remembered import budgets_file
+from calprobe.scoring.score import _requested, _take_part
 
 ALL = "0,1"  # four pieces
 LONGEST = 31  # tokens: "The capital of Norway is Paris.", a letter a token
@@ -127,6 +132,22 @@ def test_either_budget_goes_on_with_the_run_and_no_other(model: LoadedModel, mem
         scored(model, tmp_path / "run", batch_tokens=batch_tokens)
     with pytest.raises(UsageError, match="the run has --batch-tokens 50, asked 100"):
         scored(model, tmp_path / "run", batch_tokens=100)
+
+
+def test_whoever_joins_late_takes_the_batches_that_the_first_process_has_by_then(
+    model: LoadedModel, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    scored(model, run)
+    folder = RunFolder.open(run, manifest(run))
+    folder.note_batch_tokens(100)
+    request = _requested(model, PROBE, run, ScoreOptions(templates=ALL))  # resumes with 100
+    process = Processes(1, 2, HashStore())
+    with locked(run) as owner:
+        process.tell("folder", json.dumps({"owner": asdict(owner), "missing": []}))
+        folder.note_batch_tokens(50)
+        _take_part(process, request, model, 0.0)
+    assert json.loads(process._text("last 1"))["timings"]["pieces"] == 0
 
 
 def test_the_error_names_the_longest_statement_and_the_mend(model: LoadedModel, memory: Memory, tmp_path: Path) -> None:
