@@ -17,7 +17,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from json import JSONDecodeError, dumps, loads
 from pathlib import Path
@@ -131,7 +131,9 @@ def read_owner(run: Path) -> Owner | None:
     try:
         if not path.is_file():  # a pipe would be waited for without end
             return None
-        return decode(Owner, loads(path.read_text(encoding="utf-8")))
+        named = loads(path.read_text(encoding="utf-8"))
+        known = {field.name for field in fields(Owner)}  # a later version may say more, and is an owner all the same
+        return decode(Owner, {key: named[key] for key in named if key in known} if isinstance(named, dict) else named)
     except (OSError, UnicodeDecodeError, JSONDecodeError, RecursionError, DecodeError):
         return None
 

@@ -97,7 +97,10 @@ def test_a_lock_of_another_machine_is_never_broken(tmp_path: Path) -> None:
     assert "a process of another machine (PID 7 on another-host, since 2026-01-01" in said
     assert f"delete {tmp_path / OWNER_NAME} and run the same command again" in said
     assert read_owner(tmp_path) == left
-    (tmp_path / OWNER_NAME).unlink()
+    file = tmp_path / OWNER_NAME
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"since_a_later_version": 1}))
+    assert read_owner(tmp_path) == left
+    file.unlink()
     with locked(tmp_path):
         pass
 
