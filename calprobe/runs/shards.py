@@ -151,6 +151,7 @@ def _read(path: Path, schema: pa.Schema, run_identity: str, n_statements: int) -
             if n_statements > ROWS_A_BYTE * path.stat().st_size:
                 raise ShardError(f"it is too small for {n_statements} rows of scores")
             table = file.read(columns=columns, use_threads=False)
+            table.validate(full=True)  # numbers into a dictionary that a damaged header has made shorter, no UTF-8
     except FileNotFoundError:
         raise
     except KeyError as error:  # pyarrow's, if there is no first_role to be read as a dictionary

@@ -36,7 +36,6 @@ class Whole:
     path: Path
     ended: Ended
     exports: dict[str, bytes]
-    seconds: float
     reports: dict[tuple[tuple[str, int], ...], Any] = field(default_factory=dict)
 
     @property
