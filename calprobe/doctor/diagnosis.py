@@ -59,7 +59,8 @@ class Diagnosis:
         if self.ready:
             return "ready" if self.gpus else "ready, no GPU"
         first, *more = self.failures
-        text = f"NOT ready: {first.group} {first.name}: {first.value}"[:_VERDICT_CHARACTERS]
+        name = first.name if first.name == first.group else f"{first.group} {first.name}"
+        text = f"NOT ready: {name}: {first.value}"[:_VERDICT_CHARACTERS]
         return f"{text} (and {len(more)} more)" if more else text
 
     def to_json(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from calprobe.doctor.model import look_at_model
 from calprobe.doctor.places import PLACE_LOOKS, PROBE_LOOKS
 from calprobe.doctor.selftest import SELF_TESTS
 from calprobe.doctor.versions import OWN_VERSION, VERSION_LOOKS
+from calprobe.errors import CalprobeError
 
 Looks = Sequence[tuple[str, Look]]
 GROUPS: Sequence[tuple[str, Looks]] = (
@@ -47,10 +48,13 @@ def attempt(name: str, look: Look) -> Iterator[Check]:
         seen = look()
         yield from [seen] if isinstance(seen, Check) else seen
     except Exception as error:  # noqa: BLE001 - whatever is broken here is what the doctor is asked to tell
-        yield Check(name, "fail", described(error))
+        value, mend = described(error)
+        yield Check(name, "fail", value, mend)
 
 
-def described(error: BaseException) -> str:
-    """An error on one line: its type and what it says first."""
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+def described(error: BaseException) -> tuple[str, str]:
+    """What an error says first, and its mend: calprobe's own errors have one, others have their type in front."""
+    first, *rest = str(error).strip().splitlines() or [""]
+    if isinstance(error, CalprobeError) and first:
+        return first, " ".join(rest)
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__, ""

@@ -115,10 +115,8 @@ def _what_is_missing(missing: list[Piece], runs: list[Run]) -> str:
     named = ", ".join(f"{relation}.t{template}" for relation, template in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     shards = _absent_shards(run.manifest.shard for run in runs)
-    return (
-        f"{counted(len(missing), 'piece')} of {len(runs[0].manifest.pieces)} are in none of the runs: {named}{more}\n"
-        f"{shards}score them first, or merge what is there with --partial"
-    )
+    lack = f"{counted(len(missing), 'piece')} of {len(runs[0].manifest.pieces)} {'is' if len(missing) == 1 else 'are'}"
+    return f"{lack} in none of the runs: {named}{more}\n{shards}score them first, or merge what is there with --partial"
 
 
 def _absent_shards(shards: Iterator[str | None]) -> str:

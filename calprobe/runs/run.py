@@ -19,6 +19,7 @@ from calprobe.statements import Template
 from calprobe.wording import did_you_mean
 
 log = logging.getLogger(__name__)
+_NAMED = 4  # runs in a folder that are named where the folder itself was given
 
 Reduction = Literal["sum", "mean", "sum_answer", "mean_answer"]
 Compat = Literal["kissling2026"]
@@ -140,20 +141,32 @@ def open_run(path: str | Path) -> Run:
     """
     path = Path(path)
     if not (path / FILE_NAME).is_file():
-        meant = "" if path.is_dir() else _meant(path)
-        what = "not a run folder (no manifest.json)" if path.is_dir() else f"no such run{meant}"
-        mend = f"make one with `calprobe score --model NAME --out {path}`"
-        raise DataMissingError(f"{path}: {what}\n{mend}" if meant else f"{path}: {what}; {mend}")
+        raise DataMissingError(f"{path}: {_what_it_is(path)}")
     return Run(path, read_manifest(path))
 
 
-def _meant(path: Path) -> str:
-    """The runs beside it whose names are near, for one that was mistyped."""
+def _what_it_is(path: Path) -> str:
+    """Why there is no run at `path`, and the mend: a folder of runs and a file are told from what is not there."""
+    mend = f"make one with `calprobe score --model NAME --out {path}`"
+    if path.is_file():
+        return "a file, not a run folder; give the folder that `calprobe score` or `import` made"
+    if not path.is_dir():
+        meant = did_you_mean(path.name, _runs_in(path.parent))
+        return f"no such run{meant}\n{mend}" if meant else f"no such run; {mend}"
+    inside = _runs_in(path)
+    if inside:
+        more = f" and {len(inside) - _NAMED} more" if len(inside) > _NAMED else ""
+        named = ", ".join(inside[:_NAMED])
+        return f"not a run folder, but it holds {named}{more}; give these, such as {path / inside[0]}"
+    return f"not a run folder (no {FILE_NAME}); {mend}"
+
+
+def _runs_in(folder: Path) -> list[str]:
+    """The names of the runs in a folder, sorted."""
     try:
-        beside = [other.parent.name for other in path.parent.glob(f"*/{FILE_NAME}")]
+        return sorted(run.parent.name for run in folder.glob(f"*/{FILE_NAME}"))
     except (OSError, ValueError):  # what no folder can be called
-        return ""
-    return did_you_mean(path.name, beside)
+        return []
 
 
 def _check_compat(compat: str | None) -> None:

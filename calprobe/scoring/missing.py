@@ -18,6 +18,7 @@ from calprobe.scoring.interrupts import Interrupted, held_interrupts
 from calprobe.scoring.processes import Processes, Stopped
 from calprobe.scoring.progress import Advance, progress
 from calprobe.scoring.work import Group, Work
+from calprobe.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ def score_missing(work: Work, processes: Processes) -> None:
     pieces = [piece for group in groups for piece in group]
     todo = incomplete(groups, work.missing)
     if there := len(pieces) - len(set(pieces).intersection(work.missing)):
-        log.info("%s: %d of %d pieces are there already", work.folder.path, there, len(pieces))
+        log.info("%s: %d of %s there already", work.folder.path, there, counted(len(pieces), "piece"))
     try:
         with (
             held_interrupts(_UNTIL) as stop_if_asked,

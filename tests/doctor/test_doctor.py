@@ -16,9 +16,10 @@ from click.testing import CliRunner
 
 from calprobe.cli.app import cli, main
 from calprobe.doctor import Check, Diagnosis, devices, examine, kernels, places, selftest, versions
-from calprobe.doctor.looks import attempt
+from calprobe.doctor.looks import attempt, described
 from calprobe.doctor.model import look_at_model
 from calprobe.doctor.text import WIDTH, diagnosis_text
+from calprobe.errors import DataMissingError
 
 
 def only(found: Any, name: str) -> Check:
@@ -84,6 +85,7 @@ FAILED = Check("torch", "fail", "not installed", "pip install torch", group="ver
         ((Check("cuda:0", "ok", "a card", facts={"index": 0}, group="gpu"),), "ready", 0),
         ((Check("cuda", "note", "none", group="gpu"),), "ready, no GPU", 0),
         ((FAILED,), "NOT ready: versions torch: not installed", 1),
+        ((Check("model", "fail", "not here", group="model"),), "NOT ready: model: not here", 1),
         ((FAILED, FAILED), "NOT ready: versions torch: not installed (and 1 more)", 1),
     ],
 )
@@ -134,6 +136,12 @@ def test_a_look_that_breaks_off_is_a_failed_check_and_the_others_go_on(monkeypat
         ("two", "fine", "ok"),
     ]
     assert found.checks[0].value == "RuntimeError: the disk"
+    assert found.checks[0].mend == ""
+
+
+def test_an_error_of_calprobe_keeps_its_words_and_its_mend() -> None:
+    assert described(DataMissingError("gpt2 is not here\ndownload it")) == ("gpt2 is not here", "download it")
+    assert described(DataMissingError("")) == ("DataMissingError", "")
 
 
 @pytest.fixture

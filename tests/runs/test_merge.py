@@ -117,6 +117,8 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         "3 pieces of 6 are in none of the runs: P1376.t0, P1376.t1, P36.t1\n"
         "shards 2, 4 of 4 were not given; score them first, or merge what is there with --partial"
     )
+    with pytest.raises(CalprobeError, match=r"^1 piece of 6 is in none of the runs: P1376\.t1\n"):
+        merge_runs([write_part(tmp_path / "five", [0, 1, 2, 4, 5])], tmp_path / "merged")
     merge_runs(parts, tmp_path / "merged", partial=True)
     merged = open_run(tmp_path / "merged")
     assert merged.missing == (("P1376", 0), ("P1376", 1), ("P36", 1))

@@ -115,6 +115,17 @@ def test_what_is_not_a_run_is_missing_data_with_the_mend(tmp_path: Path) -> None
         open_run(tmp_path / "absent")
 
 
+def test_a_folder_of_runs_and_a_file_are_told_from_what_is_not_there(tmp_path: Path) -> None:
+    for name in ("e", "d", "c", "b", "a"):
+        write_run(tmp_path / name)
+    with pytest.raises(DataMissingError) as error:
+        open_run(tmp_path)
+    said = f"not a run folder, but it holds a, b, c, d and 1 more; give these, such as {tmp_path / 'a'}"
+    assert str(error.value) == f"{tmp_path}: {said}"
+    with pytest.raises(DataMissingError, match=r"manifest\.json: a file, not a run folder; give the folder"):
+        open_run(tmp_path / "a" / "manifest.json")
+
+
 def test_reading_a_large_run_takes_seconds(tmp_path: Path) -> None:
     shapes = tuple((f"P{i}", 200, 50) for i in range(24))
     folder = RunFolder.open(tmp_path, make_manifest(shapes, (0,)))
