@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 
 from calprobe.cli import main
 
@@ -32,3 +33,13 @@ def calprobe(*arguments: object) -> Done:
         stream.flush()
         said.append(stream.buffer.getvalue().decode())
     return Done(code, *said)
+
+
+def exports_of(run: Path) -> dict[str, bytes]:
+    """The bytes of each of a run's exports; that of its tokens too, so the run has to hold them."""
+    found = {}
+    for what in ("candidates", "tokens", "confidences"):
+        file = run.with_name(f"{run.name}-{what}.parquet")
+        main(["export", str(run), "--what", what, "--out", str(file)])
+        found[what] = file.read_bytes()
+    return found

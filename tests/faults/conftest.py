@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from children import Forge
-from unbroken import ASKED, Whole, exports_of
+from commands import exports_of
+from unbroken import ASKED, Whole
 
 from calprobe.cli import main
 from calprobe.runs import open_run

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 from children import Forge
-from unbroken import ASKED, Whole, exports_of
+from commands import exports_of
+from unbroken import ASKED, Whole
 
 from calprobe.runs import open_run
 

@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from children import Forge
+from commands import exports_of
 from run_samples import SHAPES, make_manifest, make_piece
-from unbroken import ASKED, Whole, exports_of
+from unbroken import ASKED, Whole
 
 from calprobe.cli import main
 from calprobe.runs import PieceScores, PieceTokens, RunFolder, open_run

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 from children import Ended, Forge
-from unbroken import ASKED, Whole, exports_of, shards_in
+from commands import exports_of
+from unbroken import ASKED, Whole, shards_in
 
 from calprobe.runs import open_run
 from calprobe.runs.manifest import FILE_NAME

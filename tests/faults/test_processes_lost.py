@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 
 from children import LONGEST_S, Forge
-from unbroken import ASKED, Whole, exports_of
+from commands import exports_of
+from unbroken import ASKED, Whole
 
 from calprobe.runs import open_run
 

@@ -9,7 +9,8 @@ import socket
 from pathlib import Path
 
 from children import Child, Forge
-from unbroken import ASKED, Whole, exports_of, shards_in
+from commands import exports_of
+from unbroken import ASKED, Whole, shards_in
 
 from calprobe.runs.lock import OWNER_NAME, read_owner
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from children import Forge
+from commands import exports_of
 from lm_eval_rows import choice_row
-from unbroken import ASKED, Whole, exports_of
+from unbroken import ASKED, Whole
 
 from calprobe.runs import open_run
 from calprobe.runs.lm_pub_quiz_export import METADATA

@@ -10,23 +10,11 @@ from typing import Any
 
 from children import Ended
 
-from calprobe.cli import main
 from calprobe.runs.shards import shard_path
 
 ASKED = ("--model", "tiny", "--probe", "mini", "--limit", "2", "--templates", "0,1", "--save-tokens", "--quiet")
 # Groups of one to three pieces.
 ASKED += ("--relations", "capital,continent,month,opposite", "--batch-tokens", "64")
-WHATS = ("candidates", "tokens", "confidences")
-
-
-def exports_of(run: Path) -> dict[str, bytes]:
-    """The bytes of each of the run's exports."""
-    found = {}
-    for what in WHATS:
-        file = run.with_name(f"{run.name}-{what}.parquet")
-        main(["export", str(run), "--what", what, "--out", str(file)])
-        found[what] = file.read_bytes()
-    return found
 
 
 @dataclass

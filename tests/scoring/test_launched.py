@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from commands import exports_of
 from tiny_models import save_tiny_model
 
 from calprobe.cli import main
@@ -48,15 +49,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def exports_of(run: Path) -> dict[str, bytes]:
-    found = {}
-    for what in ("candidates", "tokens"):
-        file = run.with_name(f"{run.name}-{what}.csv")
-        main(["export", str(run), "--what", what, "--out", str(file)])
-        found[what] = file.read_bytes()
-    return found
 
 
 def test_two_processes_give_the_bytes_of_one(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from test_launched import PROCESS, exports_of, free_port
+from commands import exports_of
+from test_launched import PROCESS, free_port
 from tiny_models import save_tiny_model
 
 from calprobe.cli import main
