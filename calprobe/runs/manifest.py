@@ -278,7 +278,7 @@ def differences(stored: Manifest, asked: Manifest, words: tuple[str, str] = ("th
 
 
 def _shown(manifest: Manifest, values: dict[str, Any]) -> dict[str, str]:
-    shown = {key: str(value) for key, value in values.items()}
+    shown = {key: "none" if value is None else str(value) for key, value in values.items()}
     for key, name in (
         ("model weights", manifest.model.name),
         ("probe", manifest.probe.name),

@@ -101,10 +101,10 @@ def test_each_identity_field_that_differs_is_named_with_both_values() -> None:
     asked = replace(asked, limit=5, model=replace(asked.model, name="other", weights_fingerprint="dd" * 32))
     assert differences(stored, asked) == [
         "model weights: the run has tiny (aaaaaaaaaaaa), asked other (dddddddddddd)",
-        "limit: the run has None, asked 5",
+        "limit: the run has none, asked 5",
         "dtype: the run has float32, asked bfloat16",
         "attention: the run has sdpa, asked eager",
-        "start token: the run has None, asked <bos>",
+        "start token: the run has none, asked <bos>",
     ]
 
 
