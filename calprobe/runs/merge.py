@@ -120,10 +120,12 @@ def _what_is_missing(missing: list[Piece], runs: list[Run]) -> str:
 
 
 def _absent_shards(shards: Iterator[str | None]) -> str:
-    """Which shards were not given, if all that were are of one count."""
+    """Which shards were not given, or that those that were are of different counts."""
     given = [tuple(map(int, shard.split("/"))) for shard in shards if shard is not None]
     counts = {count for _, count in given}
-    if len(counts) != 1:
+    if len(counts) > 1:
+        return f"the shards are cut differently, into {' and '.join(map(str, sorted(counts)))}; "
+    if not counts:
         return ""
     absent = sorted(set(range(1, counts.pop() + 1)) - {number for number, _ in given})
     which = f"{', '.join(map(str, absent))} of {given[0][1]}"

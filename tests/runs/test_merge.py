@@ -109,6 +109,12 @@ def test_another_run_is_refused_by_name(tmp_path: Path) -> None:
     assert str(error.value) == (f"{two}: not of the same run as {one}.\ndtype: {one} has float32, {two} has bfloat16")
 
 
+def test_shards_of_different_counts_are_told(tmp_path: Path) -> None:
+    parts = [write_part(tmp_path / "a", [0, 1], "1/3"), write_part(tmp_path / "b", [4], "2/2")]
+    with pytest.raises(CalprobeError, match="the shards are cut differently, into 2 and 3; score them first"):
+        merge_runs(parts, tmp_path / "merged")
+
+
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     parts = [write_part(tmp_path / "a", [0, 1], "1/4"), write_part(tmp_path / "b", [4], "3/4")]
     with pytest.raises(CalprobeError) as error:
