@@ -108,7 +108,7 @@ def test_junk_ends_in_two_lines_and_a_code_of_the_contract(
         assert "a defect of calprobe" not in said, (given, said)
         assert "Traceback" not in said, given
         if name == "doctor" and code == 1:  # its verdict is a result, and stands on stdout
-            assert out.splitlines()[-1].startswith("verdict: NOT ready: model "), (given, out)
+            assert out.splitlines()[-1].startswith("verdict: NOT ready: model"), (given, out)
             assert not said, (given, said)
             continue
         assert code in (0, None) or 1 <= said.count("\n") <= 3, (given, said)
