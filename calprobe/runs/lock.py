@@ -107,7 +107,7 @@ def _locked_by_system(run: Path) -> Iterator[None]:
     import filelock  # a tenth of a second, which readers do not need
 
     path = run / LOCK_NAME
-    if path.is_symlink():  # filelock before 3.20 would empty the file behind it
+    if path.is_symlink():  # filelock would open the file behind it for writing
         raise CalprobeError(f"{path}: a link, and nothing is written through one; delete it and run the same again")
     lock = filelock.FileLock(path, timeout=0)
     try:
