@@ -221,10 +221,10 @@ class Processes:
     @contextmanager
     def _reached(self) -> Iterator[None]:
         """Turn the loss of the store, which lives with the launcher or the first process, into an error for people."""
-        what = "the process that holds the run together cannot be reached (it ended, or the network did)"
         try:
             yield
         except RuntimeError as error:  # all that torch raises there derives from it
+            what = "the process that holds the run together cannot be reached (it ended, or the network did)"
             raise CalprobeError(f"{what}\nwhat is scored is safe: run the same command again to go on") from error
 
     @contextmanager
