@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from calprobe.analysis import ReportOptions as ReportOptions
+    from calprobe.analysis import report as report
     from calprobe.confidence import confidences as confidences
     from calprobe.models import LoadOptions as LoadOptions
     from calprobe.models import load_model as load_model
     from calprobe.probes import load_probe as load_probe
-    from calprobe.report import ReportOptions as ReportOptions
-    from calprobe.report import report as report
     from calprobe.runs import open_run as open_run
     from calprobe.scoring import ScoreOptions as ScoreOptions
     from calprobe.scoring import score as score
@@ -23,13 +23,13 @@ __version__ = "0.1.0"
 
 _HOME = {
     "LoadOptions": "calprobe.models",
-    "ReportOptions": "calprobe.report",
+    "ReportOptions": "calprobe.analysis",
     "ScoreOptions": "calprobe.scoring",
     "confidences": "calprobe.confidence",
     "load_model": "calprobe.models",
     "load_probe": "calprobe.probes",
     "open_run": "calprobe.runs",
-    "report": "calprobe.report",
+    "report": "calprobe.analysis",
     "score": "calprobe.scoring",
 }
 __all__ = [
@@ -48,7 +48,5 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        home = import_module(_HOME[name])
-        # Importing calprobe.report puts that package, which can be called, at this very name: it is what stands there.
-        return home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)
+        return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'calprobe' has no attribute {name!r}")

@@ -21,13 +21,13 @@ from typing import Any
 from accelerate.utils import broadcast_object_list
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from calprobe.analysis import ReportOptions, report
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.metrics import Resampling
 from calprobe.models import LoadedModel
 from calprobe.models.in_training import model_in_training, own_tokenizer, refuse_sharded, unwrapped
 from calprobe.models.undisturbed import undisturbed
 from calprobe.probes import Probe, load_probe
-from calprobe.report import ReportOptions, report
 from calprobe.runs import Run
 from calprobe.runs.manifest import FILE_NAME
 from calprobe.scoring import score

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calprobe.metrics import Difference, Estimate, ace, ece, reject_by_rank, reject_by_threshold, reject_by_vote
-from calprobe.report.curves.results import (
+from calprobe.analysis.curves.results import (
     AccuracyAce,
     AccuracyAcePoint,
     AccuracyRejection,
@@ -30,6 +29,7 @@ from calprobe.report.curves.results import (
     SmoothError,
     VoteLine,
 )
+from calprobe.metrics import Difference, Estimate, ace, ece, reject_by_rank, reject_by_threshold, reject_by_vote
 from calprobe.types import Floats
 
 PAPERS = ("base", "margin", "average_vote_2", "average_min", "consistency_vote_2", "consistency_min")

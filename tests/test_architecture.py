@@ -27,13 +27,13 @@ KNOWS: dict[str, set[str]] = {
     "scoring": {"probes", "statements", "planning", "models", "kernels", "runs"},
     "metrics": set(),
     "confidence": {"runs", "statements"},
-    "report": {"runs", "confidence", "metrics", "statements"},
+    "analysis": {"runs", "confidence", "metrics", "statements"},
     # These two stand at the other end, where nothing knows them.
-    "doctor": {"kernels", "metrics", "models", "probes", "report", "runs", "scoring", "statements"},
-    "training": {"metrics", "models", "probes", "report", "runs", "scoring"},
+    "doctor": {"kernels", "metrics", "models", "probes", "analysis", "runs", "scoring", "statements"},
+    "training": {"metrics", "models", "probes", "analysis", "runs", "scoring"},
 }
 EVERYBODYS = {"arrays", "errors", "heap", "templates", "types", "wording"}
-NO_TORCH = ("probes", "statements", "planning", "runs", "confidence", "metrics", "report")
+NO_TORCH = ("probes", "statements", "planning", "runs", "confidence", "metrics", "analysis")
 
 
 def imported_stages(file: Path) -> set[str]:
@@ -79,8 +79,8 @@ def test_figures_alone_import_matplotlib() -> None:
         for file in (ROOT / "calprobe").rglob("*.py")
         if re.search(r"^\s*(import|from) matplotlib", file.read_text("utf-8"), re.MULTILINE)
     }
-    assert importing == {"report/plots"}
-    code = "import sys, calprobe.report, calprobe.cli.report; print({'matplotlib'} & set(sys.modules))"
+    assert importing == {"analysis/plots"}
+    code = "import sys, calprobe.analysis, calprobe.cli.report; print({'matplotlib'} & set(sys.modules))"
     result = fresh_python(code)
     assert result.stdout.strip() == "set()", result.stderr
 

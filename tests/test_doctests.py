@@ -10,13 +10,13 @@ from importlib import import_module
 import pytest
 
 WITH_EXAMPLES = ("calprobe.confidence", "calprobe.metrics", "calprobe.probes", "calprobe.statements")
-REPORTS = ("calprobe.report", *(f"calprobe.report.{part}" for part in ("curves", "html", "plots", "tables")))
+REPORTS = ("calprobe.analysis", *(f"calprobe.analysis.{part}" for part in ("curves", "html", "plots", "tables")))
 PACKAGES = (*WITH_EXAMPLES, "calprobe.kernels", "calprobe.planning", *REPORTS)
 MODULES = [
     "calprobe.cli.report_plots",
     "calprobe.cli.tables",
     "calprobe.models.exposures",
-    "calprobe.report.rank",
+    "calprobe.analysis.rank",
     "calprobe.training",
     "calprobe.wording",
     *(

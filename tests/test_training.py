@@ -20,9 +20,9 @@ from transformers import TrainerCallback
 
 import calprobe
 import calprobe.training as training
+from calprobe.analysis import ReportOptions, report
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.metrics import Resampling
-from calprobe.report import ReportOptions, report
 from calprobe.scoring import ScoreOptions
 from calprobe.training import ProbeCallback
 

@@ -109,8 +109,8 @@ def report_options(
         def with_options(
             *, reduction: str, compat: Compat | None, bins: int, bootstrap: int, seed: int, **rest: Any
         ) -> None:
+            from calprobe.analysis import ReportOptions
             from calprobe.metrics import Resampling
-            from calprobe.report import ReportOptions
 
             if formats:
                 rest["form"] = chosen_format(rest.pop("form"), rest.pop("as_json"))

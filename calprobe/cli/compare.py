@@ -11,7 +11,7 @@ from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.pages import html_option, write_page
 
 if TYPE_CHECKING:
-    from calprobe.report import ReportOptions
+    from calprobe.analysis import ReportOptions
 
 
 @click.command(short_help="Show the differences between runs.")
@@ -50,12 +50,12 @@ def command(
         calprobe compare runs/*-bear --html pairs.html
         calprobe compare runs/base runs/step-1000 runs/step-2000 --pairs step-1000:base,step-2000:base
     """
+    from calprobe.analysis import CompareOptions, compare, named_pairs
+    from calprobe.analysis.compare_terminal import print_comparison
+    from calprobe.analysis.tables import comparison_tables
     from calprobe.cli.logs import log_to_stderr
     from calprobe.cli.output import in_format, print_result
     from calprobe.heap import keep_freed_memory
-    from calprobe.report import CompareOptions, compare, named_pairs
-    from calprobe.report.compare_terminal import print_comparison
-    from calprobe.report.tables import comparison_tables
 
     log_to_stderr()
     keep_freed_memory()
@@ -69,6 +69,6 @@ def command(
     found = compare(runs, wanted)
     print_result(in_format(form, found, print_comparison, comparison_tables))
     if page is not None:
-        from calprobe.report.html import comparison_page
+        from calprobe.analysis.html import comparison_page
 
         write_page(comparison_page(found), page)

@@ -12,7 +12,7 @@ from calprobe.cli.common import estimators_option, report_options
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
-    from calprobe.report import CurveOptions, Curves, ReportOptions
+    from calprobe.analysis import CurveOptions, Curves, ReportOptions
 
 KINDS = ("accuracy-rejection", "calibration", "options", "accuracy-ace", "markers", "exposure")
 DATA = (".csv", ".json", ".parquet")
@@ -59,16 +59,16 @@ def command(
     markers             the plain statement against possibly, certainly, N %
     exposure            by how often a fact was told (tiny-clm and tiny-mlm alone)
     """
+    from calprobe.analysis import CurveOptions
+    from calprobe.analysis.curves.files import write_curves
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
-    from calprobe.report import CurveOptions
-    from calprobe.report.curves.files import write_curves
 
     log_to_stderr()
     keep_freed_memory()
     found = _compute(kind, runs, CurveOptions(options, estimators))
     if out.suffix.lower() in FIGURES:
-        from calprobe.report.plots import plot, save
+        from calprobe.analysis.plots import plot, save
 
         save(plot(found), out)
     else:
@@ -76,7 +76,7 @@ def command(
 
 
 def _compute(kind: str, runs: tuple[str, ...], options: CurveOptions) -> Curves:
-    from calprobe.report import accuracy_ace, accuracy_rejection, calibration, exposure, markers, options_curve
+    from calprobe.analysis import accuracy_ace, accuracy_rejection, calibration, exposure, markers, options_curve
 
     if kind == "exposure":
         return exposure(runs, _told(runs), options)

@@ -17,7 +17,7 @@ from calprobe.wording import reason
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from calprobe.report.tables import Table
+    from calprobe.analysis.tables import Table
 
 
 class _Result(Protocol):
@@ -39,7 +39,7 @@ def in_format(
         return drawn(draw, found)
     if form == "json":
         return printed_json(found)
-    from calprobe.report.tables import WRITERS
+    from calprobe.analysis.tables import WRITERS
 
     text = WRITERS[form](tables(found))
     # A file of data holds what it was given; a terminal, whose tables these are too, is sent no escape sequence.

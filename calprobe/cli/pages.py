@@ -11,8 +11,8 @@ from calprobe.cli.shown import say
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
-    from calprobe.report import Report
-    from calprobe.report.curves.exposure import Told
+    from calprobe.analysis import Report
+    from calprobe.analysis.curves.exposure import Told
 
 html_option = click.option(
     "--html",

@@ -11,7 +11,7 @@ import click
 from calprobe.cli.common import bins_option, bootstrap_option, json_option, seed_option
 
 if TYPE_CHECKING:
-    from calprobe.report.rank import RankReport
+    from calprobe.analysis.rank import RankReport
 
 
 def _finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
@@ -60,11 +60,11 @@ def command(
         calprobe rank polygraph.csv --score SemanticEntropy --score Perplexity --correct Accuracy --uncertainty
         calprobe rank answers.parquet --score verbal_confidence --correct rouge --correct-at 0.5 --json
     """
+    from calprobe.analysis.rank import RankOptions, rank
     from calprobe.cli.output import print_result, printed_json
     from calprobe.cli.shown import printable
     from calprobe.heap import keep_freed_memory
     from calprobe.metrics import Resampling
-    from calprobe.report.rank import RankOptions, rank
     from calprobe.runs.score_tables import read_scored_answers
 
     keep_freed_memory()
@@ -75,8 +75,8 @@ def command(
 
 def _drawn(found: RankReport) -> str:
     """The report as text: a line a metric, a column a score."""
+    from calprobe.analysis.figures import spelled
     from calprobe.cli.tables import text_table
-    from calprobe.report.figures import spelled
     from calprobe.wording import counted
 
     rows = [("metric", *(score.name for score in found.scores))]

@@ -14,8 +14,8 @@ from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
-    from calprobe.report import Report, ReportOptions, SliceOptions
-    from calprobe.report.results import SliceKind
+    from calprobe.analysis import Report, ReportOptions, SliceOptions
+    from calprobe.analysis.results import SliceKind
 
 
 @click.command(short_help="Show accuracy and calibration of runs.")
@@ -63,15 +63,15 @@ def command(
     {accuracy, ace, harmonic_mean}}, best (the NAME of the highest harmonic mean) and unknown (those that an import
     lacks).
     """
+    from calprobe.analysis import compare_reductions, report
+    from calprobe.analysis.against import against
+    from calprobe.analysis.paper_figures import paper_figures
+    from calprobe.analysis.reductions_terminal import print_reductions
+    from calprobe.analysis.tables import reductions_tables, report_tables
+    from calprobe.analysis.terminal import print_report
     from calprobe.cli.logs import log_to_stderr
     from calprobe.cli.output import in_format, print_result
     from calprobe.heap import keep_freed_memory
-    from calprobe.report import compare_reductions, report
-    from calprobe.report.against import against
-    from calprobe.report.paper_figures import paper_figures
-    from calprobe.report.reductions_terminal import print_reductions
-    from calprobe.report.tables import reductions_tables, report_tables
-    from calprobe.report.terminal import print_report
 
     if plots is not None and all_reductions:
         raise UsageError("--plots draws one reduction; leave out --plots or --reduction all")
@@ -95,10 +95,10 @@ def command(
 
 def _draw(shown: Report, plots: Path | None, page: Path | None) -> None:
     """Write the figures, the page, or both, from contents that are computed once."""
+    from calprobe.analysis.contents import Wanted, gather
+    from calprobe.analysis.curves.scored import PAPERS
+    from calprobe.analysis.html import page_wants, report_page
     from calprobe.cli.report_plots import write_plots
-    from calprobe.report.contents import Wanted, gather
-    from calprobe.report.curves.scored import PAPERS
-    from calprobe.report.html import page_wants, report_page
 
     wanted = Wanted()
     if plots is not None:
@@ -114,7 +114,7 @@ def _draw(shown: Report, plots: Path | None, page: Path | None) -> None:
 
 def _slices(by: SliceKind | None, estimators: tuple[str, ...] | None, all_reductions: bool) -> SliceOptions | None:
     """What --by and --estimator ask for."""
-    from calprobe.report import SliceOptions
+    from calprobe.analysis import SliceOptions
 
     if by is None and estimators is not None:
         raise UsageError("--estimator names the confidences of slices; say what to slice by with --by")

@@ -12,8 +12,8 @@ import click
 from calprobe.cli.shown import say
 
 if TYPE_CHECKING:
-    from calprobe.report import Curves
-    from calprobe.report.contents import ReportContents, RunContents
+    from calprobe.analysis import Curves
+    from calprobe.analysis.contents import ReportContents, RunContents
 
 FORMATS = (".png", ".svg")  # to look at and to print; `calprobe curve --out F.pdf` writes a single PDF
 CALIBRATED = ("base", "margin", "average_min")  # whose calibration is drawn, as far as a run has them
@@ -30,7 +30,7 @@ plots_option = click.option(
 
 def write_plots(contents: ReportContents, folder: Path) -> None:
     """Draw the contents into the folder, and say on stderr what was written. Raises as `save`."""
-    from calprobe.report.plots import plot, save
+    from calprobe.analysis.plots import plot, save
 
     for name, curves in _curves(contents):
         figure = plot(curves)
@@ -59,8 +59,8 @@ def file_names(labels: Sequence[str]) -> dict[str, str]:
 
 def _curves(contents: ReportContents) -> Iterator[tuple[str, Curves]]:
     """The curves one by one, each with what the run, or JOINT, is called in its file's name."""
-    from calprobe.report.curves.results import AccuracyAce, AccuracyRejection
-    from calprobe.report.curves.scored import PAPERS
+    from calprobe.analysis.curves.results import AccuracyAce, AccuracyRejection
+    from calprobe.analysis.curves.scored import PAPERS
 
     runs = contents.report.runs
     names = file_names([run.label for run in runs])
@@ -82,7 +82,7 @@ def _curves(contents: ReportContents) -> Iterator[tuple[str, Curves]]:
 
 
 def _of_run(found: RunContents) -> Iterator[Curves]:
-    from calprobe.report.curves.results import AccuracyRejection, Calibration, Exposure, Markers
+    from calprobe.analysis.curves.results import AccuracyRejection, Calibration, Exposure, Markers
 
     yield AccuracyRejection(found.rejection, found.votes)
     yield Calibration(found.only(CALIBRATED).calibration)

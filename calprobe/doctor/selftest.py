@@ -84,8 +84,8 @@ def _largest(own: npt.NDArray[np.float32], scores: npt.NDArray[np.float32]) -> f
 def _run_folder() -> Check:
     """A run scored into a temporary folder, read again, and its accuracy computed by the report and from the scores."""
     from calprobe import open_run, report, score
+    from calprobe.analysis import ReportOptions
     from calprobe.metrics import Resampling
-    from calprobe.report import ReportOptions
     from calprobe.scoring.options import ScoreOptions
 
     options = ScoreOptions(relations=(_RELATION,), limit=_INSTANCES, quiet=True)

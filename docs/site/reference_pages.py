@@ -43,7 +43,7 @@ are the first sentences of the docstrings; `help(..)` has shapes, ranges, errors
 # Public package -> what it is for.
 PACKAGES = {
     "calprobe": "The entrance.",
-    "calprobe.report": "Runs in, frozen results out; each has `to_json`.",
+    "calprobe.analysis": "Runs in, frozen results out; each has `to_json`.",
     "calprobe.confidence": "Candidate scores in, predictions and confidences out.",
     "calprobe.metrics": "Arrays of confidence and correctness in, numbers out.",
     "calprobe.probes": "Facts to ask a model for.",
@@ -90,8 +90,6 @@ def _package(name: str, purpose: str) -> str:
 
 def _first_sentence(package: object, name: str) -> str:
     found = getattr(package, name)
-    if inspect.ismodule(found):  # calprobe.report, a package that can be called: its function says what it does
-        found = getattr(found, name)
     text = VALUES.get(name) or inspect.getdoc(found)
     if not text:
         raise SystemExit(f"{name} has no docstring, and no line in VALUES of {__file__}")

@@ -12,9 +12,9 @@ import pytest
 from commands import calprobe
 from compared_runs import run_of, with_model
 
+from calprobe.analysis import CompareOptions, ReportOptions, compare, report
 from calprobe.cli.app import main
 from calprobe.metrics import Resampling
-from calprobe.report import CompareOptions, ReportOptions, compare, report
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,7 @@ from compared_runs import run_of, with_model
 from pandas.testing import assert_frame_equal
 from run_samples import make_manifest, make_piece, without_tokens
 
-from calprobe.cli.app import main
-from calprobe.cli.curve import DATA, FIGURES, KINDS
-from calprobe.metrics import Resampling
-from calprobe.models.exposures import tiny_exposures
-from calprobe.probes import load_probe
-from calprobe.report import (
+from calprobe.analysis import (
     CurveOptions,
     ReportOptions,
     accuracy_ace,
@@ -25,8 +20,13 @@ from calprobe.report import (
     calibration,
     options_curve,
 )
-from calprobe.report.curves.files import DATA_SUFFIXES
-from calprobe.report.plots import FIGURE_SUFFIXES, plot, save
+from calprobe.analysis.curves.files import DATA_SUFFIXES
+from calprobe.analysis.plots import FIGURE_SUFFIXES, plot, save
+from calprobe.cli.app import main
+from calprobe.cli.curve import DATA, FIGURES, KINDS
+from calprobe.metrics import Resampling
+from calprobe.models.exposures import tiny_exposures
+from calprobe.probes import load_probe
 from calprobe.runs import ModelRecord, RunFolder, SourceRecord
 
 TINY = ModelRecord("tiny-clm", kind="causal", weights_fingerprint="aa" * 32)

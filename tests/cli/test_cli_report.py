@@ -12,8 +12,8 @@ import pytest
 from commands import calprobe
 from run_samples import write_run
 
+from calprobe.analysis import ReportOptions, SliceOptions, compare_reductions, report
 from calprobe.metrics import Resampling
-from calprobe.report import ReportOptions, SliceOptions, compare_reductions, report
 
 
 @pytest.fixture(scope="module")

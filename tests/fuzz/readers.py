@@ -15,11 +15,11 @@ from lm_eval_rows import choice_row
 from probe_folders import ENTRY, OTHER, ROW, without, write
 from run_samples import make_manifest, make_piece, write_run
 
+from calprobe.analysis.paper_figures import paper_figures
 from calprobe.errors import UsageError
 from calprobe.probes import Probe, load_probe
 from calprobe.probes.factor import COMPLETIONS, CONTEXT, read_factor
 from calprobe.probes.folder import read_probe_folder
-from calprobe.report.paper_figures import paper_figures
 from calprobe.runs import open_run
 from calprobe.runs.lm_eval_import import Evaluation, evaluation_of, import_lm_eval
 from calprobe.runs.lm_pub_quiz_import import import_lm_pub_quiz

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from probe_folders import write
 from run_samples import make_manifest
 
+from calprobe.analysis import ReportOptions, report
 from calprobe.metrics import Resampling
 from calprobe.planning import TreePlan, plan_tree
 from calprobe.probes import load_probe
-from calprobe.report import ReportOptions, report
 from calprobe.runs import RunFolder, open_run
 from calprobe.scoring.pieces import PreparedGroup, TokenisedPiece, planned_again, score_group
 from calprobe.statements import Role, TokenRows, statements_of

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from lm_eval_rows import choice_row, write_samples
 
+from calprobe.analysis import ReportOptions, SliceOptions, report
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.metrics import Resampling
-from calprobe.report import ReportOptions, SliceOptions, report
 from calprobe.runs import Run, open_run
 from calprobe.runs.lm_eval_import import Evaluation, evaluation_of, import_lm_eval, probe_name, task_name
 

@@ -1,0 +1,195 @@
+"""A run's numbers beside those that the paper gives for its model, and in what the run departs from the paper's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from calprobe.analysis.paper_figures import Figure, PaperFigures
+from calprobe.analysis.reductions import ReductionsReport, RunReductions
+from calprobe.analysis.results import Report, ReportOptions, RunFacts, RunReport, estimate_json, number_json
+from calprobe.errors import UsageError
+from calprobe.metrics import ACE_BINS, Estimate
+from calprobe.runs import Manifest
+from calprobe.wording import counted
+
+# What the paper's numbers on BEAR were made of.
+RELATIONS, INSTANCES = 60, 7731
+PARAPHRASES = (0, 1, 2, 3, 4)
+TEMPLATE_SET = "kissling2026"
+TEMPLATE_FINGERPRINTS = frozenset(  # of its templates 0 to 4 and of all twelve, over BEAR's relations
+    (
+        "a55cf04b0acf51ef7a32bedbf763258cda58e0fa6f79f71e9c6246b09bd68d2f",
+        "6499b5c363d12568df7a3bd561bd37fc0e0d4356c33338c79e8d7cebf14830ef",
+    )
+)
+PLL_METRIC = "within_word_l2r"
+FACTOR_SET = "wiki"
+
+Found = TypeVar("Found", Report, ReductionsReport)
+
+
+@dataclass(frozen=True, slots=True)
+class BesidePaper:
+    """A number of a run and the paper's."""
+
+    figure: Figure
+    ours: Estimate
+
+    @property
+    def difference(self) -> float:
+        """Ours less the paper's."""
+        return self.ours.value - self.figure.value
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the paper's number lies in our interval; None without one."""
+        return None if math.isnan(self.ours.low) else self.ours.low <= self.figure.value <= self.ours.high
+
+    def to_json(self) -> dict[str, Any]:
+        """The row's object in `calprobe report --against .. --json`; NaN is None."""
+        figure = self.figure
+        return {
+            "table": figure.table,
+            "estimator": figure.estimator or None,
+            "metric": figure.metric,
+            "of": figure.of,
+            "ours": estimate_json(self.ours),
+            "paper": figure.value,
+            "difference": number_json(self.difference),
+            "inside": self.inside,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RunAgainst:
+    """A run's rows, with all that has to be known before they are read."""
+
+    source: str  # of the figures
+    model: str | None  # the paper's name of it; None if it is not among the paper's
+    departures: tuple[str, ...]  # in what the run is not what the paper scored, a clause each
+    left_out: tuple[str, ...]  # figures that the run has no number for, and what would give it one, a sentence each
+    rows: tuple[BesidePaper, ...]  # in the order of the tables
+
+    def to_json(self) -> dict[str, Any]:
+        """What `calprobe report --against .. --json` says under `against`."""
+        return {
+            "source": self.source,
+            "model": self.model,
+            "departures": list(self.departures),
+            "left_out": list(self.left_out),
+            "rows": [row.to_json() for row in self.rows],
+        }
+
+
+def against(found: Found, figures: PaperFigures) -> Found:
+    """The report with each run's numbers beside the paper's.
+
+    A run is of one of the paper's models if the last part of its model's name, hub id or path says so. Of BEAR there
+    are tables 1, 3, 4 and, in a report by domain, 2; table 6 of FACTOR's wiki set; appendix B for the report's own
+    reduction, or for all.
+
+    Raises UsageError if no run is of one of the paper's models.
+    """
+    runs = [replace(run, against=_run_against(run, found.options, figures)) for run in found.runs]
+    if not any(run.against and run.against.model for run in runs):
+        models = ", ".join(run.manifest.model.name for run in found.runs)
+        raise UsageError(f"--against: {models}: not among the paper's models; they are {', '.join(figures.models)}")
+    return replace(found, runs=tuple(runs))
+
+
+def _run_against(run: RunReport | RunReductions, options: ReportOptions, figures: PaperFigures) -> RunAgainst:
+    model = figures.model(run.manifest.model.name, run.manifest.model.id)
+    if model is None:
+        what = f"{run.manifest.model.name} is not among the paper's models: {', '.join(figures.models)}"
+        return RunAgainst(figures.source, None, (), (what,), ())
+    factor = run.manifest.scores_completions
+    chosen = [figure for figure in figures.models[model] if (figure.table == "6") == factor]
+    if factor and not _is_wiki(run.manifest):
+        what = f"Table 6 is of FACTOR's {FACTOR_SET} set; {run.manifest.relations[0].name} is another."
+        return RunAgainst(figures.source, model, (), (what,), ())
+    rows = [BesidePaper(figure, ours) for figure in chosen if (ours := _ours(run, figure, options)) is not None]
+    departures = _departures_on_factor(run, options) if factor else _departures_on_bear(run, options)
+    left_out = tuple(_left_out(run, chosen, {row.figure for row in rows}, options))
+    return RunAgainst(figures.source, model, tuple(departures), left_out, tuple(rows))
+
+
+def _ours(run: RunReport | RunReductions, figure: Figure, options: ReportOptions) -> Estimate | None:
+    """The run's number for a figure of the paper; None if it has none."""
+    if isinstance(run, RunReductions):
+        found = {numbers.reduction: numbers for numbers in run.reductions} if figure.table == "B" else {}
+        numbers = next((own for name, own in found.items() if name == figure.of), None)
+        return None if numbers is None else getattr(numbers, figure.metric)
+    if options.reduction != (figure.of if figure.table == "B" else "sum"):
+        return None
+    if figure.table == "2":
+        parts = run.slices.slices if run.slices is not None and run.slices.by == "domain" else ()
+        part = next((part for part in parts if part.name == figure.of), None)
+        if part is None:
+            return None
+        return part.estimators.get(figure.estimator, {}).get(figure.metric) if figure.estimator else part.bear_score
+    if not figure.estimator:
+        return run.bear_score
+    return next((e.metrics[figure.metric] for e in run.estimators if e.name == figure.estimator), None)
+
+
+def _is_wiki(manifest: Manifest) -> bool:
+    return any(FACTOR_SET in name.lower() for name in (manifest.probe.name, *(r.name for r in manifest.relations)))
+
+
+def _departures_on_factor(run: RunFacts, options: ReportOptions) -> Iterator[str]:
+    yield from _departures_of_reading(options)
+    if cut := sum(relation.cut_contexts for relation in run.manifest.relations):
+        yield f"{counted(cut, 'context')} cut from the left"
+
+
+def _departures_on_bear(run: RunFacts, options: ReportOptions) -> Iterator[str]:
+    manifest = run.manifest
+    if manifest.probe.name.lower() != "bear":
+        yield f"probe {manifest.probe.name}, the paper's is BEAR"
+    elif run.instances != INSTANCES:
+        partial = ", scores are missing" if run.partial else ""
+        yield (
+            f"part of BEAR: {counted(run.instances, 'instance')} in {counted(run.relations, 'relation')} of its "
+            f"{INSTANCES:,} in {RELATIONS}{partial}"
+        )
+    numbers = tuple(t.number for t in sorted(manifest.templates, key=lambda t: t.number) if t.kind == "paraphrase")
+    if numbers != PARAPHRASES:
+        yield f"paraphrases {', '.join(map(str, numbers)) or 'none'}, the paper's are 0 to 4"
+    own = manifest.template_set
+    if own.name != TEMPLATE_SET and own.fingerprint not in TEMPLATE_FINGERPRINTS:
+        yield f"template set {own.name}, the paper's is its own (--template-set {TEMPLATE_SET})"
+    if manifest.settings.pll_metric not in (None, PLL_METRIC):
+        yield f"PLL {manifest.settings.pll_metric}, the paper's is {PLL_METRIC}"
+    if options.compat is None:
+        yield "without --compat kissling2026, every token counts; the paper's scores lack each statement's first"
+    yield from _departures_of_reading(options)
+    if manifest.model.adapter is not None:
+        yield f"with adapter {manifest.model.adapter}"
+
+
+def _departures_of_reading(options: ReportOptions) -> Iterator[str]:
+    if options.ace_bins != ACE_BINS:
+        yield f"ACE of {counted(options.ace_bins, 'bin')}, the paper's has {ACE_BINS}"
+
+
+def _left_out(
+    run: RunReport | RunReductions, chosen: list[Figure], there: set[Figure], options: ReportOptions
+) -> Iterator[str]:
+    """What of the paper's figures has no row, and the mend."""
+    if isinstance(run, RunReductions):
+        yield "Tables 1 to 4 are of one reduction: leave out --reduction all."
+        if lacking := [figure.of for figure in chosen if figure.table == "B" and figure not in there]:
+            yield f"Not known to this import: {', '.join(map(str, dict.fromkeys(lacking)))}."
+        return
+    if options.reduction != "sum":
+        yield "The paper's tables are of reduction sum, but for those of appendix B: leave out --reduction."
+        return
+    absent = [figure for figure in chosen if figure not in there and figure.of is None]
+    if names := [figure.estimator or "BEAR score" for figure in absent]:
+        yield f"No number for {', '.join(dict.fromkeys(names))}: the run does not have the templates."
+    domains = {figure.of for figure in chosen if figure.table == "2"}
+    if domains and not any(figure.table == "2" for figure in there):
+        yield f"Table 2 is of one domain, {', '.join(map(str, domains))}: --by domain shows it."

@@ -1,0 +1,208 @@
+"""What two runs have in common: the same instances under the same templates, or what keeps them from being compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from calprobe.analysis.figures import ranges
+from calprobe.analysis.questions import content_of
+from calprobe.analysis.results import ReportOptions, RunFacts
+from calprobe.confidence import Distributions
+from calprobe.errors import UsageError
+from calprobe.runs import Manifest, Run, ScoreTable, SourceRecord
+from calprobe.types import Ints
+from calprobe.wording import counted
+
+K = TypeVar("K")
+Key = tuple[str, int, int, int]  # an instance: relation, line number, place of the answer, number of candidates
+
+
+@dataclass(frozen=True)
+class ScoredRun:
+    """What a run says of itself, and its scores under one reduction. It holds no more of the run's shards."""
+
+    facts: RunFacts
+    relations: frozenset[str]  # complete ones, those of the table
+    table: ScoreTable
+
+    @classmethod
+    def of(cls, label: str, run: Run, options: ReportOptions) -> ScoredRun:
+        """Read a run. Raises as `Run.table`."""
+        table = run.table(options.reduction, options.compat)
+        return cls(RunFacts.of(label, run, table), frozenset(run.complete_relations), table)
+
+    @property
+    def label(self) -> str:
+        """The run as typed."""
+        return self.facts.label
+
+    @property
+    def manifest(self) -> Manifest:
+        """The run's."""
+        return self.facts.manifest
+
+    @cached_property
+    def predictions(self) -> Ints:
+        """Place of each template's most probable candidate, [templates, instances]; -1 where it failed."""
+        return Distributions.from_table(self.table).peaks.prediction
+
+    @cached_property
+    def places(self) -> dict[Key, int]:
+        """Each instance's place in the table."""
+        table = self.table
+        columns = (table.relation, table.instance, table.answer_idx, np.diff(table.offsets))
+        keys = zip(*(column.tolist() for column in columns), strict=True)
+        return {key: place for place, key in enumerate(keys)}
+
+    @cached_property
+    def rows(self) -> dict[tuple[int, str, str | None], int]:
+        """Each template's row in the table, by number, kind and marker."""
+        return {(t.number, t.kind, t.marker): row for row, t in enumerate(self.table.templates)}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some templates and instances of a run's table."""
+
+    rows: Ints  # [templates of the part]
+    places: Ints  # [instances of the part]
+
+    def of(self, table: ScoreTable) -> ScoreTable:
+        """The part of the table."""
+        widths = np.diff(table.offsets)[self.places]
+        offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+        # Where each kept candidate lies: its instance's start there, and its place among the instance's own.
+        columns = np.arange(offsets[-1]) + np.repeat(table.offsets[self.places] - offsets[:-1], widths)
+        return ScoreTable(
+            scores=table.scores[np.ix_(self.rows, columns)],
+            offsets=offsets,
+            answer_idx=table.answer_idx[self.places],
+            relation=table.relation[self.places],
+            instance=table.instance[self.places],
+            templates=tuple(table.templates[row] for row in self.rows),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The parts of two runs that can be compared, their rows and places in one order."""
+
+    first: Part
+    second: Part
+    differences: tuple[str, ...]  # what the runs differ in beyond these parts, a clause each
+
+    @property
+    def empty(self) -> bool:
+        """Whether no template or no instance is in both."""
+        return not (len(self.first.rows) and len(self.first.places))
+
+
+def shared_part(first: ScoredRun, second: ScoredRun) -> Shared:
+    """What both runs have: instances of one relation, line number, answer and number of candidates; templates of one
+    number, kind and marker, whatever their wording. `differences` tells what this passes over."""
+    rows = [key for key in first.rows if key in second.rows]
+    places = [key for key in first.places if key in second.places]
+    return Shared(
+        Part(_taken(first.rows, rows), _taken(first.places, places)),
+        Part(_taken(second.rows, rows), _taken(second.places, places)),
+        tuple(_differences(first, second)),
+    )
+
+
+def comparable_part(first: ScoredRun, second: ScoredRun, intersect: bool) -> Shared:
+    """`shared_part` of runs that are alike or, with `intersect`, have anything in common; UsageError otherwise."""
+    shared = shared_part(first, second)
+    both = f"{first.label} and {second.label}"
+    if shared.differences and not intersect:
+        mend = "score both alike, or compare what they have in common with --intersect"
+        raise UsageError(f"{both} differ in {'; '.join(shared.differences)}: {mend}")
+    if shared.differences and shared.empty:
+        what = "template" if not len(shared.first.rows) else "instance"
+        raise UsageError(f"{both} have no {what} in common ({'; '.join(shared.differences)}): leave one of them out")
+    return shared
+
+
+def _taken(places: Mapping[K, int], keys: Sequence[K]) -> Ints:
+    return np.array([places[key] for key in keys], dtype=np.int64)
+
+
+def _differences(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
+    """A clause for each thing that makes the runs' numbers numbers of different things."""
+    probes = first.manifest.probe, second.manifest.probe
+    if content_of(probes[0]) != content_of(probes[1]):
+        yield f"probe: {_shown(probes[0])} against {_shown(probes[1])}"
+    yield from _of_relations(first, second)
+    yield from _of_instances(first, second)
+    yield from _of_templates(first, second)
+    yield from _of_wordings(first, second)
+
+
+def _shown(source: SourceRecord) -> str:
+    return f"{source.name} ({source.fingerprint[:8] if source.fingerprint else 'an import, content not known'})"
+
+
+def _of_relations(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
+    own, other = first.relations, second.relations
+    if own != other:
+        lacking = [
+            f"{run.label} lacks {_few(sorted(lacks))}{' (partial run: resume it)' if run.facts.partial else ''}"
+            for run, lacks in ((first, other - own), (second, own - other))
+            if lacks
+        ]
+        yield f"relations: {', '.join(lacking)}"
+
+
+def _of_instances(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
+    both = first.relations & second.relations
+    found = {key[0] for key in first.places.keys() ^ second.places.keys()} & both
+    if not found:
+        return
+    relation, more = min(found), len(found) - 1
+    counts = [int((run.table.relation == relation).sum()) for run in (first, second)]
+    same_number = "as many, with other lines, answers or numbers of candidates"
+    what = same_number if counts[0] == counts[1] else f"{counts[0]} against {counts[1]}"
+    yield f"instances of {relation}: {what}" + (f", and of {counted(more, 'other relation')}" if more else "")
+
+
+def _of_templates(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
+    if first.rows.keys() == second.rows.keys():
+        return
+    own, other = ({number for number, _, _ in run.rows} for run in (first, second))
+    if own != other:
+        yield f"templates: {ranges(own)} against {ranges(other)}"
+    else:
+        number, kind, marker = min(first.rows.keys() - second.rows.keys())
+        there = next(t for t in second.table.templates if t.number == number)
+        yield f"template {number}: {marker or kind} against {there.marker or there.kind}"
+
+
+def _of_wordings(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
+    """A clause if templates of one number have other words, or if that cannot be known."""
+    sets = first.manifest.template_set, second.manifest.template_set
+    own, other = _texts(first), _texts(second)
+    shared = first.relations & second.relations
+    both = own.keys() & other.keys()
+    differing = {relation for relation, _ in filter(lambda key: own[key] != other[key], both)} & shared
+    named = f"{sets[0].name} against {sets[1].name}"
+    if differing:
+        yield f"template set: {named}, other words in {len(differing)} of {counted(len(shared), 'relation')}"
+    elif shared - {relation for relation, _ in both} and content_of(sets[0]) != content_of(sets[1]):
+        yield f"template set: {named}, whose words are not known"
+
+
+def _texts(run: ScoredRun) -> dict[tuple[str, int], str]:
+    """The wordings that the manifest knows, by relation and template number."""
+    return {
+        (relation.name, template.number): text
+        for relation in run.manifest.relations
+        for template, text in zip(run.manifest.templates, relation.texts, strict=False)
+    }
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} others"])

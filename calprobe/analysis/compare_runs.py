@@ -1,0 +1,146 @@
+"""Runs in pairs: base against instruct, checkpoint against checkpoint, causal against masked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from calprobe.analysis.compare_match import ScoredRun, Shared, comparable_part, shared_part
+from calprobe.analysis.compare_numbers import compare_pair, right_shares
+from calprobe.analysis.compare_pairs import check_pairs, match_nearest, why_unpaired
+from calprobe.analysis.compare_results import (
+    DEFAULT_COMPARISON,
+    CompareOptions,
+    Comparison,
+    Pair,
+    PairComparison,
+    Scope,
+)
+from calprobe.analysis.source import RunLike, open_runs
+from calprobe.confidence import available_estimators
+from calprobe.errors import UsageError
+from calprobe.metrics import Metric, holm, standard_metrics
+from calprobe.wording import counted
+
+ESTIMATORS = ("margin", "average_min")  # of Kissling et al. 2026, Table 2
+METRICS = ("brier", "ace")
+
+
+def compare(runs: Sequence[RunLike], options: CompareOptions = DEFAULT_COMPARISON) -> Comparison:
+    """Accuracy, Brier score and ACE of runs in pairs, with paired bootstrap differences and corrected p-values.
+
+    Two runs are a pair, whatever they are. Of more, each masked run is compared with the causal run of the nearest
+    accuracy (`match_nearest`), unless pairs are named: the paper's section 6. Accuracy is the BEAR score or, where a
+    pair has fewer than two paraphrases, that of base. Beside all relations stands the domain whose accuracies differ
+    least; a relation of two domains counts in both. Differences are first less second on the same resamples
+    (`calprobe.metrics.paired_differences`), and Holm's correction counts every p-value of the comparison.
+
+    Args:
+        runs: run folders, open or by path; two or more, each once.
+        options: pairs, what to do with runs that are not alike, estimators, domains, how to read the scores.
+    Returns:
+        The pairs in the order in which they were named, or of their masked runs. Without instances all values are NaN.
+    Raises:
+        UsageError: fewer than two runs, one named twice, pairs or estimators that there are not, no pair to be found,
+            or runs of other probes, instances or templates, unless `options.intersect` is set and they have some in
+            common. DataMissingError: no run at a path. CalprobeError: a run is damaged, or an import that lacks the
+            scores which reduction and compat need.
+
+    `compare(["runs/gpt2-bear", "runs/bert-base-cased-bear"]).pairs[0].everything.accuracy` is a contrast of accuracies.
+    """
+    opened = open_runs(runs)
+    if len(opened) < 2:
+        raise UsageError("compare: name two runs or more")
+    # A run is let go as soon as it is read: its shards hold far more than the scores.
+    scored = {label: ScoredRun.of(label, opened.pop(label), options.scores) for label in list(opened)}
+    pairs, unpaired = _chosen_pairs(scored, options)
+    shared = {pair: comparable_part(scored[pair[0]], scored[pair[1]], options.intersect) for pair in pairs}
+    estimators = _chosen_estimators(shared, scored, options)
+    metrics = _metrics(options)
+    found = [
+        compare_pair((scored[first], scored[second]), part, estimators, metrics, options)
+        for (first, second), part in shared.items()
+    ]
+    facts = tuple(run.facts for run in scored.values())
+    return Comparison(facts, _corrected(found), unpaired, metrics, options)
+
+
+def _chosen_pairs(scored: Mapping[str, ScoredRun], options: CompareOptions) -> tuple[Sequence[Pair], dict[str, str]]:
+    """The pairs, and for each run in none of them the reason."""
+    if options.pairs is not None:
+        check_pairs(options.pairs, list(scored))
+        named = {label for pair in options.pairs for label in pair}
+        return options.pairs, {label: "in none of the pairs named" for label in scored if label not in named}
+    if len(scored) == 2:
+        first, second = scored
+        return [(first, second)], {}
+    return _pairs_by_accuracy(scored, options)
+
+
+def _pairs_by_accuracy(
+    scored: Mapping[str, ScoredRun], options: CompareOptions
+) -> tuple[Sequence[Pair], dict[str, str]]:
+    """(causal, masked) pairs of nearest accuracy, see `match_nearest`."""
+    kinds = {label: run.manifest.model.kind for label, run in scored.items()}
+    masked, causal = ([label for label in scored if kinds[label] == kind] for kind in ("masked", "causal"))
+    if not (masked and causal):
+        what = "masked" if causal else "causal"
+        raise UsageError(
+            f"compare: {counted(len(scored), 'run')}, none of them {what}; name pairs with --pairs A:B,C:D"
+        )
+    gaps = np.array([[_gap(scored[one], scored[other], options) for one in causal] for other in masked])
+    pairs = [(causal[taken], masked[place]) for place, taken in match_nearest(gaps)]
+    if not pairs:
+        raise UsageError(
+            "compare: no causal and masked run have an accuracy on the same instances; name pairs (--pairs)"
+        )
+    unknown = {label: "its kind, causal or masked, is not known" for label, kind in kinds.items() if kind is None}
+    return pairs, why_unpaired(gaps, masked, causal) | unknown
+
+
+def _gap(first: ScoredRun, second: ScoredRun, options: CompareOptions) -> float:
+    """How far the accuracies of two runs lie apart on what they share; NaN if there is none."""
+    part = shared_part(first, second) if options.intersect else comparable_part(first, second, False)
+    own, other = right_shares(first, part.first), right_shares(second, part.second)
+    if part.empty or own is None or other is None:
+        return float("nan")
+    return float(abs(own.mean() - other.mean()))
+
+
+def _chosen_estimators(
+    shared: Mapping[Pair, Shared], scored: Mapping[str, ScoredRun], options: CompareOptions
+) -> tuple[str, ...]:
+    """The estimators asked for, or the paper's, as far as the pairs' templates give them."""
+    given = {
+        estimator.name: None  # a dict keeps their order
+        for (first, _), part in shared.items()
+        for estimator in available_estimators([scored[first].table.templates[row] for row in part.first.rows])
+    }
+    asked = ESTIMATORS if options.estimators is None else options.estimators
+    known = tuple(name for name in asked if name in given)
+    if not known or (options.estimators is not None and len(known) < len(asked)):
+        lacking = ", ".join(name for name in asked if name not in given)
+        raise UsageError(f"compare: no pair has the templates for {lacking}; give --estimator of {', '.join(given)}")
+    return known
+
+
+def _metrics(options: CompareOptions) -> tuple[Metric, ...]:
+    by_name = {metric.name: metric for metric in standard_metrics(options.scores.ace_bins)}
+    return tuple(by_name[name] for name in METRICS)
+
+
+def _corrected(pairs: Iterable[PairComparison]) -> tuple[PairComparison, ...]:
+    """The pairs with Holm's correction over all of their p-values."""
+    found = tuple(pairs)
+    p_values = [c.difference.p_value for pair in found for scope in pair.scopes for c in scope.contrasts]
+    adjusted = iter(holm(p_values).tolist())
+
+    def corrected(scope: Scope) -> Scope:
+        return replace(scope, contrasts=tuple(replace(c, p_holm=next(adjusted)) for c in scope.contrasts))
+
+    return tuple(
+        replace(pair, everything=corrected(pair.everything), domains=tuple(map(corrected, pair.domains)))
+        for pair in found
+    )

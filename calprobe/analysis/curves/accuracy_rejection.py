@@ -1,0 +1,127 @@
+"""Accuracy-rejection curves of runs: how right the rest is when the least confident predictions are rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from calprobe.analysis.curves.results import (
+    DEFAULT_CURVE_OPTIONS,
+    AccuracyRejection,
+    Band,
+    CurveOptions,
+    RejectionLine,
+    RejectionPoints,
+    VoteLine,
+)
+from calprobe.analysis.curves.scored import PAPERS, CurveRun, chosen_estimators, read_runs
+from calprobe.analysis.source import RunLike
+from calprobe.confidence import Confidence, Estimator
+from calprobe.metrics import (
+    AccuracyBand,
+    AtCoverage,
+    AtThresholds,
+    AtVotes,
+    RejectionCurve,
+    Resampling,
+    accuracy_bands,
+    reject_by_rank,
+    reject_by_threshold,
+    reject_by_vote,
+)
+from calprobe.metrics.rejection import THRESHOLDS
+from calprobe.metrics.rejection_bands import AccuracyCurve
+from calprobe.metrics.sample import sort_instances
+
+# Shares rejected of the grid that bands are computed on; everything rejected has no accuracy.
+GRID = tuple(k / 100 for k in range(100))
+VOTE = "vote"  # stands where other lines name an estimator
+
+
+def accuracy_rejection(
+    runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAULT_CURVE_OPTIONS
+) -> AccuracyRejection:
+    """Accuracy of what is kept against the share rejected: by threshold, by rank, and by votes of the paraphrases.
+
+    Kissling et al. 2026, section 5.2. Bands are 95 % bootstrap intervals, point by point (`accuracy_bands`).
+
+    Args:
+        runs: run folders, open or by path; one or several.
+        options: reduction, compat, bootstrap; estimators, by default base, margin, average_vote_2 and average_min.
+    Returns:
+        A line for each run and estimator, and for each run with two paraphrases or more one of votes. Accuracy is NaN
+        where nothing is kept, and everywhere without instances.
+    Raises:
+        UsageError: no run, one named twice, or an estimator that a run does not have. DataMissingError, CalprobeError:
+            as `report`.
+
+    `accuracy_rejection("runs/tiny-clm-mini").frame()` is the contents of `calprobe curve --kind accuracy-rejection`.
+    """
+    lines: list[RejectionLine] = []
+    votes: list[VoteLine] = []
+    for run in read_runs(runs, options.scores):
+        found = rejection_of(run, chosen_estimators(run, options, PAPERS), options.scores.resampling)
+        lines += found.lines
+        votes += found.votes
+    return AccuracyRejection(tuple(lines), tuple(votes))
+
+
+def rejection_of(run: CurveRun, estimators: Sequence[Estimator], resampling: Resampling) -> AccuracyRejection:
+    """A line for each estimator of one run, and one of its votes."""
+    voters = _voters(run)
+    confidences = run.confidences([*estimators, *voters.values()])
+    polls = [confidences[estimator.name] for estimator in voters.values()]
+    bands = accuracy_bands(
+        _curves(estimators, confidences) | ({VOTE: _votes(tuple(voters), polls)} if voters else {}),
+        run.table.n_instances,
+        resampling,
+        run.clusters,
+    )
+    lines = tuple(_line(run, estimator, confidences[estimator.name], bands) for estimator in estimators)
+    if not voters:
+        return AccuracyRejection(lines, ())
+    points = _points(reject_by_vote(tuple(voters), *_polled(polls)), bands[VOTE])
+    templates = next(iter(voters.values())).templates
+    return AccuracyRejection(lines, (VoteLine(run.label, run.model, VOTE, templates, points),))
+
+
+def _voters(run: CurveRun) -> dict[int, Estimator]:
+    """For each k = 2 .. T an estimator that fails where the vote of k does."""
+    prefix = "average_vote_"
+    return {int(name.removeprefix(prefix)): found for name, found in run.estimators.items() if name.startswith(prefix)}
+
+
+def _curves(estimators: Sequence[Estimator], confidences: dict[str, Confidence]) -> dict[str, AccuracyCurve]:
+    """The two curves of each estimator that get a band."""
+    curves: dict[str, AccuracyCurve] = {}
+    for estimator in estimators:
+        found = confidences[estimator.name]
+        instances = sort_instances(found.confidence, found.correct)
+        curves[f"threshold {estimator.name}"] = AtThresholds(instances, np.array(THRESHOLDS))
+        curves[f"grid {estimator.name}"] = AtCoverage(instances, 1 - np.array(GRID))
+    return curves
+
+
+def _polled(polls: Sequence[Confidence]) -> tuple[np.ndarray, np.ndarray]:
+    """Failed and correct, both [votes, instances]."""
+    return np.array([found.failed for found in polls]), np.array([found.correct for found in polls])
+
+
+def _votes(numbers: Sequence[int], polls: Sequence[Confidence]) -> AtVotes:
+    return AtVotes(numbers, *_polled(polls))
+
+
+def _line(run: CurveRun, estimator: Estimator, found: Confidence, bands: dict[str, AccuracyBand]) -> RejectionLine:
+    by_threshold = reject_by_threshold(found.confidence, found.correct)
+    grid = bands[f"grid {estimator.name}"]
+    return RejectionLine(
+        *run.whose(estimator),
+        by_threshold=_points(by_threshold, bands[f"threshold {estimator.name}"]),
+        by_rank=reject_by_rank(found.confidence, found.correct),
+        band=Band(np.array(GRID), grid.accuracy, grid.low, grid.high),
+    )
+
+
+def _points(curve: RejectionCurve, band: AccuracyBand) -> RejectionPoints:
+    return RejectionPoints(curve, band.low, band.high)

@@ -1,0 +1,9 @@
+"""Reports as one HTML page that needs nothing else: tables, figures, definitions and manifests in a single file."""
+
+from __future__ import annotations
+
+from calprobe.analysis.html.compare_view import comparison_page
+from calprobe.analysis.html.extent import page_wants
+from calprobe.analysis.html.report_view import report_page
+
+__all__ = ["comparison_page", "page_wants", "report_page"]

@@ -1,0 +1,217 @@
+"""The page's figures: each kind of curve as SVG, series by the classes `s0` .. `s7` of the palette."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from markupsafe import Markup
+
+from calprobe.analysis.curves.results import (
+    AccuracyAcePoint,
+    Band,
+    CalibrationLine,
+    ExposureLine,
+    MarkerPoint,
+    RejectionLine,
+    VoteLine,
+)
+from calprobe.analysis.figures import number, spelled
+from calprobe.analysis.html import svg
+from calprobe.metrics import Estimate
+from calprobe.types import Floats
+from calprobe.wording import counted
+
+Places = Mapping[str, int]  # of series, in the palette
+MOST_POINTS = 50  # of a band
+STRIP = 62  # height of the strip of counts below a calibration figure
+ACCURACY_PLACE, CONFIDENCE_PLACE = 4, 0  # in the palette, where these two are the series
+_CONFIDENCE = svg.Axis("confidence")
+
+
+def series_class(place: int) -> str:
+    """The class that gives a series its colour and dash, and by which it is hidden."""
+    return f"s{place}"
+
+
+def key(place: int) -> Markup:
+    """The sample of a series that a legend shows: its line and its mark."""
+    frame = svg.Frame(
+        svg.Axis("", 0, 26), svg.Axis("", 0, 12), width=26 + svg.LEFT + svg.RIGHT, height=12, top=0, bottom=0
+    )
+    parts = svg.line(frame, [(0, 6), (26, 6)]), svg.mark(frame, (13, 6), "", shape=place)
+    return svg.element(
+        "svg", *parts, viewBox=f"{svg.LEFT} 0 26 12", class_="key " + series_class(place), aria_hidden="true"
+    )
+
+
+def calibration(lines: Sequence[CalibrationLine], places: Places) -> Markup:
+    """Accuracy against confidence on ACE's bins, and below it how the confidences are spread, on ECE's."""
+    height = 320.0 + STRIP
+    bare = svg.Axis("", label=lambda _: "")
+    frame = svg.Frame(bare, svg.Axis("accuracy"), height=height, bottom=svg.BOTTOM + STRIP + 14)
+    most = max((float(share) for line in lines for share in _shares(line)), default=1.0) or 1.0
+    strip = svg.Frame(
+        svg.Axis("confidence"),
+        svg.Axis("share", 0, most, (0.0, most), "{:.2g}".format),
+        height=height,
+        top=height - svg.BOTTOM - STRIP,
+    )
+    parts = [frame.axes(), strip.axes(), svg.line(frame, [(0, 0), (1, 1)], "ideal")]
+    for line in lines:
+        bins = line.ace.bins
+        points = [(float(x), float(y)) for x, y in zip(bins.confidence, bins.accuracy, strict=True)]
+        drawn = [svg.line(frame, [point for point in points if math.isfinite(point[0])], "thin")]
+        ends = zip(bins.confidence.tolist(), line.ace.low.tolist(), line.ace.high.tolist(), strict=True)
+        drawn.append(svg.intervals(frame, ends))
+        for point, n in zip(points, bins.count.tolist(), strict=True):
+            said = f"{line.estimator}: confidence {point[0]:.3f}, accuracy {point[1]:.3f}\n{counted(n, 'instance')}"
+            drawn.append(svg.mark(frame, point, said, shape=places[line.estimator]))
+        parts.append(svg.element("g", *drawn, *_counts(strip, line), class_=series_class(places[line.estimator])))
+    return svg.drawing(frame, f"Calibration of {_names(lines)}: accuracy against mean confidence of bins.", *parts)
+
+
+def _counts(strip: svg.Frame, line: CalibrationLine) -> Iterable[Markup]:
+    """A bar for each of ECE's bins that holds an instance."""
+    edges = line.ece.bins.edges.tolist()
+    bins = zip(edges[:-1], edges[1:], line.ece.bins.count.tolist(), _shares(line), strict=True)
+    for start, end, n, share in bins:
+        if n:
+            said = f"{line.estimator}: {counted(n, 'instance')}\nof confidence {start:.1f} to {end:.1f}"
+            yield svg.bar(strip, start, end, float(share), said)
+
+
+def _shares(line: CalibrationLine) -> Floats:
+    """The share of the instances in each of ECE's bins; 0 without instances."""
+    shares: Floats = line.ece.bins.count / max(line.instances, 1)
+    return shares
+
+
+def rejection(lines: Sequence[RejectionLine], votes: Sequence[VoteLine], places: Places) -> Markup:
+    """Accuracy of what is kept against the share rejected: a line with its band, and a point for each vote."""
+    frame = svg.Frame(svg.Axis("share rejected"), svg.Axis("accuracy of the rest"))
+    parts = [frame.axes()]
+    for line in lines:
+        grid, drawn = _thinned(line.band), []
+        places_x = grid.x.tolist()
+        drawn.append(svg.band(frame, _points(places_x, grid.low), _points(places_x, grid.high)))
+        drawn.append(svg.line(frame, _points(places_x, grid.y)))
+        curve = line.by_threshold.curve
+        for x, y, threshold, kept in zip(curve.rejected, curve.accuracy, curve.threshold, curve.kept, strict=True):
+            said = f"{line.estimator}: confidence {threshold:g} or more\n"
+            said += f"{x:.3f} rejected, accuracy {y:.3f} of {kept:,} kept"
+            drawn.append(svg.mark(frame, (float(x), float(y)), said, shape=places[line.estimator]))
+        parts.append(svg.element("g", *drawn, class_=series_class(places[line.estimator])))
+    for vote in votes:
+        curve = vote.votes.curve
+        points = [(float(x), float(y)) for x, y in zip(curve.rejected, curve.accuracy, strict=True)]
+        drawn = [svg.line(frame, points, "thin ideal")]
+        for point, k, kept in zip(points, curve.threshold, curve.kept, strict=True):
+            said = f"vote of {k:g} or more: {point[0]:.3f} failed\naccuracy {point[1]:.3f} of {kept:,} others"
+            drawn.append(svg.mark(frame, point, said, shape=5))
+        parts.append(svg.element("g", *drawn, class_="plain"))
+    return svg.drawing(frame, f"Accuracy-rejection curves of {_names(lines)}.", *parts)
+
+
+def accuracy_ace(points: Sequence[AccuracyAcePoint], places: Places) -> Markup:
+    """ACE of each run against its accuracy, with both intervals; `places` by estimator."""
+    estimates = [estimate for point in points for estimate in (point.accuracy, point.ace)]
+    across = svg.Axis.around("accuracy", _ends(estimates[::2]))
+    frame = svg.Frame(across, svg.Axis.around("ACE", _ends(estimates[1::2]), zero=True))
+    parts = [frame.axes()]
+    numbers = run_numbers(points)
+    for point in points:
+        x, y = point.accuracy, point.ace
+        said = f"{point.run}\n{point.estimator}: accuracy {spelled(x)}, ACE {spelled(y)}"
+        drawn = [
+            svg.intervals(frame, [(x.value, y.low, y.high)]),
+            svg.spread(frame, y.value, x.low, x.high),
+            svg.mark(frame, (x.value, y.value), said, shape=places[point.estimator]),
+            svg.name(frame, (x.value, y.value), str(numbers[point.run])),
+        ]
+        parts.append(svg.element("g", *drawn, class_=series_class(places[point.estimator])))
+    return svg.drawing(frame, "ACE against accuracy, a point for each run and estimator.", *parts)
+
+
+def run_numbers(points: Iterable[AccuracyAcePoint]) -> dict[str, int]:
+    """The number that each run has in the figure, from 1, by label."""
+    return {run: place for place, run in enumerate(dict.fromkeys(point.run for point in points), 1)}
+
+
+def markers(points: Sequence[MarkerPoint]) -> Markup:
+    """Mean confidence and accuracy of base under each wording: plain, verbal markers, percentages."""
+    names = [_marker(point) for point in points]
+    ticks = tuple(float(place) for place in range(len(points)))
+    across = svg.Axis("wording", -0.5, len(points) - 0.5, ticks, lambda place: names[round(place)])
+    values = [end for point in points for end in _ends([point.accuracy, point.mean_confidence])]
+    frame = svg.Frame(across, svg.Axis.around("", values))
+    parts = [frame.axes()]
+    for name, place, shift in (("accuracy", ACCURACY_PLACE, -0.12), ("mean_confidence", CONFIDENCE_PLACE, 0.12)):
+        drawn = []
+        for at, point in enumerate(points):
+            estimate: Estimate = getattr(point, name)
+            said = f"{names[at]}: {name.replace('_', ' ')} {spelled(estimate)}"
+            if name == "mean_confidence" and point.shift is not None:
+                said += f"\n{point.shift.value:+.4f} against the plain wording"
+            drawn.append(svg.intervals(frame, [(at + shift, estimate.low, estimate.high)]))
+            drawn.append(svg.mark(frame, (at + shift, estimate.value), said, shape=place))
+        parts.append(svg.element("g", *drawn, class_=series_class(place)))
+    return svg.drawing(frame, "Accuracy and mean confidence of base under each wording.", *parts)
+
+
+def exposure(line: ExposureLine) -> Markup:
+    """Accuracy and mean confidence of the facts that the model was told so often; numbers of times evenly spaced."""
+    told = [
+        f"{least:,}" if least == most else f"{least:,}-{most:,}"
+        for least, most in zip(line.least.tolist(), line.most.tolist(), strict=True)
+    ]
+    ticks = tuple(float(place) for place in range(len(told)))
+    across = svg.Axis("times told", -0.5, len(told) - 0.5, ticks, lambda place: told[round(place)])
+    frame = svg.Frame(across, svg.Axis(""))
+    parts = [frame.axes()]
+    for name, place, estimates in (
+        ("accuracy", ACCURACY_PLACE, line.accuracy),
+        ("mean confidence", CONFIDENCE_PLACE, line.mean_confidence),
+    ):
+        points = [(float(at), estimate.value) for at, estimate in enumerate(estimates)]
+        drawn = [svg.band(frame, *_bounds(estimates)), svg.line(frame, points)]
+        for point, times, n, estimate in zip(points, told, line.instances.tolist(), estimates, strict=True):
+            said = (
+                f"told {times} {'time' if times == '1' else 'times'}: {name} {spelled(estimate)}\n{counted(n, 'fact')}"
+            )
+            drawn.append(svg.mark(frame, point, said, shape=place))
+        parts.append(svg.element("g", *drawn, class_=series_class(place)))
+    return svg.drawing(frame, "Accuracy and mean confidence by the number of times that a fact was told.", *parts)
+
+
+def _thinned(band: Band) -> Band:
+    """The band at about MOST_POINTS of its places, first and last among them: no wider steps than a few pixels."""
+    n_points = len(band.x)
+    kept = np.unique(np.linspace(0, max(n_points - 1, 0), min(n_points, MOST_POINTS)).round().astype(np.intp))
+    return Band(band.x[kept], band.y[kept], band.low[kept], band.high[kept])
+
+
+def _points(places: Sequence[float], heights: Iterable[float]) -> list[svg.Point]:
+    return [(x, float(y)) for x, y in zip(places, heights, strict=True)]
+
+
+def _bounds(estimates: Sequence[Estimate]) -> tuple[list[svg.Point], list[svg.Point]]:
+    return (
+        [(float(at), estimate.low) for at, estimate in enumerate(estimates)],
+        [(float(at), estimate.high) for at, estimate in enumerate(estimates)],
+    )
+
+
+def _ends(estimates: Iterable[Estimate]) -> list[float]:
+    """Values and the ends of their intervals, those that are defined."""
+    found = (end for estimate in estimates for end in (estimate.value, estimate.low, estimate.high))
+    return [end for end in found if math.isfinite(end)]
+
+
+def _marker(point: MarkerPoint) -> str:
+    return point.marker if math.isnan(point.percentage) else f"{number(point.percentage).removesuffix('.0000')} %"
+
+
+def _names(lines: Sequence[CalibrationLine] | Sequence[RejectionLine]) -> str:
+    return ", ".join(line.estimator for line in lines) or "no estimator"

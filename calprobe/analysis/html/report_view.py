@@ -1,0 +1,102 @@
+"""`calprobe report` as a page: what each section shows, taken from frozen results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from calprobe.analysis.contents import ReportContents, RunContents
+from calprobe.analysis.html import definitions
+from calprobe.analysis.html.extent import page_wants, shows_less
+from calprobe.analysis.html.figure_views import figures_across, run_figures
+from calprobe.analysis.html.page import render
+from calprobe.analysis.html.run_view import big_numbers, manifests, options_made, page_title, run_head
+from calprobe.analysis.html.slices_view import slices_view
+from calprobe.analysis.html.views import Definition, PageView, RunView, TableView, WordingView
+from calprobe.analysis.results import Report, RunReport
+from calprobe.analysis.tables import report_tables
+from calprobe.analysis.tables.beside import against_table
+from calprobe.analysis.terminal import (
+    FIRST_COLUMNS,
+    remarks,
+    score_notes,
+    templates_named,
+    wording_facts,
+)
+
+LESS = "Of so many runs each shows its main numbers; a page of few has all metrics, more estimators, and relations."
+
+
+def report_page(contents: ReportContents) -> str:
+    """The whole page as HTML."""
+    return render("report.html.j2", _page(contents))
+
+
+def _page(contents: ReportContents) -> PageView:
+    report = contents.report
+    runs = tuple(_run(run, place, contents) for place, run in enumerate(report.runs))
+    across = tuple(figures_across(contents))
+    sections = [
+        ("runs", "Runs", True),
+        ("across", "Across runs", bool(across)),
+        ("estimators", "Estimators", True),
+        ("figures", "Figures", any(run.figures for run in runs)),
+        ("wording", "Wording", any(run.wording for run in runs)),
+        ("slices", "Slices", any(run.slices for run in runs)),
+        ("definitions", "Definitions", True),
+        ("made", "How it was made", True),
+    ]
+    return PageView(
+        title=page_title(report.runs),
+        subtitle="What the model knows, and whether its confidence says so. "
+        "Ranges are 95 % intervals; every name underlined with dots has its definition behind it.",
+        contents=tuple((anchor, name) for anchor, name, there in sections if there),
+        runs=runs,
+        notes=(*score_notes(report.options.reduction, report.options), *([LESS] if shows_less(report) else [])),
+        definitions=_definitions(report),
+        made=options_made(report.options),
+        manifests=manifests(report.runs),
+        figures=across,
+    )
+
+
+def _run(run: RunReport, place: int, contents: ReportContents) -> RunView:
+    found = RunContents()  # of a run without instances all figures would be blank
+    if run.instances:
+        found = contents.runs.get(run.label, found).only(page_wants(contents.report).estimators)
+    wording = None
+    if run.sensitivity is not None and run.uncertainty is not None:
+        facts = tuple((name.strip(), said) for name, said in wording_facts(run.sensitivity, run.uncertainty))
+        wording = WordingView(templates_named(run.sensitivity.templates), facts)
+    head = run_head(run, place)
+    return replace(
+        head,
+        lines=(*head.lines, *remarks(run)),
+        numbers=big_numbers(run),
+        tables=_tables(run, contents.report),
+        figures=tuple(run_figures(found)),
+        wording=wording,
+        slices=tuple(slices_view(run, own, contents.report.options) for own in found.slices),
+    )
+
+
+def _definitions(report: Report) -> tuple[Definition, ...]:
+    return definitions.distinct(
+        [
+            definitions.BEAR_SCORE,
+            definitions.CHANCE,
+            *(definitions.of_metric(metric) for metric in report.metrics),
+            *(definitions.of_estimator(estimator) for run in report.runs for estimator in run.estimators),
+        ]
+    )
+
+
+def _tables(run: RunReport, report: Report) -> tuple[TableView, ...]:
+    """Estimators by metrics, and the paper's numbers where they were asked for."""
+    if not run.estimators:
+        return ()
+    table, *_ = report_tables(replace(report, runs=(run,)))
+    estimators = TableView.of(table, FIRST_COLUMNS, notes=table.notes[-1:])  # the last says what is marked
+    views = [estimators.without_more() if shows_less(report) else estimators]
+    if run.against is not None:
+        views.append(TableView.of(against_table(run, run.against, "")))
+    return tuple(views)

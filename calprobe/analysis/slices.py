@@ -1,0 +1,153 @@
+"""A run's numbers slice by slice: of each relation, of the relations of a domain, of those of one cardinality."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.analysis.clusters import cluster_labels, mean_of
+from calprobe.analysis.groups import relation_groups
+from calprobe.analysis.results import ReportOptions, SliceKind, estimate_json, number_json
+from calprobe.confidence import Confidence
+from calprobe.errors import UsageError
+from calprobe.metrics import Estimate, Metric, bootstrap_many, standard_metrics
+from calprobe.runs import Manifest, ScoreTable
+from calprobe.types import Floats
+
+ESTIMATORS = ("base", "margin", "average_min")
+METRICS = ("accuracy", "ace", "brier")
+NO_DOMAIN = "no domain"
+NO_CARDINALITY = "no cardinality"
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The numbers of some relations of a run: those that a run of these relations alone would have."""
+
+    name: str
+    relations: tuple[str, ...]
+    instances: int
+    mean_candidates: float  # K, mean over the instances
+    chance_accuracy: float  # mean 1/K over the instances
+    accuracy: Estimate | None  # of base; None if the run has no template for it
+    bear_score: Estimate | None  # None with fewer than two paraphrases
+    estimators: Mapping[str, Mapping[str, Estimate]]  # by estimator, then by name of METRICS
+
+    def to_json(self) -> dict[str, Any]:
+        """The slice's object in `calprobe report --by .. --json`; NaN is None."""
+        return {
+            "relations": list(self.relations),
+            "instances": self.instances,
+            "mean_candidates": number_json(self.mean_candidates),
+            "chance_accuracy": number_json(self.chance_accuracy),
+            "accuracy": estimate_json(self.accuracy),
+            "bear_score": estimate_json(self.bear_score),
+            "estimators": {
+                name: {metric: estimate_json(estimate) for metric, estimate in metrics.items()}
+                for name, metrics in self.estimators.items()
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RunSlices:
+    """The slices of one run, by name in natural order; relations without a domain are the last one."""
+
+    by: SliceKind
+    estimators: tuple[str, ...]  # those shown, in the order asked
+    slices: tuple[Slice, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """What `calprobe report --by .. --json` says under `slices`: by what, and then an object for each slice."""
+        return {self.by: {part.name: part.to_json() for part in self.slices}}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """What slices are cut from: a run's scores, and what its estimators say of every instance."""
+
+    table: ScoreTable
+    confidences: Mapping[str, Confidence]  # by estimator
+    right_shares: Floats | None  # [instances], share of the paraphrases that get it right; None with fewer than two
+
+
+def slice_run(label: str, manifest: Manifest, found: Estimated, options: ReportOptions) -> RunSlices:
+    """The slices that `options.slices` asks for, with 95 % bootstrap intervals over each slice's own instances.
+
+    A relation of two domains counts in both. Confidences are those of the whole run: `temperature` is fitted over all
+    of its relations, every other estimator reads one instance at a time.
+
+    Args:
+        label: of the run, for messages.
+        manifest: gives the relations' domains and cardinalities.
+        found: scores and confidences of the run's complete relations.
+        options: what to slice by and which estimators; number of ACE bins, resamples, what they draw as a whole. A
+            slice of one relation has no interval where whole relations are drawn.
+    Raises:
+        UsageError: an estimator was named whose templates the run does not have.
+        ValueError: no slices are asked for.
+    """
+    if options.slices is None:
+        raise ValueError("options.slices must say what to slice by; got None")
+    estimators = _chosen(label, options.slices.estimators, tuple(found.confidences))
+    metrics = tuple(metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS)
+    groups = _groups(options.slices.by, manifest, np.unique(found.table.relation).tolist())
+    slices = (_slice(name, relations, found, estimators, metrics, options) for name, relations in groups)
+    return RunSlices(options.slices.by, estimators, tuple(slices))
+
+
+def _chosen(label: str, asked: Sequence[str] | None, given: Sequence[str]) -> tuple[str, ...]:
+    """The estimators asked for, all of which must be there, or the usual ones as far as they are."""
+    if asked is None:
+        return tuple(name for name in ESTIMATORS if name in given)
+    if lacking := [name for name in asked if name not in given]:
+        what = f"{label} has no estimator {', '.join(lacking)} (not its name, or not its templates)"
+        raise UsageError(f"{what}; give --estimator of {', '.join(given)}")
+    return tuple(dict.fromkeys(asked))
+
+
+def _groups(by: SliceKind, manifest: Manifest, relations: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each slice's name and relations."""
+    records = {name: manifest.relation(name) for name in relations}
+    if by == "domain":
+        yield from relation_groups({name: record.domains for name, record in records.items()}).items()
+        without = {name: [NO_DOMAIN] for name, record in records.items() if not record.domains}
+        yield from relation_groups(without).items()
+    elif by == "cardinality":
+        known = {name: [record.cardinality or NO_CARDINALITY] for name, record in records.items()}
+        yield from relation_groups(known).items()
+    else:
+        yield from relation_groups({name: [name] for name in records}).items()
+
+
+def _slice(
+    name: str,
+    relations: tuple[str, ...],
+    found: Estimated,
+    estimators: Sequence[str],
+    metrics: Sequence[Metric],
+    options: ReportOptions,
+) -> Slice:
+    kept: npt.NDArray[np.bool_] = np.isin(found.table.relation, relations)
+    widths, labels = np.diff(found.table.offsets)[kept], cluster_labels(found.table, options)
+    samples = {
+        estimator: (found.confidences[estimator].confidence[kept], found.confidences[estimator].correct[kept])
+        for estimator in dict.fromkeys(("base", *estimators))
+        if estimator in found.confidences
+    }
+    estimates = bootstrap_many(metrics, samples, options.resampling, None if labels is None else labels[kept])
+    shares = found.right_shares
+    return Slice(
+        name=name,
+        relations=relations,
+        instances=int(kept.sum()),
+        mean_candidates=float(widths.mean()),
+        chance_accuracy=float((1 / widths).mean()),
+        accuracy=estimates["base"]["accuracy"] if "base" in estimates else None,
+        bear_score=None if shares is None else mean_of(shares, kept, options, labels),
+        estimators={estimator: estimates[estimator] for estimator in estimators},
+    )

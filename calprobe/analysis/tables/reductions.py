@@ -1,0 +1,60 @@
+"""The tables of a report on reductions: a row each, of how token scores make a statement's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from calprobe.analysis.reductions import ReductionsReport, RunReductions
+from calprobe.analysis.reductions_terminal import HARMONIC_MEAN, reductions_remarks
+from calprobe.analysis.tables.beside import against_table
+from calprobe.analysis.tables.state import about, best_note, heading_lines, scope, sentence, table_labels
+from calprobe.analysis.tables.types import Column, Row, Table
+from calprobe.analysis.terminal import score_notes
+from calprobe.metrics import Estimate
+
+COLUMNS = (
+    Column("accuracy", "larger", keys={"metric": "accuracy"}),
+    Column("ACE", "smaller", keys={"metric": "ace"}),
+    Column("harmonic mean", "larger", keys={"metric": "harmonic_mean"}),
+)
+
+
+def reductions_tables(report: ReductionsReport) -> tuple[Table, ...]:
+    """A table for each run: accuracy and ACE of base and their harmonic mean under each reduction that it knows."""
+    labels = table_labels("reductions", [run.label for run in report.runs])
+    return tuple(
+        table for run, label in zip(report.runs, labels, strict=True) for table in _run_tables(run, report, label)
+    )
+
+
+def _run_tables(run: RunReductions, report: ReductionsReport, label: str) -> Iterator[Table]:
+    yield _run_table(run, report, label)
+    if run.against is not None:
+        yield against_table(run, run.against, label)
+
+
+def _run_table(run: RunReductions, report: ReductionsReport, label: str) -> Table:
+    model, probe = run.manifest.model.name, run.manifest.probe.name
+    return Table(
+        caption=f"Accuracy and calibration of {model} on {probe}, by reduction of token scores: {scope(run)}.",
+        label=label,
+        stub="reduction",
+        columns=COLUMNS,
+        rows=tuple(
+            Row(
+                numbers.reduction,
+                (numbers.accuracy, numbers.ace, Estimate(numbers.harmonic_mean)),
+                keys={"reduction": numbers.reduction, "estimator": "base"},
+            )
+            for numbers in run.reductions
+        ),
+        heading=heading_lines(run),
+        notes=(
+            *map(sentence, reductions_remarks(run)),
+            *score_notes("all", report.options),
+            HARMONIC_MEAN,
+            best_note(""),
+        ),
+        keys={"run": run.label, "model": model},
+        about=about(run),
+    )

@@ -1,9 +1,0 @@
-"""Reports as one HTML page that needs nothing else: tables, figures, definitions and manifests in a single file."""
-
-from __future__ import annotations
-
-from calprobe.report.html.compare_view import comparison_page
-from calprobe.report.html.extent import page_wants
-from calprobe.report.html.report_view import report_page
-
-__all__ = ["comparison_page", "page_wants", "report_page"]

@@ -1,0 +1,13 @@
+"""The contents of one page, for all tests of pages."""
+
+from __future__ import annotations
+
+import pytest
+from page_samples import contents_of
+
+from calprobe.analysis.contents import ReportContents
+
+
+@pytest.fixture(scope="session")
+def contents(tmp_path_factory: pytest.TempPathFactory) -> ReportContents:
+    return contents_of(tmp_path_factory.mktemp("runs"))

@@ -1,0 +1,20 @@
+"""What stands below the page's figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import curve_samples
+
+from calprobe.analysis import Report, ReportOptions
+from calprobe.analysis.contents import ReportContents
+from calprobe.analysis.html.figure_views import figures_across
+from calprobe.metrics import Estimate
+
+
+def test_a_correlation_has_its_sign_and_an_interval_that_reads() -> None:
+    found = curve_samples.accuracy_ace(5, ("base",))
+    known = replace(found.correlations[0], rho=Estimate(-0.9, -0.996, -0.169))
+    report = Report((), (), ReportOptions())
+    (figure,) = figures_across(ReportContents(report, accuracy_ace=found.points, correlations=(known,)))
+    assert figure.caption.endswith("Spearman's rank correlation: base -0.9000 (-.996 to -.169).")

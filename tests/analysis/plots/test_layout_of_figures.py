@@ -1,0 +1,89 @@
+"""Nothing covers anything else: boxes measured with the renderer, at a column's and at a page's width."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from curve_samples import MANY, RUN, SAMPLES, markers, rejection
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from calprobe.analysis.plots import COLUMN_INCHES, PAGE_INCHES, plot
+
+
+def texts(figure: Figure) -> dict[str, tuple[Text, Bbox]]:
+    """Every text that is drawn, with its box."""
+    hidden = {id(text) for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for text in beyond(axis)}
+    drawn = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    shown = [text for text in drawn if id(text) not in hidden]
+    return {f"{at}: {text.get_text()!r}": (text, text.get_window_extent()) for at, text in enumerate(shown)}
+
+
+def beyond(axis: Axis) -> list[Text]:
+    """Labels of ticks outside an axis's limits: they exist, and are not drawn."""
+    low, high = sorted(axis.get_view_interval())
+    ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+    return [text for tick in ticks if not low <= tick.get_loc() <= high for text in (tick.label1, tick.label2)]
+
+
+def overlap(one: tuple[Text, Bbox], two: tuple[Text, Bbox]) -> bool:
+    """Slanted texts have boxes that stand over each other's corners: side by side along the axis is enough for them."""
+    (first, a), (second, b) = one, two
+    if first.get_rotation() % 90 and second.get_rotation() % 90:
+        return abs(a.x1 - b.x1) < first.get_fontsize() and abs(a.y1 - b.y1) < first.get_fontsize()
+    shrunk = -0.5  # pixels, less than the blank around letters
+    return a.padded(shrunk).overlaps(b.padded(shrunk))
+
+
+BOTH = ("rejection", "calibration", "options", "accuracy-ace", "markers", "exposure")
+PAGE = ("rejection of many runs", "calibration of runs", "options of runs", "accuracy-ace of many", "markers of runs")
+COLUMN = ("rejection of runs", "accuracy-ace of two", "nothing")
+FIGURES = [*((name, PAGE_INCHES) for name in BOTH + PAGE), *((name, COLUMN_INCHES) for name in BOTH + COLUMN)]
+
+
+@pytest.fixture(params=FIGURES, ids=[f"{name}, {width} in" for name, width in FIGURES], scope="module")
+def figure(request: pytest.FixtureRequest) -> Figure:
+    name, width = request.param
+    return plot(SAMPLES[name], width)
+
+
+def test_no_text_covers_another(figure: Figure) -> None:
+    boxes = texts(figure)
+    assert boxes
+    assert [(a, b) for (a, one), (b, two) in combinations(boxes.items(), 2) if overlap(one, two)] == []
+
+
+def test_all_text_lies_on_the_figure(figure: Figure) -> None:
+    page = figure.bbox.padded(1)
+    assert [name for name, (_, box) in texts(figure).items() if Bbox.union([page, box]).bounds != page.bounds] == []
+
+
+def test_legends_and_titles_stand_outside_the_data(figure: Figure) -> None:
+    legends = figure.findobj(Legend)
+    assert legends == figure.legends  # no panel has its own
+    around = [legend.get_window_extent() for legend in legends]
+    around += [axes._left_title.get_window_extent() for axes in figure.axes if axes.get_title(loc="left")]
+    assert not any(box.overlaps(axes.get_window_extent()) for box in around for axes in figure.axes)
+
+
+def test_panels_keep_off_each_other(figure: Figure) -> None:
+    boxes = [axes.get_window_extent() for axes in figure.axes]
+    assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
+    assert all(box.height > 20 and box.width > 100 for box in boxes)
+
+
+@pytest.mark.parametrize("width", [COLUMN_INCHES, PAGE_INCHES])
+def test_a_figure_is_as_wide_as_asked(width: float) -> None:
+    assert plot(markers(), width).get_figwidth() == width
+
+
+def test_long_names_of_runs_are_shortened_in_the_middle_and_stay_apart() -> None:
+    legend = plot(rejection(MANY, ("base",))).legends[0]
+    names = [text.get_text() for text in legend.get_texts()]
+    assert len(set(names)) == len(MANY) + 1  # and what the points are
+    assert all("…" in name and name.endswith("000") for name in names[:-1])
+    assert plot(markers((RUN,))).get_suptitle() == "runs/an-organ…arameters-mini"

@@ -1,0 +1,171 @@
+"""Which tables results make: their rows and columns, what they say of partial runs, what is marked where."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from compared_runs import run_of
+
+from calprobe.analysis import CompareOptions, Comparison, Report, ReportOptions, compare, compare_reductions, report
+from calprobe.analysis.tables import best_cells, comparison_tables, reductions_tables, report_tables, tidy_csv
+from calprobe.metrics import Estimate, Resampling
+
+QUICK = ReportOptions(resampling=Resampling(20))
+PRINTED = ["accuracy", "mean conf", "ACE", "ECE", "Brier", "AUROC"]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("runs")
+    return [run_of(folder / name, seed) for seed, name in enumerate("ab")]
+
+
+@pytest.fixture(scope="module")
+def found(runs: list[str]) -> Report:
+    return report(runs, QUICK)
+
+
+@pytest.fixture(scope="module")
+def comparison(runs: list[str]) -> Comparison:
+    return compare(runs, CompareOptions(by_domain=True, scores=QUICK))
+
+
+def one(found: Report) -> Report:
+    return replace(found, runs=found.runs[:1])
+
+
+def test_one_run_is_one_table_of_all_its_numbers(found: Report) -> None:
+    (table,) = report_tables(one(found))
+    (run,) = one(found).runs
+    assert [column.title for _, column in table.printed_columns] == PRINTED
+    assert [row.label for row in table.rows] == [estimator.name for estimator in run.estimators]
+    for row, estimator in zip(table.rows, run.estimators, strict=True):
+        assert dict(zip((c.keys["metric"] for c in table.columns), row.cells, strict=True)) == estimator.metrics
+    assert table.heading[0].startswith(f"{run.label}: complete; path padded, dtype float32, start token not known")
+    assert table.caption.endswith(": 30 instances in 3 relations.")
+
+
+def test_accuracy_is_not_marked(found: Report) -> None:
+    (table,) = report_tables(one(found))
+    marked = {table.columns[column].title for _, column in best_cells(table)}
+    assert {"ACE", "ECE", "Brier", "AUROC"} <= marked
+    assert not {"accuracy", "mean conf"} & marked
+
+
+def test_several_runs_have_a_summary_first(found: Report) -> None:
+    summary, first, second = report_tables(found)
+    assert [(c.heading, c.title) for c in summary.columns] == [
+        ("", "accuracy"),
+        ("", "BEAR score"),
+        *(
+            (metric, name)
+            for metric in ("ACE", "Brier")
+            for name in ("base", "margin", "average_vote_2", "average_min")
+        ),
+    ]
+    assert [row.label for row in summary.rows] == ["a", "b"]
+    estimators = {estimator.name: estimator.metrics for estimator in found.runs[1].estimators}
+    assert summary.rows[1].cells[:3] == (found.runs[1].accuracy, found.runs[1].bear_score, estimators["base"]["ace"])
+    assert summary.rows[1].cells[-1] == estimators["average_min"]["brier"]
+    assert (first.label, second.label) != ("", "")
+    assert len(summary.heading) == 2
+
+
+def test_a_summary_points_to_intervals_only_where_there_are_some(found: Report) -> None:
+    note = "The tables of the runs have the intervals."
+    assert note in report_tables(found)[0].notes
+    without = replace(found, options=replace(found.options, resampling=Resampling(0)))
+    assert note not in report_tables(without)[0].notes
+
+
+def test_a_summary_marks_only_runs_of_the_same_instances(found: Report, runs: list[str], tmp_path: Path) -> None:
+    assert best_cells(report_tables(found)[0])
+    first, second = found.runs
+    table = report_tables(replace(found, runs=(first, replace(second, relations=2))))[0]
+    assert best_cells(table) == frozenset()
+    names = ("P1376", "P30", "P36")
+    as_many = run_of(tmp_path / "as-many", shapes=tuple(zip(names, (8, 10, 12), (5, 3, 4), strict=True)))
+    other_answers = run_of(tmp_path / "answers", edit=lambda piece: replace(piece, answer_idx=piece.answer_idx * 0))
+    other_probe = run_of(
+        tmp_path / "probe", change=lambda made: replace(made, probe=replace(made.probe, fingerprint="dd"))
+    )
+    for odd in (as_many, other_answers, other_probe):
+        table = report_tables(report([runs[0], odd], found.options))[0]
+        assert best_cells(table) == frozenset()
+        assert "No best is marked: not all runs have the same instances." in table.notes
+
+
+def test_a_partial_run_says_so_everywhere(found: Report) -> None:
+    first, second = found.runs
+    tables = report_tables(replace(found, runs=(first, replace(second, relations=2))))
+    assert "b: partial run, 2 of 3 relations." in tables[0].notes
+    assert "PARTIAL, 2 of 3 relations" in tables[0].heading[1]
+    assert "PARTIAL, 2 of 3 relations" in tables[2].heading[0]
+    assert tables[2].caption.endswith("(partial run, 2 of 3 relations).")
+    lines = list(csv.DictReader(tidy_csv(tables).splitlines()))
+    assert {(line["run"], line["partial"]) for line in lines} == {(first.label, "false"), (second.label, "true")}
+
+
+def test_what_a_run_has_not_is_missing(found: Report) -> None:
+    bare = replace(found.runs[1], accuracy=None, bear_score=None, estimators=())
+    summary, _, table = report_tables(replace(found, runs=(found.runs[0], bare)))
+    assert summary.rows[1].cells == (None,) * 10
+    assert table.rows == ()
+    assert "No BEAR score, no estimator over paraphrases: they take two paraphrases or more." in table.notes
+
+
+def test_tidy_columns_and_numbers(found: Report) -> None:
+    text = tidy_csv(report_tables(found))
+    lines = list(csv.DictReader(text.splitlines()))
+    columns = ["run", "model", "estimator", "metric", "value", "low", "high", "best"]
+    assert text.split("\n", 1)[0].split(",") == [*columns, "probe", "partial", "path", "dtype", "start_token"]
+    assert len(lines) == sum(1 + len(run.estimators) * len(found.metrics) for run in found.runs)
+    for run in found.runs:
+        mine = {(line["estimator"], line["metric"]): line for line in lines if line["run"] == run.label}
+        brier = run.estimators[1].metrics["brier"]
+        line = mine[run.estimators[1].name, "brier"]
+        assert (float(line["value"]), float(line["low"]), float(line["high"])) == (brier.value, brier.low, brier.high)
+        assert run.bear_score is not None
+        assert float(mine["", "bear_score"]["value"]) == run.bear_score.value
+
+
+def test_reductions(runs: list[str]) -> None:
+    found = compare_reductions(runs[0], QUICK)
+    (table,) = reductions_tables(found)
+    assert [row.label for row in table.rows] == ["sum", "mean", "sum_answer", "mean_answer"]
+    best = {
+        table.rows[row].label for row, column in best_cells(table) if table.columns[column].title == "harmonic mean"
+    }
+    assert found.runs[0].best in best
+    assert table.rows[0].cells[2] == Estimate(found.runs[0].reductions[0].harmonic_mean)
+    assert table.notes[0] == "Base: template 0."
+
+
+def test_comparisons(comparison: Comparison) -> None:
+    everything, domains = comparison_tables(comparison)
+    (pair,) = comparison.pairs
+    contrasts = pair.everything.contrasts
+    assert [(c.heading, c.title) for c in everything.columns] == [
+        ("", "BEAR score"),
+        *((name, metric) for name in ("margin", "average_min") for metric in ("Brier", "ACE")),
+    ]
+    assert [row.label for row in everything.rows] == ["a", "b", "difference", "p", "Holm p"]
+    assert everything.rows[0].cells == tuple(contrast.first for contrast in contrasts)
+    assert everything.rows[1].cells == tuple(contrast.second for contrast in contrasts)
+    assert everything.rows[4].cells == tuple(contrast.p_holm for contrast in contrasts)
+    assert {everything.rows[row].label for row, _ in best_cells(everything)} <= {"a", "b"}
+    assert [row.group for row in domains.rows[::5]] == [
+        "a and b, Arts: 22 instances in 2 relations",
+        "a and b, Politics: 18 instances in 2 relations",
+    ]
+    line = next(csv.DictReader(tidy_csv([everything]).splitlines()))
+    assert line | {"first": pair.first, "second": pair.second, "domain": "", "quantity": "first"} == line
+    assert (line["metric"], line["first_partial"], line["second_path"]) == ("accuracy", "false", "padded")
+
+
+def test_without_resamples_there_is_no_p(runs: list[str]) -> None:
+    tables = comparison_tables(compare(runs, CompareOptions(scores=ReportOptions(resampling=Resampling(0)))))
+    assert [row.label for row in tables[0].rows] == ["a", "b", "difference"]

@@ -1,0 +1,86 @@
+"""Numbers as text: what is rounded, what is undefined, what stands in a column."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from calprobe.analysis.figures import (
+    Columns,
+    interval,
+    number,
+    ranges,
+    signed,
+    signed_interval,
+    signed_spelled,
+    spelled,
+)
+from calprobe.metrics import Estimate
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.5, "0.5000"), (1.0, "1.0000"), (-0.00001, "0.0000"), (-0.5, "-0.5000"), (math.nan, "undefined")],
+)
+def test_numbers(value: float, shown: str) -> None:
+    assert number(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (0.1234, 0.4567, ".123-.457"),
+        (0.0, 1.0, ".000-1.00"),
+        (0.9996, 0.9996, "1.00-1.00"),
+        (-0.0001, 0.0004, ".000-.000"),
+        (-0.1264, 0.1, "-.13-.100"),
+        (1.996, 12.34, "2.00-12.3"),
+        (99.96, 1234.5, "100-1234"),
+        (math.nan, math.nan, ""),
+    ],
+)
+def test_intervals_take_four_characters_a_side(low: float, high: float, shown: str) -> None:
+    assert interval(Estimate(0.5, low, high)) == shown
+
+
+def test_an_estimate_spelled() -> None:
+    assert spelled(Estimate(0.25, 0.1, 0.4)) == "0.2500 (.100-.400)"
+    assert spelled(Estimate(0.25)) == "0.2500"
+
+
+def test_a_signed_estimate_keeps_its_ends_apart() -> None:
+    assert signed_spelled(Estimate(-0.9, -0.996, -0.169)) == "-0.9000 (-.996 to -.169)"
+    assert signed_spelled(Estimate(0.9)) == "+0.9000"
+
+
+def test_ranges() -> None:
+    assert ranges([7, 0, 1, 3, 2, 4]) == "0-4,7"
+    assert ranges([]) == ""
+
+
+def test_columns_are_as_wide_as_their_titles() -> None:
+    columns = Columns(6, ("ACE", "a longer title"))
+    assert columns.head("name").plain == "name         ACE a longer title"
+    value, below = columns.row("base", [Estimate(0.5, 0.1, 0.9), Estimate(0.25)], "2 failed")
+    assert value.plain == "base      0.5000         0.2500"
+    assert below.plain == "2 failed .100-.900"
+
+
+def test_marked_values_stay_in_their_columns() -> None:
+    columns = Columns(6, ("ACE", "a longer title"))
+    (line,) = columns.row("base", [Estimate(0.5), Estimate(0.25)], best=[1], mark="*")
+    assert line.plain == "base      0.5000        *0.2500"
+    assert [line.plain[span.start : span.end] for span in line.spans] == ["*0.2500"]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "shown"),
+    [(0.5, -0.25, 0.75, ("+0.5000", "-.250 to +.750")), (math.nan, math.nan, math.nan, ("undefined", ""))],
+)
+def test_differences_have_a_sign(value: float, low: float, high: float, shown: tuple[str, str]) -> None:
+    assert (signed(value), signed_interval(Estimate(value, low, high))) == shown
+
+
+def test_without_interval_or_note_a_row_is_one_line() -> None:
+    assert len(list(Columns(6, ("ACE",)).row("base", [Estimate(0.5)]))) == 1

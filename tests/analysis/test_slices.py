@@ -1,0 +1,197 @@
+"""Slices of a run: each has the numbers of a run of its relations alone, and those of a plain group-by."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from compared_runs import DOMAINS, SHAPES, run_of
+from rich.console import Console
+from run_samples import write_run
+
+from calprobe.analysis import ReportOptions, RunReport, RunSlices, Slice, SliceOptions, report
+from calprobe.analysis.groups import natural_order
+from calprobe.analysis.results import SliceKind
+from calprobe.analysis.terminal import print_report
+from calprobe.confidence import confidences
+from calprobe.errors import UsageError
+from calprobe.metrics import Resampling
+from calprobe.runs import Manifest, open_run
+
+CARDINALITY = {"P30": "N:1", "P36": "1:1", "P1376": "1:1"}
+QUICK = Resampling(40)
+
+
+def some_1_to_1(manifest: Manifest) -> Manifest:
+    relations = [replace(record, cardinality=CARDINALITY[record.name]) for record in manifest.relations]
+    return replace(manifest, relations=tuple(relations))
+
+
+def without_domain(manifest: Manifest) -> Manifest:
+    changed = [replace(r, domains=() if r.name == "P30" else r.domains) for r in manifest.relations]
+    return replace(manifest, relations=tuple(changed))
+
+
+@pytest.fixture(scope="module")
+def run_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return run_of(tmp_path_factory.mktemp("runs") / "whole", change=some_1_to_1)
+
+
+def sliced(path: str | Path, by: SliceKind, *estimators: str, **options: object) -> RunSlices:
+    asked = SliceOptions(by, estimators or None)
+    (run,) = report(path, ReportOptions(slices=asked, resampling=QUICK, **options)).runs  # type: ignore[arg-type]
+    assert run.slices is not None
+    return run.slices
+
+
+def by_name(found: RunSlices) -> dict[str, Slice]:
+    return {part.name: part for part in found.slices}
+
+
+def ace(rows: pd.DataFrame, n_bins: int = 20) -> float:
+    edges = np.percentile(rows["confidence"], np.linspace(0, 100, n_bins + 1))
+    bins = np.searchsorted(edges[1:-1], rows["confidence"])
+    means = rows.groupby(bins)[["confidence", "correct"]].mean()
+    return float((means["confidence"] - means["correct"]).abs().mean())
+
+
+MEMBERS: dict[SliceKind, dict[str, list[str]]] = {
+    "relation": {"P30": ["P30"], "P36": ["P36"], "P1376": ["P1376"]},
+    "domain": {"Arts": ["P30", "P36"], "Politics": ["P36", "P1376"]},
+    "cardinality": {"1:1": ["P36", "P1376"], "N:1": ["P30"]},
+}
+
+
+@pytest.mark.parametrize("by", MEMBERS)
+def test_slices_are_those_of_a_group_by(run_path: str, by: SliceKind) -> None:
+    rows = confidences(open_run(run_path)).astype({"correct": float})
+    widths = {name: k for name, _, k in SHAPES}
+    found = sliced(run_path, by)
+    assert found.estimators == ("base", "margin", "average_min")
+    assert [(part.name, list(part.relations)) for part in found.slices] == list(MEMBERS[by].items())
+    for part in found.slices:
+        own = rows[rows["relation"].isin(MEMBERS[by][part.name])]
+        base = own[own["estimator"] == "base"]
+        k = base["relation"].map(widths)
+        assert part.instances == len(base)
+        assert part.mean_candidates == pytest.approx(k.mean(), abs=1e-12)
+        assert part.chance_accuracy == pytest.approx((1 / k).mean(), abs=1e-12)
+        assert part.accuracy is not None
+        assert part.accuracy.value == pytest.approx(base["correct"].mean(), abs=1e-12)
+        for name, metrics in part.estimators.items():
+            mine = own[own["estimator"] == name]
+            brier = ((mine["confidence"] - mine["correct"]) ** 2).mean()
+            expected = {"accuracy": mine["correct"].mean(), "ace": ace(mine), "brier": brier}
+            values = {metric: estimate.value for metric, estimate in metrics.items()}
+            assert values == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("cluster", [None, "relation"])
+def test_a_slice_has_the_numbers_and_intervals_of_a_run_limited_to_it(
+    tmp_path: Path, run_path: str, cluster: str | None
+) -> None:
+    limited = run_of(tmp_path / "limited", shapes=[shape for shape in SHAPES if "Politics" in DOMAINS[shape[0]]])
+    (alone,) = report(limited, ReportOptions(resampling=QUICK, cluster=cluster)).runs  # type: ignore[arg-type]
+    part = by_name(sliced(run_path, "domain", cluster=cluster))["Politics"]
+    assert part.accuracy == alone.accuracy
+    assert part.bear_score == alone.bear_score
+    assert (part.instances, part.chance_accuracy) == (alone.instances, alone.chance_accuracy)
+    whole = {estimator.name: estimator.metrics for estimator in alone.estimators}
+    for name, metrics in part.estimators.items():
+        assert metrics == {metric: whole[name][metric] for metric in metrics}
+
+
+def test_one_relation_drawn_whole_has_no_interval(run_path: str) -> None:
+    found = by_name(sliced(run_path, "relation", cluster="relation"))["P30"]
+    assert found.accuracy is not None
+    assert np.isnan(found.accuracy.low)
+    assert not np.isnan(found.accuracy.value)
+
+
+def test_relations_without_a_domain_are_the_last_slice(tmp_path: Path) -> None:
+    found = sliced(run_of(tmp_path / "run", change=without_domain), "domain")
+    assert [(part.name, part.relations) for part in found.slices] == [
+        ("Arts", ("P36",)),
+        ("Politics", ("P36", "P1376")),
+        ("no domain", ("P30",)),
+    ]
+
+
+def test_every_number_of_one_instance_is_defined(tmp_path: Path) -> None:
+    path = run_of(tmp_path / "run", shapes=[("P30", 1, 3), ("P36", 10, 4)])
+    part = by_name(sliced(path, "relation"))["P30"]
+    row = confidences(open_run(path)).query("relation == 'P30' and estimator == 'base'").iloc[0]
+    gap = abs(row["confidence"] - row["correct"])
+    assert part.estimators["base"]["ace"].value == pytest.approx(gap, abs=1e-12)  # one bin filled, nineteen empty
+    assert part.estimators["base"]["brier"].value == pytest.approx(gap**2, abs=1e-12)
+
+
+def test_estimators_are_those_asked_for(run_path: str) -> None:
+    found = sliced(run_path, "relation", "entropy", "base", "entropy")
+    assert found.estimators == ("entropy", "base")
+    assert all(list(part.estimators) == ["entropy", "base"] for part in found.slices)
+    assert found.slices[0].accuracy == by_name(sliced(run_path, "relation"))["P30"].accuracy
+    with pytest.raises(UsageError, match=r"has no estimator marker_25, best .*; give --estimator of base, margin"):
+        sliced(run_path, "relation", "base", "marker_25", "best")
+
+
+def test_one_template_has_neither_bear_score_nor_average(tmp_path: Path) -> None:
+    found = sliced(write_run(tmp_path / "run", SHAPES, [0]), "cardinality")
+    assert found.estimators == ("base", "margin")
+    assert [part.bear_score for part in found.slices] == [None]
+
+
+def test_json_has_slices_only_if_asked(run_path: str) -> None:
+    (plain,) = report(run_path, ReportOptions(resampling=QUICK)).runs
+    (run,) = report(run_path, ReportOptions(resampling=QUICK, slices=SliceOptions("domain", ("margin",)))).runs
+    assert "slices" not in plain.to_json()
+    written = run.to_json()
+    arts = written.pop("slices")["domain"]["Arts"]
+    assert written == plain.to_json()
+    assert arts["relations"] == ["P30", "P36"]
+    assert arts["instances"] == 22
+    assert list(arts["estimators"]) == ["margin"]
+    assert set(arts["estimators"]["margin"]["ace"]) == {"value", "ci95"}
+
+
+def drawn(path: str, width: int, options: ReportOptions) -> str:
+    out = io.StringIO()
+    print_report(report(path, options), Console(file=out, width=width))
+    return out.getvalue()
+
+
+def test_the_table_shows_what_fits(run_path: str) -> None:
+    options = ReportOptions(slices=SliceOptions("relation"), resampling=QUICK)
+    narrow, wide = drawn(run_path, 80, options), drawn(run_path, 120, options)
+    (run,) = report(run_path, options).runs
+    assert isinstance(run, RunReport)
+    head = next(line for line in wide.splitlines() if line.startswith("by relation"))
+    assert head.split() == ["by", "relation", "base", "margin", "average_min"]
+    assert run.slices is not None
+    for part in run.slices.slices:
+        line = next(line for line in wide.splitlines() if line.startswith(f"{part.name} "))
+        estimates = [part.estimators[name][metric].value for name in part.estimators for metric in ("ace", "brier")]
+        assert part.accuracy is not None
+        assert line.split()[1:] == [f"{v:.4f}" for v in (part.accuracy.value, part.chance_accuracy, *estimates)]
+    assert "\n12, K 3 " in wide
+    assert "average_min" in narrow.split("by --estimator: ")[1].splitlines()[0]
+    assert max(map(len, narrow.splitlines()[1:])) <= 80
+    assert "ACE of fewer than 40 instances (3 slices: P30, P36, P1376) is biased upwards" in " ".join(wide.split("\n"))
+
+
+def test_the_table_says_why_there_is_no_interval(run_path: str) -> None:
+    asked = SliceOptions("cardinality")
+    options = ReportOptions(ace_bins=2, resampling=QUICK, cluster="relation", slices=asked)
+    found = drawn(run_path, 120, options)
+    assert "A slice of one relation has no interval: --cluster relation draws whole relations." in found
+    assert "biased upwards" not in found
+
+
+def test_natural_order() -> None:
+    assert sorted(["b", "P100", "P9", "a2", "a10", "P36", "a", "P9a"], key=natural_order) == [
+        *("P9", "P9a", "P36", "P100", "a", "a2", "a10", "b"),
+    ]
