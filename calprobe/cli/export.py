@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.common import compat_option
 from calprobe.cli.shown import say
 
 if TYPE_CHECKING:
     from calprobe.probes import Probe
     from calprobe.runs import Run
-    from calprobe.runs.run import Reduction
+    from calprobe.runs.run import Compat, Reduction
+
+# Option -> the kinds of export that it applies to.
+_APPLIES_TO = {
+    "reduction": ("confidences", "lm-pub-quiz"),
+    "compat": ("confidences",),
+    "template": ("lm-pub-quiz",),
+    "probe": ("lm-pub-quiz",),
+}
 
 
 @click.command(short_help="Write a run's scores, tokens or confidences to a file.")
@@ -37,24 +46,35 @@ if TYPE_CHECKING:
     show_default=True,
     help="For confidences and lm-pub-quiz.",
 )
+@compat_option
 @click.option("--template", type=int, metavar="N", help="For lm-pub-quiz.  [default: the first paraphrase]")
 @click.option(
     "--probe",
     metavar="NAME|DIR",
     help="For lm-pub-quiz: where the labels come from.  [default: the run's, by its name]",
 )
+@click.pass_context
 def command(
-    run_path: Path, what: str, out: Path, reduction: Reduction, template: int | None, probe: str | None
+    context: click.Context,
+    run_path: Path,
+    what: str,
+    out: Path,
+    reduction: Reduction,
+    compat: Compat | None,
+    template: int | None,
+    probe: str | None,
 ) -> None:
-    """Write what a run holds, sorted, with full precision.
+    """Write what a run holds, sorted, with full precision. --compat is for confidences.
 
     \b
         calprobe export runs/smollm2-135m-mini --what candidates --out scores.parquet
+        calprobe export runs/gpt2-bear --what confidences --compat kissling2026 --out confidences.csv
         calprobe export runs/smollm2-135m-mini --what lm-pub-quiz --out results
     """
     from calprobe.cli.logs import log_to_stderr
     from calprobe.runs import exports, files, open_run
 
+    _refuse_options_of_other_kinds(context, what)
     log_to_stderr()
     run = open_run(run_path)
     if what == "candidates":
@@ -62,7 +82,7 @@ def command(
     elif what == "tokens":
         files.write_tables(exports.TOKENS, exports.token_tables(run), out)
     elif what == "confidences":
-        _write_confidences(run, reduction, out)
+        _write_confidences(run, reduction, compat, out)
     else:
         from calprobe.runs.lm_pub_quiz_export import check_form, export_lm_pub_quiz
 
@@ -72,13 +92,23 @@ def command(
         say(f"partial run: {len(run.pieces)} of {len(run.manifest.pieces)} pieces scored")
 
 
-def _write_confidences(run: Run, reduction: Reduction, out: Path) -> None:
+def _refuse_options_of_other_kinds(context: click.Context, what: str) -> None:
+    """Raise click.UsageError for an option on the command line that does not apply to this kind of export."""
+    for option, kinds in _APPLIES_TO.items():
+        was_typed = context.get_parameter_source(option) == click.core.ParameterSource.COMMANDLINE
+        if was_typed and what not in kinds:
+            raise click.UsageError(f"--{option} does not apply to --what {what}: it is for {' and '.join(kinds)}")
+
+
+def _write_confidences(run: Run, reduction: Reduction, compat: Compat | None, out: Path) -> None:
     import pyarrow as pa
 
     from calprobe.confidence import confidences
     from calprobe.runs import files
 
-    table = pa.Table.from_pandas(confidences(run, reduction), preserve_index=False).replace_schema_metadata(None)
+    table = pa.Table.from_pandas(confidences(run, reduction, compat), preserve_index=False).replace_schema_metadata(
+        None
+    )
     files.write_tables(table.schema, [table], out)
 
 

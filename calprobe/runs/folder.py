@@ -107,7 +107,7 @@ class RunFolder:
 
         Raises ValueError if the piece is not one of the run's or not in the promised form (`PieceScores`).
         """
-        if (piece.relation, piece.template) not in self.manifest.pieces:
+        if not self.manifest.has_piece(piece.relation, piece.template):
             raise ValueError(f"piece must be one of the run's, got {piece.relation}, template {piece.template}")
         relation = self.manifest.relation(piece.relation)
         piece.validate(relation.n_instances, relation.n_candidates)

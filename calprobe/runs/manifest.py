@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,7 @@ class Timings:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for the cached properties
 class Manifest:
     """Everything that is known of a run except its scores. JSON on disk, format version 1.
 
@@ -154,17 +155,26 @@ class Manifest:
         """Whether any of its relations has contexts, and candidates of each instance's own."""
         return any(relation.scored == "completion" for relation in self.relations)
 
-    @property
+    @cached_property
     def pieces(self) -> tuple[tuple[str, int], ...]:
         """The (relation, template number) pieces that a whole run has, in the order of scoring."""
         return tuple((relation.name, template.number) for relation in self.relations for template in self.templates)
 
+    def has_piece(self, relation: str, template: int) -> bool:
+        """Whether a whole run has that piece."""
+        return (relation, template) in self._pieces
+
     def relation(self, name: str) -> RelationRecord:
         """The record of that relation; KeyError if the run has none."""
-        for relation in self.relations:
-            if relation.name == name:
-                return relation
-        raise KeyError(name)
+        return self._relations[name]
+
+    @cached_property
+    def _pieces(self) -> frozenset[tuple[str, int]]:
+        return frozenset(self.pieces)
+
+    @cached_property
+    def _relations(self) -> dict[str, RelationRecord]:
+        return {relation.name: relation for relation in self.relations}
 
     def to_json(self) -> str:
         """The text of manifest.json: indented, keys in the order of the fields, their checksums, a final line break."""

@@ -50,9 +50,9 @@ def _relation_faults(relation: RelationRecord) -> Iterator[str]:
         yield f"name: {relation.name!r:.60} {fault}"
     if len(relation.name) > LONGEST_NAME or "\0" in relation.name:
         yield f"name: {relation.name!r:.60} has a NUL or more than {LONGEST_NAME} characters"
-    for key in ("n_instances", "n_candidates", "cut_contexts"):
-        if not 0 <= (count := getattr(relation, key)) <= LARGEST:
-            yield f"{key}: must be 0 to {LARGEST}, got {count!r:.60}"
+    for key, least in (("n_instances", 0), ("n_candidates", 1), ("cut_contexts", 0)):
+        if not least <= (count := getattr(relation, key)) <= LARGEST:
+            yield f"{key}: must be {least} to {LARGEST}, got {count!r:.60}"
     if relation.n_statements > MOST_STATEMENTS:
         yield f"n_instances times n_candidates are {relation.n_statements:,} statements, more than {MOST_STATEMENTS:,}"
 

@@ -71,12 +71,13 @@ class Run:
         """
         complete = set(self.complete_relations)
         records = sorted(self.manifest.templates, key=lambda record: record.number)
-        by_template = [
-            [piece for piece in self.pieces if piece.template == record.number and piece.relation in complete]
-            for record in records
-        ]
-        scores = [_concatenate([self.scores(piece, reduction, compat) for piece in row]) for row in by_template]
-        first = by_template[0] if by_template else []
+        by_template: dict[int, list[PieceScores]] = {record.number: [] for record in records}
+        for piece in self.pieces:
+            if piece.relation in complete:
+                by_template[piece.template].append(piece)
+        rows = by_template.values()
+        scores = [_concatenate([self.scores(piece, reduction, compat) for piece in row]) for row in rows]
+        first = next(iter(rows), [])
         widths = [self.manifest.relation(piece.relation).n_candidates for piece in first]
         counts = [self.manifest.relation(piece.relation).n_instances for piece in first]
         lengths = np.repeat(np.array(widths, np.int64), counts)

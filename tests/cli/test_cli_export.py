@@ -8,12 +8,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from run_samples import make_manifest, write_run
 
 from calprobe.cli.app import main
-from calprobe.runs import RunFolder, SourceRecord
+from calprobe.confidence import confidences
+from calprobe.runs import RunFolder, SourceRecord, open_run
 
 Invoke = Callable[..., tuple[int, str]]
 
@@ -67,6 +69,35 @@ def test_confidences(tmp_path: Path, invoke: Invoke, suffix: str) -> None:
         assert {(row["relation"], row["instance"]) for row in rows if row["estimator"] == "base"} == {
             (name, i) for name, n in (("P30", 4), ("P1376", 3), ("P36", 2)) for i in range(n)
         }
+
+
+def test_confidences_as_the_paper_computes_them(tmp_path: Path, invoke: Invoke) -> None:
+    run = write_run(tmp_path / "run")
+    written = tmp_path / "confidences.parquet"
+    assert invoke("export", run, "--what", "confidences", "--compat", "kissling2026", "--out", written) == (0, "")
+    expected = confidences(open_run(run), compat="kissling2026")
+    pd.testing.assert_frame_equal(pq.read_table(written).to_pandas(), expected)
+    assert not expected["confidence"].equals(confidences(open_run(run))["confidence"])
+
+
+@pytest.mark.parametrize(
+    ("what", "option", "kinds"),
+    [
+        ("candidates", ["--reduction", "sum"], "confidences and lm-pub-quiz"),
+        ("tokens", ["--compat", "kissling2026"], "confidences"),
+        ("lm-pub-quiz", ["--compat", "kissling2026"], "confidences"),
+        ("confidences", ["--template", 0], "lm-pub-quiz"),
+        ("candidates", ["--probe", "mini"], "lm-pub-quiz"),
+    ],
+)
+def test_an_option_of_another_kind_of_export_is_refused(
+    tmp_path: Path, invoke: Invoke, what: str, option: list[object], kinds: str
+) -> None:
+    run, out = write_run(tmp_path / "run"), tmp_path / "out.csv"
+    code, said = invoke("export", run, "--what", what, *option, "--out", out)
+    assert code == 2
+    assert f"{option[0]} does not apply to --what {what}: it is for {kinds}\n" in said
+    assert not out.exists()
 
 
 def test_lm_pub_quiz_takes_its_labels_from_the_probe(tmp_path: Path, invoke: Invoke) -> None:

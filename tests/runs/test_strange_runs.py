@@ -23,9 +23,12 @@ from calprobe.runs.manifest import identity_hash, read_manifest
 from calprobe.runs.shards import ROWS_A_BYTE, shard_path, write_shard
 
 ABSURD: dict[str, Callable[[dict[str, Any]], object]] = {
-    r"relations\[0\].n_candidates: must be 0 to 2147483647, got 1000000000000000000": lambda m: m["relations"][
+    r"relations\[0\].n_candidates: must be 1 to 2147483647, got 1000000000000000000": lambda m: m["relations"][
         0
     ].update(n_candidates=10**18),
+    r"relations\[0\].n_candidates: must be 1 to 2147483647, got 0; restore the file": lambda m: m["relations"][
+        0
+    ].update(n_candidates=0),
     r"relations\[0\].n_instances: must be 0 to": lambda m: m["relations"][0].update(n_instances=-1),
     r"relations\[1\].n_instances times n_candidates are": lambda m: m["relations"][1].update(
         n_instances=2**31 - 1, n_candidates=2**31 - 1

@@ -1,0 +1,96 @@
+"""What a piece costs in a run of many pieces: counted steps, which must not grow with the run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from run_samples import make_manifest, make_piece, without_tokens
+
+from calprobe.runs import Manifest, PieceScores, RelationRecord, RunFolder, open_run, shards
+
+FEW, MANY = 2_400, 24_000
+TEMPLATES = range(12)
+PATTERN = without_tokens(make_piece(("R0", 1, 2)))
+
+
+class CountedName(str):
+    """A relation's name that counts how often it is compared or hashed: linear scans happen inside of C code."""
+
+    __slots__ = ()
+    steps = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedName.steps += 1
+        return str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        CountedName.steps += 1
+        return str.__hash__(self)
+
+
+def steps_of(work: Callable[[], object]) -> int:
+    """Comparisons of names, calls of functions and resumptions of generators in the work."""
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    CountedName.steps = 0
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls + CountedName.steps
+
+
+def manifest_of(n_pieces: int) -> Manifest:
+    names = [CountedName(f"R{number}") for number in range(n_pieces // len(TEMPLATES))]
+    relations = tuple(RelationRecord(name, 1, 2, "N:1") for name in names)
+    return replace(make_manifest(numbers=TEMPLATES), relations=relations)
+
+
+def piece_of(manifest: Manifest, place: int) -> PieceScores:
+    relation, template = manifest.pieces[place]
+    return replace(PATTERN, relation=CountedName(relation), template=template)
+
+
+def writing(folder: Path, n_pieces: int) -> float:
+    """Steps a piece of writing 200 pieces spread over the run, without the disk."""
+    run = RunFolder.create(folder, manifest_of(n_pieces))
+    pieces = [piece_of(run.manifest, place) for place in range(0, n_pieces, n_pieces // 200)]
+    run.write_piece(pieces[0])  # lookups are made once
+
+    def write_all() -> None:
+        for piece in pieces:
+            run.write_piece(piece)
+
+    return steps_of(write_all) / len(pieces)
+
+
+def reading(folder: Path, n_pieces: int) -> float:
+    """Steps a piece of reading all pieces, without the disk, and of the table of their scores."""
+    run = open_run(RunFolder.create(folder, manifest_of(n_pieces)).path)
+    return steps_of(run.table) / n_pieces
+
+
+@pytest.mark.parametrize("work", [writing, reading])
+def test_a_piece_of_a_run_of_many_costs_no_more_than_twice_that_of_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: Callable[[Path, int], float]
+) -> None:
+    def read_scores(_run: Path, relation: RelationRecord, template: int, _identity: str) -> PieceScores:
+        return replace(PATTERN, relation=relation.name, template=template)
+
+    monkeypatch.setattr(shards, "write_shard", lambda *_: None)
+    monkeypatch.setattr(shards, "read_scores", read_scores)
+    assert work(tmp_path / "many", MANY) <= 2 * work(tmp_path / "few", FEW)
