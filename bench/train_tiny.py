@@ -32,7 +32,7 @@ assert _SPEC is not None
 sys.modules.setdefault("tiny", module_from_spec(_SPEC))
 
 from tiny.corpus import make_corpus  # noqa: E402
-from tiny.folders import differing_files, write_exposures, write_model  # noqa: E402
+from tiny.folders import differing_files, write_exposures, write_fingerprints, write_model  # noqa: E402
 from tiny.networks import causal_network, masked_network  # noqa: E402
 from tiny.tables import exposure_table, readings, wording_table  # noqa: E402
 from tiny.training import Schedule, causal_examples, encoded, masked_examples, train  # noqa: E402
@@ -68,6 +68,7 @@ def train_pair(out: Path) -> None:
         _report_training(name, train(network, rows, examples, schedule, random(2)), schedule)
         write_model(out / name, network, tokenizer, kind)
     write_exposures(out / "exposures.json", probe, corpus.exposures)
+    write_fingerprints(out / "fingerprints.json", [out / name for name in kinds])
 
 
 def _report_training(name: str, losses: Any, schedule: Schedule) -> None:

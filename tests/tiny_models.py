@@ -51,6 +51,7 @@ from transformers import (
 )
 
 from calprobe.models import LoadedModel
+from calprobe.models.special_tokens import special_tokens_of
 
 VOCAB = 97
 START = 1
@@ -207,7 +208,10 @@ def loaded(network: torch.nn.Module, **changes: Any) -> LoadedModel:
         "tokenizer_fingerprint": "0" * 64,
         "max_positions": MAX_POSITIONS,
     }
-    return LoadedModel(**(known | changes))
+    known |= changes
+    if known["kind"] == "masked" and known["tokenizer"] is not None:
+        known["special"] = special_tokens_of(known["tokenizer"])
+    return LoadedModel(**known)
 
 
 def tiny_tokenizer() -> PreTrainedTokenizerFast:

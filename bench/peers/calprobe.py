@@ -93,7 +93,8 @@ def _tree_counts(rows: TokenRows, model: LoadedModel) -> tuple[int, int, int]:
 
 
 def _masked_counts(rows: TokenRows, model: LoadedModel) -> tuple[int, int, int]:
-    plan = plan_masked(rows, special_tokens_of(model.tokenizer), DEFAULT_METRIC, auto_batch_tokens(model, "masked"))
+    assert model.special is not None
+    plan = plan_masked(rows, model.special, DEFAULT_METRIC, auto_batch_tokens(model, "masked"))
     n_special = len(plan.before) + len(plan.after)
     return int(plan.rows.length.sum()) + plan.n_rows * n_special, plan.n_rows, plan.n_edges
 
@@ -151,4 +152,5 @@ def random_model(spec: ModelSpec, network: Any) -> LoadedModel:
         weights_fingerprint="random",
         tokenizer_fingerprint="",
         max_positions=network.config.max_position_embeddings,
+        special=special_tokens_of(tokenizer) if spec.kind == "masked" else None,
     )

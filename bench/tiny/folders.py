@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import torch
 from safetensors.torch import save
 from tokenizers import Tokenizer, processors
 
+from calprobe.models import LoadOptions, load_model
 from calprobe.models.exposures import Exposures
+from calprobe.models.types import Dtype
 from calprobe.probes import Probe
 from calprobe.types import ModelKind
 from tiny.networks import MAX_POSITIONS
@@ -49,6 +52,17 @@ def write_exposures(file: Path, probe: Probe, exposures: dict[str, Exposures]) -
     """What `calprobe.models.exposures` reads; the fingerprint says which state of the probe was counted."""
     relations = {name: asdict(told) for name, told in exposures.items()}
     _write_json(file, {"probe": probe.name, "fingerprint": probe.fingerprint, "relations": relations}, indent=None)
+
+
+def write_fingerprints(file: Path, folders: Iterable[Path]) -> None:
+    """What `calprobe.models.exposures` knows the weights by: each model's fingerprint in every dtype."""
+    dtypes: tuple[Dtype, ...] = ("float32", "bfloat16", "float16")
+    options = {dtype: LoadOptions(dtype=dtype, device="cpu", quiet=True) for dtype in dtypes}
+    found = {
+        folder.name: {dtype: load_model(str(folder), how).weights_fingerprint for dtype, how in options.items()}
+        for folder in folders
+    }
+    _write_json(file, found)
 
 
 def _write_json(file: Path, content: dict[str, Any], indent: int | None = 2) -> None:

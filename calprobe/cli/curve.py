@@ -92,11 +92,12 @@ def _compute(kind: str, runs: tuple[str, ...], options: CurveOptions) -> Curves:
 
 def _told(runs: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
     """How often the models of all runs were told each fact: the tiny pair read one corpus."""
-    from calprobe.models.exposures import told_facts
+    from calprobe.models.exposures import exposure_counts
     from calprobe.runs import open_run
 
     told: dict[str, tuple[int, ...]] = {}
     for run in runs:
         manifest = open_run(run).manifest
-        told.update(told_facts(manifest.model.name, manifest.probe.fingerprint))
+        model = manifest.model
+        told.update(exposure_counts(model.name, model.weights_fingerprint, manifest.probe.fingerprint))
     return told

@@ -39,12 +39,13 @@ def write_page(html: str, path: Path) -> None:
 
 def told_of_runs(report: Report) -> dict[str, Told]:
     """How often the models were told the facts that they were asked, by run; of the runs of which that is known."""
-    from calprobe.models.exposures import told_facts
+    from calprobe.models.exposures import exposure_counts
 
     told: dict[str, Told] = {}
     for run in report.runs:
+        model = run.manifest.model
         try:
-            told[run.label] = told_facts(run.manifest.model.name, run.manifest.probe.fingerprint)
-        except UsageError:  # nobody counted
+            told[run.label] = exposure_counts(model.name, model.weights_fingerprint, run.manifest.probe.fingerprint)
+        except UsageError:
             continue
     return told

@@ -1,4 +1,4 @@
-"""How often the tiny pair was told each fact of the probe `mini`. Needs no torch."""
+"""Exposure counts: how often each fact of the probe `mini` stands in the corpus of the tiny pair. Needs no torch."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from types import MappingProxyType
 
 from calprobe.errors import UsageError
 
-TOLD_MODELS = ("tiny-clm", "tiny-mlm")
+COUNTED_MODELS = ("tiny-clm", "tiny-mlm")
 EXPOSURES_FILE = Path(__file__).parent / "tiny" / "exposures.json"
+WEIGHTS_FILE = Path(__file__).parent / "tiny" / "fingerprints.json"  # written with the weights by bench/train_tiny.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +46,34 @@ def tiny_exposures() -> Mapping[str, Exposures]:
     )
 
 
-def told_facts(model: str, probe_fingerprint: str | None) -> Mapping[str, tuple[int, ...]]:
-    """How often a model was told each fact of a probe, by relation in the order of its instances.
+def exposure_counts(
+    model: str, weights_fingerprint: str | None, probe_fingerprint: str | None
+) -> Mapping[str, tuple[int, ...]]:
+    """How often each fact of a probe stands in a model's training corpus, by relation in the order of its instances.
+
+    Weights decide, not names: a model that was trained further is another one, whatever its folder is called.
 
     Args:
-        model: its name, or a path that ends with it.
-        probe_fingerprint: that of the probe whose facts are meant; None for one that is not known.
+        model: its name, for the error.
+        weights_fingerprint: that of its weights, as a run's manifest has it; None if it is not known.
+        probe_fingerprint: that of the probe; None if it is not known.
     Raises:
-        UsageError: it is not one of the tiny pair, or the facts are not those that were counted.
+        UsageError: the weights are not those of the tiny pair, or the facts are not those that were counted.
 
-    >>> told_facts("gpt2", None)
+    >>> exposure_counts("gpt2", None, None)
     Traceback (most recent call last):
-    calprobe.errors.UsageError: gpt2: nobody counted what it was told; known for tiny-clm, tiny-mlm on the probe mini
+    calprobe.errors.UsageError: gpt2: no exposure counts for its weights; known for tiny-clm, tiny-mlm on the probe mini
     """
-    known = f"known for {', '.join(TOLD_MODELS)} on the probe mini"
-    if Path(model).name not in TOLD_MODELS:
-        raise UsageError(f"{model}: nobody counted what it was told; {known}")
+    known = f"known for {', '.join(COUNTED_MODELS)} on the probe mini"
+    if weights_fingerprint not in _counted_weights():
+        raise UsageError(f"{model}: no exposure counts for its weights; {known}")
     if probe_fingerprint != json.loads(EXPOSURES_FILE.read_text("utf-8"))["fingerprint"]:
-        raise UsageError(f"{model}: nobody counted how often it was told the facts of this probe; {known}")
+        raise UsageError(f"{model}: no exposure counts for the facts of this probe; {known}")
     return {name: exposures.counts for name, exposures in tiny_exposures().items()}
+
+
+@cache
+def _counted_weights() -> frozenset[str]:
+    """Fingerprints of the shipped weights in every dtype that they can be loaded in."""
+    models = json.loads(WEIGHTS_FILE.read_text("utf-8"))
+    return frozenset(fingerprint for by_dtype in models.values() for fingerprint in by_dtype.values())

@@ -16,6 +16,7 @@ from calprobe.models.network import max_positions_of
 from calprobe.models.special_tokens import special_tokens_of
 from calprobe.models.start_token import start_token_of
 from calprobe.models.types import Dtype, LoadedModel
+from calprobe.statements.token_rows import SpecialTokens
 from calprobe.types import ModelKind
 
 
@@ -49,8 +50,9 @@ def identified(network: Any, tokenizer: Any, name: str, kind: ModelKind, folders
     token.
     """
     start_token_id, start_token = start_token_of(tokenizer, kind, name)
+    special = special_tokens_of(tokenizer) if kind == "masked" else None
     embedding = network.get_input_embeddings().weight
-    _check_ids(name, tokenizer, start_token_id, kind, embedding.shape[0])
+    _check_ids(name, tokenizer, start_token_id, special, embedding.shape[0])
     first = next(parameter for parameter in network.parameters() if parameter.is_floating_point())
     dtype = str(first.dtype).removeprefix("torch.")
     if dtype not in get_args(Dtype):
@@ -70,18 +72,18 @@ def identified(network: Any, tokenizer: Any, name: str, kind: ModelKind, folders
         weights_fingerprint=weights_fingerprint(network, folders),
         tokenizer_fingerprint=tokenizer_fingerprint(tokenizer),
         max_positions=max_positions_of(network, network.config),
+        special=special,
         embedding_rows=embedding.shape[0],
     )
 
 
-def _check_ids(name: str, tokenizer: Any, start_token_id: int, kind: ModelKind, rows: int) -> None:
+def _check_ids(name: str, tokenizer: Any, start_token_id: int, special: SpecialTokens | None, rows: int) -> None:
     """Refuse a tokenizer whose words, or the special tokens that every row needs, lie past the embedding's `rows`.
 
     Other added tokens may: Gemma 3's and CodeLlama's tokenizers serve larger models too, whose marks no plain text has.
     """
     ids = [start_token_id, *tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False).values()]
-    if kind == "masked":
-        special = special_tokens_of(tokenizer)
+    if special is not None:
         ids += [*special.before, *special.after, special.mask]
     if max(ids) >= rows:
         raise CalprobeError(

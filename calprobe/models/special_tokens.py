@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.statements.token_rows import SpecialTokens
 
 _ANY_TEXT = "a"
+
+# transformers keeps in the tokenizer whether special tokens in a text are split, and sets it before each call: two
+# calls at once with different settings can give wrong ids without an error. So each call takes this lock.
+TOKENIZER_LOCK = threading.Lock()
 
 
 def special_tokens_of(tokenizer: Any) -> SpecialTokens:
@@ -24,7 +29,8 @@ def special_tokens_of(tokenizer: Any) -> SpecialTokens:
             f"the tokenizer of {name} has no mask token, without which nothing can be masked; set mask_token in its"
             " tokenizer_config.json"
         )
-    encoded = tokenizer(_ANY_TEXT, return_offsets_mapping=True, return_special_tokens_mask=True)
+    with TOKENIZER_LOCK:
+        encoded = tokenizer(_ANY_TEXT, return_offsets_mapping=True, return_special_tokens_mask=True)
     marks = zip(encoded["special_tokens_mask"], encoded["offset_mapping"], strict=True)
     text = [place for place, (special, (start, end)) in enumerate(marks) if not special or start < end]
     if not text:

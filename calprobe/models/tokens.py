@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from calprobe.errors import StatementError
 from calprobe.models.contexts import shortened, with_contexts
+from calprobe.models.special_tokens import TOKENIZER_LOCK
 from calprobe.statements.token_rows import Role, TokenRows
 from calprobe.statements.words import words_of_characters
 from calprobe.types import Scored, WordSplit
@@ -110,18 +111,19 @@ def _encode(texts: list[str], tokenizer: Any, with_words: bool) -> _Spans:
     if not texts:
         empty = np.zeros(0, np.int64)
         return _Spans(empty.astype(np.int32), empty, empty, np.zeros(1, np.int64), empty if with_words else None)
-    encoded = tokenizer(
-        texts,
-        add_special_tokens=False,
-        padding=False,
-        truncation=False,
-        return_attention_mask=False,
-        return_token_type_ids=False,
-        return_offsets_mapping=True,
-        return_special_tokens_mask=True,
-        split_special_tokens=True,
-        verbose=False,  # no warning of a text that is too long: `_check_length` and `with_contexts` see to that
-    )
+    with TOKENIZER_LOCK:
+        encoded = tokenizer(
+            texts,
+            add_special_tokens=False,
+            padding=False,
+            truncation=False,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            return_offsets_mapping=True,
+            return_special_tokens_mask=True,
+            split_special_tokens=True,
+            verbose=False,  # no warning of a text that is too long: `_check_length` and `with_contexts` see to that
+        )
     ids = np.fromiter(chain.from_iterable(encoded["input_ids"]), np.int32)
     pairs = np.array(list(chain.from_iterable(encoded["offset_mapping"])), np.int64).reshape(-1, 2)
     # Some post-processors put BOS in whatever they are told: such tokens are marked, and carry no text.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from calprobe.errors import UsageError
+from calprobe.statements.token_rows import SpecialTokens
 from calprobe.types import ModelKind
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class LoadedModel:
     weights_fingerprint: str
     tokenizer_fingerprint: str
     max_positions: int | None  # longest row with special tokens, in tokens; None: the architecture sets no limit
+    special: SpecialTokens | None = None  # around and in the rows of a masked model; None for a causal one
     embedding_rows: int | None = None  # ids from here on have no input embedding; None: not known
     revision: str | None = None  # commit of a hub id, SHA-256 of a GGUF file, None for a folder
     note: str = ""  # what has to be said wherever the model is shown: "Instruct model, Q4_1 weights ..."

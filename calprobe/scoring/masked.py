@@ -18,7 +18,6 @@ from torch import Tensor
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states_at
-from calprobe.models.special_tokens import special_tokens_of
 from calprobe.planning import MaskedBatch, MaskedPlan, plan_masked
 from calprobe.scoring.executor import score_batches
 from calprobe.statements.token_rows import TokenRows
@@ -35,7 +34,9 @@ class OverMaskedRows(ABC):
 
     def plan(self, rows: TokenRows) -> MaskedPlan:
         """The distinct masked rows of `rows` in batches."""
-        return plan_masked(rows, special_tokens_of(self.model.tokenizer), self.metric, self.batch_tokens)
+        if self.model.special is None:
+            raise ValueError(f"{self.model.name} is no masked model: it has no mask token")
+        return plan_masked(rows, self.model.special, self.metric, self.batch_tokens)
 
     def run(self, plan: MaskedPlan) -> npt.NDArray[np.float32]:
         """Log-probability [tokens] of each token, masked, given the tokens of its statement that are not masked."""

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Literal
@@ -50,7 +51,7 @@ class Template:
     marker: str | None = None  # possibly, certainly, or a percentage such as "25"; None for a paraphrase
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TemplateSet:
     """The templates of each relation, by number."""
 
@@ -59,10 +60,12 @@ class TemplateSet:
 
     def template(self, relation: str, number: int) -> Template:
         """The template of that number; KeyError if the relation is not in the set or has no such number."""
-        for template in self.templates[relation]:
-            if template.number == number:
-                return template
-        raise KeyError(number)
+        return self._by_number[relation][number]
+
+    @cached_property
+    def _by_number(self) -> dict[str, dict[int, Template]]:
+        """The templates by relation and number, so that a lookup does not search."""
+        return {name: {each.number: each for each in templates} for name, templates in self.templates.items()}
 
     def fingerprint(self, relations: Iterable[str], numbers: Iterable[int]) -> str:
         """SHA-256 (hex) over the texts of these relations' templates of these numbers; the order of either, and the

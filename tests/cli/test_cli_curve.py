@@ -25,11 +25,12 @@ from calprobe.analysis.plots import FIGURE_SUFFIXES, plot, save
 from calprobe.cli.app import main
 from calprobe.cli.curve import DATA, FIGURES, KINDS
 from calprobe.metrics import Resampling
-from calprobe.models.exposures import tiny_exposures
+from calprobe.models.exposures import WEIGHTS_FILE, tiny_exposures
 from calprobe.probes import load_probe
 from calprobe.runs import ModelRecord, RunFolder, SourceRecord
 
-TINY = ModelRecord("tiny-clm", kind="causal", weights_fingerprint="aa" * 32)
+TINY_WEIGHTS = json.loads(WEIGHTS_FILE.read_text("utf-8"))
+TINY = ModelRecord("tiny-clm", kind="causal", weights_fingerprint=TINY_WEIGHTS["tiny-clm"]["float32"])
 FUNCTIONS = {
     "accuracy-rejection": accuracy_rejection,
     "calibration": calibration,
@@ -132,7 +133,7 @@ def test_exposure_is_of_the_tiny_pair(tmp_path: Path, capsys: pytest.CaptureFixt
     code, error = refusal(capsys, "a", "--kind", "exposure", "--out", tmp_path / "a.csv")
     assert code == 2
     assert error == (
-        "calprobe: model-a: nobody counted what it was told; known for tiny-clm, tiny-mlm on the probe mini\n"
+        "calprobe: model-a: no exposure counts for its weights; known for tiny-clm, tiny-mlm on the probe mini\n"
     )
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +15,9 @@ import pytest
 
 import calprobe
 from calprobe.errors import UsageError
-from calprobe.models import LoadedModel, load_model
+from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.models.aliases import ALIASES, default_probe
-from calprobe.models.exposures import tiny_exposures, told_facts
+from calprobe.models.exposures import WEIGHTS_FILE, exposure_counts, tiny_exposures
 from calprobe.models.source import resolve
 from calprobe.probes import load_probe
 from calprobe.statements import load_template_set
@@ -98,18 +101,36 @@ def test_paraphrases_of_both_orders_are_held_out() -> None:
     assert held_out == {True, False}
 
 
-def test_told_facts_are_of_the_pair_and_of_mini_alone() -> None:
-    fingerprint = load_probe("mini").fingerprint
-    assert told_facts("tiny-mlm", fingerprint) == {name: told.counts for name, told in tiny_exposures().items()}
-    assert told_facts(str(FOLDER / "tiny-clm"), fingerprint)["month"] == tiny_exposures()["month"].counts
-    with pytest.raises(UsageError, match="tiny-clm: nobody counted how often it was told the facts of this probe"):
-        told_facts("tiny-clm", "ab" * 32)
-    with pytest.raises(UsageError, match="gpt2: nobody counted what it was told; known for tiny-clm, tiny-mlm on"):
-        told_facts("gpt2", fingerprint)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("name", PAIR)
+def test_the_shipped_weights_are_known_in_every_dtype(name: str, dtype: Any) -> None:
+    found = load_model(name, LoadOptions(dtype=dtype, device="cpu", quiet=True)).weights_fingerprint
+    assert json.loads(WEIGHTS_FILE.read_text("utf-8"))[name][dtype] == found
+
+
+def test_exposure_counts_are_of_the_pair_and_of_mini_alone(model: LoadedModel) -> None:
+    weights, probe = model.weights_fingerprint, load_probe("mini").fingerprint
+    counts = {name: told.counts for name, told in tiny_exposures().items()}
+    assert exposure_counts(model.name, weights, probe) == counts
+    assert exposure_counts("./copied/elsewhere", weights, probe) == counts
+    with pytest.raises(UsageError, match=r"^tiny: no exposure counts for the facts of this probe; known for tiny-clm"):
+        exposure_counts("tiny", weights, "ab" * 32)
+    with pytest.raises(UsageError, match=r"^gpt2: no exposure counts for its weights; known for tiny-clm, tiny-mlm on"):
+        exposure_counts("gpt2", None, probe)
+
+
+def test_a_model_trained_further_in_a_folder_of_the_same_name_has_no_counts(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER / "tiny-clm", tmp_path / "tiny-clm")
+    further = load_model(str(tmp_path / "tiny-clm"))
+    further.network.get_input_embeddings().weight.mul_(1.01)  # type: ignore[operator, union-attr]
+    further.network.save_pretrained(tmp_path / "tiny-clm")  # type: ignore[operator]
+    found = load_model(str(tmp_path / "tiny-clm"))
+    with pytest.raises(UsageError, match="tiny-clm: no exposure counts for its weights"):
+        exposure_counts(found.name, found.weights_fingerprint, load_probe("mini").fingerprint)
 
 
 def test_exposures_need_no_torch() -> None:
-    code = "import sys; from calprobe.models.exposures import told_facts, tiny_exposures; tiny_exposures()"
+    code = "import sys; from calprobe.models.exposures import tiny_exposures; tiny_exposures()"
     subprocess.run([sys.executable, "-c", f"{code}; assert 'torch' not in sys.modules"], check=True)
 
 

@@ -26,7 +26,7 @@ def exposure(runs: RunLike | Sequence[RunLike], told: Told, options: CurveOption
     Args:
         runs: run folders, open or by path; one or several, all of models that were told the facts so often.
         told: by the name of a relation, for each of its instances (by line number) how often the fact was told, such as
-            `calprobe.models.exposures.told_facts("tiny-clm")`.
+            the result of `calprobe.models.exposures.exposure_counts`.
         options: reduction, compat, bootstrap; estimators, by default base.
     Returns:
         A line for each run and estimator; without points where there are no instances.
