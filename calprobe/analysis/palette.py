@@ -19,8 +19,6 @@ _OWN_PLACE: Mapping[str, int] = {
     "average_min": 3,
     "consistency_vote_2": 4,
     "consistency_min": 5,
-    "average_vote": 2,
-    "consistency_vote": 4,
 }
 
 

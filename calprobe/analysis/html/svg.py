@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from markupsafe import Markup, escape
 
@@ -141,15 +140,7 @@ def line(frame: Frame, points: Sequence[Point], class_: str = "") -> Markup:
     return element("path", d=drawn, class_=f"line {class_}".strip()) if drawn else Markup("")
 
 
-def steps(frame: Frame, points: Sequence[Point], class_: str = "") -> Markup:
-    """A line that keeps each point's height up to the next one's place."""
-    kept: list[Point] = []
-    for (x, y), (after, _) in pairwise(points):
-        kept += [(x, y), (after, y)]
-    return line(frame, [*kept, *points[-1:]], class_)
-
-
-def band(frame: Frame, lower: Sequence[Point], upper: Sequence[Point], class_: str = "") -> Markup:
+def band(frame: Frame, lower: Sequence[Point], upper: Sequence[Point]) -> Markup:
     """The area between two lines over the same places; places where either is NaN are left out."""
     whole = [
         (below, above) for below, above in zip(lower, upper, strict=True) if all(map(math.isfinite, (*below, *above)))
@@ -157,7 +148,7 @@ def band(frame: Frame, lower: Sequence[Point], upper: Sequence[Point], class_: s
     if len(whole) < 2:
         return Markup("")
     around = [*(above for _, above in whole), *(below for below, _ in reversed(whole))]
-    return element("path", d="M" + "L".join(map(frame.at, around)) + "z", class_=f"band {class_}".strip())
+    return element("path", d="M" + "L".join(map(frame.at, around)) + "z", class_="band")
 
 
 def intervals(frame: Frame, ends: Iterable[tuple[float, float, float]]) -> Markup:
@@ -181,7 +172,7 @@ def name(frame: Frame, point: Point, text: str) -> Markup:
     return element("text", escape(text), x=x, y=y, class_="tick small")
 
 
-def bar(frame: Frame, left: float, right: float, height: float, said: str, class_: str = "") -> Markup:
+def bar(frame: Frame, left: float, right: float, height: float, said: str) -> Markup:
     """A bar from the axis's low end, at least one pixel wide, that says what it stands for."""
     start, end = frame.across(left), frame.across(right)
     top, foot = frame.down(height), frame.down(frame.y.low)
@@ -192,22 +183,21 @@ def bar(frame: Frame, left: float, right: float, height: float, said: str, class
         y=top,
         width=max(end - start - 0.6, 1.0),
         height=max(foot - top, 0.0),
-        class_=f"bar {class_}".strip(),
+        class_="bar",
     )
 
 
-def mark(frame: Frame, point: Point, said: str, class_: str = "", shape: int = 0) -> Markup:
+def mark(frame: Frame, point: Point, said: str, shape: int = 0) -> Markup:
     """A point that says what it stands for, if anything; nothing where a coordinate is NaN. Shapes repeat after six."""
     if not all(map(math.isfinite, point)):
         return Markup("")
     titled = [element("title", escape(said))] if said else []
-    named = f"mark {class_}".strip()
     if shape % len(SHAPES) == 0:
         x, y = frame.across(point[0]), frame.down(point[1])
-        return element("circle", *titled, cx=x, cy=y, r=RADIUS, class_=named)
+        return element("circle", *titled, cx=x, cy=y, r=RADIUS, class_="mark")
     sizes = {"r": RADIUS, "d": 2 * RADIUS, "w": RADIUS * 1.3, "W": RADIUS * 2.6}
     outline = SHAPES[shape % len(SHAPES)].format(**{name: _plain(size) for name, size in sizes.items()})
-    return element("path", *titled, d=f"M{frame.at(point)}{outline}", class_=named)
+    return element("path", *titled, d=f"M{frame.at(point)}{outline}", class_="mark")
 
 
 def _finite(*values: float) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.lines import Line2D
 
 from calprobe.analysis.curves.results import AccuracyRejection, RejectionLine, VoteLine
 from calprobe.analysis.plots import frame
@@ -51,7 +50,7 @@ def _one_run(groups: Sequence[Group[RejectionLine]], votes: Sequence[VoteLine], 
             curve = series.line.by_threshold.curve
             by_threshold.plot(curve.rejected, curve.accuracy, **series.style.points())
             _draw_rank(by_rank, series, band=len(group.series) <= MOST_BANDS, marked=True)
-            entries[series.name] = frame.line_sample(series.style)
+            entries[series.name] = frame.sample(**series.style.points())
         bands = "bands: 95 % intervals" if by_rank.collections else ""
         frame.title_panel(by_threshold, "By threshold of confidence", f"numbers: thresholds of {group.series[0].name}")
         frame.title_panel(by_rank, "By rank of confidence", bands)
@@ -78,16 +77,16 @@ def _several_runs(groups: Sequence[Group[RejectionLine]], votes: Sequence[VoteLi
             _draw_rank(axes, series, band=len(group.series) <= MOST_BANDS, marked=False)
             curve, style = series.line.by_threshold.curve, series.style
             axes.plot(curve.rejected, curve.accuracy, **style.dots())
-            entries[series.name] = frame.line_sample(style)
+            entries[series.name] = frame.sample(**style.points())
         axes.set_title(group.title, loc="left")
     if votes:
         runs = [own.run for group in groups for own in (series.line for series in group.series)]
         styles, names = run_styles([*runs, *(own.run for own in votes)]), short_names(runs)
         for own in votes:
             _draw_votes(panels[-1], own, styles[own.run])
-            entries.setdefault(names.get(own.run, own.run), frame.line_sample(styles[own.run]))
+            entries.setdefault(names.get(own.run, own.run), frame.sample(**styles[own.run].points()))
         panels[-1].set_title("k paraphrases agree", loc="left")
-    entries["threshold 0.0, 0.1, .. 1.0"] = Line2D([], [], **SeriesStyle(FAINT, "o", (0, ())).dots())
+    entries["threshold 0.0, 0.1, .. 1.0"] = frame.sample(**SeriesStyle(FAINT, "o", (0, ())).dots())
     _finish(figure, panels, columns, entries)
     place_labels(panels[-1], _vote_names(votes[:1]), _VOTES)
     return figure
@@ -114,7 +113,7 @@ def _draw_votes(axes: Axes, own: VoteLine, style: SeriesStyle) -> Artist:
     curve = own.votes.curve
     frame.interval_bars(axes, curve.rejected, own.votes.low, own.votes.high, style.color)
     axes.plot(curve.rejected, curve.accuracy, **style.dots(), markersize=6)
-    return Line2D([], [], **style.dots(), markersize=6)
+    return frame.sample(**style.dots(), markersize=6)
 
 
 def _vote_names(votes: Sequence[VoteLine]) -> list[Label]:

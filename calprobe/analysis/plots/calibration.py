@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.lines import Line2D
-
 from calprobe.analysis.curves.results import Calibration, CalibrationLine
 from calprobe.analysis.figures import spelled
 from calprobe.analysis.plots import frame
@@ -32,9 +30,9 @@ def draw_calibration(result: Calibration, width: float = PAGE_INCHES) -> Figure:
     frame.outer_labels([pair.counts for pair in pairs], columns, "Confidence (higher is surer)", "Facts")
     if run := only_run(result.lines):
         figure.suptitle(run)
-    bins = Line2D([], [], color=INK, marker="o", linestyle="none")
-    entries = {"bin of ACE, 95 % interval": bins, "smooth curve": Line2D([], [], **_SMOOTH)}
-    frame.legend_below(figure, entries | {"perfectly calibrated": Line2D([], [], **_IDENTITY)})
+    bins = frame.sample(color=INK, marker="o", linestyle="none")
+    entries = {"bin of ACE, 95 % interval": bins, "smooth curve": frame.sample(**_SMOOTH)}
+    frame.legend_below(figure, entries | {"perfectly calibrated": frame.sample(**_IDENTITY)})
     frame.fix_layout(figure)
     return figure
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from matplotlib.ticker import NullLocator
-
 from calprobe.analysis.curves.results import Exposure, ExposureLine
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import each_line, only_run
@@ -37,7 +35,7 @@ def draw_exposure(result: Exposure, width: float = PAGE_INCHES) -> Figure:
     if run := only_run(result.lines):
         figure.suptitle(run)
     samples = {"accuracy": _ACCURACY, "mean confidence": _CONFIDENCE}
-    frame.legend_below(figure, {name: frame.line_sample(style) for name, style in samples.items()})
+    frame.legend_below(figure, {name: frame.sample(**style.points()) for name, style in samples.items()})
     frame.fix_layout(figure)
     return figure
 
@@ -52,7 +50,7 @@ def _draw_counts(axes: Axes, line: ExposureLine) -> None:
     axes.set_ylim(bottom=0)
     axes.set_xscale("symlog", base=2, linthresh=1)  # 0 has its place, and from 1 on equal steps double
     axes.set_xticks(line.told, [_range(*ends) for ends in zip(line.least, line.most, strict=True)], **frame.SLANTED)
-    axes.xaxis.set_minor_locator(NullLocator())
+    axes.minorticks_off()
     axes.set_xlim(-0.4, max(line.told, default=1.0) * 1.4)
 
 

@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator, MultipleLocator
-
-from calprobe.analysis.plots.style import PAGE_INCHES, SeriesStyle
+from calprobe.analysis.plots.style import PAGE_INCHES
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     from calprobe.types import Floats
 
@@ -30,6 +27,9 @@ MARGIN = 0.03  # of a share axis beyond 0 and 1, so that points on them are seen
 
 def blank_figure(width: float, height: float) -> Figure:
     """A figure of its own, in inches, that no pyplot knows; its layout makes room for what stands around panels."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
@@ -61,6 +61,8 @@ class PanelPair:
 
 def panel_pairs(n_pairs: int, width: float) -> tuple[Figure, list[PanelPair], int]:
     """A figure of pairs in rows, from the upper left, and how many stand side by side."""
+    from matplotlib.ticker import MaxNLocator
+
     columns = columns_for(n_pairs, width)
     rows = max(1, -(-n_pairs // columns))
     figure = blank_figure(width, PAIR_INCHES * rows + 0.5)
@@ -82,6 +84,8 @@ def panel_pairs(n_pairs: int, width: float) -> tuple[Figure, list[PanelPair], in
 
 def share_axis(axes: Axes, which: Literal["x", "y", "both"]) -> None:
     """From 0 to 1, ticks at fifths."""
+    from matplotlib.ticker import MultipleLocator
+
     for name in ("x", "y") if which == "both" else (which,):
         axis = axes.xaxis if name == "x" else axes.yaxis
         axes.set(**{f"{name}lim": (-MARGIN, 1 + MARGIN)})
@@ -107,9 +111,11 @@ def legend_below(figure: Figure, entries: Mapping[str, Artist]) -> None:
     )
 
 
-def line_sample(style: SeriesStyle, marker: bool = True) -> Line2D:
-    """A legend's sample of a series."""
-    return Line2D([], [], **(style.points() if marker else style.line()))
+def sample(**how: Any) -> Line2D:
+    """What a legend shows of a line or of markers that are drawn with these arguments."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **how)
 
 
 def interval_bars(axes: Axes, x: Floats, low: Floats, high: Floats, color: str) -> None:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.collections import LineCollection
-from matplotlib.transforms import Bbox
 
 from calprobe.analysis.plots.style import FAINT, INK
 
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Annotation
+    from matplotlib.transforms import Bbox
 
     from calprobe.types import Floats
 
@@ -92,6 +91,8 @@ class _Taken:
     """What is covered already, in pixels."""
 
     def __init__(self, axes: Axes, labels: Sequence[Label], clearance: float, leader_from: float) -> None:
+        from matplotlib.collections import LineCollection
+
         self.inside = axes.get_window_extent()
         points = np.array([[label.x, label.y] for label in labels]).reshape(-1, 2)
         self.points = axes.transData.transform(points)
@@ -106,6 +107,8 @@ class _Taken:
 
     def place(self, box: Bbox, point: Floats, offsets: Sequence[Offset], placing: Placing) -> Offset | None:
         """The first of the offsets that moves the box to a free place, which is then taken; None: there is none."""
+        from matplotlib.transforms import Bbox
+
         for over_lines in (False, True) if placing.over_lines else (False,):
             for offset in offsets:
                 moved = Bbox.from_bounds(box.x0 + offset[0], box.y0 + offset[1], box.width, box.height)

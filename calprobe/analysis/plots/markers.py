@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.lines import Line2D
-
 from calprobe.analysis.curves.results import MarkerPoint, Markers
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import only_run, run_styles, short_names
@@ -57,7 +55,7 @@ def draw_markers(result: Markers, width: float = PAGE_INCHES) -> Figure:
     entries: dict[str, Artist] = {}
     if len(styles) > 1:
         names = short_names(list(styles))
-        entries |= {names[run]: frame.line_sample(style) for run, style in styles.items()}
+        entries |= {names[run]: frame.sample(**style.points()) for run, style in styles.items()}
     frame.legend_below(figure, entries | _draw_named(panels[0], result.points, places))
     if run_name := only_run(result.points):
         figure.suptitle(run_name)
@@ -82,7 +80,7 @@ def _draw_named(axes: Axes, points: Sequence[MarkerPoint], places: Mapping[str, 
     if not named:
         return {}
     axes.plot([places[marker] for marker in named], list(named.values()), **_NAMED)
-    return {"percentage that the marker names": Line2D([], [], **_NAMED)}
+    return {"percentage that the marker names": frame.sample(**_NAMED)}
 
 
 def _places(points: Sequence[MarkerPoint]) -> dict[str, float]:

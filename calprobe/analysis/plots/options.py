@@ -35,7 +35,7 @@ def draw_options(result: Options, width: float = PAGE_INCHES) -> Figure:
         for axes, name in zip(panels[len(NUMBERS) * at :], NUMBERS, strict=False):
             _draw_number(axes, group, name)
             axes.set_title(group.title if len(groups) > 1 else "", loc="left")
-        entries |= {series.name: frame.line_sample(series.style) for series in group.series}
+        entries |= {series.name: frame.sample(**series.style.points()) for series in group.series}
     for axes in panels[-columns:]:
         axes.set_xlabel("Answer options")
     if len(groups) == 1:

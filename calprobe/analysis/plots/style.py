@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib.style
-
 from calprobe.analysis.palette import COLOURS, MAX_SERIES, series_places
 
 COLUMN_INCHES = 3.3  # of a paper in two columns
@@ -117,6 +115,8 @@ def drawing() -> Iterator[None]:
 
     A user's matplotlibrc has no say, so that equal results give equal files everywhere.
     """
+    import matplotlib.style
+
     with matplotlib.style.context(dict(_RC), after_reset=True):
         yield
 
