@@ -22,12 +22,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calprobe.arrays import Floats
 from calprobe.metrics import Difference, Estimate, Metric, Resampling, bootstrap, paired_differences, standard_metrics
 from calprobe.metrics.intervals import percentiles
 from calprobe.metrics.metric import evaluate
 from calprobe.metrics.resamples import resample_counts
 from calprobe.metrics.sample import sort_instances
-from calprobe.types import Floats
 
 Predictions = tuple[Floats, Floats]  # confidence and correct
 # Value in a large sample by gap, of errors that cannot be negative.

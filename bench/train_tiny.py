@@ -24,7 +24,7 @@ import torch
 import calprobe
 from calprobe.models.exposures import tiny_exposures
 from calprobe.statements import load_template_set
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 
 # `import tiny` finds bench/tiny without bench/ on the path: transformers would take bench/kernels.py for a package.
 _SPEC = spec_from_file_location("tiny", Path(__file__).with_name("tiny") / "__init__.py")

@@ -32,7 +32,7 @@ KNOWS: dict[str, set[str]] = {
     "doctor": {"kernels", "metrics", "models", "probes", "analysis", "runs", "scoring", "statements"},
     "training": {"metrics", "models", "probes", "analysis", "runs", "scoring"},
 }
-EVERYBODYS = {"arrays", "errors", "heap", "templates", "types", "wording"}
+EVERYBODYS = {"arrays", "errors", "heap", "templates", "types", "wording", "words"}
 NO_TORCH = ("probes", "statements", "planning", "runs", "confidence", "metrics", "analysis")
 
 

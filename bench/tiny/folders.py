@@ -14,9 +14,8 @@ from tokenizers import Tokenizer, processors
 
 from calprobe.models import LoadOptions, load_model
 from calprobe.models.exposures import Exposures
-from calprobe.models.types import Dtype
 from calprobe.probes import Probe
-from calprobe.types import ModelKind
+from calprobe.words import Dtype, ModelKind
 from tiny.networks import MAX_POSITIONS
 from tiny.vocabulary import END, MASK, PAD, SPECIAL, START
 

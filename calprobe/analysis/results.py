@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from calprobe.analysis.questions import questions_of
 from calprobe.metrics import ACE_BINS, Estimate, Metric, Resampling
+from calprobe.words import ClusterKind as ClusterKind
+from calprobe.words import SliceKind as SliceKind
 
 if TYPE_CHECKING:
     from calprobe.analysis.against import RunAgainst
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
     from calprobe.analysis.uncertainty import MeanUncertainty
     from calprobe.runs import Manifest, Run, ScoreTable
     from calprobe.runs.run import Compat, Reduction
-
-
-SliceKind = Literal["relation", "domain", "cardinality"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class ReportOptions:
     compat: Compat | None = None  # kissling2026: without each statement's first scored token
     ace_bins: int = ACE_BINS  # quantile bins
     resampling: Resampling = field(default_factory=Resampling)
-    cluster: Literal["relation"] | None = None  # what intervals draw as a whole; None: single instances
+    cluster: ClusterKind | None = None  # what intervals draw as a whole; None: single instances
     slices: SliceOptions | None = None  # None: none
 
 

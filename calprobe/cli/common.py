@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
+from calprobe.errors import UsageError
 from calprobe.wording import did_you_mean
-
-if TYPE_CHECKING:
-    from calprobe.runs.run import Compat, Reduction
+from calprobe.words import ClusterKind, Compat, Reduction
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-REDUCTIONS = ("sum", "mean", "sum_answer", "mean_answer")
+REDUCTIONS: tuple[Reduction, ...] = get_args(Reduction)
 OF_TOKENS = "How a statement's score is made of its tokens'; _answer: of the answer's only"
 ALL = "all"
 FORMATS = ("text", "markdown", "latex", "csv", "json")
@@ -30,7 +29,7 @@ bins_option = click.option(
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the resamples.")
 compat_option = click.option(
     "--compat",
-    type=click.Choice(["kissling2026"]),
+    type=click.Choice(get_args(Compat)),
     help="Leave each statement's first scored token out, as the paper's tables do.",
 )
 
@@ -47,6 +46,19 @@ class NearestGroup(click.Group):
             return super().resolve_command(ctx, args)
         meant = did_you_mean(args[0], known) or f"; there are {', '.join(known)}"
         raise click.UsageError(f"no command {args[0]!r}{meant}", ctx)
+
+
+def names(_context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """An option's names, separated by commas, without empty ones; None without the option.
+
+    Raises UsageError if no name is left.
+    """
+    if value is None:
+        return None
+    found = tuple(name.strip() for name in value.split(",") if name.strip())
+    if not found:
+        raise UsageError(f"{parameter.opts[0]} names none; give names separated by commas")
+    return found
 
 
 def reduction_option(*, or_all: bool = False) -> Callable[[Command], Command]:
@@ -69,16 +81,13 @@ def bootstrap_option(results: str = "intervals") -> Callable[[Command], Command]
 
 def cluster_option(explained: str) -> Callable[[Command], Command]:
     """`--cluster`, what the bootstrap draws as a whole."""
-    return click.option("--cluster", type=click.Choice(["relation"]), help=explained)
+    return click.option("--cluster", type=click.Choice(get_args(ClusterKind)), help=explained)
 
 
 def estimators_option(explained: str) -> Callable[[Command], Command]:
     """`--estimator NAME,..`; the command gets `estimators`, a tuple of names, or None without the option."""
 
-    def split(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-        return None if value is None else tuple(name.strip() for name in value.split(","))
-
-    return click.option("--estimator", "estimators", metavar="NAME,..", callback=split, help=explained)
+    return click.option("--estimator", "estimators", metavar="NAME,..", callback=names, help=explained)
 
 
 def chosen_format(form: str | None, as_json: bool) -> str:

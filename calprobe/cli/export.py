@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from calprobe.cli.common import compat_option
 from calprobe.cli.shown import say
+from calprobe.words import Reduction
 
 if TYPE_CHECKING:
     from calprobe.probes import Probe
@@ -41,7 +42,7 @@ _APPLIES_TO = {
 )
 @click.option(
     "--reduction",
-    type=click.Choice(["sum", "mean", "sum_answer", "mean_answer"]),
+    type=click.Choice(get_args(Reduction)),
     default="sum",
     show_default=True,
     help="For confidences and lm-pub-quiz.",

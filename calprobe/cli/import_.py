@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from calprobe.cli.common import NearestGroup
 from calprobe.cli.shown import say
+from calprobe.words import ModelKind
 
 if TYPE_CHECKING:
     from calprobe.runs import RunFolder
-    from calprobe.types import ModelKind
 
 
 @click.group(cls=NearestGroup, short_help="Make a run of scores that another tool saved.")
@@ -29,7 +29,7 @@ def command() -> None:
     "--probe", metavar="NAME|DIR", help="The probe that was scored: names instances by its line numbers, gives domains."
 )
 @click.option(
-    "--kind", type=click.Choice(["causal", "masked"]), help="Of the model. Without it: as its alias or a metric says."
+    "--kind", type=click.Choice(get_args(ModelKind)), help="Of the model. Without it: as its alias or a metric says."
 )
 def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: ModelKind | None) -> None:
     """Make a run of the results in DIR: metadata_results.json and RELATION_results.jsonl, reduced.
@@ -56,7 +56,7 @@ def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: ModelKind | No
     help="Run folder, empty or absent.  [default: runs/MODEL-TASK]",
 )
 @click.option("--model", metavar="NAME", help="The model's name.  [default: as in results_*.json beside FILE]")
-@click.option("--kind", type=click.Choice(["causal", "masked"]), help="Of the model. Without it: as its alias says.")
+@click.option("--kind", type=click.Choice(get_args(ModelKind)), help="Of the model. Without it: as its alias says.")
 def lm_eval(files: tuple[Path, ...], out: Path | None, model: str | None, kind: ModelKind | None) -> None:
     """Make a run of FILE.., each the samples_TASK_DATE.jsonl of a multiple-choice task (`lm_eval --log_samples`).
 

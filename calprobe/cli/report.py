@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -12,10 +12,10 @@ from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.pages import html_option, told_of_runs, write_page
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
+from calprobe.words import SliceKind
 
 if TYPE_CHECKING:
     from calprobe.analysis import Report, ReportOptions, SliceOptions
-    from calprobe.analysis.results import SliceKind
 
 
 @click.command(short_help="Show accuracy and calibration of runs.")
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @report_options(or_all=True)
 @click.option(
     "--by",
-    type=click.Choice(["relation", "domain", "cardinality"]),
+    type=click.Choice(get_args(SliceKind)),
     help="Accuracy, ACE and Brier score of each slice too: of every relation, domain, or 1:1 and N:1 relations.",
 )
 @estimators_option("Which confidences to show of each slice.  [default: base,margin,average_min]")

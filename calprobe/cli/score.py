@@ -6,12 +6,14 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
+from calprobe.cli.common import names
 from calprobe.cli.shown import say
 from calprobe.wording import counted
+from calprobe.words import Dtype, ModelKind, PllMetric, ScoringPath, WordSplit
 
 if TYPE_CHECKING:
     from calprobe.runs import Run
@@ -37,12 +39,12 @@ if TYPE_CHECKING:
     metavar="calprobe|native|FILE.json",
     help="Whose templates.  [default: calprobe for bear and mini, else native]",
 )
-@click.option("--relations", metavar="P30,P36", help="Only these relations.")
+@click.option("--relations", metavar="P30,P36", callback=names, help="Only these relations.")
 @click.option("--limit", type=int, metavar="N", help="Only the first N instances of each relation.")
-@click.option("--kind", type=click.Choice(["causal", "masked"]), help="Instead of what the config says.")
+@click.option("--kind", type=click.Choice(get_args(ModelKind)), help="Instead of what the config says.")
 @click.option(
     "--dtype",
-    type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
+    type=click.Choice(get_args(Dtype)),
     default="auto",
     show_default=True,
     help="auto: the checkpoint's own on a GPU, float32 on a CPU.",
@@ -52,19 +54,19 @@ if TYPE_CHECKING:
 @click.option("--batch-tokens", default="auto", show_default=True, metavar="auto|N", help="Tokens in one forward pass.")
 @click.option(
     "--path",
-    type=click.Choice(["auto", "tree", "padded", "masked", "plain"]),
+    type=click.Choice(["auto", *get_args(ScoringPath)]),
     default="auto",
     show_default=True,
     help="How to compute; auto: the fastest that agrees with the model's own forward.",
 )
 @click.option(
     "--pll-metric",
-    type=click.Choice(["within_word_l2r", "original", "sentence_l2r", "answer_l2r+word_l2r"]),
+    type=click.Choice(get_args(PllMetric)),
     help="What is masked to score a token of a masked model.  [default: within_word_l2r]",
 )
 @click.option(
     "--word-split",
-    type=click.Choice(["tokenizer", "unicode"]),
+    type=click.Choice(get_args(WordSplit)),
     help="What a word is to a masked model's metric.  [default: tokenizer]",
 )
 @click.option("--save-tokens", is_flag=True, help="Keep every token's score (for export --what tokens).")
@@ -85,7 +87,7 @@ def command(
     model: str,
     probe: str | None,
     out: Path | None,
-    relations: str | None,
+    relations: tuple[str, ...] | None,
     batch_tokens: str,
     templates: str,
     template_set: str | None,
@@ -123,7 +125,7 @@ def command(
     options = ScoreOptions(
         templates=templates,
         template_set=template_set,
-        relations=_names(relations),
+        relations=relations,
         limit=limit,
         batch_tokens=_batch_tokens(batch_tokens),
         path=None if path == "auto" else path,  # type: ignore[arg-type]  # click has checked these
@@ -148,10 +150,6 @@ def _next_step(run: Run) -> str:
         return f"{run.path}: {counted(len(run.manifest.pieces), 'piece')}, complete; next: calprobe report {path}"
     pieces = f"{len(run.pieces)} of {counted(len(run.manifest.pieces), 'piece')}"
     return f"{run.path}: shard {shard}, {pieces}; when all are done: calprobe merge {path} .. --out RUN"
-
-
-def _names(value: str | None) -> tuple[str, ...] | None:
-    return None if value is None else tuple(name.strip() for name in value.split(",") if name.strip())
 
 
 def _batch_tokens(value: str) -> int | None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats
 from calprobe.metrics.bins import Binning, Bins, bin_sample
 from calprobe.metrics.calibration import ACE_BINS
 from calprobe.metrics.metric import BinMetric, Metric, SampleBinMetric
 from calprobe.metrics.sample import Sample, sort_instances
 from calprobe.metrics.scoring_rules import squared_error
-from calprobe.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

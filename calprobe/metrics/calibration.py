@@ -10,11 +10,11 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats
 from calprobe.metrics.bins import Binning, Bins, bin_sample
 from calprobe.metrics.metric import BinMetric
 from calprobe.metrics.result import MetricResult
 from calprobe.metrics.sample import sort_instances
-from calprobe.types import Floats
 
 ACE_BINS = 20
 ECE_BINS = 10

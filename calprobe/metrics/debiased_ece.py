@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats
 from calprobe.metrics.bins import Binning, Bins, bin_sample
 from calprobe.metrics.metric import BinMetric
 from calprobe.metrics.result import MetricResult
 from calprobe.metrics.sample import sort_instances
-from calprobe.types import Floats
 
 DEBIASED_BINS = 15
 ROUNDING = 1e-15  # what may be left of a gap and a chance that are equal; its root would no longer look like rounding

@@ -8,11 +8,11 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from calprobe.arrays import Floats, Ints
 from calprobe.metrics.metric import Metric, evaluate
 from calprobe.metrics.resamples import Block, Clusters, Resampling, blocks
 from calprobe.metrics.sample import SortedInstances
 from calprobe.metrics.threads import map_in_order
-from calprobe.types import Floats, Ints
 
 Key = TypeVar("Key")
 

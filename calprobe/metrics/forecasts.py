@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import check_answers, check_offsets, check_vector, refuse
-from calprobe.types import Floats, Ints
+from calprobe.arrays import Floats, Ints, check_answers, check_offsets, check_vector, refuse
 
 SUM_TOLERANCE = 1e-6  # of an instance's probabilities from 1: those of a float32 softmax pass
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import check_numbers, refuse
-from calprobe.types import Floats
+from calprobe.arrays import Floats, check_numbers, refuse
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calprobe.arrays import Floats
 from calprobe.metrics.draws import Draws
-from calprobe.types import Floats
 
 LEVEL = 0.95  # of every interval
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
+from calprobe.arrays import Floats
 from calprobe.metrics.metric import SampleMetric
 from calprobe.metrics.result import MetricResult
 from calprobe.metrics.sample import Sample, sort_instances
-from calprobe.types import Floats
 
 
 def accuracy(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:

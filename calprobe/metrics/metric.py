@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from calprobe.arrays import Floats
 from calprobe.metrics.bins import Binning, Bins, bin_sample
 from calprobe.metrics.ranks import Ranks, rank_sample
 from calprobe.metrics.sample import Sample
-from calprobe.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats
 from calprobe.metrics.bins import width_edges
 from calprobe.metrics.calibration import ece
 from calprobe.metrics.forecasts import Forecasts, check_forecasts
 from calprobe.metrics.metric import Metric
 from calprobe.metrics.result import MetricResult
-from calprobe.types import Floats
 
 SCE_BINS = 15
 

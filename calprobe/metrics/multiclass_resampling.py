@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats, Ints
 from calprobe.metrics.draws import draw
 from calprobe.metrics.forecasts import Forecasts, check_forecasts
 from calprobe.metrics.intervals import Estimate, interval
 from calprobe.metrics.multiclass import MultiClassMetric, value_of
 from calprobe.metrics.resamples import Block, Resampling, check_clusters
 from calprobe.metrics.sample import row_sums
-from calprobe.types import Floats, Ints
 
 
 def bootstrap_multiclass(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.types import Floats
+from calprobe.arrays import Floats
 
 
 def ordinal_confidence(scores: npt.ArrayLike, *, uncertainty: bool = False) -> Floats:

@@ -7,9 +7,8 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import check_vector, refuse
+from calprobe.arrays import Floats, check_vector, refuse
 from calprobe.metrics.intervals import LEVEL
-from calprobe.types import Floats
 
 NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)  # 1.96
 

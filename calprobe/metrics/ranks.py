@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats, Ints
 from calprobe.metrics.sample import Sample
-from calprobe.types import Floats, Ints
 
 EXACT_SUMS = 64  # harmonic numbers that are summed up
 

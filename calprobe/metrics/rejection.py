@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats, Ints
 from calprobe.metrics.ranks import tied_starts
 from calprobe.metrics.sample import Sample, sort_instances
 from calprobe.metrics.validation import check_confidence
-from calprobe.types import Floats, Ints
 
 # The paper's. As k / 10 they are the floats that 0.1, 0.2, .. mean; steps of 0.1 would reach 0.30000000000000004, and
 # reject confidences of 0.3.

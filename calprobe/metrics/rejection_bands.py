@@ -14,12 +14,12 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats, Ints
 from calprobe.metrics.intervals import LEVEL
 from calprobe.metrics.rejection import accuracy_at_coverage, curve_of_thresholds, curve_of_votes
 from calprobe.metrics.resamples import Block, Resampling, blocks, check_clusters
 from calprobe.metrics.sample import SortedInstances
 from calprobe.metrics.threads import map_in_order
-from calprobe.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

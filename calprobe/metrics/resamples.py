@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats, Ints
 from calprobe.metrics.validation import check_count
-from calprobe.types import Floats, Ints
 
 # Entries of one block of resamples, [resamples of the block, instances]: 2 MiB an array, which stays in the cache.
 BLOCK_ENTRIES = 1 << 18

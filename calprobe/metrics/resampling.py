@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats, Ints
 from calprobe.metrics.draws import Draws, TopLabel, draw
 from calprobe.metrics.intervals import Estimate, interval
 from calprobe.metrics.metric import Metric
 from calprobe.metrics.resamples import Block, Resampling, check_clusters
 from calprobe.metrics.sample import row_sums, sort_instances
 from calprobe.metrics.validation import check_confidence
-from calprobe.types import Floats, Ints
 
 Predictions = tuple[npt.ArrayLike, npt.ArrayLike]  # confidence and correct, as every metric takes them
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from calprobe.arrays import Floats
 from calprobe.metrics.bins import Bins
 from calprobe.metrics.smoothing import SmoothedGap
-from calprobe.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats
 from calprobe.metrics.metric import SampleMetric
 from calprobe.metrics.result import MetricResult
 from calprobe.metrics.sample import Sample, sort_instances
-from calprobe.types import Floats
 
 LEAST_PROBABILITY = 1e-12  # of what happened, so that one certain mistake does not make the NLL infinite
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats
 from calprobe.metrics.metric import RankMetric
 from calprobe.metrics.ranks import Ranks, best_risk_sum, rank_sample, tied_starts
 from calprobe.metrics.result import Curve, MetricResult
 from calprobe.metrics.sample import Sample, sort_instances
-from calprobe.types import Floats
 
 
 def aurc(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:

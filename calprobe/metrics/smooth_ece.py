@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats, Ints
 from calprobe.metrics.metric import SampleMetric
 from calprobe.metrics.result import MetricResult
 from calprobe.metrics.sample import Sample, sort_instances
 from calprobe.metrics.smoothing import OnGrid, lay_on_grid, mean_absolute_residual, smoothed_gap
-from calprobe.types import Floats, Ints
 
 STEPS = 1024  # bandwidths are whole multiples of 1/1024
 LEAST = 2  # of these steps

@@ -14,8 +14,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats
 from calprobe.metrics.sample import Sample, row_sums
-from calprobe.types import Floats
 
 GRID = 1001  # points of the grid on [0, 1], both ends included
 MESH = 200  # points at least at which a smoothed curve is read; 10 to each bandwidth where that is more

@@ -7,10 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import check_vector, refuse
+from calprobe.arrays import Floats, check_vector, refuse
 from calprobe.metrics.intervals import Estimate
 from calprobe.metrics.proportions import NORMAL
-from calprobe.types import Floats
 
 LEAST = 4  # pairs; the standard error has n - 3 below it
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats, Ints
 from calprobe.metrics.rejection import RejectionCurve, reject_by_rank
 from calprobe.metrics.validation import check_confidence
-from calprobe.types import Floats, Ints
 
 LEVEL = 0.95  # of a guarantee
 # Coverages among which a guaranteed one is sought: with more, steps are finer, but each bound is lower. In simulations

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import check_vector, check_whole, refuse
-from calprobe.types import Floats, Ints
+from calprobe.arrays import Floats, Ints, check_vector, check_whole, refuse
 
 __all__ = ["check_confidence", "check_correct", "check_count", "check_vector", "check_whole", "refuse"]
 

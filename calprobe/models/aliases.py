@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 
 
 @dataclass(frozen=True, slots=True)

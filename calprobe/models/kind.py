@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 
 _NEITHER = "only models with a causal or masked language-model head can be scored"
 

@@ -15,9 +15,9 @@ from calprobe.models.kind import kind_of
 from calprobe.models.network import max_positions_of
 from calprobe.models.special_tokens import special_tokens_of
 from calprobe.models.start_token import start_token_of
-from calprobe.models.types import Dtype, LoadedModel
+from calprobe.models.types import LoadedModel
 from calprobe.statements.token_rows import SpecialTokens
-from calprobe.types import ModelKind
+from calprobe.words import Dtype, ModelKind
 
 
 def live_model(network: torch.nn.Module, tokenizer: Any, name: str) -> LoadedModel:

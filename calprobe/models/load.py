@@ -21,7 +21,7 @@ from calprobe.models.placement import Placement, place
 from calprobe.models.quiet import quiet_libraries, shows_bars
 from calprobe.models.source import Source, resolve
 from calprobe.models.types import LoadedModel, LoadOptions
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 
 _DEFAULTS = LoadOptions()
 OnKind = Callable[[ModelKind], object]

@@ -10,7 +10,7 @@ from calprobe.errors import CalprobeError
 from calprobe.models.placement import Placement, check_memory
 from calprobe.models.source import Source
 from calprobe.models.types import LoadOptions
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 
 
 def auto_class(kind: ModelKind) -> Any:

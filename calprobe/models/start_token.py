@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calprobe.errors import UsageError
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 
 _END_OF_TEXT = "<|endoftext|>"  # GPT-2's name for it, kept by many families that set neither BOS nor EOS
 

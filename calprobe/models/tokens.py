@@ -16,7 +16,7 @@ from calprobe.models.contexts import shortened, with_contexts
 from calprobe.models.special_tokens import TOKENIZER_LOCK
 from calprobe.statements.token_rows import Role, TokenRows
 from calprobe.statements.words import words_of_characters
-from calprobe.types import Scored, WordSplit
+from calprobe.words import Scored, WordSplit
 
 if TYPE_CHECKING:
     from calprobe.models.types import LoadedModel

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from calprobe.errors import UsageError
 from calprobe.statements.token_rows import SpecialTokens
-from calprobe.types import ModelKind
+from calprobe.words import DeviceMap, Dtype, ModelKind
 
 if TYPE_CHECKING:
     import torch
 
-Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 Attention = Literal["auto", "sdpa", "eager"]
-DeviceMap = Literal["auto", "balanced", "balanced_low_0", "sequential"]
 
 
 @dataclass(frozen=True, slots=True)

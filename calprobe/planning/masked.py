@@ -10,7 +10,7 @@ from calprobe.planning.edges import EdgePlan
 from calprobe.planning.masked_rows import MaskedRows, distinct_rows, masked_rows
 from calprobe.planning.prefix_tree import Int32s, Int64s, offsets_of
 from calprobe.statements.token_rows import SpecialTokens, TokenRows
-from calprobe.types import PllMetric
+from calprobe.words import PllMetric
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from calprobe.planning.prefix_tree import Int32s, Int64s, expand_ranges
 from calprobe.statements.token_rows import Role, TokenRows
-from calprobe.types import PllMetric
+from calprobe.words import PllMetric
 
 _UInt64s = npt.NDArray[np.uint64]
 _CHECKED_PLACES = 1 << 20  # compared at a time: tens of MiB

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from calprobe.types import Scored
+from calprobe.words import Scored
 
 Cardinality = Literal["1:1", "N:1"]
 

@@ -16,9 +16,9 @@ from calprobe.probes.types import Cardinality
 from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.manifest_checks import manifest_fault
-from calprobe.statements.template_sets import TemplateKind
 from calprobe.types import ModelKind, Scored
 from calprobe.wording import counted, reason
+from calprobe.words import TemplateKind
 
 FORMAT = 1
 FILE_NAME = "manifest.json"

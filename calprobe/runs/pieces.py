@@ -5,17 +5,19 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.statements.token_rows import Role
+from calprobe.words import Reduction
 
 NO_ROLE = -1  # in `first_role`: the statement has no scored token, or an import does not know
 
 # Columns of a shard beside relation and template, in order, with the type they have in memory.
 KEYS = ("instance", "candidate", "answer_idx")
-REDUCTIONS = ("sum", "mean", "sum_answer", "mean_answer")
+REDUCTIONS: tuple[Reduction, ...] = get_args(Reduction)
 COUNTS = ("n_tokens", "n_answer")
 DTYPES = (
     dict.fromkeys(KEYS, np.dtype(np.int32))

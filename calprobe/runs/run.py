@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,11 @@ from calprobe.runs.pieces import REDUCTIONS, PieceScores, PieceTokens
 from calprobe.runs.table import ScoreTable
 from calprobe.statements import Template
 from calprobe.wording import did_you_mean
+from calprobe.words import Compat as Compat
+from calprobe.words import Reduction as Reduction
 
 log = logging.getLogger(__name__)
 _NAMED = 4  # runs in a folder that are named where the folder itself was given
-
-Reduction = Literal["sum", "mean", "sum_answer", "mean_answer"]
-Compat = Literal["kissling2026"]
 
 
 class Run:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from calprobe.errors import UsageError
 from calprobe.scoring.dealing import parse_shard
-from calprobe.types import ModelKind, PllMetric, WordSplit
+from calprobe.words import ModelKind, PllMetric, ScoringPath, WordSplit
 
-Path = Literal["tree", "padded", "masked", "plain"]
-PATHS: tuple[Path, ...] = get_args(Path)
+Path = ScoringPath
+PATHS: tuple[Path, ...] = get_args(ScoringPath)
 # From the fastest to the plainest; those of one kind compute the same.
 PATHS_OF: Mapping[ModelKind, tuple[Path, ...]] = {"causal": ("tree", "padded", "plain"), "masked": ("masked", "plain")}
 

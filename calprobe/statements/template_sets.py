@@ -23,8 +23,8 @@ from calprobe.probes.folder import checked_templates
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.registry import absent_files, data_root, dataset
 from calprobe.wording import counted, did_you_mean
+from calprobe.words import TemplateKind
 
-TemplateKind = Literal["paraphrase", "verbal", "numeric"]
 MARKERS: dict[Literal["verbal", "numeric"], tuple[str, ...]] = {
     "verbal": ("possibly", "certainly"),
     "numeric": ("0", "25", "50", "75", "100"),  # percent

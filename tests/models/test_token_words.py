@@ -18,7 +18,7 @@ from calprobe.planning import plan_masked
 from calprobe.statements import Statement, fill
 from calprobe.statements.token_rows import TokenRows
 from calprobe.statements.words import words_of_characters
-from calprobe.types import WordSplit
+from calprobe.words import WordSplit
 
 TOKENIZERS = {
     "wordpiece": word_piece(),

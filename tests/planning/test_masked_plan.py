@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from calprobe.planning import MaskedPlan, masked_rows, plan_masked
 from calprobe.statements.token_rows import Role, SpecialTokens, TokenRows
-from calprobe.types import PllMetric
+from calprobe.words import PllMetric
 
 METRICS: tuple[PllMetric, ...] = get_args(PllMetric)
 MASK = 9

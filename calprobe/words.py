@@ -1,0 +1,25 @@
+"""The words of the domain as types: what options, manifests and functions may say. Imports nothing that takes time."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+# Models
+ModelKind = Literal["causal", "masked"]
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+DeviceMap = Literal["auto", "balanced", "balanced_low_0", "sequential"]  # accelerate's
+
+# Scoring
+ScoringPath = Literal["tree", "padded", "masked", "plain"]  # how statements are computed, fastest first
+PllMetric = Literal["within_word_l2r", "original", "sentence_l2r", "answer_l2r+word_l2r"]  # docs/methods.md
+WordSplit = Literal["tokenizer", "unicode"]  # whose words: the tokenizer's own, or those of the text (UAX 29)
+
+# Probes and statements
+Scored = Literal["statement", "completion"]  # of a text: all of it, or only what completes the context before it
+TemplateKind = Literal["paraphrase", "verbal", "numeric"]
+
+# Scores of a run
+Reduction = Literal["sum", "mean", "sum_answer", "mean_answer"]  # of a statement's tokens to its score
+Compat = Literal["kissling2026"]  # scores as that paper has them: without each statement's first scored token
+SliceKind = Literal["relation", "domain", "cardinality"]
+ClusterKind = Literal["relation"]  # what resamples draw as a whole
