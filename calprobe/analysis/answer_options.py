@@ -10,11 +10,11 @@ import numpy as np
 
 from calprobe.analysis.results import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.source import RunLike, read_scores
+from calprobe.arrays import check_count
 from calprobe.confidence import Distributions, base_confidence, keep_options, margin_confidence, option_ranks
 from calprobe.confidence.types import default_row
 from calprobe.errors import UsageError
 from calprobe.metrics import accuracy, ace, mean_confidence
-from calprobe.metrics.validation import check_count
 from calprobe.runs import ScoreTable
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from calprobe.confidence import Confidence, Distributions, available_estimators
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.metrics import Metric, Resampling, bootstrap_many, bootstrap_mean, paired_differences
-from calprobe.metrics.means import MEAN_CONFIDENCE
+from calprobe.metrics.scoring_rules import MEAN_CONFIDENCE
 from calprobe.types import Floats, Ints
 
 Two = tuple[ScoredRun, ScoredRun]

@@ -37,7 +37,7 @@ def _processor() -> Check:
 def _threads() -> Check:
     import torch
 
-    from calprobe.metrics.threads import thread_count
+    from calprobe.metrics.resamples import thread_count
 
     used, allowed = torch.get_num_threads(), thread_count()
     quota = _processor_quota()

@@ -1,42 +1,63 @@
 """Calibration metrics: arrays of confidence and correctness in, numbers with their bins, points and intervals out."""
 
 from calprobe.metrics.bins import Binning, Bins
-from calprobe.metrics.brier_decomposition import BrierDecomposition, brier_decomposition, decomposition_metrics
+from calprobe.metrics.bootstrap import Estimate, bootstrap, bootstrap_many, bootstrap_mean
 from calprobe.metrics.calibration import (
     ACE_BINS,
+    DEBIASED_ECE,
     ace,
     ace_weighted,
     calibration_metrics,
+    debiased_ece,
     ece,
     max_calibration_error,
 )
-from calprobe.metrics.debiased_ece import DEBIASED_ECE, debiased_ece
-from calprobe.metrics.holm import holm
-from calprobe.metrics.intervals import Estimate
-from calprobe.metrics.means import ACCURACY, MEAN_CONFIDENCE, accuracy, mean_confidence
-from calprobe.metrics.metric import BinMetric, Metric, RankMetric, SampleBinMetric, SampleMetric
+from calprobe.metrics.metric import (
+    BinMetric,
+    Metric,
+    MetricResult,
+    RankMetric,
+    SampleBinMetric,
+    SampleMetric,
+    SmoothedGap,
+)
 from calprobe.metrics.multiclass import (
     MultiClassMetric,
+    bootstrap_multiclass,
     brier_mean,
     brier_sum,
     multiclass_metrics,
     static_calibration_error,
 )
-from calprobe.metrics.multiclass_resampling import bootstrap_multiclass
-from calprobe.metrics.ordinal import ordinal_confidence
 from calprobe.metrics.paired import Difference, paired_differences
-from calprobe.metrics.proportions import wilson_interval
-from calprobe.metrics.ranking import AUROC, auroc
-from calprobe.metrics.rejection import RejectionCurve, reject_by_rank, reject_by_threshold, reject_by_vote
-from calprobe.metrics.rejection_bands import AccuracyBand, AtCoverage, AtThresholds, AtVotes, accuracy_bands
+from calprobe.metrics.ranking import AURC, AUROC, E_AURC, PRR, aurc, auroc, e_aurc, ordinal_confidence, prr
+from calprobe.metrics.rejection import (
+    AccuracyBand,
+    AtCoverage,
+    AtThresholds,
+    AtVotes,
+    RejectionCurve,
+    accuracy_bands,
+    reject_by_rank,
+    reject_by_threshold,
+    reject_by_vote,
+)
 from calprobe.metrics.resamples import Resampling
-from calprobe.metrics.resampling import bootstrap, bootstrap_many, bootstrap_mean
-from calprobe.metrics.result import Curve, MetricResult
-from calprobe.metrics.scoring_rules import BRIER, NLL, brier, nll
-from calprobe.metrics.selective import AURC, E_AURC, PRR, aurc, e_aurc, prr
+from calprobe.metrics.scoring_rules import (
+    ACCURACY,
+    BRIER,
+    MEAN_CONFIDENCE,
+    NLL,
+    BrierDecomposition,
+    accuracy,
+    brier,
+    brier_decomposition,
+    decomposition_metrics,
+    mean_confidence,
+    nll,
+)
 from calprobe.metrics.smooth_ece import SMOOTH_ECE, smooth_ece
-from calprobe.metrics.smoothing import SmoothedGap
-from calprobe.metrics.spearman import spearman
+from calprobe.metrics.statistics import holm, spearman, wilson_interval
 from calprobe.metrics.target_coverage import OperatingPoint, TargetCoverage, coverage_at_accuracy
 
 __all__ = [
@@ -49,7 +70,6 @@ __all__ = [
     "Binning",
     "Bins",
     "BrierDecomposition",
-    "Curve",
     "Difference",
     "Estimate",
     "Metric",

@@ -8,9 +8,8 @@ from typing import Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
+from calprobe.arrays import Floats, Ints, check_count
 from calprobe.metrics.sample import Sample
-from calprobe.metrics.validation import check_count
 
 Number = TypeVar("Number", np.float64, np.int64)
 

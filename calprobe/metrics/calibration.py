@@ -12,12 +12,14 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats
 from calprobe.metrics.bins import Binning, Bins, bin_sample
-from calprobe.metrics.metric import BinMetric
-from calprobe.metrics.result import MetricResult
+from calprobe.metrics.metric import BinMetric, MetricResult
 from calprobe.metrics.sample import sort_instances
 
 ACE_BINS = 20
 ECE_BINS = 10
+DEBIASED_BINS = 15
+ROUNDING = 1e-15  # what may be left of a gap and a chance that are equal; its root would no longer look like rounding
+NAEINI = "Naeini et al. 2015"
 
 
 def ace(confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int = ACE_BINS) -> MetricResult:
@@ -89,16 +91,71 @@ def max_calibration_error(confidence: npt.ArrayLike, correct: npt.ArrayLike, n_b
     return _binned(confidence, correct, Binning("width", n_bins), _largest_error)
 
 
+def debiased_ece(confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int = DEBIASED_BINS) -> MetricResult:
+    """Debiased l2 calibration error over quantile bins: root mean square gap, less what chance makes of it.
+
+    `sqrt(max(0, sum_b n_b / n * ((conf_b - acc_b)^2 - acc_b (1 - acc_b) / (n_b - 1))))`. Source: Kumar, Liang, Ma 2019,
+    "Verified Uncertainty Calibration", section 4; `get_calibration_error(.., p=2, debias=True)` of their package
+    uncertainty-calibration, which cuts its bins half-way between two instances: the same bins where nothing is tied and
+    their sizes are equal. A squared gap: not to be compared with ACE or ECE. Smaller is better.
+
+    Args:
+        confidence: [instances], in [0, 1].
+        correct: [instances], true or false.
+        n_bins: quantile bins, those of `ace`, at least 1.
+    Returns:
+        A value in [0, 1] with its bins; 0 where the gaps are no larger than chance makes them. A bin of a single
+        instance says nothing of chance and adds 0, as in their package: with one instance the value is 0. Ties share a
+        bin. NaN without instances.
+    Raises:
+        ValueError: shapes differ, NaN, or a value out of range.
+
+    >>> round(debiased_ece([0.9] * 10, [True] * 5 + [False] * 5, n_bins=1).value, 4)
+    0.3636
+    """
+    binning = Binning("quantile", n_bins)
+    bins = bin_sample(sort_instances(confidence, correct).whole(), binning)
+    return MetricResult(float(_debiased_error(bins)[0]), bins=bins.row(0))
+
+
 def calibration_metrics(ace_bins: int = ACE_BINS) -> tuple[BinMetric, ...]:
     """The metrics of this module as data, ACE with that many bins."""
     quantile, ten, fifteen = Binning("quantile", ace_bins), Binning("width", ECE_BINS), Binning("width", 15)
     weighted, by_width = f"gaps of {ace_bins} quantile bins, weighted by size", "gaps of 10 equal-width bins, weighted"
     return (
-        BinMetric("ace", "ACE", f"mean gap of {ace_bins} quantile bins", "smaller", quantile, _equal_weight_error),
-        BinMetric("ace_weighted", "ACE wtd", weighted, "smaller", quantile, _instance_weight_error),
-        BinMetric("ece", "ECE", by_width, "smaller", ten, _instance_weight_error),
-        BinMetric("ece_15", "ECE 15", "ECE with 15 bins", "smaller", fifteen, _instance_weight_error),
-        BinMetric("max_calibration_error", "max gap", "largest gap of ECE's 10 bins", "smaller", ten, _largest_error),
+        BinMetric(
+            "ace",
+            "ACE",
+            f"mean gap of {ace_bins} quantile bins",
+            "smaller",
+            quantile,
+            _equal_weight_error,
+            source="Nixon et al. 2019; bins of scikit-learn's calibration_curve",
+            printed=True,
+            priority=2,
+        ),
+        BinMetric(
+            "ace_weighted",
+            "ACE wtd",
+            weighted,
+            "smaller",
+            quantile,
+            _instance_weight_error,
+            source="ACE's bins, Nixon et al. 2019",
+        ),
+        BinMetric(
+            "ece", "ECE", by_width, "smaller", ten, _instance_weight_error, source=NAEINI, printed=True, priority=6
+        ),
+        BinMetric("ece_15", "ECE 15", "ECE with 15 bins", "smaller", fifteen, _instance_weight_error, source=NAEINI),
+        BinMetric(
+            "max_calibration_error",
+            "max gap",
+            "largest gap of ECE's 10 bins",
+            "smaller",
+            ten,
+            _largest_error,
+            source=NAEINI,
+        ),
     )
 
 
@@ -126,3 +183,24 @@ def _instance_weight_error(bins: Bins) -> Floats:
 
 def _largest_error(bins: Bins) -> Floats:
     return np.where(bins.count.any(axis=1), bins.gap.max(axis=1), np.nan)
+
+
+def _debiased_error(bins: Bins) -> Floats:
+    several = bins.count > 1
+    by_chance = bins.accuracy * (1 - bins.accuracy) / np.maximum(bins.count - 1, 1)
+    squared = np.where(several, bins.gap**2 - by_chance, 0.0)
+    with np.errstate(invalid="ignore"):
+        mean = (bins.count * squared).sum(axis=1) / bins.count.sum(axis=1)
+    error: Floats = np.sqrt(np.where(mean < ROUNDING, 0.0, mean))
+    return error
+
+
+DEBIASED_ECE = BinMetric(
+    "debiased_ece",
+    "debiased ECE",
+    "root mean square gap of 15 quantile bins, less what chance adds",
+    "smaller",
+    Binning("quantile", DEBIASED_BINS),
+    _debiased_error,
+    source="Kumar, Liang, Ma 2019, section 4",
+)

@@ -1,10 +1,12 @@
-"""A metric as data: name, meaning, and how to compute it for many resamples at once."""
+"""A metric as data: name, meaning, source, and how to compute it for many resamples at once; what it gives back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
+
+import numpy as np
 
 from calprobe.arrays import Floats
 from calprobe.metrics.bins import Binning, Bins, bin_sample
@@ -21,6 +23,10 @@ class Metric:
     definition: str  # one line
     better: Literal["smaller", "larger"] | None
     biased: bool = field(default=False, kw_only=True)  # never negative, and biased upwards on a finite sample
+    source: str = field(default="", kw_only=True)  # who defined it; empty for what needs no source
+    printed: bool = field(default=False, kw_only=True)  # a column of tables for a page; files have every metric
+    # Where there is no room for all columns, those of small numbers get it first; None: after all that have one.
+    priority: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +78,36 @@ def evaluate(metrics: Iterable[Metric], sample: Sample) -> dict[str, Floats]:
         elif isinstance(metric, SampleMetric):
             values[metric.name] = metric.compute(sample)
     return values
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothedGap:
+    """The curve that smooth ECE is the mean of: how far accuracy lies from confidence, at each confidence.
+
+    With `density` of mean 1, the metric's value is `mean(|residual|)`.
+    """
+
+    bandwidth: float  # standard deviation of the kernel, in units of confidence
+    confidence: Floats  # [points], evenly from 0 to 1
+    density: Floats  # [points], smoothed number of instances, of mean 1
+    residual: Floats  # [points], smoothed sum of (correct - confidence), in units of `density`
+
+    @property
+    def accuracy(self) -> Floats:
+        """Smoothed accuracy `confidence + residual / density`, [points]; NaN where next to no instance is near."""
+        near = self.density > 1e-6
+        gap = np.divide(self.residual, self.density, out=np.full(len(near), np.nan), where=near)
+        accuracy: Floats = self.confidence + gap
+        return accuracy
+
+
+@dataclass(frozen=True, slots=True)
+class MetricResult:
+    """A metric's value, NaN where it is undefined; `float(result)` gives it too."""
+
+    value: float
+    bins: Bins | None = None  # of binned metrics
+    smoothed: SmoothedGap | None = None  # of smooth ECE
+
+    def __float__(self) -> float:
+        return self.value

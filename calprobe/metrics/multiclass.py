@@ -6,18 +6,20 @@ right or wrong, and is left out: read the number of failed instances beside them
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Ints
 from calprobe.metrics.bins import width_edges
+from calprobe.metrics.bootstrap import Estimate, draw, interval
 from calprobe.metrics.calibration import ece
 from calprobe.metrics.forecasts import Forecasts, check_forecasts
-from calprobe.metrics.metric import Metric
-from calprobe.metrics.result import MetricResult
+from calprobe.metrics.metric import Metric, MetricResult
+from calprobe.metrics.resamples import Block, Resampling, check_clusters
+from calprobe.metrics.sample import row_sums
 
 SCE_BINS = 15
 
@@ -92,8 +94,8 @@ def static_calibration_error(
     """Static calibration error: the ECE of all (instance, candidate) pairs, probability against being the answer.
 
     `sum_b n_b / n * |mean probability - share of answers|` over equal-width bins of the pairs, n their number. Source:
-    SPEC_SCORING section 4, after Nixon et al. 2019, whose form needs the same classes in all instances: it bins each
-    class by itself and averages. Most pairs have a probability near 0 and are no answer, so it is a small number, which
+    after Nixon et al. 2019, whose form needs the same classes in all instances: it bins each class by itself and
+    averages (docs/methods.md). Most pairs have a probability near 0 and are no answer, so it is a small number, which
     falls with K: compare it on one probe only. Smaller is better.
 
     Args:
@@ -174,6 +176,7 @@ BRIER_SUM = MultiClassMetric(
     "smaller",
     _squared_error,
     _one_each,
+    source="Brier 1950; lm-evaluation-harness's brier_score",
 )
 BRIER_MEAN = MultiClassMetric(
     "brier_mean",
@@ -182,6 +185,7 @@ BRIER_MEAN = MultiClassMetric(
     "smaller",
     _mean_squared_error,
     _one_each,
+    source="lm-pub-quiz's brier_score",
 )
 STATIC_CALIBRATION_ERROR = MultiClassMetric(
     "static_calibration_error",
@@ -192,4 +196,103 @@ STATIC_CALIBRATION_ERROR = MultiClassMetric(
     _one_a_pair,
     _redrawn_bin_gaps,
     biased=True,
+    source="after Nixon et al. 2019",
 )
+
+
+def bootstrap_multiclass(
+    metrics: Iterable[MultiClassMetric],
+    probabilities: Mapping[str, npt.ArrayLike],
+    offsets: npt.ArrayLike,
+    answer_idx: npt.ArrayLike,
+    resampling: Resampling = Resampling(),
+    clusters: npt.ArrayLike | None = None,
+) -> dict[str, dict[str, Estimate]]:
+    """Values of the metrics, each with a 95 % bootstrap interval over instances or clusters, as `bootstrap` makes them.
+
+    The resamples are those of `bootstrap` for as many instances, failed ones counted; a resample's value is over those
+    of its instances that have not failed. For a biased metric, what perfect calibration gives by chance is found by
+    drawing each instance's answer from its distribution; with clusters, by turning round whole clusters' deviations.
+
+    Args:
+        metrics: from `multiclass_metrics`.
+        probabilities: by name of the estimator, or model, [candidates], laid end to end over the same instances; all
+            NaN over an instance that has failed.
+        offsets: [instances + 1], instance `i` owns the places `offsets[i]:offsets[i + 1]`, at least one.
+        answer_idx: [instances], place of the right candidate within the instance's own.
+        resampling: number of resamples, and seed.
+        clusters: [instances], the label of each one's cluster, such as its relation; None draws single instances.
+    Returns:
+        By name, an estimate by metric name. Interval NaN where the value is NaN, no resamples are asked for, or all
+        instances are of one cluster.
+    Raises:
+        ValueError: as the metrics' own functions, and for clusters that do not fit.
+
+    >>> from calprobe.metrics import multiclass_metrics
+    >>> found = bootstrap_multiclass(multiclass_metrics(), {"base": [0.5, 0.5, 1.0, 0.0]}, [0, 2, 4], [0, 0])
+    >>> found["base"]["brier_sum"]
+    Estimate(value=0.25, low=0.0, high=0.5)
+    """
+    chosen, n_instances = tuple(metrics), np.size(answer_idx)
+    subjects = {
+        name: _Distributions.of(chosen, check_forecasts(own, offsets, answer_idx))
+        for name, own in probabilities.items()
+    }
+    biased = any(metric.biased for metric in chosen)
+    drawn = draw(subjects, n_instances, resampling, check_clusters(clusters, n_instances), biased)
+    return {name: {metric: interval(draws) for metric, draws in own.items()} for name, own in drawn.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One metric of some distributions. Failed instances are there, but add nothing and weigh nothing."""
+
+    contributions: Floats  # [columns, instances]
+    weights: Floats  # [instances]
+    redraw: Callable[[Floats], Floats] | None  # of a biased metric
+
+    def sums(self, counts: Floats) -> Floats:
+        """Sums of the contributions times numbers [resamples, instances], [resamples, columns]."""
+        return np.stack([row_sums(counts, column) for column in self.contributions], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Distributions:
+    """Distributions with the metrics asked of them, as a `Subject`."""
+
+    parts: Mapping[str, _Part]  # by metric name
+    place: npt.NDArray[np.intp]  # [instances that have not failed], their places among all
+
+    @classmethod
+    def of(cls, metrics: Sequence[MultiClassMetric], forecasts: Forecasts) -> _Distributions:
+        """All contributions, computed once for all resamples."""
+
+        def spread(own: Floats) -> Floats:
+            among_all = np.zeros((*own.shape[:-1], forecasts.n_all))
+            among_all[..., forecasts.place] = own
+            return among_all
+
+        parts = {}
+        for metric in metrics:
+            contributions, weights = spread(metric.contributions(forecasts)), spread(metric.weights(forecasts))
+            parts[metric.name] = _Part(contributions, weights, metric.redraw and metric.redraw(forecasts))
+        return cls(parts, forecasts.place)
+
+    def values(self) -> dict[str, float]:
+        sums = {name: part.contributions.sum(axis=1)[None] for name, part in self.parts.items()}
+        return {name: float(value_of(own, self.parts[name].weights.sum())[0]) for name, own in sums.items()}
+
+    def resampled(self, counts: Ints) -> dict[str, Floats]:
+        times = counts.astype(np.float64)
+        return {name: value_of(part.sums(times), row_sums(times, part.weights)) for name, part in self.parts.items()}
+
+    def by_chance(self, block: Block) -> dict[str, Floats]:
+        sums = {}
+        for name, part in self.parts.items():
+            if part.redraw is None:
+                continue
+            if block.uniform is not None:
+                sums[name] = part.redraw(block.uniform.take(self.place, axis=1))
+            elif block.signs is not None:  # a turned deviation from the answer turns its contribution
+                sums[name] = part.sums(block.signs)
+        return {name: value_of(own, self.parts[name].weights.sum()) for name, own in sums.items()}

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.metrics.draws import Draws
-from calprobe.metrics.intervals import Excess, percentiles
+from calprobe.metrics.bootstrap import Draws, Excess, Predictions, draw_samples, percentiles
 from calprobe.metrics.metric import Metric
 from calprobe.metrics.resamples import Resampling
-from calprobe.metrics.resampling import Predictions, draw_samples
 
 Pair = tuple[str, str]
 

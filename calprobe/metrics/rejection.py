@@ -1,18 +1,24 @@
-"""Accuracy-rejection curves: how right the rest is when the least confident predictions are rejected."""
+"""Accuracy-rejection curves: how right the rest is when the least confident predictions are rejected; their bands.
+
+For a band, a curve is a function from how often a resample holds each instance to the accuracies of its points. All
+curves of a call see the same resamples, which are those of `bootstrap`, a block at a time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
+from calprobe.arrays import Floats, Ints, check_confidence
+from calprobe.metrics.bootstrap import LEVEL
 from calprobe.metrics.ranks import tied_starts
-from calprobe.metrics.sample import Sample, sort_instances
-from calprobe.metrics.validation import check_confidence
+from calprobe.metrics.resamples import Block, Resampling, check_clusters, of_blocks
+from calprobe.metrics.sample import Sample, SortedInstances, sort_instances
 
 # The paper's. As k / 10 they are the floats that 0.1, 0.2, .. mean; steps of 0.1 would reach 0.30000000000000004, and
 # reject confidences of 0.3.
@@ -189,3 +195,106 @@ def _truths(name: str, values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     if array.ndim != 2 or not np.isin(array, (0, 1)).all():
         raise ValueError(f"{name} must be true or false (1 or 0), [votes, instances]; got {values!r}")
     return array.astype(np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyBand:
+    """The points of a curve with the ends of their 95 % intervals; NaN where undefined or without resamples."""
+
+    accuracy: Floats  # [points]
+    low: Floats  # [points]
+    high: Floats  # [points]
+
+
+class AccuracyCurve(Protocol):
+    """What gives the accuracies of resamples."""
+
+    def __call__(self, counts: Ints) -> Floats:
+        """From counts [resamples, instances], in the caller's order, to accuracies [resamples, points]."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtThresholds:
+    """The curve of `reject_by_threshold`."""
+
+    instances: SortedInstances
+    thresholds: Floats  # [points]
+
+    def __call__(self, counts: Ints) -> Floats:
+        return curve_of_thresholds(self.instances.resampled(counts), self.thresholds).accuracy
+
+
+@dataclass(frozen=True, slots=True)
+class AtCoverage:
+    """The curve of `accuracy_at_coverage`."""
+
+    instances: SortedInstances
+    coverage: Floats  # [points], shares kept, in (0, 1]
+
+    def __call__(self, counts: Ints) -> Floats:
+        return accuracy_at_coverage(self.instances.resampled(counts), self.coverage)
+
+
+@dataclass(frozen=True, slots=True)
+class AtVotes:
+    """The curve of `reject_by_vote`."""
+
+    votes: Sequence[int]  # [points]
+    failed: npt.NDArray[np.bool_]  # [points, instances]
+    correct: npt.NDArray[np.bool_]  # [points, instances]
+
+    def __call__(self, counts: Ints) -> Floats:
+        return curve_of_votes(counts, self.votes, self.failed, self.correct).accuracy
+
+
+def accuracy_bands(
+    curves: Mapping[str, AccuracyCurve],
+    n_instances: int,
+    resampling: Resampling = Resampling(),
+    clusters: npt.ArrayLike | None = None,
+) -> dict[str, AccuracyBand]:
+    """Each curve's points with their 95 % percentile bootstrap intervals.
+
+    The intervals hold point by point, not for the curve as a whole. Where hardly anything is kept they are too narrow:
+    of one instance kept, every resample that holds it says the same.
+
+    Args:
+        curves: by name, of the same instances each.
+        n_instances: their number.
+        resampling: number of resamples, and seed.
+        clusters: [instances], the label of each one's cluster, which are drawn whole; None draws single instances.
+    Returns:
+        A band by name. Resamples in which nothing is kept at a point are left out of its interval. Interval NaN where
+        the accuracy is, no resamples are asked for, or all instances are of one cluster.
+    Raises:
+        ValueError: clusters that do not fit the instances.
+
+    >>> from calprobe.metrics.sample import sort_instances
+    >>> instances = sort_instances([0.9, 0.8, 0.3, 0.6], [True, True, False, False])
+    >>> band = accuracy_bands({"": AtThresholds(instances, np.array([0.0, 0.7, 1.0]))}, 4)[""]
+    >>> band.accuracy.tolist(), band.low.tolist(), band.high.tolist()
+    ([0.5, 1.0, nan], [0.0, 1.0, nan], [1.0, 1.0, nan])
+    """
+    groups = check_clusters(clusters, n_instances)
+    whole = np.ones((1, n_instances), dtype=np.int64)
+    values = {name: curve(whole)[0] for name, curve in curves.items()}
+
+    def of_block(block: Block) -> list[Floats]:
+        return [curve(block.counts) for curve in curves.values()]
+
+    drawn = of_blocks(of_block, n_instances, resampling, groups)
+    found = {}
+    for place, (name, accuracy) in enumerate(values.items()):
+        resampled = np.concatenate([np.empty((0, len(accuracy))), *(block[place] for block in drawn)])
+        found[name] = AccuracyBand(accuracy, *_ends(accuracy, resampled))
+    return found
+
+
+def _ends(accuracy: Floats, resampled: Floats) -> tuple[Floats, Floats]:
+    """The ends of the middle 95 % of each column of [resamples, points]."""
+    if not len(resampled):
+        return np.full(len(accuracy), np.nan), np.full(len(accuracy), np.nan)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)
+        low, high = np.nanquantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return np.where(np.isnan(accuracy), np.nan, low), np.where(np.isnan(accuracy), np.nan, high)

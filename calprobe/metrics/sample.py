@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
-from calprobe.metrics.validation import check_confidence, check_correct
+from calprobe.arrays import Floats, Ints, check_confidence, check_correct
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,64 @@
-"""Proper scoring rules of top-label confidence."""
+"""Accuracy, mean confidence, and proper scoring rules of top-label confidence, with the Brier score taken apart."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats
-from calprobe.metrics.metric import SampleMetric
-from calprobe.metrics.result import MetricResult
+from calprobe.metrics.bins import Binning, Bins, bin_sample
+from calprobe.metrics.calibration import ACE_BINS
+from calprobe.metrics.metric import BinMetric, Metric, MetricResult, SampleBinMetric, SampleMetric
 from calprobe.metrics.sample import Sample, sort_instances
 
 LEAST_PROBABILITY = 1e-12  # of what happened, so that one certain mistake does not make the NLL infinite
+MURPHY = "Murphy 1973"
+
+
+def accuracy(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
+    """Share of correct predictions. Larger is better. (It takes confidences, and ignores them, as all metrics do.)
+
+    Args:
+        confidence: [instances], in [0, 1].
+        correct: [instances], true or false.
+    Returns:
+        A value in [0, 1]. A failed prediction counts as incorrect. NaN without instances.
+    Raises:
+        ValueError: shapes differ, NaN, or a value out of range.
+
+    >>> accuracy([0.3, 0.9], [False, True]).value
+    0.5
+    """
+    return MetricResult(float(_accuracy(sort_instances(confidence, correct).whole())[0]))
+
+
+def mean_confidence(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
+    """Mean confidence: above accuracy the model is overconfident on the whole, below it underconfident.
+
+    Arguments and errors are those of `accuracy`; in [0, 1], NaN without instances.
+
+    >>> mean_confidence([0.25, 0.75], [False, True]).value
+    0.5
+    """
+    return MetricResult(float(_mean_confidence(sort_instances(confidence, correct).whole())[0]))
+
+
+def _accuracy(sample: Sample) -> Floats:
+    return sample.mean(sample.correct)
+
+
+def _mean_confidence(sample: Sample) -> Floats:
+    return sample.mean(sample.confidence)
+
+
+ACCURACY = SampleMetric(
+    "accuracy", "accuracy", "share of correct predictions", "larger", _accuracy, printed=True, priority=1
+)
+MEAN_CONFIDENCE = SampleMetric(
+    "mean_confidence", "mean conf", "mean confidence", None, _mean_confidence, printed=True, priority=3
+)
 
 
 def brier(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
@@ -65,5 +113,146 @@ def _nll(sample: Sample) -> Floats:
     return sample.mean(-np.where(sample.correct, np.log(clipped), np.log1p(-clipped)))
 
 
-BRIER = SampleMetric("brier", "Brier", "mean (confidence - correct)^2 of the prediction", "smaller", squared_error)
-NLL = SampleMetric("nll", "NLL", "mean negative log-likelihood of correctness, in nats", "smaller", _nll)
+BRIER = SampleMetric(
+    "brier",
+    "Brier",
+    "mean (confidence - correct)^2 of the prediction",
+    "smaller",
+    squared_error,
+    source="Brier 1950, binary form",
+    printed=True,
+    priority=4,
+)
+NLL = SampleMetric(
+    "nll",
+    "NLL",
+    "mean negative log-likelihood of correctness, in nats",
+    "smaller",
+    _nll,
+    source="Good 1952",
+    priority=8,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BrierDecomposition:
+    """Terms of a Brier score, and the bins they are of. All NaN without instances."""
+
+    reliability: float  # mean squared gap of the bins: calibration error; smaller is better
+    resolution: float  # variance of the bins' accuracy; larger is better
+    uncertainty: float  # variance of correctness; no confidence can change it
+    within_bin_variance: float  # of confidence
+    within_bin_covariance: float  # of confidence with correctness, twice
+    bins: Bins
+
+    @property
+    def within_bins(self) -> float:
+        """What the bins are too coarse to tell: variance less covariance. Negative where bins hide resolution."""
+        return self.within_bin_variance - self.within_bin_covariance
+
+    @property
+    def brier(self) -> float:
+        """The Brier score: `reliability - resolution + uncertainty + within_bins`."""
+        return self.reliability - self.resolution + self.uncertainty + self.within_bins
+
+
+def brier_decomposition(
+    confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int = ACE_BINS
+) -> BrierDecomposition:
+    """Reliability, resolution and uncertainty over ACE's bins, with the terms within bins so that they add up exactly.
+
+    With bins b of n_b of the n instances, mean confidence `f_b`, accuracy `y_b` and accuracy `y` of all:
+    reliability `sum_b n_b / n (f_b - y_b)^2`, resolution `sum_b n_b / n (y_b - y)^2`, uncertainty `y (1 - y)`, variance
+    `1/n sum_i (f_i - f_b)^2` and covariance `2/n sum_i (f_i - f_b) (y_i - y_b)`, b being the bin of i. Sources: Murphy
+    1973, "A New Vector Partition of the Probability Score"; the terms within bins: Stephenson, Coelho, Jolliffe 2008,
+    "Two Extra Components in the Brier Score Decomposition".
+
+    For Python alone: no command prints these bins. The terms are columns of a report (`decomposition_metrics`).
+
+    Args:
+        confidence: [instances], in [0, 1].
+        correct: [instances], true or false.
+        n_bins: quantile bins, those of `ace`, at least 1.
+    Returns:
+        The terms, whose sum (`.brier`) is the Brier score to the last few bits; reliability, variance in [0, 1],
+        resolution, uncertainty in [0, 1/4], covariance in [-1/2, 1/2]. Ties share a bin; where each bin holds one tie
+        alone, the terms within bins are 0. With one instance, all but reliability are 0. NaN without instances.
+    Raises:
+        ValueError: shapes differ, NaN, or a value out of range.
+
+    >>> terms = brier_decomposition([0.2, 0.2, 0.8, 0.8], [False, False, True, False])
+    >>> [round(term, 4) for term in (terms.reliability, terms.resolution, terms.uncertainty, terms.within_bins)]
+    [0.065, 0.0625, 0.1875, 0.0]
+    """
+    sample = sort_instances(confidence, correct).whole()
+    bins = bin_sample(sample, Binning("quantile", n_bins))
+    row = bins.row(0)
+    of = np.repeat(np.arange(n_bins), row.count)  # instances ascend, and so do bins
+    away, apart = sample.confidence - row.confidence[of], sample.correct - row.accuracy[of]
+    n_instances = len(of) or np.nan
+    return BrierDecomposition(
+        reliability=float(_reliability(bins)[0]),
+        resolution=float(_resolution(bins)[0]),
+        uncertainty=float(_uncertainty(bins)[0]),
+        within_bin_variance=float((away**2).sum() / n_instances),
+        within_bin_covariance=float(2 * (away * apart).sum() / n_instances),
+        bins=row,
+    )
+
+
+def decomposition_metrics(n_bins: int = ACE_BINS) -> tuple[Metric, ...]:
+    """The terms as metrics, on that many quantile bins."""
+    binning = Binning("quantile", n_bins)
+    of_bins, rest = f"of {n_bins} quantile bins", f"rest of Brier within {n_bins} bins"
+    spread, chance = f"variance of accuracy {of_bins}", "variance of correctness"
+    return (
+        BinMetric(
+            "brier_reliability",
+            "Brier rel",
+            f"mean squared gap {of_bins}",
+            "smaller",
+            binning,
+            _reliability,
+            source=MURPHY,
+        ),
+        BinMetric("brier_resolution", "Brier res", spread, "larger", binning, _resolution, biased=False, source=MURPHY),
+        BinMetric("brier_uncertainty", "Brier unc", chance, None, binning, _uncertainty, biased=False, source=MURPHY),
+        SampleBinMetric(
+            "brier_within_bins",
+            "Brier within",
+            rest,
+            None,
+            binning,
+            _within,
+            source="Stephenson, Coelho, Jolliffe 2008",
+        ),
+    )
+
+
+# From bins with a leading axis [resamples] to [resamples]; NaN where a resample is empty.
+
+
+def _reliability(bins: Bins) -> Floats:
+    return _mean(bins, bins.gap**2)
+
+
+def _resolution(bins: Bins) -> Floats:
+    accuracy = _mean(bins, bins.accuracy)
+    return _mean(bins, (bins.accuracy - accuracy[:, None]) ** 2)
+
+
+def _uncertainty(bins: Bins) -> Floats:
+    accuracy = _mean(bins, bins.accuracy)
+    return accuracy * (1 - accuracy)
+
+
+def _within(sample: Sample, bins: Bins) -> Floats:
+    """What the other terms leave of the Brier score: the variance less the covariance, without passing over them."""
+    return squared_error(sample) - (_reliability(bins) - _resolution(bins) + _uncertainty(bins))
+
+
+def _mean(bins: Bins, values: Floats) -> Floats:
+    """Mean of a quantity of bins over the instances, [resamples]."""
+    with np.errstate(invalid="ignore"):
+        mean: Floats = np.where(bins.count > 0, bins.count * values, 0.0).sum(axis=1) / bins.count.sum(axis=1)
+    return mean

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
+from calprobe.arrays import Floats, Ints, check_confidence
 from calprobe.metrics.rejection import RejectionCurve, reject_by_rank
-from calprobe.metrics.validation import check_confidence
 
 LEVEL = 0.95  # of a guarantee
 # Coverages among which a guaranteed one is sought: with more, steps are finer, but each bound is lower. In simulations
@@ -42,6 +41,8 @@ def coverage_at_accuracy(
     confidence: npt.ArrayLike, correct: npt.ArrayLike, target: float, level: float = LEVEL
 ) -> TargetCoverage:
     """The largest share of instances, the most confident first, that can be kept at an accuracy of at least `target`.
+
+    For Python alone: no command prints it.
 
     `observed` is the largest coverage whose kept instances are that accurate. Its threshold was picked because it looks
     good here: further instances are less accurate about as often as not. `guaranteed` is the largest coverage whose

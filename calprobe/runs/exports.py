@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -10,11 +11,12 @@ import pyarrow as pa
 from calprobe.errors import CalprobeError
 from calprobe.runs.run import Run
 from calprobe.runs.shards import ROLE_NAMES, piece_to_arrow
+from calprobe.words import Reduction
 
 _PLACE = [("relation", pa.string()), ("template", pa.int32()), ("instance", pa.int32()), ("candidate", pa.int32())]
 CANDIDATES = pa.schema(
     [*_PLACE, ("answer_idx", pa.int32())]
-    + [(name, pa.float64()) for name in ("sum", "mean", "sum_answer", "mean_answer", "first")]
+    + [(name, pa.float64()) for name in (*get_args(Reduction), "first")]
     + [("first_role", pa.string())]
 )
 TOKENS = pa.schema(

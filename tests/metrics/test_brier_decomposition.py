@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calprobe.metrics import BrierDecomposition, ace, brier, brier_decomposition
-from calprobe.metrics.brier_decomposition import decomposition_metrics
 from calprobe.metrics.metric import evaluate
 from calprobe.metrics.sample import sort_instances
+from calprobe.metrics.scoring_rules import decomposition_metrics
 
 METRICS = ("brier_reliability", "brier_resolution", "brier_uncertainty", "brier_within_bins")
 

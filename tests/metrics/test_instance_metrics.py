@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from confidence_samples import samples
 from hypothesis import given
-from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score, roc_curve
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from calprobe.metrics import accuracy, ace, auroc, brier, debiased_ece, ece, mean_confidence, nll, smooth_ece
 
@@ -51,24 +51,6 @@ def test_auroc_by_hand() -> None:
     # Pairs (correct, incorrect): 0.8 beats 0.5 and 0.2; 0.5 ties with 0.5 and beats 0.2; 0.1 loses twice.
     confidence, correct = [0.8, 0.5, 0.1, 0.5, 0.2], [True, True, True, False, False]
     assert auroc(confidence, correct).value == 3.5 / 6
-
-
-def test_auroc_comes_with_its_curve() -> None:
-    confidence, correct = [0.8, 0.5, 0.1, 0.5, 0.2], [True, True, True, False, False]
-    curve = auroc(confidence, correct).curve
-    assert curve is not None
-    x, y, threshold = roc_curve(correct, confidence, drop_intermediate=False)
-    np.testing.assert_allclose(curve.x, x)
-    np.testing.assert_allclose(curve.y, y)
-    assert curve.threshold.tolist() == threshold.tolist() == [np.inf, 0.8, 0.5, 0.2, 0.1]
-
-
-@given(samples())
-def test_area_under_the_curve_is_the_value(sample: tuple[np.ndarray, np.ndarray]) -> None:
-    found = auroc(*sample)
-    assert found.curve is not None
-    area = np.sum(np.diff(found.curve.x) * (found.curve.y[1:] + found.curve.y[:-1]) / 2)
-    np.testing.assert_allclose(area, found.value, atol=1e-12)
 
 
 def test_means_by_hand() -> None:

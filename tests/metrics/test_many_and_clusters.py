@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from test_bootstrap_intervals import ON_ARRAYS
 
 from calprobe.metrics import Resampling, ace, bootstrap, bootstrap_many, bootstrap_mean, resamples, standard_metrics
-from calprobe.metrics import threads as threads_module
+from calprobe.metrics import resamples as resamples_module
+from calprobe.metrics.bootstrap import draw_samples
 from calprobe.metrics.metric import evaluate
 from calprobe.metrics.resamples import check_clusters, cluster_signs, resample_counts
-from calprobe.metrics.resampling import draw_samples
 from calprobe.metrics.sample import row_sums, sort_instances
 
 METRICS = standard_metrics()
@@ -44,7 +44,7 @@ def test_draws_are_the_same_to_the_last_bit_in_any_blocks_and_threads(
 ) -> None:
     def drawn(rows: int, n_threads: int) -> dict[tuple[str, str], list[np.ndarray | None]]:
         monkeypatch.setattr(resamples, "BLOCK_ENTRIES", 90 * rows)
-        monkeypatch.setattr(threads_module, "thread_count", lambda: n_threads)
+        monkeypatch.setattr(resamples_module, "thread_count", lambda: n_threads)
         found = draw_samples(METRICS, two_samples(), Resampling(40), clusters)
         return {(name, m): [d.resampled, d.by_chance] for name, own in found.items() for m, d in own.items()}
 

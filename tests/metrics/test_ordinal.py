@@ -42,7 +42,7 @@ def test_ranking_metrics_are_those_of_the_scores() -> None:
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ([0.5, float("nan")], "scores must not be NaN; got NaN at place 1"),
+        ([0.5, float("nan")], "scores must not be NaN; got nan at place 1"),
         ([[0.5]], r"scores must have one dimension, \[instances\]; got shape \(1, 1\)"),
         (["a"], r"scores must be an array of numbers; got \['a'\]"),
     ],

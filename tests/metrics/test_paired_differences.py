@@ -9,8 +9,8 @@ import pytest
 from test_bootstrap_intervals import ON_ARRAYS
 
 from calprobe.metrics import Resampling, bootstrap, paired_differences, standard_metrics
-from calprobe.metrics.means import MEAN_CONFIDENCE
 from calprobe.metrics.resamples import check_clusters, resample_counts
+from calprobe.metrics.scoring_rules import MEAN_CONFIDENCE
 
 METRICS = standard_metrics()
 BY_NAME = {metric.name: metric for metric in METRICS}

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from calprobe.metrics import Resampling, reject_by_rank, reject_by_threshold, reject_by_vote
-from calprobe.metrics.rejection import THRESHOLDS
-from calprobe.metrics.rejection_bands import AccuracyCurve, AtCoverage, AtThresholds, AtVotes, accuracy_bands
+from calprobe.metrics.rejection import THRESHOLDS, AccuracyCurve, AtCoverage, AtThresholds, AtVotes, accuracy_bands
 from calprobe.metrics.resamples import check_clusters, resample_counts
 from calprobe.metrics.sample import sort_instances
 

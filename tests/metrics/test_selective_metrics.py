@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from calprobe.metrics import MetricResult, aurc, auroc, e_aurc, prr
 from calprobe.metrics.metric import evaluate
-from calprobe.metrics.ranking import AUROC
+from calprobe.metrics.ranking import AURC, AUROC, E_AURC, PRR
 from calprobe.metrics.ranks import harmonic_numbers
+from calprobe.metrics.rejection import accuracy_at_coverage
 from calprobe.metrics.sample import Sample, sort_instances
-from calprobe.metrics.selective import AURC, E_AURC, PRR
 
 ALL = (aurc, e_aurc, prr)
 FUNCTIONS: dict[str, Callable[..., MetricResult]] = {"auroc": auroc, "aurc": aurc, "e_aurc": e_aurc, "prr": prr}
@@ -104,10 +104,7 @@ def test_one_class_and_one_instance(confidence: list[float]) -> None:
 
 @pytest.mark.parametrize("metric", ALL)
 def test_no_instances(metric: Callable[..., MetricResult]) -> None:
-    found = metric([], [])
-    assert np.isnan(found.value)
-    assert found.curve is not None
-    assert len(found.curve.x) == len(found.curve.y) == len(found.curve.threshold) == 0
+    assert np.isnan(metric([], []).value)
 
 
 @pytest.mark.parametrize("metric", ALL)
@@ -137,24 +134,6 @@ def test_only_the_order_of_confidences_counts(sample: tuple[np.ndarray, np.ndarr
         np.testing.assert_equal(metric(confidence[::-1], correct[::-1]).value, metric(confidence, correct).value)
 
 
-@given(samples())
-def test_the_curve_is_what_the_value_is_made_of(sample: tuple[np.ndarray, np.ndarray]) -> None:
-    confidence, correct = sample
-    found, rejection = aurc(confidence, correct), prr(confidence, correct).curve
-    curve = found.curve
-    assert curve is not None
-    assert rejection is not None
-    assert curve.y.mean() == pytest.approx(found.value, abs=1e-13)
-    assert (curve.x[-1], curve.y[-1]) == (1, pytest.approx(1 - correct.mean()))
-    assert curve.threshold.tolist() == sorted(confidence, reverse=True)
-    # Where a tie ends the point counts what is at or above its threshold.
-    for x, y, threshold in zip(curve.x, curve.y, curve.threshold, strict=True):
-        if x * len(confidence) == pytest.approx((confidence >= threshold).sum()):
-            assert y == pytest.approx(1 - correct[confidence >= threshold].mean())
-    np.testing.assert_array_equal(rejection.x[::-1], 1 - curve.x)
-    np.testing.assert_array_equal(rejection.y[::-1], 1 - curve.y)
-
-
 @given(samples(least=2))
 def test_bounds(sample: tuple[np.ndarray, np.ndarray]) -> None:
     area, excess, ratio = (metric(*sample).value for metric in ALL)
@@ -166,10 +145,10 @@ def test_ratio_with_answers_in_place_of_rejections_is_that_of_auroc() -> None:
     """Malinin and Gales's ratio, which the docstring tells apart from ours."""
     rng = np.random.default_rng(4)
     confidence, correct = rng.random(40).round(1), rng.random(40) < 0.4
-    curve = aurc(confidence, correct).curve
-    assert curve is not None
+    coverage = np.arange(1, 41) / 40
+    risk = 1 - accuracy_at_coverage(sort_instances(confidence, correct).whole(), coverage)[0]
     best = np.maximum(0, np.arange(41) - correct.sum()) / 40
-    wrong = np.append(0, curve.y * curve.x)  # as a share of all
+    wrong = np.append(0, risk * coverage)  # as a share of all
     random = np.linspace(0, wrong[-1], 41)
     areas = [np.sum(line[1:] + line[:-1]) for line in (random, wrong, best)]
     ratio = (areas[0] - areas[1]) / (areas[0] - areas[2])

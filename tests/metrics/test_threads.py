@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from calprobe.metrics import threads
-from calprobe.metrics.threads import map_in_order, thread_count
+from calprobe.metrics import resamples
+from calprobe.metrics.resamples import map_in_order, thread_count
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_results_come_in_the_order_of_the_items(monkeypatch: pytest.MonkeyPatch, n_threads: int) -> None:
-    monkeypatch.setattr(threads, "thread_count", lambda: n_threads)
+    monkeypatch.setattr(resamples, "thread_count", lambda: n_threads)
 
     def slow_to_begin_with(item: int) -> int:
         time.sleep(0.01 if item == 0 else 0)
@@ -25,7 +25,7 @@ def test_results_come_in_the_order_of_the_items(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_few_items_are_taken_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "thread_count", lambda: 2)
+    monkeypatch.setattr(resamples, "thread_count", lambda: 2)
     taken, done = [], []
 
     def items() -> Iterator[int]:
@@ -40,7 +40,7 @@ def test_few_items_are_taken_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_an_error_gets_out(monkeypatch: pytest.MonkeyPatch, n_threads: int) -> None:
-    monkeypatch.setattr(threads, "thread_count", lambda: n_threads)
+    monkeypatch.setattr(resamples, "thread_count", lambda: n_threads)
     with pytest.raises(ZeroDivisionError):
         map_in_order(lambda item: 1 // item, [3, 2, 1, 0, 1])
 

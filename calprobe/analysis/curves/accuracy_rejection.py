@@ -30,8 +30,7 @@ from calprobe.metrics import (
     reject_by_threshold,
     reject_by_vote,
 )
-from calprobe.metrics.rejection import THRESHOLDS
-from calprobe.metrics.rejection_bands import AccuracyCurve
+from calprobe.metrics.rejection import THRESHOLDS, AccuracyCurve
 from calprobe.metrics.sample import sort_instances
 
 # Shares rejected of the grid that bands are computed on; everything rejected has no accuracy.

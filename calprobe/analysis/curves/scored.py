@@ -14,7 +14,7 @@ from calprobe.analysis.source import RunLike, open_runs
 from calprobe.confidence import Confidence, Distributions, Estimator, available_estimators
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, Metric, standard_metrics
-from calprobe.metrics.resampling import Predictions
+from calprobe.metrics.bootstrap import Predictions
 from calprobe.runs import Run, ScoreTable
 
 log = logging.getLogger(__name__)

@@ -6,21 +6,31 @@ estimators of one run see the same resamples.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
-from calprobe.metrics.draws import Draws, TopLabel, draw
-from calprobe.metrics.intervals import Estimate, interval
-from calprobe.metrics.metric import Metric
-from calprobe.metrics.resamples import Block, Resampling, check_clusters
-from calprobe.metrics.sample import row_sums, sort_instances
-from calprobe.metrics.validation import check_confidence
+from calprobe.arrays import Floats, Ints, check_confidence
+from calprobe.metrics.metric import Metric, evaluate
+from calprobe.metrics.resamples import Block, Clusters, Resampling, check_clusters, of_blocks
+from calprobe.metrics.sample import SortedInstances, row_sums, sort_instances
 
+LEVEL = 0.95  # of every interval
+
+Key = TypeVar("Key")
 Predictions = tuple[npt.ArrayLike, npt.ArrayLike]  # confidence and correct, as every metric takes them
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A metric's value with its 95 % interval. NaN where undefined; the interval also where no resampling was asked."""
+
+    value: float
+    low: float = float("nan")
+    high: float = float("nan")
 
 
 def bootstrap(
@@ -108,7 +118,7 @@ def draw_samples(
     Arguments and errors are those of `bootstrap_many`.
     """
     chosen = tuple(metrics)
-    subjects = {name: TopLabel(chosen, sort_instances(*sample)) for name, sample in samples.items()}
+    subjects = {name: _TopLabel(chosen, sort_instances(*sample)) for name, sample in samples.items()}
     sizes = {name: len(subject.instances.order) for name, subject in subjects.items()}
     n_instances = next(iter(sizes.values()), 0)
     if other := next((name for name, size in sizes.items() if size != n_instances), None):
@@ -156,3 +166,118 @@ class _Mean:
 
     def by_chance(self, block: Block) -> dict[str, Floats]:
         return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """A metric's value, and those that it takes by resampling. NaN where it is undefined."""
+
+    value: float
+    resampled: Floats  # [n_resamples]; none without instances
+    by_chance: Floats | None = None  # of a biased metric: [n_resamples], what perfect calibration gives
+
+
+class Subject(Protocol):
+    """What is resampled: some instances with the metrics asked of them."""
+
+    def values(self) -> Mapping[str, float]:
+        """The metrics of the instances as they are, by name."""
+
+    def resampled(self, counts: Ints) -> Mapping[str, Floats]:
+        """The metrics of resamples that hold each instance so often [resamples, instances], [resamples] by name."""
+
+    def by_chance(self, block: Block) -> Mapping[str, Floats]:
+        """The biased metrics with correctness drawn anew by the block's numbers, [resamples] by name; maybe none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _TopLabel:
+    """Predictions with their confidences, as a `Subject`."""
+
+    metrics: tuple[Metric, ...]
+    instances: SortedInstances
+
+    def values(self) -> dict[str, float]:
+        return {name: float(value[0]) for name, value in evaluate(self.metrics, self.instances.whole()).items()}
+
+    def resampled(self, counts: Ints) -> dict[str, Floats]:
+        return evaluate(self.metrics, self.instances.resampled(counts))
+
+    def by_chance(self, block: Block) -> dict[str, Floats]:
+        biased = [metric for metric in self.metrics if metric.biased]
+        if block.uniform is not None:
+            return evaluate(biased, self.instances.redrawn(block.uniform))
+        return {} if block.signs is None else evaluate(biased, self.instances.turned(block.signs))
+
+
+def draw(
+    subjects: Mapping[Key, Subject], n_instances: int, resampling: Resampling, clusters: Clusters | None, biased: bool
+) -> dict[Key, dict[str, Draws]]:
+    """Every metric's draws by its name, for each subject; the same resamples for all.
+
+    Args:
+        subjects: of the same instances each.
+        n_instances: their number. Without any, and with one cluster, there are no draws.
+        resampling: number of resamples, and seed.
+        clusters: of the instances; None draws instances.
+        biased: whether there are biased metrics, whose values by chance are wanted.
+    """
+    values = {key: subject.values() for key, subject in subjects.items()}
+
+    def of_block(block: Block) -> list[tuple[Mapping[str, Floats], Mapping[str, Floats]]]:
+        return [(subject.resampled(block.counts), subject.by_chance(block)) for subject in subjects.values()]
+
+    drawn = of_blocks(of_block, n_instances, resampling, clusters, biased)
+    found = {}
+    for place, (key, own) in enumerate(values.items()):
+        resampled, by_chance = (_joined([block[place][kind] for block in drawn]) for kind in (0, 1))
+        found[key] = {
+            name: Draws(value, resampled.get(name, np.empty(0)), by_chance.get(name)) for name, value in own.items()
+        }
+    return found
+
+
+def _joined(blocks: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
+    """The values of all blocks, [n_resamples] by name."""
+    return {name: np.concatenate([block[name] for block in blocks]) for name in (blocks[0] if blocks else ())}
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """By how much an error that cannot be negative is too large, because chance alone makes errors."""
+
+    bias: float  # what resampling adds: the mean resampled value less the value
+    own: float  # what is in the value itself at most: all of it where perfect calibration could have given it by chance
+
+    @classmethod
+    def of(cls, draws: Draws) -> Excess:
+        """The excess of a biased metric, whose draws have values by chance; 0 of any other."""
+        if draws.by_chance is None:
+            return cls(0.0, 0.0)
+        bias = float(defined(draws.resampled).mean()) - draws.value
+        by_chance = draws.value <= np.quantile(draws.by_chance, LEVEL)
+        return cls(bias, draws.value if by_chance else max(bias, 0.0))
+
+
+def interval(draws: Draws) -> Estimate:
+    """The percentiles of the resampled values; of a biased metric shifted, see `bootstrap` and docs/methods.md."""
+    values = defined(draws.resampled)
+    if np.isnan(draws.value) or not len(values):
+        return Estimate(draws.value)
+    low, high = percentiles(values)
+    if draws.by_chance is None:
+        return Estimate(draws.value, low, high)
+    excess = Excess.of(draws)
+    low, high = low - excess.bias - excess.own, high - excess.bias
+    return Estimate(draws.value, max(0.0, min(low, draws.value)), min(1.0, max(high, draws.value)))
+
+
+def percentiles(values: Floats) -> tuple[float, float]:
+    """The two ends of the middle 95 % of some values, [resamples], at least one."""
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def defined(values: Floats) -> Floats:
+    """Those that are not NaN."""
+    return values[~np.isnan(values)]

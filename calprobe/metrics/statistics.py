@@ -1,0 +1,122 @@
+"""Statistics beside the metrics: corrected p-values, the interval of a proportion, and a rank correlation."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.arrays import Floats, check_numbers, check_vector, refuse
+from calprobe.metrics.bootstrap import LEVEL, Estimate
+
+NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)  # 1.96
+LEAST = 4  # pairs; the standard error has n - 3 below it
+
+
+def holm(p_values: npt.ArrayLike) -> Floats:
+    """P-values adjusted for their number, so that at most 5 % of all tables have a false difference below 0.05.
+
+    The k-th smallest of m becomes `max over j <= k of min(1, (m - j + 1) p_j)`. Source: Holm 1979, "A Simple
+    Sequentially Rejective Multiple Test Procedure"; valid however the p-values depend on each other, and never less
+    powerful than Bonferroni's `m p`.
+
+    Args:
+        p_values: a table of any shape, in [0, 1]. NaN is no test: it stays NaN and does not count.
+    Returns:
+        The adjusted p-values, in the same shape, none smaller than before. Equal p-values stay equal.
+    Raises:
+        ValueError: not numbers, or a value out of range.
+
+    >>> holm([0.01, 0.04, 0.03, float("nan")]).round(10).tolist()
+    [0.03, 0.06, 0.06, nan]
+    """
+    given = check_numbers("p_values", p_values)
+    flat = given.ravel()
+    refuse("p_values", "must lie in [0, 1] or be NaN", flat, (flat < 0) | (flat > 1))
+    tests = np.flatnonzero(~np.isnan(flat))
+    ascending = tests[np.argsort(flat[tests], kind="stable")]
+    adjusted = np.full(len(flat), np.nan)
+    scaled = flat[ascending] * np.arange(len(ascending), 0, -1)
+    adjusted[ascending] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return adjusted.reshape(given.shape)
+
+
+def wilson_interval(successes: npt.ArrayLike, trials: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """The 95 % score interval of each proportion k / n.
+
+    `(k + z^2/2 -+ z sqrt(k (n - k) / n + z^2/4)) / (n + z^2)` with z = 1.96. Source: Wilson 1927, "Probable Inference,
+    the Law of Succession, and Statistical Inference"; Brown, Cai, DasGupta 2001 recommend it for small n.
+
+    Args:
+        successes: [proportions], k, within 0 and n.
+        trials: [proportions], n, independent of each other.
+    Returns:
+        Lower and upper ends, both [proportions], in [0, 1]; they hold k / n, and have a width where it is 0 or 1. NaN
+        where n is 0.
+    Raises:
+        ValueError: not one-dimensional, of different lengths, or k not within 0 and n.
+
+    >>> low, high = wilson_interval([0, 5, 0], [10, 10, 0])
+    >>> low.round(4).tolist(), high.round(4).tolist()
+    ([0.0, 0.2366, nan], [0.2775, 0.7634, nan])
+    """
+    k, n = check_vector("successes", successes), check_vector("trials", trials)
+    if len(k) != len(n):
+        raise ValueError(f"successes and trials must be of one length; got {len(k)} and {len(n)}")
+    refuse("successes", "must lie within 0 and the number of trials", k, ~((k >= 0) & (k <= n)))
+    square = NORMAL**2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        reach = NORMAL * np.sqrt(k * (n - k) / n + square / 4)
+        centre = k + square / 2
+        share = k / n
+        # Rounding could leave out a proportion of 0 or 1, which the ends are.
+        low = np.minimum(np.maximum((centre - reach) / (n + square), 0.0), share)
+        high = np.maximum(np.minimum((centre + reach) / (n + square), 1.0), share)
+    return low, high
+
+
+def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Estimate:
+    """Rank correlation of two quantities with its 95 % interval.
+
+    Pearson's correlation of the ranks, ties having their mean rank. The interval is Bonett and Wright's (2000, "Sample
+    Size Requirements for Estimating Pearson, Kendall and Spearman Correlations"): on Fisher's scale,
+    `atanh(rho) -+ 1.96 sqrt((1 + rho^2 / 2) / (n - 3))`. It takes the pairs for independent draws, which models of one
+    family are not quite; docs/methods.md has its coverages. Resampling a handful of pairs would only repeat some.
+
+    Args:
+        x: [pairs], such as the accuracies of models.
+        y: [pairs], such as their calibration errors.
+    Returns:
+        An estimate in [-1, 1]. All NaN with fewer than four pairs, or where one side is constant. The interval is NaN
+        where the ranks agree or disagree entirely: nothing is left to tell its width from.
+    Raises:
+        ValueError: not one-dimensional, of different lengths, or NaN.
+
+    >>> found = spearman([0.1, 0.2, 0.3, 0.4, 0.5], [0.5, 0.3, 0.4, 0.2, 0.1])
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    (-0.9, -0.996, 0.169)
+    """
+    first, second = check_vector("x", x), check_vector("y", y)
+    for name, values in (("x", first), ("y", second)):
+        refuse(name, "must not be NaN", values, np.isnan(values))
+    if len(first) != len(second):
+        raise ValueError(f"x and y must be of one length; got {len(first)} and {len(second)}")
+    if len(first) < LEAST or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return Estimate(float("nan"))
+    ranks = _mean_ranks(first), _mean_ranks(second)
+    rho = float(np.clip(np.corrcoef(*ranks)[0, 1], -1, 1))
+    if math.isclose(abs(rho), 1):
+        return Estimate(math.copysign(1.0, rho))
+    reach = NORMAL * math.sqrt((1 + rho**2 / 2) / (len(first) - 3))
+    centre = math.atanh(rho)
+    return Estimate(rho, math.tanh(centre - reach), math.tanh(centre + reach))
+
+
+def _mean_ranks(values: Floats) -> Floats:
+    """The rank of each value, from 1; equal ones have the mean of theirs. (scipy.stats is slow to import.)"""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks: Floats = (last - (counts - 1) / 2)[place.reshape(-1)]
+    return ranks
