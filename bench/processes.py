@@ -87,7 +87,7 @@ def main() -> int:
         for repeat in range(given.repeats):
             for layout in layouts:
                 run = score(layout, arguments, Path(scratch) / f"{layout.processes}x{layout.threads}-{repeat}")
-                seconds[layout.shown].append(run.manifest.timings.wall_s)
+                seconds[layout.shown].append(run.progress.wall_s)
                 reference = reference or run
                 apart = largest_difference(reference, run)
                 differences[layout.shown] = max(differences[layout.shown], apart)

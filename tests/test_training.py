@@ -190,8 +190,8 @@ def test_a_training_that_goes_on_finds_its_runs(tmp_path: Path, caplog: pytest.L
         return [logs[name] for logs in trainer.state.log_history if name in logs]
 
     def created() -> str:
-        manifest = calprobe.open_run(tmp_path / "runs" / "step-4").manifest
-        return f"{manifest.timings.pieces} {manifest.model.weights_fingerprint}"
+        run = calprobe.open_run(tmp_path / "runs" / "step-4")
+        return f"{run.progress.pieces} {run.manifest.model.weights_fingerprint}"
 
     def warned() -> list[str]:
         records = [record for record in caplog.records if record.name.startswith("calprobe")]
@@ -316,4 +316,4 @@ def test_one_of_several_processes_scores_for_all(tmp_path: Path) -> None:
         assert metrics.keys() >= FULL_NAMES
         assert [logs["step"] for logs in history if logs.keys() >= FULL_NAMES] == [2]
     assert all(one[0][name] == other[0][name] for name in FULL_NAMES)
-    assert calprobe.open_run(tmp_path / "runs" / "step-2").manifest.timings.pieces == 1
+    assert calprobe.open_run(tmp_path / "runs" / "step-2").progress.pieces == 1

@@ -141,7 +141,7 @@ def _is_wiki(manifest: Manifest) -> bool:
 
 def _departures_on_factor(run: RunFacts, options: ReportOptions) -> Iterator[str]:
     yield from _departures_of_reading(options)
-    if cut := sum(relation.cut_contexts for relation in run.manifest.relations):
+    if cut := sum(run.cut_contexts.values()):
         yield f"{counted(cut, 'context')} cut from the left"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from calprobe.analysis.sensitivity import PromptSensitivity
     from calprobe.analysis.slices import RunSlices
     from calprobe.analysis.uncertainty import MeanUncertainty
-    from calprobe.runs import Manifest, Run, ScoreTable
+    from calprobe.runs import Manifest, Progress, Run, ScoreTable
     from calprobe.runs.run import Compat, Reduction
 
 
@@ -69,6 +69,8 @@ class RunFacts:
     candidates: tuple[int, int]  # smallest and largest answer space; (0, 0) without instances
     chance_accuracy: float  # mean 1/K over the instances; NaN without any
     questions: str  # equal for runs that were asked the same, see `questions_of`
+    cut_contexts: Mapping[str, int]  # by relation: instances whose context was too long and lost its beginning
+    progress: Progress  # what the run has cost
 
     @classmethod
     def of(cls, label: str, run: Run, table: ScoreTable, **found: Any) -> Self:
@@ -82,6 +84,8 @@ class RunFacts:
             candidates=(int(sizes.min()), int(sizes.max())) if len(sizes) else (0, 0),
             chance_accuracy=float((1 / sizes).mean()) if len(sizes) else float("nan"),
             questions=questions_of(run.manifest, table),
+            cut_contexts=run.cut_contexts,
+            progress=run.progress,
             **found,
         )
 

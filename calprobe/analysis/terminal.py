@@ -74,8 +74,7 @@ def _completions(run: RunFacts) -> str:
     """What of the statements is scored, where that is not all of it, and what the model had no room for."""
     if not run.manifest.scores_completions:
         return ""
-    cut = sum(relation.cut_contexts for relation in run.manifest.relations)
-    return f"; completions scored, {counted(cut, 'context')} cut from the left"
+    return f"; completions scored, {counted(sum(run.cut_contexts.values()), 'context')} cut from the left"
 
 
 def print_lines(lines: Iterable[Text], console: Console) -> None:

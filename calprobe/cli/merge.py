@@ -30,6 +30,6 @@ def command(runs: tuple[Path, ...], out: Path, partial: bool) -> None:
 
     log_to_stderr()
     merged = merge_runs(runs, out, partial)
-    done, all_pieces = merged.manifest.timings.pieces, len(merged.manifest.pieces)
+    done, all_pieces = merged.progress().pieces, len(merged.manifest.pieces)
     held = f"{done} of {counted(all_pieces, 'piece')}" if done < all_pieces else f"{counted(done, 'piece')}, complete"
     say(f"{out}: {held}; next: calprobe report {shlex.quote(str(out))}")

@@ -11,9 +11,9 @@ from calprobe.runs.manifest import (
     SourceRecord,
     StartToken,
     TemplateRecord,
-    Timings,
 )
 from calprobe.runs.pieces import NO_ROLE, PieceScores, PieceTokens
+from calprobe.runs.progress import Progress
 from calprobe.runs.run import Run, open_run
 from calprobe.runs.table import ScoreTable
 
@@ -23,6 +23,7 @@ __all__ = [
     "ModelRecord",
     "PieceScores",
     "PieceTokens",
+    "Progress",
     "RelationRecord",
     "Run",
     "RunFolder",
@@ -31,6 +32,5 @@ __all__ = [
     "SourceRecord",
     "StartToken",
     "TemplateRecord",
-    "Timings",
     "open_run",
 ]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.runs import atomic, lock, shards
+from calprobe.runs import atomic, lock, progress, shards
 from calprobe.runs.file_names import same_on_some_disks
-from calprobe.runs.manifest import FILE_NAME, Manifest, Timings, differences, identity_hash, read_manifest
+from calprobe.runs.manifest import FILE_NAME, Manifest, differences, identity_hash, read_manifest
 from calprobe.runs.pieces import PieceScores
+from calprobe.runs.progress import Progress
+from calprobe.runs.run import progress_of
 from calprobe.wording import reason
 
 log = logging.getLogger(__name__)
@@ -27,6 +28,7 @@ class RunFolder:
         self.path = path
         self.manifest = manifest
         self._identity = identity_hash(manifest)
+        self._spent_before: dict[int, Progress] = {}  # by worker, what it had recorded when this folder was opened
 
     @classmethod
     def open(cls, path: str | Path, asked: Manifest, resume: bool = True) -> RunFolder:
@@ -44,10 +46,10 @@ class RunFolder:
         # Read first also when starting over: only what is known to be a run may be emptied.
         stored = read_manifest(path)
         if not resume:
-            _remove_shards(path)
+            _remove_results(path)
             return cls._write_new(path, asked)
         refuse_other_run(path, stored, asked)
-        _note_adopted(stored, asked)
+        _note_adopted(path, stored, asked)
         with _writing(path):
             _remove_leftovers(path)
         return cls(path, stored)
@@ -116,31 +118,19 @@ class RunFolder:
         with _writing(self.path):
             shards.write_shard(self.path, piece, self._identity)
 
-    def note_cut_contexts(self, relation: str, count: int) -> None:
-        """Write into the manifest how many contexts of that relation lost their beginning."""
-        if count == self.manifest.relation(relation).cut_contexts:
-            return
-        relations = (replace(r, cut_contexts=count) if r.name == relation else r for r in self.manifest.relations)
-        self.manifest = replace(self.manifest, relations=tuple(relations))
-        with _writing(self.path):
-            self.manifest.write(self.path)
+    def record_progress(self, worker: int, spent: Progress) -> None:
+        """Record what that worker has spent since this folder was opened, in place of what it recorded before.
 
-    def note_batch_tokens(self, batch_tokens: int) -> None:
-        """Write into the manifest that batches are of so many tokens from here on, if that is fewer than before."""
-        settings = self.manifest.settings
-        if settings.batch_tokens is None or batch_tokens >= settings.batch_tokens:
-            return
-        first = settings.first_batch_tokens or settings.batch_tokens
-        settings = replace(settings, batch_tokens=batch_tokens, first_batch_tokens=first)
-        self.manifest = replace(self.manifest, settings=settings)
+        What it had recorded in earlier sessions is added. The file is replaced atomically, so that the run stays whole
+        whenever the process is killed.
+        """
+        before = self._spent_before.setdefault(worker, progress.read_worker(self.path, worker))
         with _writing(self.path):
-            self.manifest.write(self.path)
+            progress.write_progress(self.path, worker, before + spent)
 
-    def add_timings(self, spent: Timings) -> None:
-        """Add to the manifest's timings and write it."""
-        self.manifest = replace(self.manifest, timings=self.manifest.timings + spent)
-        with _writing(self.path):
-            self.manifest.write(self.path)
+    def progress(self) -> Progress:
+        """What all workers have recorded, in this session and in earlier ones."""
+        return progress_of(self.path, self.manifest)
 
     def _amiss(self, relation: str, template: int) -> shards.ShardError | FileNotFoundError | None:
         """Why the piece's shard cannot be used; None if it is whole."""
@@ -227,26 +217,28 @@ def _holds_nothing(path: Path) -> bool:
 
 
 def _remove_leftovers(path: Path) -> None:
-    for folder in (path, path / shards.FOLDER):
+    for folder in (path, path / shards.FOLDER, path / progress.FOLDER):
         if folder == path or not folder.is_symlink():  # nothing is deleted behind a link in a run
             atomic.remove_leftovers(folder)
 
 
-def _remove_shards(path: Path) -> None:
-    folder = path / shards.FOLDER
-    if folder.is_symlink():
-        raise UsageError(
-            f"{folder}: a link, and nothing is deleted behind one; delete the run yourself, or name another --out"
-        )
-    if folder.is_dir():
-        for shard in [*folder.glob("*.parquet"), *folder.glob(f"*.parquet{BAD_SUFFIX}")]:
-            shard.unlink()
+def _remove_results(path: Path) -> None:
+    """Remove shards and progress, and nothing else that lies there."""
+    folders = [path / shards.FOLDER, path / progress.FOLDER]
+    for folder in folders:
+        if folder.is_symlink():
+            raise UsageError(
+                f"{folder}: a link, and nothing is deleted behind one; delete the run yourself, or name another --out"
+            )
+    for folder, suffixes in zip(folders, ((".parquet", f".parquet{BAD_SUFFIX}"), (".json",)), strict=True):
+        for file in [file for suffix in suffixes for file in folder.glob(f"*{suffix}")]:
+            file.unlink()
 
 
-def _note_adopted(stored: Manifest, asked: Manifest) -> None:
-    for name in ("batch_tokens", "threads"):
-        has, wants = getattr(stored.settings, name), getattr(asked.settings, name)
-        if has != wants:
+def _note_adopted(path: Path, stored: Manifest, asked: Manifest) -> None:
+    adopted = {"batch_tokens": progress_of(path, stored).batch_tokens, "threads": stored.settings.threads}
+    for name, has in adopted.items():
+        if has != (wants := getattr(asked.settings, name)):
             log.info("resuming with %s %s, as the run began (asked: %s)", name, has, wants)
     for name in ("device_name", "cpu_products"):
         began, now = getattr(stored.settings, name), getattr(asked.settings, name)

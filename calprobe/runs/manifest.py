@@ -6,7 +6,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,13 @@ from calprobe.errors import CalprobeError
 from calprobe.probes.types import Cardinality
 from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
-from calprobe.runs.manifest_checks import manifest_fault
+from calprobe.runs.manifest_checks import LARGEST, manifest_fault
+from calprobe.runs.progress import Progress
 from calprobe.types import ModelKind, Scored
 from calprobe.wording import counted, reason
 from calprobe.words import TemplateKind
 
-FORMAT = 1
+FORMAT = 2
 FILE_NAME = "manifest.json"
 
 
@@ -68,7 +69,6 @@ class RelationRecord:
     domains: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()  # wordings, one for each of Manifest.templates; empty where not known
     scored: Scored = "statement"  # completion: candidates are the instance's own, its context is read and not scored
-    cut_contexts: int = 0  # instances, of those scored so far, whose context was too long and lost its beginning
 
     @property
     def n_statements(self) -> int:
@@ -99,41 +99,30 @@ class Settings:
     start_token: StartToken | None = None
     pll_metric: str | None = None  # None for causal models
     word_split: str | None = None  # None for causal models
-    batch_tokens: int | None = None  # in force; of several processes the smallest
-    # By which pieces are grouped, where it is another: memory ran out and batches became smaller than the run's first,
-    # or those of a shard are smaller than what all shards are dealt by.
+    batch_tokens: int | None = None  # that the run began with; `Progress.batch_tokens` is in force
+    # By which pieces are grouped, where it is another: the batches of a shard are smaller than those that all shards
+    # are cut by (in format 1 also: memory ran out, and `batch_tokens` is the smaller budget since).
     first_batch_tokens: int | None = None
     threads: int | None = None
     save_tokens: bool = False
 
+    @property
+    def grouped_by(self) -> int | None:
+        """The batch budget that decides which pieces are scored together; smaller batches later do not change it."""
+        return self.first_batch_tokens or self.batch_tokens
+
 
 @dataclass(frozen=True, slots=True)
-class Timings:
-    """What the run has cost so far, summed over resumes and over the processes that scored together."""
+class FirstFormat:
+    """What a run of format 1 recorded in its manifest and later ones record elsewhere."""
 
-    load_s: float = 0.0
-    score_s: float = 0.0
-    pieces: int = 0
-    statements: int = 0
-    tokens: int = 0
-    wall_s: float = 0.0  # of scoring, on the clock: equals score_s where one process scored
-    processes: int = 0  # at once, at most; 0: not known
-
-    def __add__(self, other: Timings) -> Timings:
-        return Timings(
-            self.load_s + other.load_s,
-            self.score_s + other.score_s,
-            self.pieces + other.pieces,
-            self.statements + other.statements,
-            self.tokens + other.tokens,
-            self.wall_s + other.wall_s,
-            max(self.processes, other.processes),
-        )
+    progress: Progress
+    cut_contexts: Mapping[str, int]  # by relation, of the instances scored so far; without zeros
 
 
 @dataclass(frozen=True)  # without slots, for the cached properties
 class Manifest:
-    """Everything that is known of a run except its scores. JSON on disk, format version 1.
+    """What a run is: fixed before its first score, and written once. JSON on disk, format version 2.
 
     `versions` maps python, calprobe, torch, transformers, numpy, .. to what ran; `created` is UTC, ISO 8601.
     """
@@ -148,7 +137,7 @@ class Manifest:
     shard: str | None = None  # I/N: this folder takes that share of the run's pieces; None: all of them
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""
-    timings: Timings = Timings()
+    first_format: FirstFormat | None = None  # None: the run is of format 2
 
     @property
     def scores_completions(self) -> bool:
@@ -179,6 +168,7 @@ class Manifest:
     def to_json(self) -> str:
         """The text of manifest.json: indented, keys in the order of the fields, their checksums, a final line break."""
         fields: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        del fields["first_format"]
         whole = {"calprobe_run": FORMAT} | fields | {_CHECKSUMS: {key: _checksum(fields[key]) for key in fields}}
         return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
@@ -203,11 +193,13 @@ def read_manifest(folder: Path) -> Manifest:
     version = data.pop("calprobe_run", None) if isinstance(data, dict) else None
     if type(version) is not int:
         raise CalprobeError(f"{path}: not the manifest of a calprobe run (no key calprobe_run); name a run's folder")
-    if version != FORMAT:
-        raise CalprobeError(f"{path}: run format {version}, this calprobe reads {FORMAT}; upgrade calprobe")
+    if version not in (1, FORMAT):
+        raise CalprobeError(f"{path}: run format {version}, this calprobe reads 1 and {FORMAT}; upgrade calprobe")
     checksums = data.pop(_CHECKSUMS, None)
     try:
-        manifest = decode(Manifest, data)
+        if "first_format" in data:
+            raise DecodeError("unknown key 'first_format'")
+        manifest = decode(Manifest, data) if version == FORMAT else _decode_first_format(data)
     except DecodeError as error:
         raise CalprobeError(f"{path}: {error}; {_MEND}") from error
     if changed := _changed(data, checksums):
@@ -215,6 +207,32 @@ def read_manifest(folder: Path) -> Manifest:
     if fault := manifest_fault(manifest):
         raise CalprobeError(f"{path}: {fault}; {_MEND}")
     return manifest
+
+
+def _decode_first_format(data: Mapping[str, Any]) -> Manifest:
+    """A manifest of format 1, which has `timings`, and `cut_contexts` in each relation."""
+    fixed = {key: value for key, value in data.items() if key != "timings"}
+    cut: dict[str, int] = {}
+    if isinstance(relations := data.get("relations"), list):
+        fixed["relations"] = [_without_count(relation, f"relations[{i}]", cut) for i, relation in enumerate(relations)]
+    manifest = decode(Manifest, fixed)
+    settings = manifest.settings
+    spent = decode(Progress, data.get("timings", {}), "timings")
+    if settings.first_batch_tokens is not None and manifest.shard is None:
+        spent = replace(spent, first_batch_tokens=settings.first_batch_tokens)
+    return replace(manifest, first_format=FirstFormat(spent, cut))
+
+
+def _without_count(relation: Any, where: str, cut: dict[str, int]) -> Any:
+    """The relation without `cut_contexts`, which goes into `cut` by the relation's name if it is not 0."""
+    if not isinstance(relation, dict) or "cut_contexts" not in relation:
+        return relation
+    count = decode(int, relation["cut_contexts"], f"{where}.cut_contexts")
+    if not 0 <= count <= LARGEST:
+        raise DecodeError(f"{where}.cut_contexts: must be 0 to {LARGEST}, got {count!r:.60}")
+    if count and isinstance(relation.get("name"), str):
+        cut[relation["name"]] = count
+    return {key: value for key, value in relation.items() if key != "cut_contexts"}
 
 
 def _checksum(value: Any) -> str:
@@ -241,9 +259,9 @@ def identity(manifest: Manifest) -> dict[str, Any]:
 
     This is the one place that decides it. Left out, and so recorded only: names and places as typed (fingerprints stand
     for the content), device index and name and cpu_products (another one is said on resuming), batch budgets and
-    threads (a resumed run takes over the stored ones), the shard, versions, time stamps, timings, domains, wordings
-    (the template set's fingerprint stands for them), what of a statement is scored (the probe's stands for it) and how
-    many contexts were cut, the note, whether an adapter was merged.
+    threads (a resumed run takes over the stored ones), the shard, versions, time stamps, domains, wordings (the
+    template set's fingerprint stands for them), what of a statement is scored (the probe's stands for it), the note,
+    whether an adapter was merged.
     """
     model, settings = manifest.model, manifest.settings
     return {

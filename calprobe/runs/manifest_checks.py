@@ -50,7 +50,7 @@ def _relation_faults(relation: RelationRecord) -> Iterator[str]:
         yield f"name: {relation.name!r:.60} {fault}"
     if len(relation.name) > LONGEST_NAME or "\0" in relation.name:
         yield f"name: {relation.name!r:.60} has a NUL or more than {LONGEST_NAME} characters"
-    for key, least in (("n_instances", 0), ("n_candidates", 1), ("cut_contexts", 0)):
+    for key, least in (("n_instances", 0), ("n_candidates", 1)):
         if not least <= (count := getattr(relation, key)) <= LARGEST:
             yield f"{key}: must be {least} to {LARGEST}, got {count!r:.60}"
     if relation.n_statements > MOST_STATEMENTS:

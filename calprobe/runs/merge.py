@@ -9,8 +9,9 @@ from pathlib import Path
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs.folder import RunFolder
-from calprobe.runs.manifest import Manifest, Timings, differences
+from calprobe.runs.manifest import Manifest, differences
 from calprobe.runs.pieces import DTYPES, PieceScores
+from calprobe.runs.progress import Progress, total
 from calprobe.runs.run import Run, open_run
 from calprobe.runs.whole import write_whole
 from calprobe.wording import counted
@@ -52,32 +53,36 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = F
     if missing and not partial:
         raise CalprobeError(_what_is_missing(missing, runs))
     pieces = (_only_one(held) for held in holders.values() if held)
-    return write_whole(Path(out), manifest, pieces)
+    return write_whole(Path(out), manifest, pieces, _spent(runs))
 
 
 def _refuse_other(first: Run, run: Run) -> None:
     if different := differences(first.manifest, run.manifest, (f"{first.path} has", f"{run.path} has")):
         raise UsageError(f"{run.path}: not of the same run as {first.path}.\n{'; '.join(different)}")
     for name in ("batch_tokens", "threads", "device_name", "cpu_products"):
-        has, other = (getattr(r.manifest.settings, name) for r in (first, run))
+        has, other = (
+            getattr(r.progress if name == "batch_tokens" else r.manifest.settings, name) for r in (first, run)
+        )
         if has != other:
             log.warning(
                 "%s was scored with %s %s, %s with %s: last bits may differ", first.path, name, has, run.path, other
             )
 
 
+def _setting(run: Run, name: str) -> object:
+    """The setting in force."""
+    return run.progress.batch_tokens if name == "batch_tokens" else getattr(run.manifest.settings, name)
+
+
 def _joined(manifests: list[Manifest]) -> Manifest:
-    """The manifest of the merged run: the first one's, with what all of them have cost and counted."""
-    first = manifests[0]
-    cut = {r.name: max(m.relation(r.name).cut_contexts for m in manifests) for r in first.relations}
-    spent = sum((manifest.timings for manifest in manifests), Timings())
-    return replace(
-        first,
-        relations=tuple(replace(relation, cut_contexts=cut[relation.name]) for relation in first.relations),
-        shard=None,
-        created=min(manifest.created for manifest in manifests),
-        timings=replace(spent, pieces=0, statements=0),  # counted as they are written
-    )
+    """The manifest of the merged run: the first one's, of the whole run."""
+    created = min(manifest.created for manifest in manifests)
+    return replace(manifests[0], shard=None, created=created, first_format=None)
+
+
+def _spent(runs: Sequence[Run]) -> Progress:
+    """What all parts have cost. Their pieces are counted as they are written, and each once."""
+    return replace(total(run.progress for run in runs), pieces=0, statements=0)
 
 
 def _only_one(held: list[_Held]) -> PieceScores:
@@ -103,6 +108,8 @@ def _same(piece: PieceScores, other: PieceScores) -> bool:
         one, two = piece.column(name), other.column(name)
         if (one is None) != (two is None) or (one is not None and two is not None and one.tobytes() != two.tobytes()):
             return False
+    if piece.cut_contexts != other.cut_contexts:
+        return False
     if piece.tokens is None or other.tokens is None:
         return piece.tokens is other.tokens
     return list(piece.tokens.tokens) == list(other.tokens.tokens) and all(

@@ -76,6 +76,7 @@ class PieceScores:
     n_tokens: npt.NDArray[np.int32] | None  # scored tokens
     n_answer: npt.NDArray[np.int32] | None  # answer tokens among them
     tokens: PieceTokens | None = None
+    cut_contexts: int = 0  # instances whose context was too long for the model and lost its beginning
 
     @property
     def n_statements(self) -> int:
@@ -109,12 +110,15 @@ class PieceScores:
             raise ValueError(f"{where}: instance must be constant over candidates and ascend from instance to instance")
         if not ((answer == answer[:, :1]).all() and ((answer >= 0) & (answer < n_candidates)).all()):
             raise ValueError(f"{where}: answer_idx must be one candidate of each instance, 0 to {n_candidates - 1}")
+        if not 0 <= self.cut_contexts <= n_instances:
+            raise ValueError(f"{where}: cut_contexts must be 0 to {n_instances}, got {self.cut_contexts}")
         if self.tokens is not None:
             self.tokens.validate(self.n_statements, where)
 
     def checksum(self) -> str:
         """CRC-32 over every score, as eight hex digits: what was read is what was written, wherever the damage sits."""
-        crc = zlib.crc32(f"{self.relation}\0{self.template}".encode())
+        cut = f"\0{self.cut_contexts}" if self.cut_contexts else ""
+        crc = zlib.crc32(f"{self.relation}\0{self.template}{cut}".encode())
         for name in DTYPES:
             array = self.column(name)
             unknown = b"\0" * min(self.n_statements, 1)  # of no statements, unknown and empty are the same

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +16,7 @@ from calprobe.errors import CalprobeError, DataMissingError
 from calprobe.runs import shards
 from calprobe.runs.manifest import FILE_NAME, Manifest, identity_hash, read_manifest
 from calprobe.runs.pieces import REDUCTIONS, PieceScores, PieceTokens
+from calprobe.runs.progress import Progress, read_progress
 from calprobe.runs.table import ScoreTable
 from calprobe.statements import Template
 from calprobe.wording import did_you_mean
@@ -61,6 +64,20 @@ class Run:
         """Relations with all of the run's templates scored, sorted: those that `table` holds."""
         lacking = {relation for relation, _ in self.missing}
         return tuple(sorted(r.name for r in self.manifest.relations if r.name not in lacking))
+
+    @property
+    def progress(self) -> Progress:
+        """What the run has cost so far, all processes and resumes together, and the batch budget in force."""
+        return progress_of(self.path, self.manifest)
+
+    @cached_property
+    def cut_contexts(self) -> dict[str, int]:
+        """Instances, by relation, whose context was too long for the model and lost its beginning; without zeros."""
+        counts: dict[str, int] = {}
+        for piece in self.pieces:
+            if piece.cut_contexts:
+                counts[piece.relation] = max(piece.cut_contexts, counts.get(piece.relation, 0))
+        return counts
 
     def table(self, reduction: Reduction = "sum", compat: Compat | None = None) -> ScoreTable:
         """Scores of all complete relations under one reduction, templates ascending.
@@ -131,6 +148,8 @@ class Run:
             log.warning("%s: %s; left out", shards.shard_path(self.path, relation, template), error)
             refused.append(error)
             return None
+        if self.manifest.first_format is not None:
+            piece = replace(piece, cut_contexts=self.manifest.first_format.cut_contexts.get(relation, 0))
         return piece
 
 
@@ -143,6 +162,29 @@ def open_run(path: str | Path) -> Run:
     if not (path / FILE_NAME).is_file():
         raise DataMissingError(f"{path}: {_what_it_is(path)}")
     return Run(path, read_manifest(path))
+
+
+def progress_of(path: Path, manifest: Manifest) -> Progress:
+    """What the run in that folder has cost so far, and the batch budget in force."""
+    recorded = read_progress(path)
+    if manifest.first_format is not None:
+        recorded += manifest.first_format.progress
+    return recorded.since(manifest.settings.batch_tokens)
+
+
+def whole_record(manifest: Manifest, progress: Progress, cut_contexts: Mapping[str, int]) -> dict[str, Any]:
+    """All that is known of a run except its scores, as one JSON object: the manifest, and what the run has cost.
+
+    The batch budget stands among the settings, `cut_contexts` with each relation, and the costs are `timings`.
+    """
+    record = asdict(manifest)
+    del record["first_format"]
+    for relation in record["relations"]:
+        relation["cut_contexts"] = cut_contexts.get(relation["name"], 0)
+    costs = asdict(progress)
+    budget, first = costs.pop("batch_tokens"), costs.pop("first_batch_tokens")
+    record["settings"] |= {"batch_tokens": budget} | ({} if first is None else {"first_batch_tokens": first})
+    return record | {"timings": costs}
 
 
 def _what_it_is(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +41,7 @@ _TOKENS = pa.schema(
 )
 _NO_ROLE = from_numbers(np.array([NO_ROLE], np.int32))[0]  # of the type of index_in's result
 _IDENTITY, _SCORES_CRC, _TOKENS_CRC = b"calprobe.run", b"calprobe.scores_crc32", b"calprobe.tokens_crc32"
+_CUT_CONTEXTS = b"calprobe.cut_contexts"  # not there: 0
 
 
 class ShardError(Exception):
@@ -81,6 +83,8 @@ def write_shard(run: Path, piece: PieceScores, run_identity: str) -> None:
     """Write the piece into the run folder, atomically and durably. Equal pieces give equal bytes (same pyarrow)."""
     table = piece_to_arrow(piece)
     metadata = {_IDENTITY: run_identity.encode(), _SCORES_CRC: piece.checksum().encode()}
+    if piece.cut_contexts:
+        metadata[_CUT_CONTEXTS] = str(piece.cut_contexts).encode()
     if piece.tokens is not None:
         for field, column in zip(_TOKENS, _tokens_to_arrow(piece.tokens), strict=True):
             table = table.append_column(field, column)
@@ -100,7 +104,8 @@ def read_scores(run: Path, relation: RelationRecord, template: int, run_identity
     columns = {name: _to_numpy(name, table[name]) for name in DTYPES}
     if columns["first"] is None:
         columns["first_role"] = None
-    piece = PieceScores(relation=relation.name, template=template, **columns)  # type: ignore[arg-type]
+    cut_contexts = _count(table.schema.metadata.get(_CUT_CONTEXTS, b"0"))
+    piece = PieceScores(relation.name, template, cut_contexts=cut_contexts, **columns)  # type: ignore[arg-type]
     if table.schema.metadata.get(_SCORES_CRC) != piece.checksum().encode():
         raise ShardError("its checksum is wrong")
     with _checked():
@@ -123,6 +128,12 @@ def read_tokens(run: Path, relation: RelationRecord, template: int, run_identity
     with _checked():
         found.validate(relation.n_statements, "its tokens")
     return found
+
+
+def _count(text: bytes) -> int:
+    if not re.fullmatch(rb"[0-9]{1,10}", text):
+        raise ShardError("its number of cut contexts is no number")
+    return int(text)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from calprobe.errors import UsageError
 from calprobe.runs import Manifest
 from calprobe.runs.folder import refuse_other_run
 from calprobe.runs.manifest import FILE_NAME, read_manifest
+from calprobe.runs.run import progress_of
 from calprobe.scoring.options import NOTHING_MASKED, PATHS, ScoreOptions
 from calprobe.scoring.selection import Selection
 from calprobe.types import ModelKind
@@ -25,14 +26,14 @@ def options_as_begun(begun: Manifest, out: Path, options: ScoreOptions) -> Score
     Both decide the last bits of a score, so a resumed run takes them over (DESIGN, "A run folder"). Raises UsageError
     if another batch budget is asked.
     """
-    settings = begun.settings
-    if options.batch_tokens not in (None, settings.batch_tokens, settings.first_batch_tokens):
+    settings, in_force = begun.settings, progress_of(out, begun).batch_tokens
+    if options.batch_tokens not in (None, in_force, settings.batch_tokens, settings.first_batch_tokens):
         raise UsageError(
-            f"{out}: the run has --batch-tokens {settings.batch_tokens}, asked {options.batch_tokens}.\n"
+            f"{out}: the run has --batch-tokens {in_force}, asked {options.batch_tokens}.\n"
             "Leave the option out to go on with the run, or delete its scores and start over with --no-resume"
         )
     stored = next((path for path in PATHS if path == settings.path), None)  # None: an import
-    return replace(options, batch_tokens=settings.batch_tokens, path=options.path or stored)
+    return replace(options, batch_tokens=in_force, path=options.path or stored)
 
 
 def refuse_other_request(begun: Manifest, out: Path, selection: Selection, options: ScoreOptions) -> None:

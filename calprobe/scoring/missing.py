@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 
 from calprobe.errors import CalprobeError
-from calprobe.runs import PieceScores, RunFolder, Timings
+from calprobe.runs import PieceScores, Progress, RunFolder
 from calprobe.scoring.ahead import prepared_ahead
 from calprobe.scoring.back_off import BackingOff
 from calprobe.scoring.groups import Piece, incomplete
@@ -30,33 +29,44 @@ _SILENT_WHEN_STOPPED_S = 6.0  # three signs of life left out: it is one that was
 
 @dataclass(slots=True)
 class _Share:
-    """What this process has scored since it began."""
+    """What this process has scored since it began, as it records it in the run folder."""
 
-    load_s: float = 0.0
-    timings: Timings = field(default_factory=Timings)
-    cut_contexts: dict[str, int] = field(default_factory=dict)  # by relation
-    batch_tokens: int | None = None  # in force since the last group; None: nothing is scored yet
+    folder: RunFolder
+    processes: Processes
+    spent: Progress  # without seconds of scoring
     began: float = field(default_factory=lambda: time.monotonic())
 
-    @property
-    def seconds(self) -> float:
-        """Since the start."""
-        return time.monotonic() - self.began
+    @classmethod
+    def starting(cls, work: Work, processes: Processes, load_s: float) -> _Share:
+        """Nothing scored yet."""
+        size = processes.size if processes.is_first else 0
+        return cls(work.folder, processes, Progress(load_s=load_s, processes=size))
 
-    def told(self) -> str:
-        """As the first process hears it."""
-        spent = self.timings + Timings(load_s=self.load_s, score_s=self.seconds)
-        return json.dumps(
-            {"timings": asdict(spent), "cut_contexts": self.cut_contexts, "batch_tokens": self.batch_tokens}
-        )
+    def record(self) -> None:
+        """Write down what was spent so far; the wall clock is the first process's."""
+        seconds = time.monotonic() - self.began
+        wall_s = seconds if self.processes.is_first else 0.0
+        self.folder.record_progress(self.processes.rank, replace(self.spent, score_s=seconds, wall_s=wall_s))
+
+    def take_budget(self, batch_tokens: int) -> None:
+        """Record a budget that became smaller before the first scores that were made with it."""
+        if batch_tokens != self.spent.batch_tokens:
+            self.spent = replace(self.spent, batch_tokens=batch_tokens)
+            self.record()
+
+    def write(self, piece: PieceScores) -> None:
+        """Write the piece and count it."""
+        self.folder.write_piece(piece)
+        tokens = 0 if piece.n_tokens is None else int(piece.n_tokens.sum())
+        self.spent += Progress(pieces=1, statements=piece.n_statements, tokens=tokens)
 
 
-def score_missing(work: Work, processes: Processes) -> None:
-    """Score what the folder lacks, as the first process or the only one; its timings grow by what all have spent.
+def score_missing(work: Work, processes: Processes, load_s: float = 0.0) -> None:
+    """Score what the folder lacks, as the first process or the only one.
 
     Raises Interrupted after Ctrl-C, CalprobeError if another process has failed or was lost; both say how to go on.
     """
-    groups, share = work.groups(), _Share()
+    groups, share = work.groups(), _Share.starting(work, processes, load_s)
     pieces = [piece for group in groups for piece in group]
     todo = incomplete(groups, work.missing)
     if there := len(pieces) - len(set(pieces).intersection(work.missing)):
@@ -88,21 +98,22 @@ def score_missing(work: Work, processes: Processes) -> None:
             raise _resumable(error, work, pieces) from None
         raise
     finally:
-        _take_in(work.folder, share, processes)
+        with suppress(CalprobeError):  # where the disk is full, that is worth no second error
+            share.record()
     if work.folder.unwritten(pieces):
         raise CalprobeError(_left(work, pieces, "a process of the run was lost"))
 
 
 def score_share(work: Work, processes: Processes, load_s: float) -> None:
-    """Score along in a folder that the first process has opened, and tell that process what it took."""
-    share = _Share(load_s)
+    """Score along in a folder that the first process has opened."""
+    share = _Share.starting(work, processes, load_s)
     advance = processes.adding(lambda statements, tokens: None)
     try:
         with held_interrupts(_UNTIL, say=False) as stop_if_asked:
             _score(work, processes, share, incomplete(work.groups(), work.missing), advance, stop_if_asked)
     finally:
         with suppress(CalprobeError):
-            processes.tell_last(share.told())
+            share.record()
 
 
 def _score(
@@ -124,42 +135,12 @@ def _score(
         processes.check()
         stop_if_asked()
         scored = scorer.score(ready, advance)
-        share.cut_contexts |= {piece.relation.name: piece.cut_contexts for piece in ready.pieces}
-        share.batch_tokens = scorer.batch_tokens
-        if processes.is_first:
-            work.folder.note_batch_tokens(scorer.batch_tokens)  # before the first scores that were made so
-            _note_cut_contexts(work.folder, share.cut_contexts)
+        share.take_budget(scorer.batch_tokens)
         for piece in scored:
             if (piece.relation, piece.template) in missing:
-                share.timings += _write(work.folder, piece)
-        if not processes.is_first:  # said now, it is known even if this process is killed
-            processes.tell_last(share.told())
+                share.write(piece)
+        share.record()
     processes.check()
-
-
-def _write(folder: RunFolder, piece: PieceScores) -> Timings:
-    """Write the piece and count it."""
-    folder.write_piece(piece)
-    tokens = 0 if piece.n_tokens is None else int(piece.n_tokens.sum())
-    return Timings(pieces=1, statements=piece.n_statements, tokens=tokens)
-
-
-def _take_in(folder: RunFolder, share: _Share, processes: Processes) -> None:
-    """Write into the manifest what all processes have told. Where the disk is full, that is worth no second error."""
-    spent = share.timings + Timings(score_s=share.seconds, wall_s=share.seconds, processes=processes.size)
-    with suppress(CalprobeError):
-        for told in map(json.loads, processes.last_words_of_others()):
-            spent += Timings(**told["timings"])
-            _note_cut_contexts(folder, told["cut_contexts"])
-            if told["batch_tokens"] is not None:
-                folder.note_batch_tokens(told["batch_tokens"])
-    with suppress(CalprobeError):
-        folder.add_timings(spent)
-
-
-def _note_cut_contexts(folder: RunFolder, counts: Mapping[str, int]) -> None:
-    for relation, count in counts.items():
-        folder.note_cut_contexts(relation, count)
 
 
 def _left(work: Work, pieces: Sequence[Piece], why: str) -> str:

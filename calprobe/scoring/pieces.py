@@ -150,7 +150,8 @@ def score_group(
     ends = np.cumsum([len(rows.token_ids) for rows in scored])
     for piece, rows, own in zip(group.pieces, scored, np.split(logprobs, ends[:-1]), strict=True):
         tokens = _tokens(rows, own, model) if save_tokens else None
-        yield _reduced(piece.relation, piece.number, rows, own, tokens)
+        reduced = _reduced(piece.relation, piece.number, rows, own, tokens)
+        yield replace(reduced, cut_contexts=piece.cut_contexts)
 
 
 def _tokenised(relation: Relation, template: Template, model: LoadedModel, masking: Masking) -> TokenisedPiece:

@@ -2,7 +2,7 @@
 
 They speak through the key-value store that torch.distributed opens at the start, and through the run folder; no tensor
 passes between them, and no collective operation can hang. The first process (rank 0) makes the folder, holds its lock
-and writes its manifest; each process writes the shards of what it has scored.
+and writes its manifest; each process writes the shards of what it has scored, and its own progress.
 """
 
 from __future__ import annotations
@@ -185,14 +185,6 @@ class Processes:
             meanwhile()
             if waiting:
                 time.sleep(_POLL_S)
-
-    def tell_last(self, text: str) -> None:
-        """Say what the first process takes into the manifest for this one."""
-        self.tell(f"last {self.rank}", text)
-
-    def last_words_of_others(self) -> list[str]:
-        """What each other process has told last; those that have told nothing are left out."""
-        return [self._text(f"last {rank}") for rank in self._others if self._told(f"last {rank}")]
 
     def beats(self, rank: int) -> int:
         """How often that process has given a sign of life."""

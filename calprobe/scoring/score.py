@@ -17,7 +17,7 @@ from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.models.aliases import default_probe
 from calprobe.models.source import mistyped_alias, resolve
 from calprobe.probes import Probe, load_probe
-from calprobe.runs import Manifest, Run, RunFolder, Timings, open_run
+from calprobe.runs import Manifest, Run, RunFolder, open_run
 from calprobe.runs.decode import decode
 from calprobe.runs.folder import check_folder, default_out
 from calprobe.runs.lock import Owner, locked
@@ -83,8 +83,8 @@ def score(
             folder = RunFolder.open(request.out, _manifest(request, loaded, way), options.resume)
             missing = folder.missing()
             processes.tell("folder", json.dumps({"owner": asdict(owner), "missing": missing}))
-            folder.add_timings(Timings(load_s=time.monotonic() - started, processes=processes.size))
-            score_missing(_work(request, folder, loaded, way, missing), processes)
+            load_s = time.monotonic() - started
+            score_missing(_work(request, folder, loaded, way, missing), processes, load_s)
     return open_run(request.out)
 
 
@@ -158,7 +158,7 @@ def _manifest(request: _Request, model: LoadedModel, way: Way) -> Manifest:
 
 def _work(request: _Request, folder: RunFolder, model: LoadedModel, way: Way, missing: Sequence[Piece]) -> Work:
     masking = request.options.masking(model.kind, request.name)
-    executor = executor_of(way.path, model, folder.manifest.settings.batch_tokens or 1, masking=masking)
+    executor = executor_of(way.path, model, folder.progress().batch_tokens or 1, masking=masking)
     remembered = way.remembered if request.finds_budget else None
     return Work(folder, request.selection, model, executor, request.options, missing, remembered)
 

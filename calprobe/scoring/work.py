@@ -39,8 +39,7 @@ class Work:
         batches later on must not move them; those of a shard by the one that all shards share (`find_way`).
         """
         settings = self.folder.manifest.settings
-        began_with = settings.first_batch_tokens or settings.batch_tokens or 1
-        every = list(groups_of(self._n_statements(), least_statements(settings.path, began_with)))
+        every = list(groups_of(self._n_statements(), least_statements(settings.path, settings.grouped_by or 1)))
         if self.options.shard is None:
             return every
         shard = parse_shard(self.options.shard)

@@ -126,7 +126,7 @@ def test_an_interrupt_says_how_to_go_on(
     run = open_run(tmp_path / "run")
     assert run.partial
     # What was in flight is there: all of a first group of small pieces.
-    assert run.manifest.timings.pieces > 1
+    assert run.progress.pieces > 1
 
 
 def test_it_says_so_too_where_click_names_no_cause(

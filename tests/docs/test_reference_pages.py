@@ -15,17 +15,17 @@ from calprobe.metrics import multiclass_metrics, standard_metrics
 from calprobe.runs import (
     Manifest,
     ModelRecord,
+    Progress,
     RelationRecord,
     Settings,
     SourceRecord,
     StartToken,
     TemplateRecord,
-    Timings,
 )
 from calprobe.statements import Template
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-MANIFEST = (Manifest, ModelRecord, SourceRecord, TemplateRecord, RelationRecord, Settings, StartToken, Timings)
+MANIFEST = (Manifest, ModelRecord, SourceRecord, TemplateRecord, RelationRecord, Settings, StartToken, Progress)
 PAPER = [
     *(Template(number, "", "paraphrase") for number in range(5)),
     Template(5, "", "verbal", "possibly"),
@@ -68,5 +68,5 @@ def test_methods_defines_every_metric() -> None:
 
 @pytest.mark.parametrize("part", MANIFEST, ids=lambda part: part.__name__)
 def test_files_explains_every_key_of_the_manifest(part: type[Any]) -> None:
-    keys = {field.name for field in fields(part)}
+    keys = {field.name for field in fields(part)} - {"first_format"}  # filled in on reading
     assert keys - in_code("reference/files.md") == set()

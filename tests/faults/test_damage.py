@@ -21,7 +21,6 @@ from unbroken import ASKED, Whole
 
 from calprobe.cli import main
 from calprobe.runs import PieceScores, PieceTokens, RunFolder, open_run
-from calprobe.runs.manifest import read_manifest
 from calprobe.runs.shards import ShardError, read_scores, read_tokens, shard_path
 
 MANY = int(os.environ.get("CALPROBE_FAULTS", "10")) > 10
@@ -164,8 +163,8 @@ def test_report_says_which_shard_is_left_out(whole: Whole, tmp_path: Path, capfd
         (lambda text: text[: len(text) // 2], "damaged, not JSON"),
         (lambda text: "", "damaged, not JSON"),
         (
-            lambda text: text.replace('"calprobe_run": 1', '"calprobe_run": 2'),
-            "run format 2, this calprobe reads 1; up",
+            lambda text: text.replace('"calprobe_run": 2', '"calprobe_run": 3'),
+            "run format 3, this calprobe reads 1 and 2; up",
         ),
     ],
     ids=["model", "relations", "settings", "half", "empty", "newer"],
@@ -214,4 +213,4 @@ def test_left_temporary_files_are_no_part_of_the_run(forge: Forge, whole: Whole,
     assert forge.run("score", *ASKED, "--out", run, watch=run).code == 0
     assert not any(path.exists() for path in left)
     assert exports_of(run) == whole.exports
-    assert read_manifest(run).timings.pieces == len(whole.order)
+    assert open_run(run).progress.pieces == len(whole.order)

@@ -135,7 +135,7 @@ def test_a_signal_that_can_be_heard_finishes_the_group(
     said = f"{why}; {pieces - len(done)} of {pieces} pieces are left.\nRun the same command again to go on in {run}\n"
     assert stopped.stderr.endswith(said)
     assert not list(run.rglob("*.tmp"))
-    assert open_run(run).manifest.timings.pieces == len(done)
+    assert open_run(run).progress.pieces == len(done)
     assert_nothing_is_lost(run, whole, stopped, reported)
     assert_it_goes_on(forge, run, whole)
 

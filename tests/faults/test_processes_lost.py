@@ -24,7 +24,7 @@ def test_three_processes_give_the_bytes_of_one(forge: Forge, whole: Whole, tmp_p
     total = sum(relation.n_statements for relation in open_run(run).manifest.relations) * 2
     assert f"{total:,} of {total:,} statements" in ended.stderr  # of all processes together
     assert exports_of(run) == whole.exports
-    one, several = open_run(whole.path).manifest.timings, open_run(run).manifest.timings
+    one, several = open_run(whole.path).progress, open_run(run).progress
     assert (one.processes, several.processes) == (1, 3)
     assert several.score_s > several.wall_s > 0
     assert (one.pieces, one.statements, one.tokens) == (several.pieces, several.statements, several.tokens)
@@ -62,4 +62,4 @@ def test_ctrl_c_on_the_launcher_loses_nothing(forge: Forge, tmp_path: Path) -> N
     assert ended.stderr.count(LEFT) == 1
     run = open_run(out)
     assert run.partial
-    assert run.manifest.timings.pieces == len(run.pieces) > 0  # those of both processes, counted
+    assert run.progress.pieces == len(run.pieces) > 0  # those of both processes, counted

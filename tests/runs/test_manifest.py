@@ -10,7 +10,7 @@ import pytest
 from run_samples import make_manifest
 
 from calprobe.errors import CalprobeError
-from calprobe.runs import RelationRecord, StartToken, Timings
+from calprobe.runs import RelationRecord, StartToken
 from calprobe.runs.manifest import differences, identity_hash, read_manifest
 
 
@@ -21,18 +21,21 @@ def _edit(folder: Path, **changes: object) -> None:
 
 def test_what_is_written_reads_back_equal(tmp_path: Path) -> None:
     manifest = make_manifest(start_token=StartToken("<s>", 1), save_tokens=True, threads=2, attention="sdpa")
-    manifest = replace(manifest, limit=10, timings=Timings(1.5, 2, 3, 4, 5))
+    manifest = replace(manifest, limit=10)
     manifest = replace(manifest, model=replace(manifest.model, adapter="a", adapter_merged=False))
     manifest.write(tmp_path)
     assert read_manifest(tmp_path) == manifest
-    assert json.loads((tmp_path / "manifest.json").read_text())["calprobe_run"] == 1
+    assert json.loads((tmp_path / "manifest.json").read_text())["calprobe_run"] == 2
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"calprobe_run": 2}, "run format 2, this calprobe reads 1; upgrade"),
+        ({"calprobe_run": 3}, "run format 3, this calprobe reads 1 and 2; upgrade"),
+        ({"calprobe_run": 1, "timings": {"load_s": "1"}}, "timings.load_s: expected a number"),
+        ({"timings": {}}, "unknown key 'timings'"),
+        ({"first_format": None}, "unknown key 'first_format'"),
         ({"calprobe_run": None}, "not the manifest of a calprobe run"),
         ({"colour": "red", "taste": 1}, "unknown key 'colour', 'taste'"),
         ({"settings": {}}, "settings: missing key 'path'"),
@@ -40,7 +43,6 @@ def test_what_is_written_reads_back_equal(tmp_path: Path) -> None:
         ({"settings": {"path": "padded", "save_tokens": 1}}, "settings.save_tokens: expected bool, got 1"),
         ({"limit": True}, "limit: expected int, got True"),
         ({"templates": [{"number": 0, "kind": "poem"}]}, r"templates\[0\].kind: expected one of paraphrase"),
-        ({"timings": {"load_s": "1"}}, "timings.load_s: expected a number"),
         ({"versions": ["a"]}, "versions: expected an object"),
         ({"relations": 3}, "relations: expected a list, got 3"),
     ],
@@ -114,7 +116,6 @@ def test_fields_that_are_only_recorded_make_no_other_run() -> None:
         make_manifest(batch_tokens=4096, threads=8, device_name="another"),
         created="2027",
         versions={"torch": "9"},
-        timings=Timings(9),
         model=replace(one.model, name="./tiny", id="/elsewhere/tiny", adapter_merged=True),
         probe=replace(one.probe, name="renamed"),
         relations=one.relations[::-1],

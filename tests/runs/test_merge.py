@@ -14,7 +14,7 @@ from run_samples import SHAPES, make_manifest, make_piece, without_tokens, write
 
 from calprobe.cli import main
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.runs import PieceScores, RunFolder, Timings, open_run
+from calprobe.runs import PieceScores, Progress, RunFolder, open_run
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.merge import merge_runs
 
@@ -29,7 +29,7 @@ def write_part(
     for place in places:
         piece = make_piece(*PIECES[place])
         folder.write_piece(piece if tokens else without_tokens(piece))
-    folder.add_timings(Timings(load_s=1, score_s=2, pieces=len(places), tokens=7, wall_s=2, processes=1))
+    folder.record_progress(0, Progress(load_s=1, score_s=2, pieces=len(places), tokens=7, wall_s=2, processes=1))
     return path
 
 
@@ -52,10 +52,10 @@ def test_shards_make_the_whole_run(tmp_path: Path, tokens: bool) -> None:
         assert exported(tmp_path / "merged", what) == exported(whole, what)
     for shard in sorted((whole / "shards").iterdir()):
         assert (tmp_path / "merged" / "shards" / shard.name).read_bytes() == shard.read_bytes()
-    manifest = open_run(tmp_path / "merged").manifest
-    assert manifest.shard is None
+    merged = open_run(tmp_path / "merged")
+    assert merged.manifest.shard is None
     n_statements = 2 * sum(instances * candidates for _, instances, candidates in SHAPES)
-    assert manifest.timings == Timings(3, 6, 6, n_statements, 21, 6, 1)
+    assert merged.progress == Progress(3, 6, 6, n_statements, 21, 6, 1, batch_tokens=64)
 
 
 def test_pieces_that_are_there_twice_must_agree(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     merge_runs(parts, tmp_path / "merged", partial=True)
     merged = open_run(tmp_path / "merged")
     assert merged.missing == (("P1376", 0), ("P1376", 1), ("P36", 1))
-    assert merged.manifest.timings.pieces == 3
+    assert merged.progress.pieces == 3
 
 
 def test_settings_that_move_last_bits_are_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from run_samples import SHAPES, make_manifest, make_piece, without_tokens, write_run
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.runs import RunFolder, Timings, open_run
+from calprobe.runs import Progress, RunFolder, open_run
 from calprobe.runs.exports import CANDIDATES, TOKENS, candidate_tables, token_tables
 from calprobe.runs.files import write_tables
 from calprobe.runs.manifest import read_manifest
@@ -45,11 +45,16 @@ def test_a_new_run_misses_all_pieces_and_each_written_one_is_there(tmp_path: Pat
 
 def test_a_resumed_run_keeps_its_batch_and_threads_and_its_timings(tmp_path: Path) -> None:
     first = RunFolder.open(tmp_path, make_manifest(batch_tokens=64, threads=2))
-    first.add_timings(Timings(load_s=1, score_s=2, pieces=1, statements=12, tokens=40))
+    written = (tmp_path / "manifest.json").read_bytes()
+    first.record_progress(0, Progress(load_s=1, score_s=1))
+    first.record_progress(0, Progress(load_s=1, score_s=2, pieces=1, statements=12, tokens=40))
+    first.record_progress(1, Progress(score_s=4, pieces=2, processes=2, batch_tokens=32))
     again = RunFolder.open(tmp_path, make_manifest(batch_tokens=4096, threads=8))
     assert (again.manifest.settings.batch_tokens, again.manifest.settings.threads) == (64, 2)
-    again.add_timings(Timings(score_s=0.5, pieces=2))
-    assert read_manifest(tmp_path).timings == Timings(1, 2.5, 3, 12, 40)
+    again.record_progress(0, Progress(score_s=0.5, pieces=2))
+    expected = Progress(1, 6.5, 5, 12, 40, processes=2, batch_tokens=32, first_batch_tokens=64)
+    assert again.progress() == open_run(tmp_path).progress == expected
+    assert (tmp_path / "manifest.json").read_bytes() == written
 
 
 def test_resuming_on_another_machine_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -168,7 +173,7 @@ def test_writing_that_fails_leaves_the_old_shard_and_no_temporary_file(
     with pytest.raises(CalprobeError, match="No space left on device"):
         folder.write_piece(without_tokens(make_piece(SHAPES[0], seed=9)))
     with pytest.raises(CalprobeError, match="No space left on device"):
-        folder.add_timings(Timings(1))
+        folder.record_progress(0, Progress(1))
     assert _bytes(tmp_path) == before
 
 
@@ -227,7 +232,7 @@ def test_a_run_of_the_first_format_opens_and_goes_on(tmp_path: Path) -> None:
     assert not opened.partial
     scores = opened.table().scores
     assert scores.shape == (2, 24)  # templates, statements
-    assert opened.manifest.timings.pieces == 2
+    assert opened.progress.pieces == 2
     piece = opened.pieces[1]
     tokens = opened.read_tokens(piece)
     (run / "shards" / "month.t1.parquet").unlink()
@@ -235,7 +240,8 @@ def test_a_run_of_the_first_format_opens_and_goes_on(tmp_path: Path) -> None:
     folder = RunFolder.open(run, read_manifest(run))
     assert folder.missing() == [("month", 1)]
     folder.write_piece(replace(piece, tokens=tokens))
-    folder.add_timings(Timings(pieces=1))  # from here on the manifest has what today's have
-    assert '"checksums"' in (run / "manifest.json").read_text()
+    folder.record_progress(0, Progress(pieces=1))
+    assert open_run(run).progress.pieces == 3
+    assert (run / "manifest.json").read_bytes() == (FIRST_FORMAT / "manifest.json").read_bytes()
     assert not open_run(run).partial
     assert open_run(run).table().scores.tobytes() == scores.tobytes()

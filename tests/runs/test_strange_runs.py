@@ -22,6 +22,13 @@ from calprobe.runs import RunFolder, open_run
 from calprobe.runs.manifest import identity_hash, read_manifest
 from calprobe.runs.shards import ROWS_A_BYTE, shard_path, write_shard
 
+
+def first_format(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The manifest, made one of format 1."""
+    manifest["calprobe_run"] = 1
+    return manifest
+
+
 ABSURD: dict[str, Callable[[dict[str, Any]], object]] = {
     r"relations\[0\].n_candidates: must be 1 to 2147483647, got 1000000000000000000": lambda m: m["relations"][
         0
@@ -33,7 +40,7 @@ ABSURD: dict[str, Callable[[dict[str, Any]], object]] = {
     r"relations\[1\].n_instances times n_candidates are": lambda m: m["relations"][1].update(
         n_instances=2**31 - 1, n_candidates=2**31 - 1
     ),
-    r"relations\[0\].cut_contexts: must be": lambda m: m["relations"][0].update(cut_contexts=10**30),
+    r"relations\[0\].cut_contexts: must be": lambda m: first_format(m)["relations"][0].update(cut_contexts=10**30),
     r"relations\[0\].name: '' is empty": lambda m: m["relations"][0].update(name=""),
     r"relations\[0\].name: expected str, got": lambda m: m["relations"][0].update(name="\ud800"),
     "relations: 'P30' is there twice": lambda m: m["relations"].append(m["relations"][0]),
@@ -47,8 +54,8 @@ ABSURD: dict[str, Callable[[dict[str, Any]], object]] = {
     ),
     "shard: expected I/N with I from 1 to N, got '3/2'": lambda m: m.update(shard="3/2"),
     "limit: must be 1 or more, got 0": lambda m: m.update(limit=0),
-    "timings.load_s: expected a number, got inf": lambda m: m.update(timings={"load_s": float("inf")}),
-    "timings.score_s: expected a number": lambda m: m.update(timings={"score_s": 10**400}),
+    "timings.load_s: expected a number, got inf": lambda m: first_format(m).update(timings={"load_s": float("inf")}),
+    "timings.score_s: expected a number": lambda m: first_format(m).update(timings={"score_s": 10**400}),
     "not the manifest of a calprobe run": lambda m: m.update(calprobe_run=True),
 }
 

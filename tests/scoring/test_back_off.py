@@ -22,7 +22,7 @@ from torch.distributed import HashStore
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, load_model
-from calprobe.runs import Manifest, RunFolder, open_run
+from calprobe.runs import Manifest, Progress, RunFolder, open_run
 from calprobe.runs.lock import locked
 from calprobe.scoring import Interrupted, ScoreOptions, score
 from calprobe.scoring.processes import Processes
@@ -71,10 +71,15 @@ def manifest(out: Path) -> Manifest:
     return open_run(out).manifest
 
 
+def budgets(out: Path) -> tuple[int | None, int | None]:
+    """The budget in force, and the first one where it became smaller."""
+    progress = open_run(out).progress
+    return progress.batch_tokens, progress.first_batch_tokens
+
+
 def test_what_fits_is_left_alone(model: LoadedModel, memory: Memory, tmp_path: Path) -> None:
     scored(model, tmp_path / "run")
-    settings = manifest(tmp_path / "run").settings
-    assert (settings.batch_tokens, settings.first_batch_tokens) == (200, None)
+    assert budgets(tmp_path / "run") == (200, None)
 
 
 @pytest.mark.parametrize("path", ["tree", "padded", "plain"])
@@ -85,8 +90,7 @@ def test_batches_are_halved_until_they_fit(
     memory.n_tokens = 60
     with caplog.at_level(logging.WARNING):
         np.testing.assert_allclose(scored(model, tmp_path / "run", path=path), right, atol=1e-4, rtol=0)
-    settings = manifest(tmp_path / "run").settings
-    assert (settings.batch_tokens, settings.first_batch_tokens) == (50, 200)
+    assert budgets(tmp_path / "run") == (50, 200)
     said = [record.message for record in caplog.records]
     shown = "capital, template 0 to capital, template 1" if path == "tree" else "capital, template 0"
     assert said[0].startswith(shown.split(" to ")[0])
@@ -105,7 +109,7 @@ def test_a_resumed_run_equals_the_unbroken_one(
     well = memory.passes - before - 5  # halfway through the groups, which take ten passes
     memory.n_tokens, memory.well = 60, memory.passes + well
     unbroken = scored(model, tmp_path / "unbroken", **options)
-    assert manifest(tmp_path / "unbroken").settings.batch_tokens == 50
+    assert budgets(tmp_path / "unbroken") == (50, 100)
 
     memory.well = memory.passes + well
     write, written = RunFolder.write_piece, []
@@ -113,7 +117,7 @@ def test_a_resumed_run_equals_the_unbroken_one(
     def stop(self: RunFolder, piece: Any) -> None:
         write(self, piece)
         written.append(piece)
-        if self.manifest.settings.batch_tokens == 50:  # the first piece of smaller batches
+        if self.progress().batch_tokens == 50:  # the first piece of smaller batches
             raise KeyboardInterrupt
 
     monkeypatch.setattr(RunFolder, "write_piece", stop)
@@ -121,7 +125,7 @@ def test_a_resumed_run_equals_the_unbroken_one(
         scored(model, tmp_path / "run", **options)
     monkeypatch.undo()
     assert 0 < len(written) < 4
-    assert manifest(tmp_path / "run").settings.first_batch_tokens == 100
+    assert budgets(tmp_path / "run") == (50, 100)
     np.testing.assert_array_equal(scored(model, tmp_path / "run", **options), unbroken)
 
 
@@ -140,14 +144,14 @@ def test_whoever_joins_late_takes_the_batches_that_the_first_process_has_by_then
     run = tmp_path / "run"
     scored(model, run)
     folder = RunFolder.open(run, manifest(run))
-    folder.note_batch_tokens(100)
+    folder.record_progress(0, Progress(batch_tokens=100))
     request = _requested(model, PROBE, run, ScoreOptions(templates=ALL))  # resumes with 100
     process = Processes(1, 2, HashStore())
     with locked(run) as owner:
         process.tell("folder", json.dumps({"owner": asdict(owner), "missing": []}))
-        folder.note_batch_tokens(50)
+        folder.record_progress(0, Progress(batch_tokens=50))
         _take_part(process, request, model, 0.0)
-    assert json.loads(process._text("last 1"))["timings"]["pieces"] == 0
+    assert json.loads((run / "progress" / "1.json").read_text())["pieces"] == 0
 
 
 def test_the_error_names_the_longest_statement_and_the_mend(model: LoadedModel, memory: Memory, tmp_path: Path) -> None:
@@ -162,7 +166,7 @@ def test_the_error_names_the_longest_statement_and_the_mend(model: LoadedModel, 
     assert first.endswith(" tokens, and this statement has 31")
     assert mend == "free some memory, or take a device with more of it, --dtype bfloat16 or --device-map auto"
     # What did not help is not kept: with more memory the run goes on as it began.
-    assert manifest(tmp_path / "run").settings.batch_tokens == 200
+    assert budgets(tmp_path / "run") == (200, None)
 
 
 def test_the_check_on_load_backs_off_by_itself(model: LoadedModel, memory: Memory, tmp_path: Path) -> None:
@@ -198,13 +202,11 @@ def test_a_budget_that_was_found_is_remembered_and_a_typed_one_is_not(
     scored(model, tmp_path / "typed", batch_tokens=200)
     assert not budgets_file().exists()
     scored(model, tmp_path / "found", batch_tokens=None)
-    assert manifest(tmp_path / "found").settings.first_batch_tokens == 1024
-    found = manifest(tmp_path / "found").settings.batch_tokens
-    assert found == 128
+    found, first = budgets(tmp_path / "found")
+    assert (found, first) == (128, 1024)
     assert list(json.loads(budgets_file().read_text()).values()) == [found]
     scored(model, tmp_path / "next", batch_tokens=None)
-    settings = manifest(tmp_path / "next").settings
-    assert (settings.batch_tokens, settings.first_batch_tokens) == (found, None)
+    assert budgets(tmp_path / "next") == (found, None)
     memory.n_tokens = 100  # it fails again
     scored(model, tmp_path / "again", batch_tokens=None)
     assert list(json.loads(budgets_file().read_text()).values()) == [64]
@@ -239,5 +241,5 @@ def test_a_run_survives_a_real_lack_of_memory(tmp_path: Path) -> None:
     assert "out of memory with batches of 16384 tokens; going on with 8192" in result.stderr
     run = open_run(tmp_path / "run")
     assert not run.partial
-    assert run.manifest.settings.first_batch_tokens == 16384
-    assert (run.manifest.settings.batch_tokens or 0) < 16384
+    assert run.progress.first_batch_tokens == run.manifest.settings.batch_tokens == 16384
+    assert (run.progress.batch_tokens or 0) < 16384

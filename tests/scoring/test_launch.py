@@ -71,4 +71,4 @@ def test_a_model_in_memory_is_scored_by_the_process_that_holds_it(
     monkeypatch.setenv("RANK", "0")  # there is no process group: to ask for one would be an error
     launched_with_others = calprobe.score(model, "mini", tmp_path / "launched", options)
     assert (launched_with_others.table().scores == alone.table().scores).all()
-    assert launched_with_others.manifest.timings.processes == 1
+    assert launched_with_others.progress.processes == 1

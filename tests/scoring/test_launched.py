@@ -76,5 +76,5 @@ def test_two_processes_give_the_bytes_of_one(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr.count("complete; next: calprobe report") == 1
     assert exports_of(launched) == exports_of(alone)
-    timings = open_run(launched).manifest.timings
-    assert (timings.processes, timings.pieces) == (2, 8)
+    progress = open_run(launched).progress
+    assert (progress.processes, progress.pieces) == (2, 8)

@@ -44,11 +44,11 @@ def test_scores_are_sums_of_pseudo_log_likelihoods(model: LoadedModel, tmp_path:
 
 
 def test_the_manifest_says_what_was_masked(model: LoadedModel, tmp_path: Path) -> None:
-    manifest = score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1)).manifest
-    settings = manifest.settings
+    run = score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1))
+    manifest, settings = run.manifest, run.manifest.settings
     assert (manifest.model.kind, manifest.model.architecture, settings.path) == ("masked", "BertForMaskedLM", "masked")
     assert (settings.pll_metric, settings.word_split) == ("within_word_l2r", "tokenizer")
-    assert manifest.timings.tokens == sum(int(piece.n_tokens.sum()) for piece in open_run(tmp_path / "run").pieces)  # type: ignore[union-attr]
+    assert run.progress.tokens == sum(int(piece.n_tokens.sum()) for piece in run.pieces)  # type: ignore[union-attr]
 
 
 def test_words_of_the_text_are_others_than_the_tokenizers(model: LoadedModel, tmp_path: Path) -> None:

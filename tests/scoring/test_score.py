@@ -72,14 +72,15 @@ def test_scores_are_sums_of_token_log_probabilities(model: LoadedModel, tmp_path
 
 
 def test_the_manifest_says_what_ran(model: LoadedModel, tmp_path: Path) -> None:
-    manifest = score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1, batch_tokens=64)).manifest
+    run = score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1, batch_tokens=64))
+    manifest = run.manifest
     assert (manifest.settings.path, manifest.settings.dtype, manifest.settings.batch_tokens) == ("tree", "float32", 64)
     assert manifest.settings.start_token is not None
     assert (manifest.settings.start_token.text, manifest.settings.start_token.id) == ("<s>", 1)
     assert [relation.n_instances for relation in manifest.relations] == [1, 1]
     # The one instance that is left has an answer of its own, the relation does not.
     assert [relation.cardinality for relation in manifest.relations] == ["1:1", "N:1"]
-    assert manifest.timings.statements == 5
+    assert run.progress.statements == 5
 
 
 def test_a_complete_run_is_not_scored_again(model: LoadedModel, tmp_path: Path) -> None:
@@ -87,7 +88,7 @@ def test_a_complete_run_is_not_scored_again(model: LoadedModel, tmp_path: Path) 
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "shards").iterdir()}
     again = score(model, PROBE, tmp_path / "run")
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "shards").iterdir()} == before
-    assert again.manifest.timings.statements == first.manifest.timings.statements
+    assert again.progress.statements == first.progress.statements
 
 
 def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ def test_shards_merged_are_the_bytes_of_one_run(model: str, tmp_path: Path) -> N
     with pytest.raises(UsageError, match=r"holds shard 2/3, asked the whole run"):
         score(model, "mini", parts[1], options())
     # Nothing is left to do in it.
-    assert score(model, "mini", parts[1], options(shard="2/3")).manifest.timings.pieces == len(runs[1].pieces)
+    assert score(model, "mini", parts[1], options(shard="2/3")).progress.pieces == len(runs[1].pieces)
 
 
 def test_a_shard_has_a_folder_of_its_own(

@@ -105,5 +105,5 @@ def test_what_a_lost_machine_had_taken_is_scored_by_the_first(machines: list[Mac
     assert "a process of the run was lost; scoring what it had taken" in said[0]
     assert not (out / OWNER_NAME).exists()
     run = open_run(out)
-    assert run.manifest.timings.pieces == len(run.pieces) == len(run.manifest.pieces)
+    assert run.progress.pieces == len(run.pieces) == len(run.manifest.pieces)
     assert exports_of(out) == exports_of(alone)

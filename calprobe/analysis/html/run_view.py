@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from calprobe.analysis.figures import interval, number
 from calprobe.analysis.html.definitions import BEAR_SCORE, CHANCE
@@ -13,6 +13,7 @@ from calprobe.analysis.html.views import UNDEFINED, BigNumber, RunView
 from calprobe.analysis.results import ReportOptions, RunFacts, RunReport
 from calprobe.analysis.terminal import heading
 from calprobe.metrics import Estimate
+from calprobe.runs.run import whole_record
 
 
 def run_head(run: RunFacts, place: int) -> RunView:
@@ -46,10 +47,10 @@ def options_made(options: ReportOptions) -> tuple[tuple[str, str], ...]:
 
 
 def manifests(runs: Sequence[RunFacts]) -> tuple[tuple[str, str], ...]:
-    """Each run's manifest as JSON, by its label. Relations and templates that an earlier run has too stand there."""
+    """Each run's manifest and costs as JSON, by its label. Relations and templates of an earlier run stand there."""
     found, known = [], dict[str, str]()
     for run in runs:
-        shown = asdict(run.manifest)
+        shown = whole_record(run.manifest, run.progress, run.cut_contexts)
         for key in ("relations", "templates"):
             label = known.setdefault(f"{key} {json.dumps(shown[key])}", run.label)
             if label != run.label:
