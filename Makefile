@@ -62,7 +62,7 @@ demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled pr
 test: $(VENV)/.dev ## the whole suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
-test-references: $(VENV)/.dev ## token scores of the real models against all of the reference files, with the figures of the README
+test-references: $(VENV)/.dev ## token scores of the real models against all of the reference files, with the figures of docs/accuracy-of-scores.md
 	CALPROBE_REFERENCES=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/scoring/test_reference_scores.py -s
 
 test-faults: $(VENV)/.dev ## a hundred kills at random writes, fifty at random times, every bit of a shard (FAULTS=100)
