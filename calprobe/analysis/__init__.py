@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from calprobe.analysis.answer_options import AnswerOptions, answer_option_curve
 from calprobe.analysis.compare_pairs import named_pairs
-from calprobe.analysis.compare_results import CompareOptions, Comparison
+from calprobe.analysis.compare_results import Comparison
 from calprobe.analysis.compare_runs import compare
-from calprobe.analysis.compute import report
 from calprobe.analysis.curves.accuracy_ace import accuracy_ace
 from calprobe.analysis.curves.accuracy_rejection import accuracy_rejection
 from calprobe.analysis.curves.calibration import calibration
@@ -14,11 +13,13 @@ from calprobe.analysis.curves.exposure import exposure
 from calprobe.analysis.curves.markers import markers
 from calprobe.analysis.curves.options import options_curve
 from calprobe.analysis.curves.results import CurveOptions, Curves
+from calprobe.analysis.options import CompareOptions, ReportOptions, SliceOptions
 from calprobe.analysis.reductions import ReductionNumbers, ReductionsReport, RunReductions, compare_reductions
-from calprobe.analysis.results import EstimatorReport, Report, ReportOptions, RunReport, SliceOptions
+from calprobe.analysis.report_runs import report
+from calprobe.analysis.results import EstimatorReport, Report, RunReport
+from calprobe.analysis.scored_run import RunLike
 from calprobe.analysis.sensitivity import PromptSensitivity, prompt_sensitivity
 from calprobe.analysis.slices import RunSlices, Slice
-from calprobe.analysis.source import RunLike
 from calprobe.analysis.uncertainty import MeanUncertainty
 
 __all__ = [

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
-from calprobe.analysis.paper_figures import Figure, PaperFigures
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.paper_figures import BesidePaper, Figure, PaperFigures, RunAgainst
 from calprobe.analysis.reductions import ReductionsReport, RunReductions
-from calprobe.analysis.results import Report, ReportOptions, RunFacts, RunReport, estimate_json, number_json
+from calprobe.analysis.results import Report, RunReport
+from calprobe.analysis.scored_run import RunFacts
 from calprobe.errors import UsageError
 from calprobe.metrics import ACE_BINS, Estimate
 from calprobe.runs import Manifest
@@ -29,59 +30,6 @@ PLL_METRIC = "within_word_l2r"
 FACTOR_SET = "wiki"
 
 Found = TypeVar("Found", Report, ReductionsReport)
-
-
-@dataclass(frozen=True, slots=True)
-class BesidePaper:
-    """A number of a run and the paper's."""
-
-    figure: Figure
-    ours: Estimate
-
-    @property
-    def difference(self) -> float:
-        """Ours less the paper's."""
-        return self.ours.value - self.figure.value
-
-    @property
-    def inside(self) -> bool | None:
-        """Whether the paper's number lies in our interval; None without one."""
-        return None if math.isnan(self.ours.low) else self.ours.low <= self.figure.value <= self.ours.high
-
-    def to_json(self) -> dict[str, Any]:
-        """The row's object in `calprobe report --against .. --json`; NaN is None."""
-        figure = self.figure
-        return {
-            "table": figure.table,
-            "estimator": figure.estimator or None,
-            "metric": figure.metric,
-            "of": figure.of,
-            "ours": estimate_json(self.ours),
-            "paper": figure.value,
-            "difference": number_json(self.difference),
-            "inside": self.inside,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class RunAgainst:
-    """A run's rows, with all that has to be known before they are read."""
-
-    source: str  # of the figures
-    model: str | None  # the paper's name of it; None if it is not among the paper's
-    departures: tuple[str, ...]  # in what the run is not what the paper scored, a clause each
-    left_out: tuple[str, ...]  # figures that the run has no number for, and what would give it one, a sentence each
-    rows: tuple[BesidePaper, ...]  # in the order of the tables
-
-    def to_json(self) -> dict[str, Any]:
-        """What `calprobe report --against .. --json` says under `against`."""
-        return {
-            "source": self.source,
-            "model": self.model,
-            "departures": list(self.departures),
-            "left_out": list(self.left_out),
-            "rows": [row.to_json() for row in self.rows],
-        }
 
 
 def against(found: Found, figures: PaperFigures) -> Found:
@@ -111,7 +59,7 @@ def _run_against(run: RunReport | RunReductions, options: ReportOptions, figures
         what = f"Table 6 is of FACTOR's {FACTOR_SET} set; {run.manifest.relations[0].name} is another."
         return RunAgainst(figures.source, model, (), (what,), ())
     rows = [BesidePaper(figure, ours) for figure in chosen if (ours := _ours(run, figure, options)) is not None]
-    departures = _departures_on_factor(run, options) if factor else _departures_on_bear(run, options)
+    departures = _departures_on_factor(run.facts, options) if factor else _departures_on_bear(run.facts, options)
     left_out = tuple(_left_out(run, chosen, {row.figure for row in rows}, options))
     return RunAgainst(figures.source, model, tuple(departures), left_out, tuple(rows))
 

@@ -8,9 +8,8 @@ from itertools import groupby
 
 from rich.text import Text
 
-from calprobe.analysis.against import BesidePaper, RunAgainst
 from calprobe.analysis.figures import interval, number
-from calprobe.analysis.paper_figures import Figure
+from calprobe.analysis.paper_figures import BesidePaper, Figure, RunAgainst
 
 TITLES = {
     "1": "Table 1",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calprobe.analysis.results import DEFAULT_OPTIONS, ReportOptions
-from calprobe.analysis.source import RunLike, read_scores
+from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
+from calprobe.analysis.scored_run import RunLike, read_scores
 from calprobe.arrays import check_count
 from calprobe.confidence import Distributions, base_confidence, keep_options, margin_confidence, option_ranks
 from calprobe.confidence.types import default_row

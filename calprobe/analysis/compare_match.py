@@ -10,11 +10,9 @@ from typing import TypeVar
 import numpy as np
 
 from calprobe.analysis.figures import ranges
-from calprobe.analysis.questions import content_of
-from calprobe.analysis.results import ReportOptions, RunFacts
-from calprobe.confidence import Distributions
+from calprobe.analysis.scored_run import ScoredRun, content_of
 from calprobe.errors import UsageError
-from calprobe.runs import Manifest, Run, ScoreTable, SourceRecord
+from calprobe.runs import Manifest, SourceRecord
 from calprobe.types import Ints
 from calprobe.wording import counted
 
@@ -23,69 +21,45 @@ Key = tuple[str, int, int, int]  # an instance: relation, line number, place of 
 
 
 @dataclass(frozen=True)
-class ScoredRun:
-    """What a run says of itself, and its scores under one reduction. It holds no more of the run's shards."""
+class Comparable:
+    """A run with its instances and templates by what they are."""
 
-    facts: RunFacts
-    relations: frozenset[str]  # complete ones, those of the table
-    table: ScoreTable
-
-    @classmethod
-    def of(cls, label: str, run: Run, options: ReportOptions) -> ScoredRun:
-        """Read a run. Raises as `Run.table`."""
-        table = run.table(options.reduction, options.compat)
-        return cls(RunFacts.of(label, run, table), frozenset(run.complete_relations), table)
+    run: ScoredRun
 
     @property
     def label(self) -> str:
         """The run as typed."""
-        return self.facts.label
+        return self.run.label
 
     @property
     def manifest(self) -> Manifest:
-        """The run's."""
-        return self.facts.manifest
-
-    @cached_property
-    def predictions(self) -> Ints:
-        """Place of each template's most probable candidate, [templates, instances]; -1 where it failed."""
-        return Distributions.from_table(self.table).peaks.prediction
+        """What the run's folder says of it."""
+        return self.run.manifest
 
     @cached_property
     def places(self) -> dict[Key, int]:
         """Each instance's place in the table."""
-        table = self.table
-        columns = (table.relation, table.instance, table.answer_idx, np.diff(table.offsets))
+        table = self.run.table
+        columns = (table.relation, table.instance, table.answer_idx, self.run.widths)
         keys = zip(*(column.tolist() for column in columns), strict=True)
         return {key: place for place, key in enumerate(keys)}
 
     @cached_property
     def rows(self) -> dict[tuple[int, str, str | None], int]:
         """Each template's row in the table, by number, kind and marker."""
-        return {(t.number, t.kind, t.marker): row for row, t in enumerate(self.table.templates)}
+        return {(t.number, t.kind, t.marker): row for row, t in enumerate(self.run.table.templates)}
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some templates and instances of a run's table."""
+    """Some templates and instances of a run."""
 
     rows: Ints  # [templates of the part]
     places: Ints  # [instances of the part]
 
-    def of(self, table: ScoreTable) -> ScoreTable:
-        """The part of the table."""
-        widths = np.diff(table.offsets)[self.places]
-        offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-        # Where each kept candidate lies: its instance's start there, and its place among the instance's own.
-        columns = np.arange(offsets[-1]) + np.repeat(table.offsets[self.places] - offsets[:-1], widths)
-        return ScoreTable(
-            scores=table.scores[np.ix_(self.rows, columns)],
-            offsets=offsets,
-            answer_idx=table.answer_idx[self.places],
-            relation=table.relation[self.places],
-            instance=table.instance[self.places],
-            templates=tuple(table.templates[row] for row in self.rows),
-        )
+    def of(self, run: ScoredRun) -> ScoredRun:
+        """The part of the run."""
+        return run.restricted(self.rows, self.places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +76,7 @@ class Shared:
         return not (len(self.first.rows) and len(self.first.places))
 
 
-def shared_part(first: ScoredRun, second: ScoredRun) -> Shared:
+def shared_part(first: Comparable, second: Comparable) -> Shared:
     """What both runs have: instances of one relation, line number, answer and number of candidates; templates of one
     number, kind and marker, whatever their wording. `differences` tells what this passes over."""
     rows = [key for key in first.rows if key in second.rows]
@@ -114,7 +88,7 @@ def shared_part(first: ScoredRun, second: ScoredRun) -> Shared:
     )
 
 
-def comparable_part(first: ScoredRun, second: ScoredRun, intersect: bool) -> Shared:
+def comparable_part(first: Comparable, second: Comparable, intersect: bool) -> Shared:
     """`shared_part` of runs that are alike or, with `intersect`, have anything in common; UsageError otherwise."""
     shared = shared_part(first, second)
     both = f"{first.label} and {second.label}"
@@ -131,7 +105,7 @@ def _taken(places: Mapping[K, int], keys: Sequence[K]) -> Ints:
     return np.array([places[key] for key in keys], dtype=np.int64)
 
 
-def _differences(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
+def _differences(first: Comparable, second: Comparable) -> Iterator[str]:
     """A clause for each thing that makes the runs' numbers numbers of different things."""
     probes = first.manifest.probe, second.manifest.probe
     if content_of(probes[0]) != content_of(probes[1]):
@@ -146,30 +120,30 @@ def _shown(source: SourceRecord) -> str:
     return f"{source.name} ({source.fingerprint[:8] if source.fingerprint else 'an import, content not known'})"
 
 
-def _of_relations(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
-    own, other = first.relations, second.relations
+def _of_relations(first: Comparable, second: Comparable) -> Iterator[str]:
+    own, other = first.run.relations, second.run.relations
     if own != other:
         lacking = [
-            f"{run.label} lacks {_few(sorted(lacks))}{' (partial run: resume it)' if run.facts.partial else ''}"
+            f"{run.label} lacks {_few(sorted(lacks))}{' (partial run: resume it)' if run.run.facts.partial else ''}"
             for run, lacks in ((first, other - own), (second, own - other))
             if lacks
         ]
         yield f"relations: {', '.join(lacking)}"
 
 
-def _of_instances(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
-    both = first.relations & second.relations
+def _of_instances(first: Comparable, second: Comparable) -> Iterator[str]:
+    both = first.run.relations & second.run.relations
     found = {key[0] for key in first.places.keys() ^ second.places.keys()} & both
     if not found:
         return
     relation, more = min(found), len(found) - 1
-    counts = [int((run.table.relation == relation).sum()) for run in (first, second)]
+    counts = [int((run.run.instances.relation == relation).sum()) for run in (first, second)]
     same_number = "as many, with other lines, answers or numbers of candidates"
     what = same_number if counts[0] == counts[1] else f"{counts[0]} against {counts[1]}"
     yield f"instances of {relation}: {what}" + (f", and of {counted(more, 'other relation')}" if more else "")
 
 
-def _of_templates(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
+def _of_templates(first: Comparable, second: Comparable) -> Iterator[str]:
     if first.rows.keys() == second.rows.keys():
         return
     own, other = ({number for number, _, _ in run.rows} for run in (first, second))
@@ -177,15 +151,15 @@ def _of_templates(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
         yield f"templates: {ranges(own)} against {ranges(other)}"
     else:
         number, kind, marker = min(first.rows.keys() - second.rows.keys())
-        there = next(t for t in second.table.templates if t.number == number)
+        there = next(t for t in second.run.table.templates if t.number == number)
         yield f"template {number}: {marker or kind} against {there.marker or there.kind}"
 
 
-def _of_wordings(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
+def _of_wordings(first: Comparable, second: Comparable) -> Iterator[str]:
     """A clause if templates of one number have other words, or if that cannot be known."""
     sets = first.manifest.template_set, second.manifest.template_set
     own, other = _texts(first), _texts(second)
-    shared = first.relations & second.relations
+    shared = first.run.relations & second.run.relations
     both = own.keys() & other.keys()
     differing = {relation for relation, _ in filter(lambda key: own[key] != other[key], both)} & shared
     named = f"{sets[0].name} against {sets[1].name}"
@@ -195,7 +169,7 @@ def _of_wordings(first: ScoredRun, second: ScoredRun) -> Iterator[str]:
         yield f"template set: {named}, whose words are not known"
 
 
-def _texts(run: ScoredRun) -> dict[tuple[str, int], str]:
+def _texts(run: Comparable) -> dict[tuple[str, int], str]:
     """The wordings that the manifest knows, by relation and template number."""
     return {
         (relation.name, template.number): text

@@ -8,39 +8,35 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.compare_match import Part, ScoredRun, Shared
-from calprobe.analysis.compare_results import Agreement, CompareOptions, Contrast, PairComparison, Scope
+from calprobe.analysis.compare_match import Part, Shared
+from calprobe.analysis.compare_results import Agreement, Contrast, PairComparison, Scope
 from calprobe.analysis.groups import relation_groups
-from calprobe.confidence import Confidence, Distributions, available_estimators
+from calprobe.analysis.options import CompareOptions
+from calprobe.analysis.scored_run import ScoredRun, right_shares
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.metrics import Metric, Resampling, bootstrap_many, bootstrap_mean, paired_differences
 from calprobe.metrics.scoring_rules import MEAN_CONFIDENCE
-from calprobe.types import Floats, Ints
+from calprobe.types import Floats
 
 Two = tuple[ScoredRun, ScoredRun]
+BASE = "base"
 Mask = npt.NDArray[np.bool_]  # [instances]
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """What is compared of one run of a pair, instance by instance."""
+    """One run of a pair, over what the two share."""
 
-    accuracy: Floats | None  # [instances], see `right_shares`
-    predictions: Ints | None  # [instances], of base; None without a template for it
-    confidences: Mapping[str, Confidence]  # by estimator
+    run: ScoredRun
+    accuracy: Floats | None  # [instances], see `accuracy_shares`
+    estimators: tuple[str, ...]  # those that are compared, as far as the shared templates give them
 
     @classmethod
     def of(cls, run: ScoredRun, part: Part, estimators: Sequence[str]) -> _Side:
-        """The run's, with those of the estimators that the part's templates give, in the order asked."""
-        table = part.of(run.table)
-        distributions, row = Distributions.from_table(table), default_row(table.templates)
-        given = {estimator.name: estimator for estimator in available_estimators(table.templates)}
-        return cls(
-            accuracy=right_shares(run, part),
-            predictions=None if row is None else run.predictions[part.rows[row], part.places],
-            confidences={name: given[name](distributions) for name in estimators if name in given},
-        )
+        """The run's side of a pair."""
+        shared = part.of(run)
+        return cls(shared, accuracy_shares(run, part), tuple(name for name in estimators if name in shared.estimators))
 
 
 def compare_pair(
@@ -48,8 +44,8 @@ def compare_pair(
 ) -> PairComparison:
     """The pair's numbers over all relations and over the nearest domain, or every one; p-values are not corrected."""
     sides = _Side.of(runs[0], shared.first, estimators), _Side.of(runs[1], shared.second, estimators)
-    relation = runs[0].table.relation[shared.first.places]
-    answer_idx = runs[0].table.answer_idx[shared.first.places]
+    table = sides[0].run.table
+    relation, templates = table.relation, table.templates
     masks = _domain_masks(runs, relation)
     nearest = _nearest_domain(sides, masks)
 
@@ -60,10 +56,9 @@ def compare_pair(
             relations=len(np.unique(relation[kept])),
             instances=int(kept.sum()),
             contrasts=tuple(_contrasts(sides, kept, metrics, options.scores.resampling, clusters)),
-            agreement=_agreement(sides, kept, answer_idx),
+            agreement=_agreement(sides, kept),
         )
 
-    templates = [runs[0].table.templates[row] for row in shared.first.rows]
     several = bool(paraphrase_rows(templates))
     shown = {name: kept for name, kept in masks.items() if options.by_domain or name == nearest}
     return PairComparison(
@@ -78,19 +73,15 @@ def compare_pair(
     )
 
 
-def right_shares(run: ScoredRun, part: Part) -> Floats | None:
-    """How many of the paraphrases get each instance right, [instances], a share; its mean is the BEAR score.
+def accuracy_shares(run: ScoredRun, part: Part) -> Floats | None:
+    """How many of the part's paraphrases get each of its instances right, [instances]; its mean is the BEAR score.
 
     With fewer than two paraphrases, whether base does; None if the part has no template for it either.
     """
     templates = [run.table.templates[row] for row in part.rows]
     row = default_row(templates)
     rows = paraphrase_rows(templates) or (() if row is None else (row,))
-    if not rows:
-        return None
-    predictions = run.predictions[np.ix_(part.rows[list(rows)], part.places)]
-    shares: Floats = (predictions == run.table.answer_idx[part.places]).mean(axis=0)
-    return shares
+    return right_shares(run.distributions, part.rows[list(rows)].tolist())[part.places] if rows else None
 
 
 def _domain_masks(runs: Two, relation: npt.NDArray[np.str_]) -> dict[str, Mask]:
@@ -127,9 +118,9 @@ def _contrasts(
     samples = {
         f"{place} {name}": (found.confidence[kept], found.correct[kept])
         for place, side in enumerate(sides)
-        for name, found in side.confidences.items()
+        for name, found in side.run.confidences(side.estimators).items()
     }
-    pairs = {name: (f"0 {name}", f"1 {name}") for name in first.confidences}
+    pairs = {name: (f"0 {name}", f"1 {name}") for name in first.estimators}
     estimates = bootstrap_many(metrics, samples, resampling, clusters)
     differences = paired_differences(metrics, samples, pairs.values(), resampling, clusters)
     for name, pair in pairs.items():
@@ -151,14 +142,15 @@ def _accuracy(shares: tuple[Floats, Floats], resampling: Resampling, clusters: n
     )
 
 
-def _agreement(sides: tuple[_Side, _Side], kept: Mask, answer_idx: Ints) -> Agreement | None:
+def _agreement(sides: tuple[_Side, _Side], kept: Mask) -> Agreement | None:
     """Of base; None without a template for it."""
-    if sides[0].predictions is None or sides[1].predictions is None:
+    if any(BASE not in side.run.estimators for side in sides):
         return None
     if not kept.any():
         return Agreement(*[float("nan")] * 4)
-    first, second, answers = sides[0].predictions[kept], sides[1].predictions[kept], answer_idx[kept]
-    right, other_right = first == answers, second == answers
+    base = [side.run.confidence(BASE) for side in sides]
+    first, second = (found.prediction[kept] for found in base)
+    right, other_right = (found.correct[kept] for found in base)
     return Agreement(
         same_prediction=float(((first == second) & (first != NO_PREDICTION)).mean()),
         both_right=float((right & other_right).mean()),

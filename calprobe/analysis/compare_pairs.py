@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calprobe.analysis.compare_results import Pair
+from calprobe.analysis.options import Pair
 from calprobe.errors import UsageError
 from calprobe.types import Floats
 

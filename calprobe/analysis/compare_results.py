@@ -7,26 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from calprobe.analysis.results import DEFAULT_OPTIONS, ReportOptions, RunFacts, estimate_json, number_json
+from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.analysis.options import CompareOptions
+from calprobe.analysis.scored_run import RunFacts
 from calprobe.metrics import Difference, Estimate, Metric
 
-Pair = tuple[str, str]  # labels of runs
-
 SIGNIFICANT = 0.05  # what a corrected p-value is held against
-
-
-@dataclass(frozen=True, slots=True)
-class CompareOptions:
-    """Which runs to compare with which, over what, and how to read their scores."""
-
-    pairs: tuple[Pair, ...] | None = None  # by label; None: the two runs, or of more each masked with a causal one
-    intersect: bool = False  # compare what two runs have in common, where they are not alike
-    by_domain: bool = False  # every domain, not only that of the nearest accuracies
-    estimators: tuple[str, ...] | None = None  # None: margin and average_min, as far as the templates give them
-    scores: ReportOptions = DEFAULT_OPTIONS
-
-
-DEFAULT_COMPARISON = CompareOptions()
 
 
 @dataclass(frozen=True, slots=True)

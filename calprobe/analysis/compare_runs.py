@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from calprobe.analysis.compare_match import ScoredRun, Shared, comparable_part, shared_part
-from calprobe.analysis.compare_numbers import compare_pair, right_shares
+from calprobe.analysis.compare_match import Comparable, Shared, comparable_part, shared_part
+from calprobe.analysis.compare_numbers import accuracy_shares, compare_pair
 from calprobe.analysis.compare_pairs import check_pairs, match_nearest, why_unpaired
-from calprobe.analysis.compare_results import (
-    DEFAULT_COMPARISON,
-    CompareOptions,
-    Comparison,
-    Pair,
-    PairComparison,
-    Scope,
-)
-from calprobe.analysis.source import RunLike, open_runs
+from calprobe.analysis.compare_results import Comparison, PairComparison, Scope
+from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
+from calprobe.analysis.scored_run import RunLike, open_scored_runs
 from calprobe.confidence import available_estimators
 from calprobe.errors import UsageError
 from calprobe.metrics import Metric, holm, standard_metrics
+from calprobe.runs import Run
 from calprobe.wording import counted
 
 ESTIMATORS = ("margin", "average_min")  # of Kissling et al. 2026, Table 2
@@ -50,24 +46,22 @@ def compare(runs: Sequence[RunLike], options: CompareOptions = DEFAULT_COMPARISO
 
     `compare(["runs/gpt2-bear", "runs/bert-base-cased-bear"]).pairs[0].everything.accuracy` is a contrast of accuracies.
     """
-    opened = open_runs(runs)
-    if len(opened) < 2:
+    if isinstance(runs, Run | str | Path) or len(runs) < 2:
         raise UsageError("compare: name two runs or more")
-    # A run is let go as soon as it is read: its shards hold far more than the scores.
-    scored = {label: ScoredRun.of(label, opened.pop(label), options.scores) for label in list(opened)}
+    scored = {run.label: Comparable(run) for run in open_scored_runs(runs, options.scores)}
     pairs, unpaired = _chosen_pairs(scored, options)
     shared = {pair: comparable_part(scored[pair[0]], scored[pair[1]], options.intersect) for pair in pairs}
     estimators = _chosen_estimators(shared, scored, options)
     metrics = _metrics(options)
     found = [
-        compare_pair((scored[first], scored[second]), part, estimators, metrics, options)
+        compare_pair((scored[first].run, scored[second].run), part, estimators, metrics, options)
         for (first, second), part in shared.items()
     ]
-    facts = tuple(run.facts for run in scored.values())
+    facts = tuple(found.run.facts for found in scored.values())
     return Comparison(facts, _corrected(found), unpaired, metrics, options)
 
 
-def _chosen_pairs(scored: Mapping[str, ScoredRun], options: CompareOptions) -> tuple[Sequence[Pair], dict[str, str]]:
+def _chosen_pairs(scored: Mapping[str, Comparable], options: CompareOptions) -> tuple[Sequence[Pair], dict[str, str]]:
     """The pairs, and for each run in none of them the reason."""
     if options.pairs is not None:
         check_pairs(options.pairs, list(scored))
@@ -80,7 +74,7 @@ def _chosen_pairs(scored: Mapping[str, ScoredRun], options: CompareOptions) -> t
 
 
 def _pairs_by_accuracy(
-    scored: Mapping[str, ScoredRun], options: CompareOptions
+    scored: Mapping[str, Comparable], options: CompareOptions
 ) -> tuple[Sequence[Pair], dict[str, str]]:
     """(causal, masked) pairs of nearest accuracy, see `match_nearest`."""
     kinds = {label: run.manifest.model.kind for label, run in scored.items()}
@@ -100,23 +94,23 @@ def _pairs_by_accuracy(
     return pairs, why_unpaired(gaps, masked, causal) | unknown
 
 
-def _gap(first: ScoredRun, second: ScoredRun, options: CompareOptions) -> float:
+def _gap(first: Comparable, second: Comparable, options: CompareOptions) -> float:
     """How far the accuracies of two runs lie apart on what they share; NaN if there is none."""
     part = shared_part(first, second) if options.intersect else comparable_part(first, second, False)
-    own, other = right_shares(first, part.first), right_shares(second, part.second)
+    own, other = accuracy_shares(first.run, part.first), accuracy_shares(second.run, part.second)
     if part.empty or own is None or other is None:
         return float("nan")
     return float(abs(own.mean() - other.mean()))
 
 
 def _chosen_estimators(
-    shared: Mapping[Pair, Shared], scored: Mapping[str, ScoredRun], options: CompareOptions
+    shared: Mapping[Pair, Shared], scored: Mapping[str, Comparable], options: CompareOptions
 ) -> tuple[str, ...]:
     """The estimators asked for, or the paper's, as far as the pairs' templates give them."""
     given = {
         estimator.name: None  # a dict keeps their order
         for (first, _), part in shared.items()
-        for estimator in available_estimators([scored[first].table.templates[row] for row in part.first.rows])
+        for estimator in available_estimators([scored[first].run.table.templates[row] for row in part.first.rows])
     }
     asked = ESTIMATORS if options.estimators is None else options.estimators
     known = tuple(name for name in asked if name in given)

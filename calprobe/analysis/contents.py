@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
-from calprobe.analysis.compute import right_shares
 from calprobe.analysis.curves.accuracy_ace import correlated
 from calprobe.analysis.curves.accuracy_rejection import rejection_of
 from calprobe.analysis.curves.calibration import calibration_lines
@@ -25,12 +24,12 @@ from calprobe.analysis.curves.results import (
     RejectionLine,
     VoteLine,
 )
-from calprobe.analysis.curves.scored import OTHER_QUESTIONS, PAPERS, CurveRun, Values, curve_run
-from calprobe.analysis.results import Report, ReportOptions, RunReport, SliceKind, SliceOptions
-from calprobe.analysis.slices import ESTIMATORS, Estimated, RunSlices, slice_run
-from calprobe.confidence import available_estimators
-from calprobe.confidence.types import paraphrase_rows
-from calprobe.runs import open_run
+from calprobe.analysis.curves.scored import OTHER_QUESTIONS, PAPERS, Values
+from calprobe.analysis.options import ReportOptions, SliceOptions
+from calprobe.analysis.results import Report, RunReport
+from calprobe.analysis.scored_run import ScoredRun
+from calprobe.analysis.slices import RunSlices, slice_run
+from calprobe.words import SliceKind
 
 log = logging.getLogger(__name__)
 
@@ -85,14 +84,18 @@ class ReportContents:
 def gather(report: Report, wanted: Wanted, told: Mapping[str, Told] | None = None) -> ReportContents:
     """Everything that figures and pages of a report show. Values with intervals are the report's own where it has them.
 
+    The report holds its runs, opened: nothing is read again.
+
     Args:
-        report: of runs that are still where their labels say.
+        report: from `calprobe.analysis.report`.
         wanted: what is to be drawn; of a page `calprobe.analysis.html.page_wants` says it, and `|` joins two.
         told: by label, how often a model was told its facts, for runs of which that is known.
-    Raises:
-        DataMissingError, CalprobeError: as `calprobe.analysis.report`.
     """
-    found = {run.label: _of_run(run, report.options, wanted, (told or {}).get(run.label)) for run in report.runs}
+    scored = {run.label: run for run in report.scored}
+    found = {
+        run.label: _of_run(run, scored[run.label], report.options, wanted, (told or {}).get(run.label))
+        for run in report.runs
+    }
     across = _across(report)
     return ReportContents(report, found, across.points, across.correlations)
 
@@ -101,7 +104,7 @@ def _across(report: Report) -> AccuracyAce:
     """A point for each run and estimator of the paper's, if there are several runs."""
     several = [run for run in report.runs if BASE in _values(run)]
     for run in several[1:]:
-        if run.questions != several[0].questions:
+        if run.facts.questions != several[0].facts.questions:
             log.warning(OTHER_QUESTIONS, run.label, several[0].label)
     points = [point for run in several for point in _accuracy_ace(run)]
     return correlated(points) if len(several) > 1 else AccuracyAce((), ())
@@ -117,44 +120,38 @@ def _accuracy_ace(run: RunReport) -> list[AccuracyAcePoint]:
     ]
 
 
-def _of_run(run: RunReport, options: ReportOptions, wanted: Wanted, told: Told | None) -> RunContents:
-    opened, values = curve_run(run.label, open_run(run.label), options), _values(run)
-    found = RunContents(slices=_slices(run, opened, options, wanted.slices))
+def _of_run(
+    run: RunReport, scored: ScoredRun, options: ReportOptions, wanted: Wanted, told: Told | None
+) -> RunContents:
+    values = _values(run)
+    found = RunContents(slices=_slices(run, scored, options, wanted.slices))
     if BASE not in values:
         return found
-    chosen = [opened.estimators[name] for name in wanted.estimators if name in values]
-    rejected = rejection_of(opened, chosen, options.resampling)
+    chosen = [scored.estimators[name] for name in wanted.estimators if name in values]
+    rejected = rejection_of(scored, chosen, options.resampling)
     marked = any(name.startswith(PREFIX) for name in values)
     return replace(
         found,
-        calibration=tuple(calibration_lines(opened, chosen, values, options.ace_bins)),
+        calibration=tuple(calibration_lines(scored, chosen, values, options.ace_bins)),
         rejection=rejected.lines,
         votes=rejected.votes,
-        markers=tuple(marker_points(opened, values, options)) if marked else (),
-        exposure=tuple(exposure_lines(opened, told, CurveOptions(options))) if told else (),
+        markers=tuple(marker_points(scored, values, options)) if marked else (),
+        exposure=tuple(exposure_lines(scored, told, CurveOptions(options))) if told else (),
     )
 
 
 def _slices(
-    run: RunReport, opened: CurveRun, options: ReportOptions, kinds: Sequence[SliceKind]
+    run: RunReport, scored: ScoredRun, options: ReportOptions, kinds: Sequence[SliceKind]
 ) -> tuple[RunSlices, ...]:
     """By the kinds, and by what else the report was asked for, whose slices are at hand."""
     if not run.instances:
         return ()
     own = {run.slices.by: run.slices} if run.slices else {}
     asked = options.slices or SliceOptions("relation")
-    estimated = _estimated(opened, asked) if set(kinds) - set(own) else None
     for by in kinds:
-        if by not in own and estimated:
-            own[by] = slice_run(run.label, run.manifest, estimated, replace(options, slices=replace(asked, by=by)))
+        if by not in own:
+            own[by] = slice_run(scored, replace(options, slices=replace(asked, by=by)))
     return tuple(own[by] for by in dict.fromkeys((*kinds, *own)))
-
-
-def _estimated(opened: CurveRun, asked: SliceOptions) -> Estimated:
-    templates, names = opened.table.templates, asked.estimators or ESTIMATORS
-    chosen = [estimator for estimator in available_estimators(templates) if estimator.name in names]
-    shares = right_shares(opened.distributions, paraphrase_rows(templates))
-    return Estimated(opened.table, opened.confidences(chosen), shares)
 
 
 def _values(run: RunReport) -> Values:

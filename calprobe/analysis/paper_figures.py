@@ -6,6 +6,7 @@ Bundled are figures alone, in `paper_figures.json`. Its `figures` are rows of `c
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +14,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.errors import UsageError
+from calprobe.metrics import Estimate
 
 BUNDLED = "paper"  # what --against calls them
 FILE_NAME = "paper_figures.json"
@@ -85,6 +88,59 @@ class PaperFigures:
             for model, figures in self.models.items()
         }
         return {"source": self.source, "columns": list(COLUMNS), "figures": rows}
+
+
+@dataclass(frozen=True, slots=True)
+class BesidePaper:
+    """A number of a run and the paper's."""
+
+    figure: Figure
+    ours: Estimate
+
+    @property
+    def difference(self) -> float:
+        """Ours less the paper's."""
+        return self.ours.value - self.figure.value
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the paper's number lies in our interval; None without one."""
+        return None if math.isnan(self.ours.low) else self.ours.low <= self.figure.value <= self.ours.high
+
+    def to_json(self) -> dict[str, Any]:
+        """The row's object in `calprobe report --against .. --json`; NaN is None."""
+        figure = self.figure
+        return {
+            "table": figure.table,
+            "estimator": figure.estimator or None,
+            "metric": figure.metric,
+            "of": figure.of,
+            "ours": estimate_json(self.ours),
+            "paper": figure.value,
+            "difference": number_json(self.difference),
+            "inside": self.inside,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RunAgainst:
+    """A run's rows, with all that has to be known before they are read."""
+
+    source: str  # of the figures
+    model: str | None  # the paper's name of it; None if it is not among the paper's
+    departures: tuple[str, ...]  # in what the run is not what the paper scored, a clause each
+    left_out: tuple[str, ...]  # figures that the run has no number for, and what would give it one, a sentence each
+    rows: tuple[BesidePaper, ...]  # in the order of the tables
+
+    def to_json(self) -> dict[str, Any]:
+        """What `calprobe report --against .. --json` says under `against`."""
+        return {
+            "source": self.source,
+            "model": self.model,
+            "departures": list(self.departures),
+            "left_out": list(self.left_out),
+            "rows": [row.to_json() for row in self.rows],
+        }
 
 
 def paper_figures(against: str) -> PaperFigures:

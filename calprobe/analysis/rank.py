@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from calprobe.analysis.results import estimate_json
+from calprobe.analysis.json_values import estimate_json
 from calprobe.metrics import (
     ACE_BINS,
     Estimate,

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
-from calprobe.analysis.clusters import cluster_labels
-from calprobe.analysis.results import DEFAULT_OPTIONS, ReportOptions, RunFacts, estimate_json
-from calprobe.analysis.source import RunLike, open_runs
+from calprobe.analysis.json_values import estimate_json
+from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
+from calprobe.analysis.paper_figures import RunAgainst
+from calprobe.analysis.scored_run import RunFacts, RunLike, open_runs, scored_run
 from calprobe.confidence import Confidence, Distributions, base_confidence
 from calprobe.confidence.types import default_row
 from calprobe.errors import CalprobeError
 from calprobe.metrics import Estimate, bootstrap_many, standard_metrics
-from calprobe.runs import Run
+from calprobe.runs import Manifest, Run
 from calprobe.runs.run import Reduction
-
-if TYPE_CHECKING:
-    from calprobe.analysis.against import RunAgainst
 
 METRICS = ("accuracy", "ace")
 REDUCTIONS: tuple[Reduction, ...] = get_args(Reduction)
@@ -39,13 +37,24 @@ class ReductionNumbers:
 
 
 @dataclass(frozen=True, slots=True)
-class RunReductions(RunFacts):
+class RunReductions:
     """The reductions of one run."""
 
+    facts: RunFacts
     template: int | None  # number of the one that base reads; None if the run has none for it, and then no numbers
     reductions: tuple[ReductionNumbers, ...]  # those that the run knows
     unknown: tuple[Reduction, ...]  # those that it does not know, being an import
     against: RunAgainst | None = None  # None unless asked for
+
+    @property
+    def label(self) -> str:
+        """The run as typed."""
+        return self.facts.label
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the run's folder says of it."""
+        return self.facts.manifest
 
     @property
     def best(self) -> Reduction | None:
@@ -65,7 +74,7 @@ class RunReductions(RunFacts):
         }
         against = {} if self.against is None else {"against": self.against.to_json()}
         own = {"reductions": found, "best": self.best, "unknown": list(self.unknown)}
-        return RunFacts.to_json(self) | own | against
+        return self.facts.to_json() | own | against
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +133,15 @@ def _compare(label: str, run: Run, options: ReportOptions) -> RunReductions:
     known = run.reductions(options.compat)
     if not known:
         raise CalprobeError(f"{run.path}: an import that lacks what --compat {options.compat} needs; leave that out")
-    table = run.table(known[0], options.compat)
-    row = default_row(table.templates)
+    first = scored_run(label, run, replace(options, reduction=known[0]))
+    row = default_row(first.table.templates)
     base = {} if row is None else {reduction: _base(run, reduction, row, options) for reduction in known}
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
     samples = {str(reduction): (found.confidence, found.correct) for reduction, found in base.items()}
-    estimates = bootstrap_many(metrics, samples, options.resampling, cluster_labels(table, options))
-    return RunReductions.of(
-        label,
-        run,
-        table,
-        template=None if row is None else table.templates[row].number,
+    estimates = bootstrap_many(metrics, samples, options.resampling, first.clusters)
+    return RunReductions(
+        facts=first.facts,
+        template=None if row is None else first.table.templates[row].number,
         reductions=tuple(ReductionNumbers(reduction, **estimates[reduction]) for reduction in base),
         unknown=tuple(reduction for reduction in REDUCTIONS if reduction not in known),
     )

@@ -21,7 +21,7 @@ HARMONIC_MEAN = (
 def print_reductions(report: ReductionsReport, console: Console) -> None:
     """Print a table for each run, then what holds for all of them."""
     for run in report.runs:
-        print_lines([*heading(run), Text(), *_table(run)], console)
+        print_lines([*heading(run.facts), Text(), *_table(run)], console)
         print_notes(reductions_remarks(run), console)
         print_against(run.against, console)
         console.print()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from calprobe.analysis.clusters import Labels, cluster_labels, mean_of
-from calprobe.analysis.results import DEFAULT_OPTIONS, ReportOptions, estimate_json, number_json
-from calprobe.analysis.source import RunLike, read_scores
+from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
+from calprobe.analysis.scored_run import ClosedSet, Labels, RunLike, cluster_labels, mean_of, read_scores
 from calprobe.confidence import (
-    Distributions,
     answer_deviation,
     answer_fidelity,
     base_confidence,
@@ -23,9 +21,6 @@ from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, accuracy, ace
 from calprobe.runs import ScoreTable
 from calprobe.types import Floats
-
-if TYPE_CHECKING:
-    from calprobe.statements import Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +96,12 @@ def prompt_sensitivity(source: RunLike | ScoreTable, options: ReportOptions = DE
     ([1.0, 0.5], 0.5, 0.212, 0.5)
     """
     table = read_scores(source, options)
-    return sensitivity_of(table.templates, Distributions.from_table(table), options, cluster_labels(table, options))
+    return sensitivity_of(ClosedSet(table), options, cluster_labels(table, options))
 
 
-def sensitivity_of(
-    templates: Sequence[Template], distributions: Distributions, options: ReportOptions, clusters: Labels | None = None
-) -> PromptSensitivity:
-    """`prompt_sensitivity` of the distributions under a run's templates, intervals by clusters with these labels."""
+def sensitivity_of(evidence: ClosedSet, options: ReportOptions, clusters: Labels | None = None) -> PromptSensitivity:
+    """`prompt_sensitivity` of scores that are open already, intervals by clusters with these labels."""
+    templates, distributions = evidence.table.templates, evidence.distributions
     rows = rows_of_paraphrases(templates)
     reference = default_row(templates)
     if reference is None or not rows:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.clusters import cluster_labels, mean_of
 from calprobe.analysis.groups import relation_groups
-from calprobe.analysis.results import ReportOptions, SliceKind, estimate_json, number_json
-from calprobe.confidence import Confidence
+from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.scored_run import ScoredRun, mean_of
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, Metric, bootstrap_many, standard_metrics
-from calprobe.runs import Manifest, ScoreTable
-from calprobe.types import Floats
+from calprobe.runs import Manifest
+from calprobe.words import SliceKind
 
 ESTIMATORS = ("base", "margin", "average_min")
 METRICS = ("accuracy", "ace", "brier")
@@ -66,25 +66,14 @@ class RunSlices:
         return {self.by: {part.name: part.to_json() for part in self.slices}}
 
 
-@dataclass(frozen=True, slots=True)
-class Estimated:
-    """What slices are cut from: a run's scores, and what its estimators say of every instance."""
-
-    table: ScoreTable
-    confidences: Mapping[str, Confidence]  # by estimator
-    right_shares: Floats | None  # [instances], share of the paraphrases that get it right; None with fewer than two
-
-
-def slice_run(label: str, manifest: Manifest, found: Estimated, options: ReportOptions) -> RunSlices:
+def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
     """The slices that `options.slices` asks for, with 95 % bootstrap intervals over each slice's own instances.
 
     A relation of two domains counts in both. Confidences are those of the whole run: `temperature` is fitted over all
     of its relations, every other estimator reads one instance at a time.
 
     Args:
-        label: of the run, for messages.
-        manifest: gives the relations' domains and cardinalities.
-        found: scores and confidences of the run's complete relations.
+        run: whose manifest gives the relations' domains and cardinalities.
         options: what to slice by and which estimators; number of ACE bins, resamples, what they draw as a whole. A
             slice of one relation has no interval where whole relations are drawn.
     Raises:
@@ -93,10 +82,10 @@ def slice_run(label: str, manifest: Manifest, found: Estimated, options: ReportO
     """
     if options.slices is None:
         raise ValueError("options.slices must say what to slice by; got None")
-    estimators = _chosen(label, options.slices.estimators, tuple(found.confidences))
+    estimators = _chosen(run.label, options.slices.estimators, tuple(run.estimators))
     metrics = tuple(metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS)
-    groups = _groups(options.slices.by, manifest, np.unique(found.table.relation).tolist())
-    slices = (_slice(name, relations, found, estimators, metrics, options) for name, relations in groups)
+    groups = _groups(options.slices.by, run.manifest, np.unique(run.instances.relation).tolist())
+    slices = (_slice(name, relations, run, estimators, metrics, options) for name, relations in groups)
     return RunSlices(options.slices.by, estimators, tuple(slices))
 
 
@@ -127,20 +116,17 @@ def _groups(by: SliceKind, manifest: Manifest, relations: Sequence[str]) -> Iter
 def _slice(
     name: str,
     relations: tuple[str, ...],
-    found: Estimated,
+    run: ScoredRun,
     estimators: Sequence[str],
     metrics: Sequence[Metric],
     options: ReportOptions,
 ) -> Slice:
-    kept: npt.NDArray[np.bool_] = np.isin(found.table.relation, relations)
-    widths, labels = np.diff(found.table.offsets)[kept], cluster_labels(found.table, options)
-    samples = {
-        estimator: (found.confidences[estimator].confidence[kept], found.confidences[estimator].correct[kept])
-        for estimator in dict.fromkeys(("base", *estimators))
-        if estimator in found.confidences
-    }
+    kept: npt.NDArray[np.bool_] = np.isin(run.instances.relation, relations)
+    widths, labels = run.widths[kept], run.clusters
+    confidences = run.confidences([name for name in dict.fromkeys(("base", *estimators)) if name in run.estimators])
+    samples = {name: (found.confidence[kept], found.correct[kept]) for name, found in confidences.items()}
     estimates = bootstrap_many(metrics, samples, options.resampling, None if labels is None else labels[kept])
-    shares = found.right_shares
+    shares = run.right_shares
     return Slice(
         name=name,
         relations=relations,

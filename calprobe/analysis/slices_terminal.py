@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.text import Text
 
 from calprobe.analysis.figures import Columns
-from calprobe.analysis.results import ReportOptions
+from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.slices import RunSlices, Slice
 from calprobe.metrics import Estimate
 from calprobe.wording import counted

@@ -9,11 +9,13 @@ from itertools import groupby, pairwise
 from rich.console import Console
 from rich.text import Text
 
-from calprobe.analysis.against import RunAgainst
 from calprobe.analysis.against_terminal import against_footnotes, against_lines, against_notes
 from calprobe.analysis.best import best_estimators
 from calprobe.analysis.figures import Columns, number, ranges, spelled
-from calprobe.analysis.results import EstimatorReport, Report, ReportOptions, RunFacts, RunReport
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.paper_figures import RunAgainst
+from calprobe.analysis.results import EstimatorReport, Report, RunReport
+from calprobe.analysis.scored_run import RunFacts
 from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices_terminal import slice_lines, slice_notes
 from calprobe.analysis.uncertainty import MeanUncertainty
@@ -33,7 +35,7 @@ def print_report(report: Report, console: Console) -> None:
     columns = Columns(_name_width(report), tuple(metric.title for metric in shown))
     mark = "" if console.color_system else BEST  # bold says it where there is bold
     for run in report.runs:
-        print_lines([*heading(run), *accuracies(run), Text(), *_estimators(run, shown, columns, mark)], console)
+        print_lines([*heading(run.facts), *accuracies(run), Text(), *_estimators(run, shown, columns, mark)], console)
         if run.sensitivity is not None and run.uncertainty is not None:
             print_lines([Text(), *_wording(run.sensitivity, run.uncertainty)], console)
         print_notes(remarks(run), console)
@@ -113,9 +115,9 @@ def _conditioning(settings: Settings) -> str:
 def accuracies(run: RunReport) -> Iterable[Text]:
     """How often the run is right: of base, and over the paraphrases."""
     if run.accuracy is not None:
-        yield Text(f"accuracy {spelled(run.accuracy)}; chance {number(run.chance_accuracy)} (mean 1/K)")
+        yield Text(f"accuracy {spelled(run.accuracy)}; chance {number(run.facts.chance_accuracy)} (mean 1/K)")
     if run.bear_score is not None:
-        yield Text(f"BEAR score {spelled(run.bear_score)}: mean accuracy over {run.paraphrases} paraphrases")
+        yield Text(f"BEAR score {spelled(run.bear_score)}: mean accuracy over {run.facts.paraphrases} paraphrases")
 
 
 def _estimators(run: RunReport, shown: Sequence[Metric], columns: Columns, mark: str) -> Iterable[Text]:

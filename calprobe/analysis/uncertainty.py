@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from calprobe.analysis.clusters import Labels, mean_of
-from calprobe.analysis.results import ReportOptions, estimate_json, number_json
+from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.scored_run import Labels, mean_of
 from calprobe.confidence import Distributions, entropy_decomposition
 from calprobe.metrics import Estimate
 from calprobe.types import Floats

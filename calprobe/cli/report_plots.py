@@ -72,7 +72,7 @@ def _curves(contents: ReportContents) -> Iterator[tuple[str, Curves]]:
             continue
         drawn[run.label] = found
         yield from ((names[run.label], curves) for curves in _of_run(found))
-    if len({run.questions for run in runs if run.label in drawn}) > 1:
+    if len({run.facts.questions for run in runs if run.label in drawn}) > 1:
         say("no figures of several runs: they are not all of the same probe and instances")
     elif len(drawn) > 1:
         lines = tuple(line for found in drawn.values() for line in found.rejection)

@@ -14,8 +14,15 @@ from compared_runs import run_of, with_model, with_relations
 from rich.console import Console
 
 from calprobe.analysis import Report, ReportOptions, RunReport, SliceOptions, compare_reductions, report
-from calprobe.analysis.against import BesidePaper, RunAgainst, against
-from calprobe.analysis.paper_figures import Figure, PaperFigures, figures_of_tables, paper_figures
+from calprobe.analysis.against import against
+from calprobe.analysis.paper_figures import (
+    BesidePaper,
+    Figure,
+    PaperFigures,
+    RunAgainst,
+    figures_of_tables,
+    paper_figures,
+)
 from calprobe.analysis.terminal import print_report
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, Resampling
@@ -49,12 +56,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """gpt2's made-up scores as if of all of BEAR, under five paraphrases."""
     path = run_of(tmp_path_factory.mktemp("runs") / "gpt2", numbers=NUMBERS, change=of_bear)
     whole = report(path, AS_THE_PAPER)
-    return replace(whole, runs=(replace(whole.runs[0], instances=7731),))
+    return replace(whole, runs=(replace(whole.runs[0], facts=replace(whole.runs[0].facts, instances=7731)),))
 
 
 def changed(found: Report, change: Callable[[Manifest], Manifest], **options: Any) -> Report:
     (run,) = found.runs
-    runs = (replace(run, manifest=change(run.manifest)),)
+    runs = (replace(run, facts=replace(run.facts, manifest=change(run.manifest))),)
     return replace(found, runs=runs, options=replace(found.options, **options))
 
 

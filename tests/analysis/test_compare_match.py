@@ -12,12 +12,13 @@ from compared_runs import SHAPES, run_of, with_model, with_relations
 from lm_eval_rows import choice_row, write_samples
 
 from calprobe.analysis import CompareOptions, ReportOptions, compare
-from calprobe.analysis.compare_match import ScoredRun, shared_part
-from calprobe.analysis.results import DEFAULT_OPTIONS
+from calprobe.analysis.compare_match import Comparable, shared_part
+from calprobe.analysis.options import DEFAULT_OPTIONS
+from calprobe.analysis.scored_run import open_scored_runs
 from calprobe.confidence import estimate
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
-from calprobe.runs import Manifest, PieceScores, SourceRecord, TemplateRecord, open_run
+from calprobe.runs import Manifest, PieceScores, SourceRecord, TemplateRecord
 from calprobe.runs.lm_eval_import import Evaluation, import_lm_eval
 
 QUICK = CompareOptions(scores=ReportOptions(resampling=Resampling(0)))
@@ -30,8 +31,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
     return run_of(tmp_path_factory.mktemp("runs") / "whole")
 
 
-def scored(path: str) -> ScoredRun:
-    return ScoredRun.of(path, open_run(path), DEFAULT_OPTIONS)
+def scored(path: str) -> Comparable:
+    (run,) = open_scored_runs(path, DEFAULT_OPTIONS)
+    return Comparable(run)
 
 
 def other_answers(piece: PieceScores) -> PieceScores:
@@ -120,20 +122,21 @@ def test_intersect_takes_the_common_scores(whole: str, tmp_path: Path) -> None:
     other = run_of(tmp_path / "other", 1, shapes=shapes, numbers=(0, 2, 7), edit=other_answers)
     first, second = scored(whole), scored(other)
     shared = shared_part(first, second)
-    tables = shared.first.of(first.table), shared.second.of(second.table)
-    kept = (first.table.relation == "P36") & (first.table.answer_idx == 0)
-    expected = [("P30", line) for line in range(5)] + [("P36", int(line)) for line in first.table.instance[kept]]
+    tables = shared.first.of(first.run).table, shared.second.of(second.run).table
+    whole_table = first.run.table
+    kept = (whole_table.relation == "P36") & (whole_table.answer_idx == 0)
+    expected = [("P30", line) for line in range(5)] + [("P36", int(line)) for line in whole_table.instance[kept]]
     assert 5 < len(expected) < 15
-    for run, table in zip((first, second), tables, strict=True):
+    for found, table in zip((first, second), tables, strict=True):
         assert list(zip(table.relation.tolist(), table.instance.tolist(), strict=True)) == expected
         assert [template.number for template in table.templates] == [0, 2]
         for place, (relation, line) in enumerate(expected):
-            (there,) = np.flatnonzero((run.table.relation == relation) & (run.table.instance == line))
+            (there,) = np.flatnonzero((found.run.table.relation == relation) & (found.run.table.instance == line))
             own = slice(*table.offsets[place : place + 2])
-            theirs = slice(*run.table.offsets[there : there + 2])
-            rows = [0, 2] if run is first else [0, 1]
-            np.testing.assert_array_equal(table.scores[:, own], run.table.scores[rows, theirs])
-            assert table.answer_idx[place] == run.table.answer_idx[there]
+            theirs = slice(*found.run.table.offsets[there : there + 2])
+            rows = [0, 2] if found is first else [0, 1]
+            np.testing.assert_array_equal(table.scores[:, own], found.run.table.scores[rows, theirs])
+            assert table.answer_idx[place] == found.run.table.answer_idx[there]
     (pair,) = compare([whole, other], INTERSECT).pairs
     assert (pair.templates, pair.everything.instances, pair.everything.relations) == ((0, 2), len(expected), 2)
     brier = pair.everything.estimators["average_min"]["brier"]

@@ -61,9 +61,9 @@ def test_numbers_are_those_of_confidences_and_metrics(run_path: Path) -> None:
 
 def test_what_was_scored(run_path: Path) -> None:
     (found,) = report(run_path, QUICK).runs
-    assert (found.relations, found.instances, found.candidates) == (3, sum(n for _, n, _ in SHAPES), (3, 5))
-    assert not found.partial
-    assert found.chance_accuracy == pytest.approx((4 / 3 + 3 / 5 + 2 / 4) / 9)
+    assert (found.facts.relations, found.instances, found.facts.candidates) == (3, sum(n for _, n, _ in SHAPES), (3, 5))
+    assert not found.facts.partial
+    assert found.facts.chance_accuracy == pytest.approx((4 / 3 + 3 / 5 + 2 / 4) / 9)
 
 
 def test_bear_score_is_the_mean_accuracy_over_paraphrases(run_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_partial_run_counts_complete_relations_only(tmp_path: Path) -> None:
     path = write_run(tmp_path / "run")
     drop_relation(path, "P36")
     (found,) = report(path, QUICK).runs
-    assert (found.partial, found.relations, found.instances) == (True, 2, 7)
+    assert (found.facts.partial, found.facts.relations, found.instances) == (True, 2, 7)
     assert report(path, QUICK).to_json()[str(path)]["partial"] is True
 
 
@@ -96,7 +96,7 @@ def test_a_run_without_a_complete_relation_has_no_numbers(tmp_path: Path) -> Non
     for relation, _, _ in SHAPES:
         drop_relation(path, relation)
     found = report(path, QUICK)
-    assert (found.runs[0].instances, found.runs[0].candidates) == (0, (0, 0))
+    assert (found.runs[0].instances, found.runs[0].facts.candidates) == (0, (0, 0))
     content = found.to_json()[str(path)]
     assert content["accuracy"] == {"value": None, "ci95": None}
     assert content["estimators"]["base"]["brier"] == {"value": None, "ci95": None}
@@ -177,7 +177,7 @@ def test_compat_reaches_the_scores(run_path: Path) -> None:
 def test_the_package_offers_the_function(run_path: Path) -> None:
     found = calprobe.report(run_path, QUICK)
     assert isinstance(found, Report)
-    assert not math.isnan(found.runs[0].chance_accuracy)
+    assert not math.isnan(found.runs[0].facts.chance_accuracy)
 
 
 def test_refusals(run_path: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,9 +29,13 @@ def with_run(found: Report, **changes: object) -> Report:
     return replace(found, runs=(replace(found.runs[0], **changes),))
 
 
+def with_facts(found: Report, **changes: Any) -> Report:
+    return with_run(found, facts=replace(found.runs[0].facts, **changes))
+
+
 def with_model(found: Report, **changes: object) -> Report:
     manifest = found.runs[0].manifest
-    return with_run(found, manifest=replace(manifest, model=replace(manifest.model, **changes)))
+    return with_facts(found, manifest=replace(manifest, model=replace(manifest.model, **changes)))
 
 
 def text(found: Report, width: int = 80) -> str:
@@ -43,7 +48,7 @@ def text(found: Report, width: int = 80) -> str:
 def test_first_line_says_how_the_run_was_made(found: Report) -> None:
     manifest = found.runs[0].manifest
     settings = replace(manifest.settings, start_token=StartToken("[BOS]", 0))
-    first = text(with_run(found, label="runs/x", manifest=replace(manifest, settings=settings))).splitlines()[0]
+    first = text(with_facts(found, label="runs/x", manifest=replace(manifest, settings=settings))).splitlines()[0]
     assert first == ("runs/x: complete; path padded, dtype float32, start token [BOS], template set native (0-1)")
 
 
@@ -55,12 +60,12 @@ def test_first_line_of_a_masked_run_says_what_was_masked(found: Report, word_spl
     manifest = found.runs[0].manifest
     settings = replace(manifest.settings, path="masked", start_token=StartToken("[CLS]", 0), pll_metric="original")
     settings = replace(settings, word_split=word_split)
-    first = text(with_run(found, label="runs/x", manifest=replace(manifest, settings=settings))).splitlines()[0]
+    first = text(with_facts(found, label="runs/x", manifest=replace(manifest, settings=settings))).splitlines()[0]
     assert first == f"runs/x: complete; path masked, dtype float32, {shown}, template set native (0-1)"
 
 
 def test_first_line_of_a_partial_run(found: Report) -> None:
-    first = text(with_run(found, label="runs/x", relations=1)).splitlines()[0]
+    first = text(with_facts(found, label="runs/x", relations=1)).splitlines()[0]
     assert first.startswith("runs/x: PARTIAL, 1 of 3 relations; path padded")
 
 
@@ -133,7 +138,7 @@ def test_a_terminal_gets_the_same_words(found: Report) -> None:
 
 
 def test_names_are_not_read_as_markup(found: Report) -> None:
-    assert text(with_run(found, label="runs/[red]x[/red]")).startswith("runs/[red]x[/red]: complete")
+    assert text(with_facts(found, label="runs/[red]x[/red]")).startswith("runs/[red]x[/red]: complete")
 
 
 def test_failed_instances_are_counted(tmp_path: Path) -> None:
@@ -149,7 +154,7 @@ def test_failed_instances_are_counted(tmp_path: Path) -> None:
 
 
 def test_one_is_singular(found: Report) -> None:
-    shown = text(with_run(found, instances=1, relations=1, candidates=(1, 1)))
+    shown = text(with_facts(found, instances=1, relations=1, candidates=(1, 1)))
     assert "probe made-up: 1 instance in 1 relation, K = 1 candidate\n" in shown
 
 
@@ -229,6 +234,8 @@ def test_markers_alone_have_no_accuracy(found: Report) -> None:
 
 
 def test_two_runs_are_two_sections(found: Report) -> None:
-    shown = text(replace(found, runs=(found.runs[0], replace(found.runs[0], label="other"))))
+    shown = text(
+        replace(found, runs=(found.runs[0], replace(found.runs[0], facts=replace(found.runs[0].facts, label="other"))))
+    )
     assert shown.count("estimator ") == 2
     assert shown.count("bootstrap intervals") == 1

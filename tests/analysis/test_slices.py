@@ -15,12 +15,12 @@ from run_samples import write_run
 
 from calprobe.analysis import ReportOptions, RunReport, RunSlices, Slice, SliceOptions, report
 from calprobe.analysis.groups import natural_order
-from calprobe.analysis.results import SliceKind
 from calprobe.analysis.terminal import print_report
 from calprobe.confidence import confidences
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
 from calprobe.runs import Manifest, open_run
+from calprobe.words import SliceKind
 
 CARDINALITY = {"P30": "N:1", "P36": "1:1", "P1376": "1:1"}
 QUICK = Resampling(40)
@@ -99,7 +99,7 @@ def test_a_slice_has_the_numbers_and_intervals_of_a_run_limited_to_it(
     part = by_name(sliced(run_path, "domain", cluster=cluster))["Politics"]
     assert part.accuracy == alone.accuracy
     assert part.bear_score == alone.bear_score
-    assert (part.instances, part.chance_accuracy) == (alone.instances, alone.chance_accuracy)
+    assert (part.instances, part.chance_accuracy) == (alone.facts.instances, alone.facts.chance_accuracy)
     whole = {estimator.name: estimator.metrics for estimator in alone.estimators}
     for name, metrics in part.estimators.items():
         assert metrics == {metric: whole[name][metric] for metric in metrics}

@@ -12,8 +12,8 @@ from calprobe.analysis.curves.results import (
     CurveOptions,
     RankCorrelation,
 )
-from calprobe.analysis.curves.scored import PAPERS, chosen_estimators, metrics_named, predictions, read_runs
-from calprobe.analysis.source import RunLike
+from calprobe.analysis.curves.scored import PAPERS, chosen_estimators, lead_of, metrics_named, predictions, read_runs
+from calprobe.analysis.scored_run import RunLike
 from calprobe.metrics import bootstrap_many, spearman
 
 BASE = "base"
@@ -39,11 +39,11 @@ def accuracy_ace(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFA
     for run in read_runs(runs, options.scores):
         chosen = chosen_estimators(run, options, PAPERS)
         (base,) = chosen_estimators(run, CurveOptions(estimators=(BASE,)), ())
-        confidences = run.confidences(tuple(dict.fromkeys((base, *chosen))))
+        confidences = run.confidences([estimator.name for estimator in dict.fromkeys((base, *chosen))])
         values = bootstrap_many(metrics, predictions(confidences), options.scores.resampling, run.clusters)
         points += [
             AccuracyAcePoint(
-                *run.whose(estimator), accuracy=values[BASE]["accuracy"], ace=values[estimator.name]["ace"]
+                *lead_of(run, estimator), accuracy=values[BASE]["accuracy"], ace=values[estimator.name]["ace"]
             )
             for estimator in chosen
         ]

@@ -15,8 +15,8 @@ from calprobe.analysis.curves.results import (
     RejectionPoints,
     VoteLine,
 )
-from calprobe.analysis.curves.scored import PAPERS, CurveRun, chosen_estimators, read_runs
-from calprobe.analysis.source import RunLike
+from calprobe.analysis.curves.scored import PAPERS, chosen_estimators, lead_of, read_runs
+from calprobe.analysis.scored_run import RunLike, ScoredRun
 from calprobe.confidence import Confidence, Estimator
 from calprobe.metrics import (
     AccuracyBand,
@@ -66,14 +66,14 @@ def accuracy_rejection(
     return AccuracyRejection(tuple(lines), tuple(votes))
 
 
-def rejection_of(run: CurveRun, estimators: Sequence[Estimator], resampling: Resampling) -> AccuracyRejection:
+def rejection_of(run: ScoredRun, estimators: Sequence[Estimator], resampling: Resampling) -> AccuracyRejection:
     """A line for each estimator of one run, and one of its votes."""
     voters = _voters(run)
-    confidences = run.confidences([*estimators, *voters.values()])
+    confidences = run.confidences([estimator.name for estimator in (*estimators, *voters.values())])
     polls = [confidences[estimator.name] for estimator in voters.values()]
     bands = accuracy_bands(
         _curves(estimators, confidences) | ({VOTE: _votes(tuple(voters), polls)} if voters else {}),
-        run.table.n_instances,
+        len(run.instances),
         resampling,
         run.clusters,
     )
@@ -85,7 +85,7 @@ def rejection_of(run: CurveRun, estimators: Sequence[Estimator], resampling: Res
     return AccuracyRejection(lines, (VoteLine(run.label, run.model, VOTE, templates, points),))
 
 
-def _voters(run: CurveRun) -> dict[int, Estimator]:
+def _voters(run: ScoredRun) -> dict[int, Estimator]:
     """For each k = 2 .. T an estimator that fails where the vote of k does."""
     prefix = "average_vote_"
     return {int(name.removeprefix(prefix)): found for name, found in run.estimators.items() if name.startswith(prefix)}
@@ -111,11 +111,11 @@ def _votes(numbers: Sequence[int], polls: Sequence[Confidence]) -> AtVotes:
     return AtVotes(numbers, *_polled(polls))
 
 
-def _line(run: CurveRun, estimator: Estimator, found: Confidence, bands: dict[str, AccuracyBand]) -> RejectionLine:
+def _line(run: ScoredRun, estimator: Estimator, found: Confidence, bands: dict[str, AccuracyBand]) -> RejectionLine:
     by_threshold = reject_by_threshold(found.confidence, found.correct)
     grid = bands[f"grid {estimator.name}"]
     return RejectionLine(
-        *run.whose(estimator),
+        *lead_of(run, estimator),
         by_threshold=_points(by_threshold, bands[f"threshold {estimator.name}"]),
         by_rank=reject_by_rank(found.confidence, found.correct),
         band=Band(np.array(GRID), grid.accuracy, grid.low, grid.high),

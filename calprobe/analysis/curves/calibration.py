@@ -16,14 +16,14 @@ from calprobe.analysis.curves.results import (
 )
 from calprobe.analysis.curves.scored import (
     PAPERS,
-    CurveRun,
     Values,
     chosen_estimators,
+    lead_of,
     metrics_named,
     predictions,
     read_runs,
 )
-from calprobe.analysis.source import RunLike
+from calprobe.analysis.scored_run import RunLike, ScoredRun
 from calprobe.confidence import Confidence, Estimator
 from calprobe.metrics import (
     Estimate,
@@ -58,23 +58,23 @@ def calibration(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAU
     lines: list[CalibrationLine] = []
     for run in read_runs(runs, options.scores):
         chosen = chosen_estimators(run, options, PAPERS)
-        samples = predictions(run.confidences(chosen))
+        samples = predictions(run.confidences([estimator.name for estimator in chosen]))
         values = bootstrap_many(metrics, samples, options.scores.resampling, run.clusters)
         lines += calibration_lines(run, chosen, values, options.scores.ace_bins)
     return Calibration(tuple(lines))
 
 
 def calibration_lines(
-    run: CurveRun, estimators: Sequence[Estimator], values: Values, ace_bins: int
+    run: ScoredRun, estimators: Sequence[Estimator], values: Values, ace_bins: int
 ) -> list[CalibrationLine]:
     """A line for each estimator of a run, around the values that are known of its METRICS."""
-    lines, confidences = [], run.confidences(estimators)
+    lines, confidences = [], run.confidences([estimator.name for estimator in estimators])
     for estimator in estimators:
         found, own = confidences[estimator.name], values[estimator.name]
         lines.append(
             CalibrationLine(
-                *run.whose(estimator),
-                instances=run.table.n_instances,
+                *lead_of(run, estimator),
+                instances=len(run.instances),
                 ace=_binned(ace(found.confidence, found.correct, ace_bins), own["ace"]),
                 ece=_binned(ece(found.confidence, found.correct), own["ece"]),
                 smooth=_smooth(found, own["smooth_ece"]),

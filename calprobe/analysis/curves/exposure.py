@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from calprobe.analysis.curves.results import DEFAULT_CURVE_OPTIONS, CurveOptions, Exposure, ExposureLine
-from calprobe.analysis.curves.scored import CurveRun, chosen_estimators, metrics_named, read_runs
-from calprobe.analysis.source import RunLike
+from calprobe.analysis.curves.scored import chosen_estimators, lead_of, metrics_named, read_runs
+from calprobe.analysis.scored_run import Instances, RunLike, ScoredRun
 from calprobe.confidence import Confidence, Estimator
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, bootstrap, wilson_interval
-from calprobe.runs import ScoreTable
 from calprobe.types import Ints
 
 Told = Mapping[str, Sequence[int]]
@@ -40,21 +39,21 @@ def exposure(runs: RunLike | Sequence[RunLike], told: Told, options: CurveOption
     return Exposure(tuple(lines))
 
 
-def exposure_lines(run: CurveRun, told: Told, options: CurveOptions) -> list[ExposureLine]:
+def exposure_lines(run: ScoredRun, told: Told, options: CurveOptions) -> list[ExposureLine]:
     """A line for each estimator of one run. Raises as `exposure`."""
-    counts = told_of(run.label, run.table, told)
+    counts = told_of(run.label, run.instances, told)
     chosen = chosen_estimators(run, options, ("base",))
-    confidences = run.confidences(chosen)
+    confidences = run.confidences([estimator.name for estimator in chosen])
     return [_line(run, estimator, confidences[estimator.name], counts, options) for estimator in chosen]
 
 
-def told_of(label: str, table: ScoreTable, told: Told) -> Ints:
+def told_of(label: str, instances: Instances, told: Told) -> Ints:
     """How often each instance of the run was told, [instances]. Raises as `exposure`."""
-    places = zip(table.relation.tolist(), table.instance.tolist(), strict=True)
+    places = zip(instances.relation.tolist(), instances.instance.tolist(), strict=True)
     counts = [told[name][at] if name in told and at < len(told[name]) else None for name, at in places]
     if None in counts:
         at = counts.index(None)
-        fact = f"{table.relation[at]}, instance {table.instance[at]}"
+        fact = f"{instances.relation[at]}, instance {instances.instance[at]}"
         raise UsageError(f"{label}: nothing says how often the model was told {fact}; name a run of the counted facts")
     found = np.array(counts, dtype=np.int64)
     if (found < 0).any():
@@ -71,12 +70,12 @@ def exposure_ranges(told: Ints) -> Ints:
     return np.array([0 if count == 0 else (count - 1).bit_length() + 1 for count in told.tolist()], dtype=np.int64)
 
 
-def _line(run: CurveRun, estimator: Estimator, found: Confidence, told: Ints, options: CurveOptions) -> ExposureLine:
+def _line(run: ScoredRun, estimator: Estimator, found: Confidence, told: Ints, options: CurveOptions) -> ExposureLine:
     ranges = exposure_ranges(told)
     inside = [ranges == which for which in np.unique(ranges)]
     numbers = [_numbers(run, found, kept, options) for kept in inside]
     return ExposureLine(
-        *run.whose(estimator),
+        *lead_of(run, estimator),
         told=np.array([told[kept].mean() for kept in inside], dtype=np.float64),
         least=np.array([told[kept].min() for kept in inside], dtype=np.int64),
         most=np.array([told[kept].max() for kept in inside], dtype=np.int64),
@@ -86,7 +85,7 @@ def _line(run: CurveRun, estimator: Estimator, found: Confidence, told: Ints, op
     )
 
 
-def _numbers(run: CurveRun, found: Confidence, kept: np.ndarray, options: CurveOptions) -> tuple[Estimate, Estimate]:
+def _numbers(run: ScoredRun, found: Confidence, kept: np.ndarray, options: CurveOptions) -> tuple[Estimate, Estimate]:
     """Accuracy and mean confidence of the instances kept."""
     values = bootstrap(
         metrics_named(("accuracy", "mean_confidence"), options.scores),

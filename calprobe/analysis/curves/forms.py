@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calprobe.analysis.results import estimate_json
+from calprobe.analysis.json_values import estimate_json
 from calprobe.metrics import Estimate
 
 if TYPE_CHECKING:

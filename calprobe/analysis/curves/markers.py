@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calprobe.analysis.curves.results import DEFAULT_CURVE_OPTIONS, CurveOptions, MarkerPoint, Markers
-from calprobe.analysis.curves.scored import CurveRun, Values, metrics_named, predictions, read_runs
-from calprobe.analysis.results import ReportOptions
-from calprobe.analysis.source import RunLike
+from calprobe.analysis.curves.scored import Values, lead_of, metrics_named, predictions, read_runs
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.scored_run import RunLike, ScoredRun
 from calprobe.confidence import Estimator
 from calprobe.errors import UsageError
 from calprobe.metrics import bootstrap_many, paired_differences
@@ -37,17 +37,20 @@ def markers(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAULT_C
     metrics = metrics_named(METRICS, options.scores)
     points: list[MarkerPoint] = []
     for run in read_runs(runs, options.scores):
-        samples = predictions(run.confidences(_wordings(run)))
+        samples = predictions(run.confidences([estimator.name for estimator in _wordings(run)]))
         values = bootstrap_many(metrics, samples, options.scores.resampling, run.clusters)
         points += marker_points(run, values, options.scores)
     return Markers(tuple(points))
 
 
-def marker_points(run: CurveRun, values: Values, options: ReportOptions) -> list[MarkerPoint]:
+def marker_points(run: ScoredRun, values: Values, options: ReportOptions) -> list[MarkerPoint]:
     """A point for each wording of a run, around the values that are known of its METRICS. Raises as `markers`."""
     chosen = _wordings(run)
     pairs = [(estimator.name, PLAIN) for estimator in chosen if estimator.name != PLAIN]
-    shifted, samples = metrics_named(("mean_confidence",), options), predictions(run.confidences(chosen))
+    shifted, samples = (
+        metrics_named(("mean_confidence",), options),
+        predictions(run.confidences([estimator.name for estimator in chosen])),
+    )
     shifts = paired_differences(shifted, samples, pairs, options.resampling, run.clusters)
     points = []
     for estimator in chosen:
@@ -55,7 +58,7 @@ def marker_points(run: CurveRun, values: Values, options: ReportOptions) -> list
         marker = "plain" if shift is None else estimator.name.removeprefix(PREFIX)
         points.append(
             MarkerPoint(
-                *run.whose(estimator),
+                *lead_of(run, estimator),
                 marker=marker,
                 percentage=float(marker) if marker.isdecimal() else float("nan"),
                 accuracy=own["accuracy"],
@@ -67,7 +70,7 @@ def marker_points(run: CurveRun, values: Values, options: ReportOptions) -> list
     return points
 
 
-def _wordings(run: CurveRun) -> list[Estimator]:
+def _wordings(run: ScoredRun) -> list[Estimator]:
     """The plain statement and the markers."""
     chosen = [found for name, found in run.estimators.items() if name == PLAIN or name.startswith(PREFIX)]
     names = [estimator.name for estimator in chosen]

@@ -8,8 +8,8 @@ import numpy as np
 
 from calprobe.analysis.answer_options import OPTION_COUNTS, OPTION_SEEDS, AnswerOptions, answer_option_curve
 from calprobe.analysis.curves.results import DEFAULT_CURVE_OPTIONS, CurveOptions, OptionNumbers, Options, OptionsLine
-from calprobe.analysis.curves.scored import CurveRun, chosen_estimators, read_runs
-from calprobe.analysis.source import RunLike
+from calprobe.analysis.curves.scored import chosen_estimators, lead_of, read_runs
+from calprobe.analysis.scored_run import RunLike, ScoredRun
 from calprobe.errors import UsageError
 
 ESTIMATORS = ("base", "margin")
@@ -38,7 +38,7 @@ def options_curve(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEF
         found = answer_option_curve(run.table, option_counts(run), OPTION_SEEDS, options.scores)
         lines += [
             OptionsLine(
-                *run.whose(estimator),
+                *lead_of(run, estimator),
                 relations=found.relations,
                 instances=found.instances,
                 options=found.means["options"].to_numpy(np.int64),
@@ -51,12 +51,12 @@ def options_curve(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEF
     return Options(tuple(lines))
 
 
-def option_counts(run: CurveRun) -> tuple[int, ...]:
+def option_counts(run: ScoredRun) -> tuple[int, ...]:
     """The numbers of options that the run's largest answer spaces have room for, ascending.
 
     Raises UsageError where none has two candidates.
     """
-    largest = int(run.distributions.widths.max(initial=0))
+    largest = int(run.widths.max(initial=0))
     if largest < 2:
         found = f"the largest answer space has {largest}" if largest else "it has no complete relation"
         raise UsageError(f"{run.label}: a curve of answer options needs two candidates; {found}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calprobe.analysis.curves.forms import Columns, estimate_columns, plain, tidy
-from calprobe.analysis.results import DEFAULT_OPTIONS, ReportOptions
+from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.metrics import Bins, Difference, Estimate, RejectionCurve
 from calprobe.types import Floats, Ints
 

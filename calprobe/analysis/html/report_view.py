@@ -34,6 +34,7 @@ def report_page(contents: ReportContents) -> str:
 def _page(contents: ReportContents) -> PageView:
     report = contents.report
     runs = tuple(_run(run, place, contents) for place, run in enumerate(report.runs))
+    facts = [run.facts for run in report.runs]
     across = tuple(figures_across(contents))
     sections = [
         ("runs", "Runs", True),
@@ -46,7 +47,7 @@ def _page(contents: ReportContents) -> PageView:
         ("made", "How it was made", True),
     ]
     return PageView(
-        title=page_title(report.runs),
+        title=page_title(facts),
         subtitle="What the model knows, and whether its confidence says so. "
         "Ranges are 95 % intervals; every name underlined with dots has its definition behind it.",
         contents=tuple((anchor, name) for anchor, name, there in sections if there),
@@ -54,7 +55,7 @@ def _page(contents: ReportContents) -> PageView:
         notes=(*score_notes(report.options.reduction, report.options), *([LESS] if shows_less(report) else [])),
         definitions=_definitions(report),
         made=options_made(report.options),
-        manifests=manifests(report.runs),
+        manifests=manifests(facts),
         figures=across,
     )
 
@@ -67,7 +68,7 @@ def _run(run: RunReport, place: int, contents: ReportContents) -> RunView:
     if run.sensitivity is not None and run.uncertainty is not None:
         facts = tuple((name.strip(), said) for name, said in wording_facts(run.sensitivity, run.uncertainty))
         wording = WordingView(templates_named(run.sensitivity.templates), facts)
-    head = run_head(run, place)
+    head = run_head(run.facts, place)
     return replace(
         head,
         lines=(*head.lines, *remarks(run)),
@@ -98,5 +99,5 @@ def _tables(run: RunReport, report: Report) -> tuple[TableView, ...]:
     estimators = TableView.of(table, FIRST_COLUMNS, notes=table.notes[-1:])  # the last says what is marked
     views = [estimators.without_more() if shows_less(report) else estimators]
     if run.against is not None:
-        views.append(TableView.of(against_table(run, run.against, "")))
+        views.append(TableView.of(against_table(run.facts, run.against, "")))
     return tuple(views)

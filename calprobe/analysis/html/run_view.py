@@ -10,7 +10,9 @@ from dataclasses import replace
 from calprobe.analysis.figures import interval, number
 from calprobe.analysis.html.definitions import BEAR_SCORE, CHANCE
 from calprobe.analysis.html.views import UNDEFINED, BigNumber, RunView
-from calprobe.analysis.results import ReportOptions, RunFacts, RunReport
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.results import RunReport
+from calprobe.analysis.scored_run import RunFacts
 from calprobe.analysis.terminal import heading
 from calprobe.metrics import Estimate
 from calprobe.runs.run import whole_record
@@ -27,7 +29,7 @@ def big_numbers(run: RunReport) -> tuple[BigNumber, ...]:
     """Accuracy and BEAR score, as far as the run has them, and what guessing would give."""
     found = [("accuracy", run.accuracy, "m-accuracy"), ("BEAR score", run.bear_score, BEAR_SCORE.key)]
     shown = [_big(name, estimate, key) for name, estimate, key in found if estimate is not None]
-    return (*shown, replace(_big("chance", Estimate(run.chance_accuracy), CHANCE.key), lesser=True))
+    return (*shown, replace(_big("chance", Estimate(run.facts.chance_accuracy), CHANCE.key), lesser=True))
 
 
 def options_made(options: ReportOptions) -> tuple[tuple[str, str], ...]:

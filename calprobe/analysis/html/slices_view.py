@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from calprobe.analysis.html.views import TableView
-from calprobe.analysis.results import ReportOptions, RunReport
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.results import RunReport
 from calprobe.analysis.slices import RunSlices
 from calprobe.analysis.tables import Cell, Column
 from calprobe.analysis.tables.beside import slices_table
@@ -13,7 +14,7 @@ from calprobe.analysis.tables.beside import slices_table
 
 def slices_view(run: RunReport, found: RunSlices, options: ReportOptions) -> TableView:
     """The table of slices with columns of its own for what stands below the names elsewhere, and BEAR scores."""
-    table = slices_table(run, found, options, "")
+    table = slices_table(run.facts, found, options, "")
     leading = [Column("instances"), Column("K")]
     cells: list[list[Cell]] = [
         [part.instances, f"{part.mean_candidates:.1f}".removesuffix(".0")] for part in found.slices

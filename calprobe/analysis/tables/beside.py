@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calprobe.analysis.against import RunAgainst
 from calprobe.analysis.against_terminal import INSIDE, TITLES, against_footnotes, against_notes, name_of
-from calprobe.analysis.results import ReportOptions, RunFacts, RunReport
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.paper_figures import RunAgainst
+from calprobe.analysis.scored_run import RunFacts
 from calprobe.analysis.slices import RunSlices
 from calprobe.analysis.slices_terminal import METRICS, size_of, slice_notes
 from calprobe.analysis.tables.state import about, heading_lines, scope
@@ -15,7 +16,7 @@ from calprobe.analysis.tables.types import Cell, Column, Row, Table
 ALL_COLUMNS = 10**6  # characters: a file has room for every estimator
 
 
-def slices_table(run: RunReport, found: RunSlices, options: ReportOptions, label: str) -> Table:
+def slices_table(run: RunFacts, found: RunSlices, options: ReportOptions, label: str) -> Table:
     """A row a slice: accuracy of base, chance, and ACE and Brier score of each estimator; no slice is the best."""
     columns = [
         Column("accuracy", keys={"estimator": "base", "metric": "accuracy"}),

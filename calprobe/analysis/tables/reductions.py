@@ -30,13 +30,13 @@ def reductions_tables(report: ReductionsReport) -> tuple[Table, ...]:
 def _run_tables(run: RunReductions, report: ReductionsReport, label: str) -> Iterator[Table]:
     yield _run_table(run, report, label)
     if run.against is not None:
-        yield against_table(run, run.against, label)
+        yield against_table(run.facts, run.against, label)
 
 
 def _run_table(run: RunReductions, report: ReductionsReport, label: str) -> Table:
     model, probe = run.manifest.model.name, run.manifest.probe.name
     return Table(
-        caption=f"Accuracy and calibration of {model} on {probe}, by reduction of token scores: {scope(run)}.",
+        caption=f"Accuracy and calibration of {model} on {probe}, by reduction of token scores: {scope(run.facts)}.",
         label=label,
         stub="reduction",
         columns=COLUMNS,
@@ -48,7 +48,7 @@ def _run_table(run: RunReductions, report: ReductionsReport, label: str) -> Tabl
             )
             for numbers in run.reductions
         ),
-        heading=heading_lines(run),
+        heading=heading_lines(run.facts),
         notes=(
             *map(sentence, reductions_remarks(run)),
             *score_notes("all", report.options),
@@ -56,5 +56,5 @@ def _run_table(run: RunReductions, report: ReductionsReport, label: str) -> Tabl
             best_note(""),
         ),
         keys={"run": run.label, "model": model},
-        about=about(run),
+        about=about(run.facts),
     )

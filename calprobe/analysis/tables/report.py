@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from calprobe.analysis.best import UNMARKED
-from calprobe.analysis.results import Report, RunFacts, RunReport
+from calprobe.analysis.results import Report, RunReport
+from calprobe.analysis.scored_run import RunFacts
 from calprobe.analysis.tables.beside import against_table, slices_table
 from calprobe.analysis.tables.state import (
     about,
@@ -44,30 +45,30 @@ def report_tables(report: Report) -> tuple[Table, ...]:
 def _run_tables(run: RunReport, report: Report, label: str) -> Iterator[Table]:
     yield _run_table(run, report, label)
     if run.slices is not None:
-        yield slices_table(run, run.slices, report.options, label)
+        yield slices_table(run.facts, run.slices, report.options, label)
     if run.against is not None:
-        yield against_table(run, run.against, label)
+        yield against_table(run.facts, run.against, label)
 
 
 def _run_table(run: RunReport, report: Report, label: str) -> Table:
     printed = [metric for metric in report.metrics if metric.name in PRINTED]
     model, probe = run.manifest.model.name, run.manifest.probe.name
     return Table(
-        caption=f"Accuracy and calibration of {model} on {probe}, by estimator of confidence: {scope(run)}.",
+        caption=f"Accuracy and calibration of {model} on {probe}, by estimator of confidence: {scope(run.facts)}.",
         label=label,
         stub="estimator",
         columns=tuple(
             Column.of(metric, ranked=metric.name != UNMARKED, printed=metric in printed) for metric in report.metrics
         ),
         rows=tuple(_estimator_rows(run, report)),
-        heading=(*heading_lines(run), *(line.plain for line in accuracies(run))),
+        heading=(*heading_lines(run.facts), *(line.plain for line in accuracies(run))),
         notes=(
             *map(sentence, remarks(run)),
             *report_notes(report, printed),
             best_note(" (not of accuracy, which is of the answers)"),
         ),
         keys={"run": run.label, "model": model},
-        about=about(run),
+        about=about(run.facts),
         totals={} if run.bear_score is None else {"bear_score": run.bear_score},
     )
 
@@ -94,16 +95,16 @@ def _summary(report: Report) -> Table:
     ]
     scores = next(iter(score_notes(report.options.reduction, report.options)))
     names = short_names([run.label for run in report.runs])
-    alike = _same_instances(report.runs)
+    alike = _same_instances([run.facts for run in report.runs])
     return Table(
         caption="Accuracy and calibration by run.",
         label="calibration-summary",
         stub="run",
         columns=(Column("accuracy", "larger"), Column("BEAR score", "larger"), *estimators),
         rows=tuple(Row(names[run.label], tuple(_summary_cells(run, list(titles)))) for run in report.runs),
-        heading=tuple(heading_lines(run)[0] for run in report.runs),
+        heading=tuple(heading_lines(run.facts)[0] for run in report.runs),
         notes=(
-            *(f"{names[run.label]}: {partial(run)}." for run in report.runs if run.partial),
+            *(f"{names[run.label]}: {partial(run.facts)}." for run in report.runs if run.facts.partial),
             scores,
             *(["The tables of the runs have the intervals."] if report.options.resampling.n_resamples else []),
             best_note("") if alike else "No best is marked: not all runs have the same instances.",

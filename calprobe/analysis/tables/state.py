@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
-from calprobe.analysis.results import RunFacts
+from calprobe.analysis.scored_run import RunFacts
 from calprobe.analysis.terminal import heading
 from calprobe.wording import counted
 

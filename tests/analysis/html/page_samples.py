@@ -67,7 +67,10 @@ def with_names(contents: ReportContents, name: str) -> ReportContents:
         ),
     )
     points = tuple(replace(point, run=name, model=name) for point in contents.accuracy_ace)
-    named = replace(contents.report, runs=(replace(run, label=name, manifest=manifest), *contents.report.runs[1:]))
+    named = replace(
+        contents.report,
+        runs=(replace(run, facts=replace(run.facts, label=name, manifest=manifest)), *contents.report.runs[1:]),
+    )
     return replace(contents, report=named, runs={**contents.runs, name: drawn}, accuracy_ace=points)
 
 

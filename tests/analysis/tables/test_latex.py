@@ -21,6 +21,7 @@ from calprobe.analysis import (
     compare_reductions,
     report,
 )
+from calprobe.analysis.scored_run import RunFacts
 from calprobe.analysis.tables import (
     Column,
     Row,
@@ -69,18 +70,28 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [run_of(folder / name, seed) for seed, name in enumerate("ab")]
 
 
+def named_after(facts: RunFacts) -> RunFacts:
+    """With the run's label as its model's name."""
+    return replace(facts, manifest=replace(facts.manifest, model=replace(facts.manifest.model, name=facts.label)))
+
+
 @pytest.fixture(scope="module")
 def found(runs: list[str]) -> Report:
     found = report(runs, QUICK)
-    named = [replace(run, label=label) for run, label in zip(found.runs * 2, HARD, strict=True)]
-    models = [replace(r, manifest=replace(r.manifest, model=replace(r.manifest.model, name=r.label))) for r in named]
+    named = [
+        replace(run, facts=replace(run.facts, label=label)) for run, label in zip(found.runs * 2, HARD, strict=True)
+    ]
+    models = [replace(run, facts=named_after(run.facts)) for run in named]
     return replace(found, runs=tuple(models))
 
 
 @pytest.fixture(scope="module")
 def reductions(runs: list[str]) -> ReductionsReport:
     found = compare_reductions(runs, QUICK)
-    return replace(found, runs=tuple(replace(r, label=label) for r, label in zip(found.runs * 2, HARD, strict=True)))
+    named = [
+        replace(run, facts=replace(run.facts, label=label)) for run, label in zip(found.runs * 2, HARD, strict=True)
+    ]
+    return replace(found, runs=tuple(named))
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,25 @@ from pathlib import Path
 import pytest
 from compared_runs import run_of
 
-from calprobe.analysis import CompareOptions, Comparison, Report, ReportOptions, compare, compare_reductions, report
+from calprobe.analysis import (
+    CompareOptions,
+    Comparison,
+    Report,
+    ReportOptions,
+    RunReport,
+    compare,
+    compare_reductions,
+    report,
+)
 from calprobe.analysis.tables import best_cells, comparison_tables, reductions_tables, report_tables, tidy_csv
 from calprobe.metrics import Estimate, Resampling
 
 QUICK = ReportOptions(resampling=Resampling(20))
 PRINTED = ["accuracy", "mean conf", "ACE", "ECE", "Brier", "AUROC"]
+
+
+def partial(run: RunReport) -> RunReport:
+    return replace(run, facts=replace(run.facts, relations=2))
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +97,7 @@ def test_a_summary_points_to_intervals_only_where_there_are_some(found: Report) 
 def test_a_summary_marks_only_runs_of_the_same_instances(found: Report, runs: list[str], tmp_path: Path) -> None:
     assert best_cells(report_tables(found)[0])
     first, second = found.runs
-    table = report_tables(replace(found, runs=(first, replace(second, relations=2))))[0]
+    table = report_tables(replace(found, runs=(first, partial(second))))[0]
     assert best_cells(table) == frozenset()
     names = ("P1376", "P30", "P36")
     as_many = run_of(tmp_path / "as-many", shapes=tuple(zip(names, (8, 10, 12), (5, 3, 4), strict=True)))
@@ -100,7 +113,7 @@ def test_a_summary_marks_only_runs_of_the_same_instances(found: Report, runs: li
 
 def test_a_partial_run_says_so_everywhere(found: Report) -> None:
     first, second = found.runs
-    tables = report_tables(replace(found, runs=(first, replace(second, relations=2))))
+    tables = report_tables(replace(found, runs=(first, partial(second))))
     assert "b: partial run, 2 of 3 relations." in tables[0].notes
     assert "PARTIAL, 2 of 3 relations" in tables[0].heading[1]
     assert "PARTIAL, 2 of 3 relations" in tables[2].heading[0]

@@ -1,0 +1,25 @@
+"""Numbers as JSON can hold them: NaN is None."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from calprobe.metrics import Estimate
+
+
+def estimate_json(estimate: Estimate | None) -> dict[str, Any] | None:
+    """The value and its interval; NaN is None, and so is an interval that is not there.
+
+    >>> estimate_json(Estimate(0.5, 0.25, 0.75)), estimate_json(Estimate(float("nan")))
+    ({'value': 0.5, 'ci95': [0.25, 0.75]}, {'value': None, 'ci95': None})
+    """
+    if estimate is None:
+        return None
+    interval = None if math.isnan(estimate.low) else [estimate.low, estimate.high]
+    return {"value": number_json(estimate.value), "ci95": interval}
+
+
+def number_json(value: float) -> float | None:
+    """The number; None for NaN."""
+    return None if math.isnan(value) else float(value)

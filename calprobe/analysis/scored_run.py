@@ -1,0 +1,325 @@
+"""A run, opened for analysis: its instances, and what each estimator says of them.
+
+Reports, comparisons, curves, slices, figures and pages read a `ScoredRun` and nothing else of a run. One function opens
+it, `open_scored_runs`, and everything in it is computed once, when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.analysis.options import ReportOptions
+from calprobe.confidence import Confidence, Distributions, Estimator, available_estimators
+from calprobe.confidence.types import paraphrase_rows
+from calprobe.errors import UsageError
+from calprobe.metrics import Estimate, bootstrap_mean
+from calprobe.runs import Manifest, Progress, Run, ScoreTable, SourceRecord, open_run
+from calprobe.types import Floats, Ints
+
+RunLike = Run | str | Path
+Labels = npt.NDArray[np.str_]  # [instances]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What was scored: the instances of a run's complete relations."""
+
+    label: str  # the run as typed
+    manifest: Manifest
+    relations: int  # with all of the run's templates scored; the others are left out
+    instances: int
+    candidates: tuple[int, int]  # smallest and largest answer space; (0, 0) without instances
+    chance_accuracy: float  # mean 1/K over the instances; NaN without any
+    questions: str  # equal for runs that were asked the same, see `questions_of`
+    cut_contexts: Mapping[str, int]  # by relation: instances whose context was too long and lost its beginning
+    progress: Progress  # what the run has cost
+
+    @property
+    def partial(self) -> bool:
+        """Whether relations are left out because scores are missing."""
+        return self.relations < len(self.manifest.relations)
+
+    @property
+    def paraphrases(self) -> int:
+        """Number of paraphrase templates in the run."""
+        return sum(template.kind == "paraphrase" for template in self.manifest.templates)
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of the run's JSON that do not depend on the reduction."""
+        return {
+            "model": self.manifest.model.name,
+            "kind": self.manifest.model.kind,
+            "probe": self.manifest.probe.name,
+            "instances": self.instances,
+            "partial": self.partial,
+            "candidates": list(self.candidates),  # K, which p is normalised over: smallest and largest
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a run's folder says beside its scores."""
+
+    manifest: Manifest
+    cut_contexts: Mapping[str, int]  # as `RunFacts` has them
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """What was asked, an instance each: sorted by relation (as plain strings), then by line number."""
+
+    relation: npt.NDArray[np.str_]  # [instances]
+    instance: Ints  # [instances], line number in the relation's file, from 0
+    n_candidates: Ints | None  # [instances], K; None where answers are free
+
+    def __len__(self) -> int:
+        return len(self.instance)
+
+
+@dataclass(frozen=True)
+class ClosedSet:
+    """Evidence of a run that scored every candidate: the scores under one reduction, and their softmax."""
+
+    table: ScoreTable
+
+    @cached_property
+    def distributions(self) -> Distributions:
+        """The candidates' probabilities, computed once for all that read them."""
+        return Distributions.from_table(self.table)
+
+
+@dataclass(frozen=True)
+class ScoredRun:
+    """A run's instances x estimators -> confidence, correct, failed (and a distribution, where there is one)."""
+
+    label: str  # as typed
+    path: Path | None  # None: of a part of a run
+    recorded: Recorded | None  # None: a table of scores, of which nothing else is known
+    relations: frozenset[str]  # those of the instances: all that are complete
+    instances: Instances
+    estimators: Mapping[str, Estimator]  # that the evidence allows, by name, in the order of reports
+    clusters: Labels | None  # [instances], what intervals draw as a whole; None: instances are drawn one by one
+    questions: str  # equal for runs that were asked the same, see `questions_of`
+    evidence: ClosedSet | None  # None: of another kind, or released
+    known: dict[str, Confidence] = field(default_factory=dict, repr=False, compare=False)  # what was computed
+
+    @property
+    def manifest(self) -> Manifest:
+        """The run's. Raises ValueError for a table of scores, which has none."""
+        return self._from_folder().manifest
+
+    @property
+    def model(self) -> str:
+        """The model's name; of a table of scores, its label."""
+        return self.label if self.recorded is None else self.recorded.manifest.model.name
+
+    @property
+    def closed_set(self) -> ClosedSet:
+        """The evidence, for what only a run over fixed candidates has. Raises ValueError where there is none."""
+        if self.evidence is None:
+            raise ValueError(f"{self.label}: the run has no scores of candidates, or they were released")
+        return self.evidence
+
+    @property
+    def table(self) -> ScoreTable:
+        """The scores. Raises as `closed_set`."""
+        return self.closed_set.table
+
+    @property
+    def distributions(self) -> Distributions:
+        """Their softmax. Raises as `closed_set`."""
+        return self.closed_set.distributions
+
+    @property
+    def widths(self) -> Ints:
+        """K, the number of candidates of each instance, [instances]. Raises ValueError where answers are free."""
+        if self.instances.n_candidates is None:
+            raise ValueError(f"{self.label}: the run's answers are free, it has no numbers of candidates")
+        return self.instances.n_candidates
+
+    @cached_property
+    def facts(self) -> RunFacts:
+        """What was scored, in a few numbers."""
+        sizes = np.zeros(0) if self.instances.n_candidates is None else self.instances.n_candidates
+        recorded = self._from_folder()
+        return RunFacts(
+            label=self.label,
+            manifest=recorded.manifest,
+            relations=len(self.relations),
+            instances=len(self.instances),
+            candidates=(int(sizes.min()), int(sizes.max())) if len(sizes) else (0, 0),
+            chance_accuracy=float((1 / sizes).mean()) if len(sizes) else float("nan"),
+            questions=self.questions,
+            cut_contexts=recorded.cut_contexts,
+            progress=recorded.progress,
+        )
+
+    @cached_property
+    def right_shares(self) -> Floats | None:
+        """The share of the paraphrases that get each instance right, [instances]; None with fewer than two.
+
+        Its mean is the BEAR score: the mean accuracy over the paraphrases, every instance weighing the same.
+        """
+        rows = paraphrase_rows(self.table.templates)
+        return right_shares(self.distributions, rows) if rows else None
+
+    def confidence(self, estimator: str) -> Confidence:
+        """What an estimator says of every instance. Raises KeyError for one that the run does not have."""
+        if estimator not in self.known:
+            self.known[estimator] = self.estimators[estimator](self.distributions)
+        return self.known[estimator]
+
+    def confidences(self, estimators: Sequence[str] | None = None) -> dict[str, Confidence]:
+        """Those of several estimators, by name; None: of all."""
+        return {name: self.confidence(name) for name in (self.estimators if estimators is None else estimators)}
+
+    def released(self) -> ScoredRun:
+        """The run with all confidences and without the evidence and distributions, which take most of the memory."""
+        known = {name: replace(found, probabilities=None) for name, found in self.confidences().items()}
+        run = replace(self, evidence=None, known=known)
+        run.__dict__["right_shares"] = self.right_shares  # where cached_property keeps it
+        return run
+
+    def _from_folder(self) -> Recorded:
+        if self.recorded is None:
+            raise ValueError(f"{self.label}: a table of scores has no manifest")
+        return self.recorded
+
+    def restricted(self, rows: Ints, places: Ints) -> ScoredRun:
+        """Some templates and instances of a run over a closed set, in this order; the run itself if these are all.
+
+        Args:
+            rows: of the table's scores.
+            places: of the instances.
+        """
+        if np.array_equal(rows, np.arange(len(self.table.templates))) and np.array_equal(
+            places, np.arange(len(self.instances))
+        ):
+            return self
+        table = _restricted(self.table, rows, places)
+        return ScoredRun(
+            label=self.label,
+            path=None,
+            recorded=self.recorded,
+            relations=frozenset(np.unique(table.relation).tolist()),
+            instances=Instances(table.relation, table.instance, np.diff(table.offsets)),
+            estimators=_by_name(table),
+            clusters=None if self.clusters is None else self.clusters[places],
+            questions="",
+            evidence=ClosedSet(table),
+        )
+
+
+def open_scored_runs(runs: RunLike | Sequence[RunLike], options: ReportOptions) -> Iterator[ScoredRun]:
+    """The runs over their complete relations, by turns: each is read when it is taken, and its shards are let go.
+
+    Raises as `open_runs`, at once; UsageError, CalprobeError as `Run.table`, when a run is read.
+    """
+    opened = open_runs(runs)
+    return (scored_run(label, opened.pop(label), options) for label in list(opened))
+
+
+def open_runs(runs: RunLike | Sequence[RunLike]) -> dict[str, Run]:
+    """Each run by its label: the path as it was given.
+
+    Raises UsageError for none, or one named twice; DataMissingError if there is no run at a path, CalprobeError if one
+    is damaged.
+    """
+    several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+    labels = [_label(run) for run in several]
+    if not labels:
+        raise UsageError("name one run or more, each once")
+    if twice := next((label for label in labels if labels.count(label) > 1), None):
+        raise UsageError(f"{twice} is named twice: name one run or more, each once")
+    return {label: _opened(run) for label, run in zip(labels, several, strict=True)}
+
+
+def scored_run(label: str, run: Run, options: ReportOptions) -> ScoredRun:
+    """A run's scores under the options' reduction, over its complete relations. Raises as `Run.table`."""
+    table = run.table(options.reduction, options.compat)
+    return ScoredRun(
+        label=label,
+        path=run.path,
+        recorded=Recorded(run.manifest, run.cut_contexts, run.progress),
+        relations=frozenset(run.complete_relations),
+        instances=Instances(table.relation, table.instance, np.diff(table.offsets)),
+        estimators=_by_name(table),
+        clusters=cluster_labels(table, options),
+        questions=questions_of(run.manifest, table),
+        evidence=ClosedSet(table),
+    )
+
+
+def read_scores(source: RunLike | ScoreTable, options: ReportOptions) -> ScoreTable:
+    """The scores that the options ask for; a table has its reduction already and stays as it is.
+
+    Raises DataMissingError if there is no run at a path, CalprobeError as `Run.table`.
+    """
+    return source if isinstance(source, ScoreTable) else _opened(source).table(options.reduction, options.compat)
+
+
+def cluster_labels(table: ScoreTable, options: ReportOptions) -> Labels | None:
+    """The label of each instance's cluster, [instances]; None where instances are drawn one by one."""
+    return table.relation if options.cluster == "relation" else None
+
+
+def mean_of(values: Floats, kept: npt.NDArray[np.bool_], options: ReportOptions, clusters: Labels | None) -> Estimate:
+    """The mean of a quantity in [0, 1] over the instances kept, with its interval; all arrays are [instances]."""
+    return bootstrap_mean(values[kept], options.resampling, None if clusters is None else clusters[kept])
+
+
+def right_shares(distributions: Distributions, rows: Sequence[int]) -> Floats:
+    """The share of these rows' predictions that are right, of each instance: [instances]."""
+    shares: Floats = (distributions.peak(rows).prediction == distributions.answer_idx).mean(axis=0)
+    return shares
+
+
+def questions_of(manifest: Manifest, table: ScoreTable) -> str:
+    """A fingerprint of the probe and of each instance's relation, line number, answer and number of candidates.
+
+    `table` has the run's complete relations, in whatever order. What the templates are is not in it.
+    """
+    columns = (table.relation, table.instance, table.answer_idx, np.diff(table.offsets))
+    asked = sorted(zip(*(column.tolist() for column in columns), strict=True))
+    return hashlib.sha256(repr((content_of(manifest.probe), asked)).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def content_of(source: SourceRecord) -> str:
+    """What stands for the content of a probe or template set: the fingerprint or, in an import, the name."""
+    return source.fingerprint or f"import {source.name}"
+
+
+def _restricted(table: ScoreTable, rows: Ints, places: Ints) -> ScoreTable:
+    widths = np.diff(table.offsets)[places]
+    offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+    # Where each kept candidate lies: its instance's start there, and its place among the instance's own.
+    columns = np.arange(offsets[-1]) + np.repeat(table.offsets[places] - offsets[:-1], widths)
+    return ScoreTable(
+        scores=table.scores[np.ix_(rows, columns)],
+        offsets=offsets,
+        answer_idx=table.answer_idx[places],
+        relation=table.relation[places],
+        instance=table.instance[places],
+        templates=tuple(table.templates[row] for row in rows),
+    )
+
+
+def _by_name(table: ScoreTable) -> dict[str, Estimator]:
+    return {estimator.name: estimator for estimator in available_estimators(table.templates)}
+
+
+def _opened(run: RunLike) -> Run:
+    return run if isinstance(run, Run) else open_run(run)
+
+
+def _label(run: RunLike) -> str:
+    return str(run.path if isinstance(run, Run) else run)
