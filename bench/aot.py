@@ -30,17 +30,17 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
+from calprobe.kernels import gather_reduce_triton as gather
 from calprobe.kernels import linear_logprob_triton as linear
-from calprobe.kernels import segment_reduce_triton as segment
 from calprobe.kernels.tiles import Precision, Tiles, tile_choices
 
 SHARED_LIMIT = {80: 163 * 1024, 90: 227 * 1024}  # bytes a block may have (CUDA C++ guide, compute capabilities)
 TYPE_NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
 INPUTS = ("p_hidden", "p_weight", "p_bias")
 POINTERS = {
-    "p_partial": "fp32", "p_target": "i64", "p_row": "i64", "p_lse": "fp32", "p_logprob": "fp32", "p_role": "i8",
-    "p_offset": "i64", "p_sum": "fp64", "p_sum_answer": "fp64", "p_n_tokens": "i64", "p_n_answer": "i64",
-    "p_first": "fp64", "p_first_role": "i8",
+    "p_partial": "fp32", "p_target": "i64", "p_row": "i64", "p_lse": "fp32", "p_logprob": "fp32",
+    "p_edge_logprob": "fp32", "p_edge_of_token": "i32", "p_role": "i8", "p_offset": "i64", "p_sum": "fp64",
+    "p_sum_answer": "fp64", "p_n_tokens": "i32", "p_n_answer": "i32", "p_first": "fp64", "p_first_role": "i8",
 }  # fmt: skip
 
 
@@ -61,7 +61,7 @@ class Variant:
         blocks = "x".join(str(value) for name, value in values.items() if name.startswith("BLOCK_"))
         flags = [name.removeprefix("HAS_") for name, value in values.items() if value is True]
         precision = [values["PRECISION"]] if self.dtype == "fp32" and "PRECISION" in values else []
-        ones = ["ONES"] if "n_vocab" in values or "n_statements" in values else []
+        ones = ["ONES"] if "n_vocab" in values else []
         return " ".join([blocks, f"w{self.warps}", f"s{self.stages}", *precision, *flags, *ones])
 
 
@@ -110,12 +110,11 @@ def variants() -> Iterator[Variant]:
     for dtype in TYPE_NAMES:
         blocks = {"BLOCK_TARGETS": linear.BLOCK_TARGETS, "BLOCK_DIM": linear.BLOCK_TARGET_DIM}
         yield Variant("_target_logprob_kernel", TYPE_NAMES[dtype], _constants(True, **blocks))
-    sizes = {"BLOCK_STATEMENTS": segment.BLOCK_STATEMENTS, "BLOCK_TOKENS": segment.BLOCK_TOKENS}
-    segments = Variant("_segment_reduce_kernel", "fp32", (("ANSWER_ROLE", segment.ANSWER), *sizes.items()))
-    yield segments
+    sizes = (("ANSWER_ROLE", gather.ANSWER), ("BLOCK_STATEMENTS", gather.BLOCK_STATEMENTS))
+    yield Variant("_gather_reduce_kernel", "fp32", sizes)
     smallest = _partial_lse(torch.bfloat16, "ieee", tile_choices(torch.bfloat16, "ieee")[0], True)
     targets = Variant("_target_logprob_kernel", "bf16", _constants(True, **blocks))
-    for variant in (smallest, targets, segments):
+    for variant in (smallest, targets):
         yield replace(variant, constants=variant.constants + tuple((name, 1) for name in _sizes(variant.kernel)))
 
 
@@ -127,12 +126,13 @@ def _partial_lse(dtype: torch.dtype, precision: Precision, tiles: Tiles, flag: b
 
 
 def _kernel(name: str) -> Any:
-    return getattr(segment if name.startswith("_segment") else linear, name)
+    return getattr(gather if name.startswith("_gather") else linear, name)
 
 
 def _sizes(kernel: str) -> list[str]:
-    """Names of a kernel's integer arguments that are no constants of the compilation: those in lower case."""
-    names = _kernel(kernel).arg_names
+    """Names of the integer arguments that Triton specialises: in lower case, and not named as the same for all."""
+    arguments = _kernel(kernel).params
+    names = [argument.name for argument in arguments if not argument.do_not_specialize]
     return [name for name in names if name.islower() and name[:2] != "p_" and name not in ("scale", "softcap")]
 
 

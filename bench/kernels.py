@@ -1,4 +1,4 @@
-"""The kernels alone: `linear_logprob` and `segment_reduce` against plain torch and what else can be imported.
+"""The kernels alone: `linear_logprob` and `gather_reduce` against plain torch and what else can be imported.
 
     python bench/kernels.py --out FILE.json [--device cpu|cuda] [--shapes smollm2,gemma3-270m] [--rows 512,4096]
 
@@ -29,7 +29,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import calprobe
-from calprobe.kernels import linear_logprob, segment_reduce, segment_reduce_reference
+from calprobe.kernels import gather_reduce, gather_reduce_reference, linear_logprob
 
 SHAPES = {"gpt2": (50_257, 768), "smollm2": (49_152, 576), "gemma3-270m": (262_144, 640), "gemma-7b": (256_000, 3072)}
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -147,23 +147,28 @@ def head_rows(case: Case, repeats: int) -> Iterator[dict[str, Any]]:
 
 
 def reduce_rows(device: torch.device, repeats: int) -> Iterator[dict[str, Any]]:
-    """`segment_reduce` over as many statements as BEAR's, against its torch reference."""
+    """`gather_reduce` over as many statements as BEAR's, against its torch reference."""
     rng = torch.Generator().manual_seed(0)
-    offsets = torch.cat(
-        [torch.zeros(1, dtype=torch.int64), torch.randint(5, 21, (STATEMENTS,), generator=rng).cumsum(0)]
-    )
+    lengths = torch.randint(5, 21, (STATEMENTS,), generator=rng)
+    offsets = torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
     n_tokens = int(offsets[-1])
-    logprobs = -10 * torch.rand(n_tokens, generator=rng)
-    roles = torch.randint(0, 3, (n_tokens,), generator=rng, dtype=torch.int8)
-    tokens = (logprobs.to(device), roles.to(device), offsets.to(device))
+    n_edges = 3 * STATEMENTS
+    arrays = (
+        -10 * torch.rand(n_edges, generator=rng),
+        torch.randint(n_edges, (n_tokens,), generator=rng, dtype=torch.int32),
+        torch.randint(0, 3, (n_tokens,), generator=rng, dtype=torch.int8),
+        offsets,
+    )
+    tokens = tuple(array.to(device) for array in arrays)
+    expected = gather_reduce_reference(*arrays)
+    for mine, right in zip(gather_reduce(*tokens), expected, strict=True):
+        torch.testing.assert_close(mine.cpu(), right, rtol=0, atol=0, equal_nan=True)
     runs: dict[str, Run] = {
-        "calprobe": lambda: segment_reduce(*tokens).sum,
-        "torch": lambda: segment_reduce_reference(*tokens).sum,
+        "calprobe": lambda: gather_reduce(*tokens).sum,
+        "torch": lambda: gather_reduce_reference(*tokens).sum,
     }
-    for mine, plain_torch in zip(segment_reduce(*tokens), segment_reduce_reference(*tokens), strict=True):
-        torch.testing.assert_close(mine, plain_torch, rtol=0, atol=1e-10, equal_nan=True)
     for name, times in timed(runs, device, repeats).items():
-        row = {"kernel": "segment_reduce", "contestant": name, "statements": STATEMENTS, "tokens": n_tokens}
+        row = {"kernel": "gather_reduce", "contestant": name, "statements": STATEMENTS, "tokens": n_tokens}
         yield row | times
 
 
@@ -265,7 +270,7 @@ def main() -> int:
             for dtype in options.dtypes.split(","):
                 for n_rows in map(int, options.rows.split(",")):
                     results += show(head_rows(Case(shape, dtype, n_rows, device), options.repeats))
-        if device.type == "cuda":  # elsewhere segment_reduce is its reference
+        if device.type == "cuda":  # elsewhere gather_reduce is its reference
             results += show(reduce_rows(device, options.repeats))
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -97,12 +97,12 @@ import sys
 from pathlib import Path
 import torch
 import calprobe.scoring
-from calprobe.kernels import linear_logprob, segment_reduce
+from calprobe.kernels import gather_reduce, linear_logprob
 sys.path.insert(0, "tests")
 from run_samples import SHAPES, make_manifest, write_run
 from calprobe.runs import RunFolder
 linear_logprob(torch.ones(2, 8), torch.ones(3, 8), torch.tensor([0, 2]), torch.tensor([0, 1, 2]))
-segment_reduce(torch.tensor([-1.0, -2.0]), torch.zeros(2, dtype=torch.int8), torch.tensor([0, 2]))
+gather_reduce(torch.tensor([-1.0]), torch.tensor([0, 0]), torch.zeros(2, dtype=torch.int8), torch.tensor([0, 2]))
 folder = write_run(Path(sys.argv[1]), tokens=True)
 assert RunFolder.open(folder, make_manifest(save_tokens=True)).missing() == []
 print(sorted({"triton", "pandas", "scipy", "sklearn", "matplotlib", "transformers"} & set(sys.modules)))

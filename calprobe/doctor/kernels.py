@@ -58,7 +58,7 @@ def largest_difference(device: torch.device) -> float:
     """Largest absolute difference, in nats, of both kernels on `device` from their references on the CPU."""
     import torch
 
-    from calprobe.kernels import linear_logprob, linear_logprob_reference, segment_reduce, segment_reduce_reference
+    from calprobe.kernels import gather_reduce, gather_reduce_reference, linear_logprob, linear_logprob_reference
 
     seeded = torch.Generator().manual_seed(0)
     hidden, weight = (torch.randn(rows, _WIDTH, generator=seeded) / _WIDTH**0.5 for rows in (_ROWS, _WORDS))
@@ -67,8 +67,9 @@ def largest_difference(device: torch.device) -> float:
     roles = torch.arange(2 * _ROWS).remainder(3).to(torch.int8)
     lse, logprobs = linear_logprob_reference(hidden, weight, targets, offsets)
     got_lse, got = linear_logprob(*(each.to(device) for each in (hidden, weight, targets, offsets)))
-    sums = segment_reduce_reference(logprobs, roles, offsets)
-    got_sums = segment_reduce(*(each.to(device) for each in (logprobs, roles, offsets)))
+    gathered = (logprobs, torch.arange(2 * _ROWS), roles, offsets)
+    sums = gather_reduce_reference(*gathered)
+    got_sums = gather_reduce(*(each.to(device) for each in gathered))
     pairs = ((lse, got_lse), (logprobs, got), (sums.sum, got_sums.sum), (sums.sum_answer, got_sums.sum_answer))
     return max(float((want - found.cpu()).abs().max()) for want, found in pairs)
 

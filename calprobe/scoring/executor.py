@@ -1,16 +1,33 @@
-"""What every way of running a model has in common: token rows in, token log-probabilities out."""
+"""What every way of running a model has in common: token rows in, log-probabilities of distinct edges out.
+
+Scores stay on the device that computed them, so that forward passes queue up behind one another: on a card, fetching
+the scores of one batch would hold the launch of the next one back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from calprobe.planning import MaskedPlan, TreePlan
 from calprobe.statements.token_rows import TokenRows
+
+
+class EdgeScores(NamedTuple):
+    """Scores of a plan's edges, the distinct pairs of a state and a token, and the edge of each scored token."""
+
+    logprobs: Tensor  # [edges] float32, nats, <= 0
+    edge_of_token: Tensor  # [scored tokens] int32, on the same device
+
+    def of_tokens(self) -> Tensor:
+        """Log-probability [scored tokens] float32 of each token."""
+        return self.logprobs.index_select(0, self.edge_of_token)
 
 
 class Executor(Protocol):
@@ -23,10 +40,11 @@ class Executor(Protocol):
     def plan(self, rows: TokenRows) -> Any:
         """What to run for `rows`, for `run` of the same executor. Touches no device, so it can be done ahead."""
 
-    def run(self, plan: Any) -> npt.NDArray[np.float32]:
-        """Natural-log probability of every scored token of the planned rows, [scored tokens], <= 0, in the rows' order.
+    def run(self, plan: Any) -> EdgeScores:
+        """Natural-log probability of every scored token of the planned rows, in the rows' order.
 
-        The result for a statement depends neither on the order of the rows nor on duplicates among them.
+        The scores lie on the device of the model's head; those of the plain path on the CPU, so that it needs no
+        kernel. The result for a statement depends neither on the order of the rows nor on duplicates among them.
         """
 
 
@@ -37,15 +55,28 @@ def with_budget(executor: Executor, batch_tokens: int) -> Executor:
 
 def score_rows(executor: Executor, rows: TokenRows) -> npt.NDArray[np.float32]:
     """Plan and run: log-probability [scored tokens] of every scored token of `rows`."""
-    return executor.run(executor.plan(rows))
+    scores: npt.NDArray[np.float32] = executor.run(executor.plan(rows)).of_tokens().cpu().numpy()
+    return scores
 
 
 def score_batches(
-    plan: TreePlan | MaskedPlan, score_batch: Callable[[Any], npt.NDArray[np.float32]]
-) -> npt.NDArray[np.float32]:
-    """Log-probability [scored tokens] of each of the planned rows; `score_batch` gives those of a batch's edges."""
-    edge_logprobs = np.zeros(plan.n_edges, np.float32)
-    for index in range(plan.n_batches):
-        batch = plan.batch(index)
-        edge_logprobs[batch.edges] = score_batch(batch)
-    return edge_logprobs[plan.edge_of_token]
+    plan: TreePlan | MaskedPlan, score_batch: Callable[[Any], Tensor], device: torch.device
+) -> EdgeScores:
+    """Scores of the planned rows on `device`; `score_batch` gives those of a batch's edges there."""
+    edge_of_token = on_device(plan.edge_of_token, device)
+    logprobs = [score_batch(plan.batch(index)) for index in range(plan.n_batches)]
+    return EdgeScores(joined(logprobs, device), edge_of_token)
+
+
+def joined(logprobs: Sequence[Tensor], device: torch.device) -> Tensor:
+    """The edge scores of all batches, which lie on `device`, in order; none of no batches."""
+    return torch.cat(list(logprobs)) if logprobs else torch.empty(0, device=device)
+
+
+def on_device(array: npt.NDArray[Any], device: torch.device) -> Tensor:
+    """The array on that device; on a CPU it shares the array's memory.
+
+    To a card it is copied from pinned memory, in the card's own queue: the host waits for nothing.
+    """
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)

@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -19,7 +18,7 @@ from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states_at
 from calprobe.planning import MaskedBatch, MaskedPlan, plan_masked
-from calprobe.scoring.executor import score_batches
+from calprobe.scoring.executor import EdgeScores, on_device, score_batches
 from calprobe.statements.token_rows import TokenRows
 from calprobe.types import PllMetric
 
@@ -38,9 +37,14 @@ class OverMaskedRows(ABC):
             raise ValueError(f"{self.model.name} is no masked model: it has no mask token")
         return plan_masked(rows, self.model.special, self.metric, self.batch_tokens)
 
-    def run(self, plan: MaskedPlan) -> npt.NDArray[np.float32]:
-        """Log-probability [tokens] of each token, masked, given the tokens of its statement that are not masked."""
-        return score_batches(plan, lambda batch: self.score_batch(batch).cpu().numpy())
+    def run(self, plan: MaskedPlan) -> EdgeScores:
+        """Scores of all tokens, each masked, given the tokens of its statement that are not masked."""
+        return score_batches(plan, self.score_batch, self.scores_on)
+
+    @property
+    @abstractmethod
+    def scores_on(self) -> torch.device:
+        """Where `score_batch` leaves its scores."""
 
     @abstractmethod
     def score_batch(self, batch: MaskedBatch) -> Tensor:
@@ -56,13 +60,19 @@ class MaskedExecutor(OverMaskedRows):
     metric: PllMetric
     batch_tokens: int
 
+    @property
+    def scores_on(self) -> torch.device:
+        """The head's device, with a device map another than the input's."""
+        return self.head.weight.device
+
     @torch.inference_mode()
     def score_batch(self, batch: MaskedBatch) -> Tensor:
-        inputs = torch.from_numpy(batch.token_ids).to(self.model.device)
-        with hidden_states_at(self.model.network, torch.from_numpy(batch.scored)) as kept:
+        inputs = on_device(batch.token_ids, self.model.device)
+        arrays = (batch.scored, batch.targets, batch.target_offsets)
+        scored, targets, offsets = (on_device(array, self.scores_on) for array in arrays)
+        with hidden_states_at(self.model.network, scored) as kept:
             self.model.network(input_ids=inputs, attention_mask=torch.ones_like(inputs))
-        hidden, at = kept.hidden.squeeze(1), kept.hidden.device  # the head's
-        targets, offsets = (torch.from_numpy(part).to(at) for part in (batch.targets, batch.target_offsets))
+        hidden = kept.hidden.squeeze(1)
         logprobs: Tensor = linear_logprob(hidden, self.head.weight, targets, offsets, self.head.rule)[1]
         return logprobs
 
@@ -75,15 +85,20 @@ class PlainMaskedExecutor(OverMaskedRows):
     metric: PllMetric
     batch_tokens: int
 
+    @property
+    def scores_on(self) -> torch.device:
+        """The CPU, where no kernel is needed: this path must run where none does."""
+        return torch.device("cpu")
+
     @torch.inference_mode()
     def score_batch(self, batch: MaskedBatch) -> Tensor:
-        inputs = torch.from_numpy(batch.token_ids).to(self.model.device)
+        inputs = on_device(batch.token_ids, self.model.device)
         logits = self.model.network(input_ids=inputs, attention_mask=torch.ones_like(inputs)).logits
         at = logits.device
-        row = torch.arange(len(logits), device=at)
-        values = logits[row, torch.from_numpy(batch.scored).to(at)].float()  # [rows, vocab]
-        row_of_target = row.repeat_interleave(torch.from_numpy(batch.target_offsets).to(at).diff())
-        chosen = values[row_of_target, torch.from_numpy(batch.targets).to(at)]
+        row = np.repeat(np.arange(len(batch.scored)), np.diff(batch.target_offsets))
+        scored, targets, row_of_target = (on_device(array, at) for array in (batch.scored, batch.targets, row))
+        values = logits[torch.arange(len(logits), device=at), scored].float()  # [rows, vocab]
+        chosen = values[row_of_target, targets]
         # Two roundings may meet the wrong way round where one token holds all the mass.
         logprobs: Tensor = (chosen - values.logsumexp(1)[row_of_target]).clamp_(max=0.0)
-        return logprobs
+        return logprobs.cpu()

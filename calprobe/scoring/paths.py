@@ -19,8 +19,7 @@ from calprobe.models.out_of_memory import is_out_of_memory
 from calprobe.scoring.executor import Executor, score_rows
 from calprobe.scoring.masked import MaskedExecutor, PlainMaskedExecutor
 from calprobe.scoring.options import DEFAULT_METRIC, NOTHING_MASKED, PATHS_OF, Masking, Path
-from calprobe.scoring.padded import PaddedExecutor
-from calprobe.scoring.plain import PlainExecutor
+from calprobe.scoring.padded import PaddedExecutor, PlainExecutor
 from calprobe.scoring.tree import CPU_ROW_LENGTH, GPU_ROW_LENGTH, TreeExecutor
 from calprobe.statements.token_rows import TokenRows
 

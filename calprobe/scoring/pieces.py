@@ -12,11 +12,11 @@ import numpy.typing as npt
 import torch
 
 from calprobe.errors import CalprobeError, StatementError
-from calprobe.kernels import segment_reduce
+from calprobe.kernels import StatementScores, gather_reduce
 from calprobe.models import LoadedModel, tokenise
 from calprobe.probes import Relation
 from calprobe.runs import PieceScores, PieceTokens
-from calprobe.scoring.executor import Executor
+from calprobe.scoring.executor import Executor, on_device
 from calprobe.scoring.options import NOTHING_MASKED, Masking
 from calprobe.scoring.progress import Advance
 from calprobe.statements import Template, TokenRows, statements_of
@@ -51,8 +51,24 @@ class PlannedStretch(NamedTuple):
     """Statements of a group, one after another, that are run at once."""
 
     plan: Any  # the executor's
-    n_statements: int
-    n_scored: int  # tokens
+    roles: npt.NDArray[np.int8]  # [scored tokens], values of Role
+    offsets: npt.NDArray[np.int64]  # [statements + 1] into the scored tokens
+
+    @classmethod
+    def of(cls, rows: TokenRows, executor: Executor) -> PlannedStretch:
+        """Those statements, planned for that executor."""
+        scored = rows.scored
+        return cls(executor.plan(rows), scored.roles, scored.offsets)
+
+    @property
+    def n_statements(self) -> int:
+        """Number of statements."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_scored(self) -> int:
+        """Number of scored tokens."""
+        return len(self.roles)
 
 
 class LongestStatement(NamedTuple):
@@ -115,7 +131,7 @@ def planned_again(group: PreparedGroup, executor: Executor) -> PreparedGroup:
 def _plans(tokenised: tuple[TokenisedPiece, ...], executor: Executor) -> tuple[PlannedStretch, ...]:
     rows = TokenRows.joined([piece.rows for piece in tokenised])
     parts = [rows] if rows.contexts is None else _stretches(rows, tokenised[0].relation.n_candidates)
-    return tuple(PlannedStretch(executor.plan(part), part.n_statements, len(part.scored.token_ids)) for part in parts)
+    return tuple(PlannedStretch.of(part, executor) for part in parts)
 
 
 def _stretches(rows: TokenRows, together: int) -> list[TokenRows]:
@@ -140,18 +156,27 @@ def score_group(
     save_tokens: bool = False,
     advance: Advance = lambda statements, tokens: None,
 ) -> Iterator[PieceScores]:
-    """Run the group and reduce the token scores of each piece, in order; `advance` hears of each stretch."""
-    stretches = []
-    for plan, n_statements, n_scored in group.plans:
-        stretches.append(executor.run(plan))
-        advance(n_statements, n_scored)
-    logprobs = np.concatenate(stretches)
-    scored = [piece.rows.scored for piece in group.pieces]
-    ends = np.cumsum([len(rows.token_ids) for rows in scored])
-    for piece, rows, own in zip(group.pieces, scored, np.split(logprobs, ends[:-1]), strict=True):
-        tokens = _tokens(rows, own, model) if save_tokens else None
-        reduced = _reduced(piece.relation, piece.number, rows, own, tokens)
-        yield replace(reduced, cut_contexts=piece.cut_contexts)
+    """Run the group and reduce the scores of its tokens to those of its statements, piece by piece, in order.
+
+    Both happen on the device that has the scores: what leaves it, once a group, are arrays [statements], and the
+    tokens' scores only where they are to be kept. `advance` is called after each stretch.
+    """
+    reduced, of_tokens = [], []
+    for stretch in group.plans:
+        scores = executor.run(stretch.plan)
+        roles, offsets = (on_device(array, scores.logprobs.device) for array in (stretch.roles, stretch.offsets))
+        reduced.append(gather_reduce(*scores, roles, offsets))
+        if save_tokens:
+            of_tokens.append(scores.of_tokens())
+        advance(stretch.n_statements, stretch.n_scored)
+    columns = [torch.cat(parts).cpu() for parts in zip(*reduced, strict=True)]
+    each = [piece.rows.scored for piece in group.pieces]
+    n_statements, n_tokens = [rows.n_statements for rows in each], [len(rows.token_ids) for rows in each]
+    logprobs = torch.split(torch.cat(of_tokens).cpu(), n_tokens) if save_tokens else [None] * len(each)
+    statements = zip(*(torch.split(column, n_statements) for column in columns), strict=True)
+    for piece, rows, own, own_tokens in zip(group.pieces, each, statements, logprobs, strict=True):
+        tokens = None if own_tokens is None else _tokens(rows, own_tokens.numpy(), model)
+        yield _piece_scores(piece, StatementScores(*own), tokens)
 
 
 def _tokenised(relation: Relation, template: Template, model: LoadedModel, masking: Masking) -> TokenisedPiece:
@@ -164,34 +189,29 @@ def _tokenised(relation: Relation, template: Template, model: LoadedModel, maski
     return TokenisedPiece(relation, template.number, rows)
 
 
-def _reduced(
-    relation: Relation,
-    number: int,
-    rows: TokenRows,
-    logprobs: npt.NDArray[np.float32],
-    tokens: PieceTokens | None,
-) -> PieceScores:
+def _piece_scores(piece: TokenisedPiece, reduced: StatementScores, tokens: PieceTokens | None) -> PieceScores:
     """Reductions of every statement, instance-major, candidate-minor."""
-    reduced = segment_reduce(torch.from_numpy(logprobs), torch.from_numpy(rows.roles), torch.from_numpy(rows.offsets))
-    n_tokens, n_answer = reduced.n_tokens.numpy(), reduced.n_answer.numpy()
+    relation = piece.relation
     instances, candidates = len(relation.instances), relation.n_candidates
+    total, total_answer, n_tokens, n_answer, first, first_role = (column.numpy() for column in reduced)
     with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN that is meant
-        mean, mean_answer = reduced.sum.numpy() / n_tokens, reduced.sum_answer.numpy() / n_answer
+        mean, mean_answer = total / n_tokens, total_answer / n_answer
     return PieceScores(
         relation=relation.name,
-        template=number,
+        template=piece.number,
         instance=np.repeat(np.array([i.index for i in relation.instances], np.int32), candidates),
         candidate=np.tile(np.arange(candidates, dtype=np.int32), instances),
         answer_idx=np.repeat(np.array([i.answer_idx for i in relation.instances], np.int32), candidates),
-        sum=reduced.sum.numpy(),
+        sum=total,
         mean=mean,
-        sum_answer=reduced.sum_answer.numpy(),
+        sum_answer=total_answer,
         mean_answer=mean_answer,
-        first=reduced.first.numpy(),
-        first_role=reduced.first_role.numpy(),
-        n_tokens=n_tokens.astype(np.int32),
-        n_answer=n_answer.astype(np.int32),
+        first=first,
+        first_role=first_role,
+        n_tokens=n_tokens,
+        n_answer=n_answer,
         tokens=tokens,
+        cut_contexts=piece.cut_contexts,
     )
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -17,11 +15,11 @@ from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states
 from calprobe.planning import TreeBatch, TreePlan, plan_tree
-from calprobe.scoring.executor import score_batches
+from calprobe.scoring.executor import EdgeScores, on_device, score_batches
 from calprobe.statements.token_rows import TokenRows
 
-# Places in a row: long enough to share much, short enough that attention over masked places stays cheap. On two CPU
-# cores 160 is 5 to 10 % faster than 256 (SmolLM2-135M, P30 and P36).
+# Places in a row: long enough to share much, short enough that attention over masked places stays cheap, which is
+# less on a CPU.
 CPU_ROW_LENGTH, GPU_ROW_LENGTH = 160, 512
 
 
@@ -38,36 +36,31 @@ class TreeExecutor:
         """The prefix tree of `rows`, packed into batches."""
         return plan_tree(rows, self.model.start_token_id, self.batch_tokens, self.row_length)
 
-    def run(self, plan: TreePlan) -> npt.NDArray[np.float32]:
-        """Log-probability [scored tokens] of each given the start token and all tokens before it."""
-        return score_batches(plan, self._score_batch)
+    def run(self, plan: TreePlan) -> EdgeScores:
+        """Scores of all tokens, each given the start token and all tokens before it."""
+        return score_batches(plan, self._score_batch, self.head.weight.device)
 
     @torch.inference_mode()
-    def _score_batch(self, batch: TreeBatch) -> npt.NDArray[np.float32]:
-        device = self.model.device
-        position_ids = torch.from_numpy(batch.position_ids).to(device)
+    def _score_batch(self, batch: TreeBatch) -> Tensor:
+        device, at = self.model.device, self.head.weight.device  # with a device map these may differ
+        arrays = (batch.token_ids, batch.position_ids, batch.end)
+        token_ids, position_ids, end = (on_device(array, device) for array in arrays)
+        wanted = (batch.scored, batch.targets, batch.target_offsets)
+        scored, targets, target_offsets = (on_device(array, at) for array in wanted)
+        deepest = int(batch.position_ids.max())
         with hidden_states(self.model.network) as kept:
             self.model.network(
-                input_ids=torch.from_numpy(batch.token_ids).to(device),
+                input_ids=token_ids,
                 position_ids=position_ids,
-                attention_mask=attention_masks(
-                    self.model.network, position_ids, torch.from_numpy(batch.end).to(device)
-                ),
+                attention_mask=attention_masks(self.model.network, position_ids, end, deepest),
                 use_cache=False,
             )
-        hidden, at = kept.hidden, kept.hidden.device  # the head's, with a device map another than the input's
-        _, logprobs = linear_logprob(
-            hidden.flatten(0, 1)[torch.from_numpy(batch.scored).to(at)],
-            self.head.weight,
-            torch.from_numpy(batch.targets).to(at),
-            torch.from_numpy(batch.target_offsets).to(at),
-            self.head.rule,
-        )
-        scores: npt.NDArray[np.float32] = logprobs.cpu().numpy()
-        return scores
+        hidden = kept.hidden.flatten(0, 1)[scored]
+        logprobs: Tensor = linear_logprob(hidden, self.head.weight, targets, target_offsets, self.head.rule)[1]
+        return logprobs
 
 
-def attention_masks(network: Any, position_ids: Tensor, end: Tensor) -> Tensor | dict[str, Tensor]:
+def attention_masks(network: Any, position_ids: Tensor, end: Tensor, deepest: int) -> Tensor | dict[str, Tensor]:
     """The tree mask as the model's layers want it: 0 where place i sees place j, the dtype's lowest value elsewhere.
 
     It is added to the scores; a boolean mask would be silently wrong in eager attention. Layers with a sliding window
@@ -77,6 +70,7 @@ def attention_masks(network: Any, position_ids: Tensor, end: Tensor) -> Tensor |
         network: tells dtype and windows.
         position_ids: depth of each place, [rows, width].
         end: one past the last place below each, [rows, width].
+        deepest: the largest depth; taken from the device, it would have to be waited for.
     Returns:
         [rows, 1, width, width], or a dict of two such masks.
     """
@@ -84,7 +78,7 @@ def attention_masks(network: Any, position_ids: Tensor, end: Tensor) -> Tensor |
     seen = (place[None, :] <= place[:, None]) & (place[:, None] < end[:, None, :])
     config = network.config.get_text_config()
     window = getattr(config, "sliding_window", None)
-    if window is None or int(position_ids.max()) < window:
+    if window is None or deepest < window:
         return _additive(seen, network.dtype)
     near = seen & (position_ids[:, :, None] - position_ids[:, None, :] < window)
     if len(set(getattr(config, "layer_types", None) or ())) < 2:

@@ -12,21 +12,67 @@ and logits stay in float32, whatever the dtype. A log-probability is clamped to 
 logit are summed in different orders, and a token that holds all the mass would else come out a rounding above 0.
 A logit of -inf is a token of probability 0; NaN in a row's logits makes the row's results NaN.
 
-The Triton kernels are in `linear_logprob_triton`, which is imported with the first CUDA tensor: where none comes,
-triton need neither be loaded nor be installed.
+The Triton kernels are in `linear_logprob_triton`, which is imported with the first tensor that they take: where none
+comes, triton need neither be loaded nor be installed.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
-from calprobe.kernels.logit_rule import LogitRule
-from calprobe.kernels.tiled_lse import tiled_lse
+from calprobe.kernels.arguments import (
+    FLOATS,
+    INDICES,
+    check_axes,
+    check_devices,
+    check_offsets,
+    require,
+    triton_takes,
+)
+from calprobe.kernels.onednn import linear
 from calprobe.kernels.tiles import Precision
-from calprobe.kernels.validation import check_linear_logprob
 
+LONGEST_STRIDE = 2**23  # elements between rows: the kernels count inside a block of 256 rows in 32 bits
+
+# Of the reference. A tile of logits (4 MiB) must stay in the caches between product and softmax. With few rows a larger
+# part of the vocabulary halves bf16's speed, since its upcast copy then goes to memory and back. Smaller tiles cost
+# more starts and joins of the threads.
+TILE_ROWS, TILE_VOCAB = 512, 2048
 TARGETS_AT_ONCE = 4096  # gathers two arrays [4,096, D] of float32 in the reference
+
+
+@dataclass(frozen=True, slots=True)
+class LogitRule:
+    """logit = softcap * tanh(scale * (dot + bias) / softcap); without a soft-cap, scale * (dot + bias).
+
+    Gemma 2 soft-caps at 30; Cohere multiplies by `logit_scale`, Granite divides by `logits_scaling`; GPT-J, Phi and
+    the BERT family have a bias.
+    """
+
+    bias: Tensor | None = None  # [vocab], any floating dtype
+    scale: float = 1.0
+    softcap: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a scale or soft-cap that is not a number of the allowed range."""
+        if not math.isfinite(self.scale):
+            raise ValueError(f"scale must be finite, got {self.scale}")
+        if self.softcap is not None and not (math.isfinite(self.softcap) and self.softcap > 0):
+            raise ValueError(f"softcap must be finite and > 0, or None for no cap, got {self.softcap}")
+
+    def apply_(self, dots: Tensor, bias: Tensor | None) -> Tensor:
+        """Turn float32 dot products into logits in place; `bias` is this rule's, cut to the last axis of `dots`."""
+        if bias is not None:
+            dots.add_(bias)
+        if self.softcap is not None:
+            return dots.mul_(self.scale / self.softcap).tanh_().mul_(self.softcap)
+        return dots if self.scale == 1.0 else dots.mul_(self.scale)
 
 
 def linear_logprob_reference(
@@ -34,11 +80,14 @@ def linear_logprob_reference(
     weight: Tensor,
     targets: Tensor,
     target_offsets: Tensor,
-    rule: LogitRule = LogitRule(),  # noqa: B008 (frozen)
+    rule: LogitRule = LogitRule(),
     precision: Precision = "ieee",
 ) -> tuple[Tensor, Tensor]:
-    """`linear_logprob` in plain torch, in tiles: the CPU's path. `precision` changes nothing here."""
-    lse = tiled_lse(hidden, weight, rule)
+    """`linear_logprob` in plain torch, in tiles: the CPU's path. `precision` changes nothing here.
+
+    Nothing larger than a tile of logits and an upcast part of the weight is held.
+    """
+    lse = _tiled_lse(hidden, weight, rule)
     rows = rows_of_targets(target_offsets, len(targets))
     logprobs = torch.empty(len(targets), dtype=torch.float32, device=hidden.device)
     for start in range(0, len(targets), TARGETS_AT_ONCE):
@@ -56,13 +105,64 @@ def rows_of_targets(target_offsets: Tensor, n_targets: int) -> Tensor:
     return rows.repeat_interleave(target_offsets.diff(), output_size=n_targets)
 
 
+def _tiled_lse(hidden: Tensor, weight: Tensor, rule: LogitRule) -> Tensor:
+    """Log-sum-exp [N] float32 of each row's logits.
+
+    The vocabulary is the outer loop, so that each part of a bf16 or fp16 weight is upcast once.
+    """
+    n_rows, n_vocab = len(hidden), len(weight)
+    # In float64: 256 tiles of a large vocabulary, each rounded to float32's 2e-6 near 17, drift by 1e-5.
+    lse = torch.full((n_rows,), -torch.inf, dtype=torch.float64, device=hidden.device)
+    with _exact_fast_products(hidden.dtype):
+        for start in range(0, n_vocab, TILE_VOCAB):
+            words = weight[start : start + TILE_VOCAB].float()
+            bias = None if rule.bias is None else rule.bias[start : start + TILE_VOCAB].float()
+            for top in range(0, n_rows, TILE_ROWS):
+                logits = rule.apply_(linear(hidden[top : top + TILE_ROWS].float(), words), bias)
+                running = lse[top : top + TILE_ROWS]
+                torch.logaddexp(running, _logsumexp_(logits).double(), out=running)
+    return lse.float()
+
+
+def _logsumexp_(logits: Tensor) -> Tensor:
+    """Log-sum-exp over the last axis, which it overwrites.
+
+    The largest probability is exp(0) / sum, so that a softmax gives the sum; torch runs softmax as one fused loop and
+    logsumexp as four, of twice the time.
+    """
+    highest = logits.amax(1)
+    largest_probability = torch.softmax(logits, 1, out=logits).amax(1)
+    return torch.where(highest == -torch.inf, highest, highest - largest_probability.log_())
+
+
+@contextmanager
+def _exact_fast_products(dtype: torch.dtype) -> Iterator[None]:
+    """Allow the processor's bf16 units for float32 operands that hold bf16 values: exact, and sums stay float32.
+
+    torch.mm of bf16 rounds its *result* to bf16. oneDNN's "bf16" mode for float32 operands rounds the *operands*, here
+    already bf16, and gives float32. Whether it then takes the bf16 units is its own choice. The switch is one for the
+    process, so nothing else may multiply float32 matrices on the CPU in another thread meanwhile. torch before 2.9 has
+    no such switch; plain float32 products run there.
+    """
+    switch = getattr(torch.backends.mkldnn, "matmul", None)
+    if dtype != torch.bfloat16 or switch is None:
+        yield
+        return
+    before = switch.fp32_precision
+    switch.fp32_precision = "bf16"
+    try:
+        yield
+    finally:
+        switch.fp32_precision = before
+
+
 @torch.no_grad()
 def linear_logprob(
     hidden: Tensor,
     weight: Tensor,
     targets: Tensor,
     target_offsets: Tensor,
-    rule: LogitRule = LogitRule(),  # noqa: B008 (frozen)
+    rule: LogitRule = LogitRule(),
     precision: Precision = "ieee",
 ) -> tuple[Tensor, Tensor]:
     """Log-sum-exp [N] of each row's logits and log-probability [M] (nats, <= 0) of each target; formula above.
@@ -70,18 +170,45 @@ def linear_logprob(
     The kernels on a CUDA device, the reference elsewhere. `precision` says how a card multiplies float32 inputs:
     `ieee`, or `tf32x3`, three products on the tensor cores with an error near float32's. No rows or no targets give
     empty results. Raises ValueError for shapes, dtypes, devices or strides that do not fit, D not a multiple of 8, and
-    on the CPU for targets outside the vocabulary or offsets that do not fit; on a card, where looking would stall it,
-    a target outside the vocabulary gives NaN. No gradients.
+    on the CPU for targets outside the vocabulary or offsets that do not fit; on a card, where checking values would
+    stall it, a target outside the vocabulary gives NaN. No gradients.
 
     >>> hidden, weight = torch.eye(1, 8), torch.zeros(4, 8)
     >>> lse, logprobs = linear_logprob(hidden, weight, torch.tensor([3, 0]), torch.tensor([0, 2]))
     >>> lse.exp().item(), logprobs.exp().tolist()
     (4.0, [0.25, 0.25])
     """
-    check_linear_logprob(hidden, weight, targets, target_offsets, rule)
+    _check(hidden, weight, targets, target_offsets, rule)
     arguments = (hidden, weight, targets, target_offsets, rule, precision)
-    if hidden.is_cuda:
+    if triton_takes(hidden):
         from calprobe.kernels.linear_logprob_triton import linear_logprob_triton
 
         return linear_logprob_triton(*arguments)
     return linear_logprob_reference(*arguments)
+
+
+def _check(hidden: Tensor, weight: Tensor, targets: Tensor, target_offsets: Tensor, rule: LogitRule) -> None:
+    """Raise ValueError where an argument of `linear_logprob` breaks its contract."""
+    check_axes(hidden=(hidden, 2), weight=(weight, 2), targets=(targets, 1), target_offsets=(target_offsets, 1))
+    require(hidden.dtype in FLOATS, f"hidden must be float32, bfloat16 or float16, got {hidden.dtype}")
+    require(weight.dtype == hidden.dtype, f"weight must have hidden's dtype {hidden.dtype}, got {weight.dtype}")
+    require(targets.dtype in INDICES, f"targets must be int32 or int64, got {targets.dtype}")
+    n_dim = hidden.shape[1]
+    require(n_dim > 0 and n_dim % 8 == 0, f"hidden's last axis must be a multiple of 8, got {n_dim}")
+    require(weight.shape[1] == n_dim, f"weight must be [vocab, {n_dim}] as hidden is, got {list(weight.shape)}")
+    require(len(weight) > 0, "weight must have at least one row, got none")
+    require(weight.stride(1) == 1, f"weight's last axis must be contiguous, got strides {weight.stride()}")
+    require(weight.stride(0) % 8 == 0, f"weight's rows must be a multiple of 8 apart, got {weight.stride(0)}")
+    stride = max(hidden.stride(0), weight.stride(0))
+    require(stride < LONGEST_STRIDE, f"rows of hidden and weight must be less than 2**23 apart, got {stride}")
+    check_offsets(target_offsets, "target_offsets", len(hidden), "hidden's rows", len(targets))
+    others = {"weight": weight, "targets": targets, "target_offsets": target_offsets}
+    if rule.bias is not None:
+        others["bias"] = rule.bias
+        shape = list(rule.bias.shape)
+        require(shape == [len(weight)], f"bias must be [{len(weight)}], one a row of weight, got {shape}")
+        require(rule.bias.is_contiguous(), f"bias must be contiguous, got strides {rule.bias.stride()}")
+    check_devices(hidden, "hidden", others)
+    if not targets.is_cuda and len(targets):
+        low, high = int(targets.min()), int(targets.max())
+        require(low >= 0 and high < len(weight), f"targets must lie in [0, {len(weight)}), got {low} to {high}")

@@ -11,8 +11,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from calprobe.kernels.linear_logprob import rows_of_targets
-from calprobe.kernels.logit_rule import LogitRule
+from calprobe.kernels.linear_logprob import LogitRule, rows_of_targets
 from calprobe.kernels.tiles import Precision, choose_tiles, tiles_per_split
 
 BLOCK_TARGETS, BLOCK_TARGET_DIM = 16, 128  # one program of the target kernel keeps 2,048 sums, 16 a thread
@@ -34,7 +33,8 @@ def _load_bias(p_bias, first_token, n_vocab, BLOCK_VOCAB: tl.constexpr):
     return tl.load(p_bias + token).to(tl.float32)[None, :]
 
 
-@triton.jit
+# Sizes that differ from batch to batch: specialised (on 1, and on multiples of 16), each would compile anew in mid-run.
+@triton.jit(do_not_specialize=["n_rows", "n_splits", "tiles_per_split"])
 def _partial_lse_kernel(
     p_hidden,  # [N, D], rows 8 * hidden_stride_eighths apart
     p_weight,  # [V, D], rows 8 * weight_stride_eighths apart
@@ -103,7 +103,7 @@ def _partial_lse_kernel(
     tl.store(p_partial + i_split.to(tl.int64) * n_rows + o_row, (highest + tl.log2(total)) * LN_2, mask=o_row < n_rows)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n_targets"])
 def _target_logprob_kernel(
     p_hidden,  # [N, D], rows 8 * hidden_stride_eighths apart
     p_weight,  # [V, D], rows 8 * weight_stride_eighths apart

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import torch
 from probe_folders import write
 from run_samples import make_manifest
 
@@ -15,6 +15,7 @@ from calprobe.metrics import Resampling
 from calprobe.planning import TreePlan, plan_tree
 from calprobe.probes import load_probe
 from calprobe.runs import RunFolder, open_run
+from calprobe.scoring.executor import EdgeScores
 from calprobe.scoring.pieces import PreparedGroup, TokenisedPiece, planned_again, score_group
 from calprobe.statements import Role, TokenRows, statements_of
 
@@ -29,8 +30,9 @@ class MadeUp:
     def plan(self, rows: TokenRows) -> tuple[TreePlan, TokenRows]:
         return plan_tree(rows, 0, self.batch_tokens, 160), rows
 
-    def run(self, plan: tuple[TreePlan, TokenRows]) -> npt.NDArray[np.float32]:
-        return np.where(plan[1].token_ids == ord("7"), -0.5, -1.0).astype(np.float32)
+    def run(self, plan: tuple[TreePlan, TokenRows]) -> EdgeScores:
+        edges = np.where(plan[0].edge_tokens == ord("7"), -0.5, -1.0).astype(np.float32)
+        return EdgeScores(torch.from_numpy(edges), torch.from_numpy(plan[0].edge_of_token))
 
 
 def test_all_candidates_are_planned_scored_written_and_reported(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from torch._subclasses import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from calprobe.kernels import LogitRule, linear_logprob, linear_logprob_reference
+from calprobe.kernels.linear_logprob import TILE_ROWS, TILE_VOCAB
 from calprobe.kernels.linear_logprob_triton import linear_logprob_triton
-from calprobe.kernels.tiled_lse import TILE_ROWS, TILE_VOCAB
 from calprobe.kernels.tiles import choose_tiles, tile_choices
 
 # Two roundings of a float32 near 64: what summing in another order may add to the plain path's own error.

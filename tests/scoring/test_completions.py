@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import pytest
-from test_plain import as_token_rows, one_at_a_time, split
+from statement_rows import as_token_rows, one_at_a_time, split
 from tiny_models import TAKES_NO_TREE, VOCAB, loaded, tiny_causal
 
 from calprobe.scoring.executor import score_rows

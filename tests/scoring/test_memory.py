@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 import torch
-from test_plain import random_rows
+from statement_rows import random_rows
 from tiny_models import loaded, tiny_causal
 
 from calprobe.models.out_of_memory import is_out_of_memory

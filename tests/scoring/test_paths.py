@@ -7,7 +7,7 @@ import logging
 import numpy as np
 import pytest
 import torch
-from test_plain import as_token_rows, one_at_a_time, random_rows, split
+from statement_rows import as_token_rows, one_at_a_time, random_rows, split
 from tiny_models import CAUSAL_CONFIGS, TAKES_NO_TREE, loaded, tiny_causal
 
 from calprobe.errors import CalprobeError

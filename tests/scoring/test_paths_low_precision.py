@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from test_plain import random_rows
+from statement_rows import random_rows
 from tiny_models import loaded, tiny_causal
 from torch import Tensor
 
@@ -24,7 +24,7 @@ def test_rounding_is_no_reason_to_step_down(architecture: str, dtype: str) -> No
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_a_mask_that_leaks_is_found(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def leaky(network: object, position_ids: Tensor, end: Tensor) -> Tensor:
+    def leaky(network: object, position_ids: Tensor, end: Tensor, deepest: int) -> Tensor:
         width = end.shape[1]
         everything_before = torch.ones(width, width, dtype=torch.bool).tril()  # siblings see each other
         return tree._additive(everything_before.expand(len(end), -1, -1), getattr(torch, dtype))
