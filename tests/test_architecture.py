@@ -24,16 +24,17 @@ KNOWS: dict[str, set[str]] = {
     "planning": {"statements"},
     "models": {"statements", "kernels"},
     "runs": {"statements", "probes"},
+    "interop": {"runs", "statements", "probes"},
     "scoring": {"probes", "statements", "planning", "models", "kernels", "runs"},
     "metrics": set(),
     "confidence": {"runs", "statements"},
-    "analysis": {"runs", "confidence", "metrics", "statements"},
+    "analysis": {"interop", "runs", "confidence", "metrics", "statements"},
     # These two stand at the other end, where nothing knows them.
     "doctor": {"kernels", "metrics", "models", "probes", "analysis", "runs", "scoring", "statements"},
     "training": {"metrics", "models", "probes", "analysis", "runs", "scoring"},
 }
 EVERYBODYS = {"arrays", "errors", "heap", "templates", "types", "wording", "words"}
-NO_TORCH = ("probes", "statements", "planning", "runs", "confidence", "metrics", "analysis")
+NO_TORCH = ("probes", "statements", "planning", "runs", "interop", "confidence", "metrics", "analysis")
 
 
 def imported_stages(file: Path) -> set[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calprobe.analysis.json_values import estimate_json
+from calprobe.interop.score_tables import ScoredAnswers
 from calprobe.metrics import (
     ACE_BINS,
     Estimate,
@@ -17,7 +18,6 @@ from calprobe.metrics import (
     ordinal_confidence,
     standard_metrics,
 )
-from calprobe.runs.score_tables import ScoredAnswers
 from calprobe.types import Floats, Ints
 
 
@@ -68,7 +68,7 @@ def rank(answers: ScoredAnswers, options: RankOptions = DEFAULT_OPTIONS, label: 
     mapped to its rank (`calprobe.metrics.ordinal_confidence`), which changes no ranking metric.
 
     Args:
-        answers: from `calprobe.runs.score_tables.read_scored_answers`, or arrays of one's own.
+        answers: from `calprobe.interop.score_tables.read_scored_answers`, or arrays of one's own.
         options: direction of the scores, number of ACE bins, bootstrap.
         label: the table's name in the result.
     Raises:

@@ -73,19 +73,20 @@ def command(
         calprobe export runs/smollm2-135m-mini --what lm-pub-quiz --out results
     """
     from calprobe.cli.logs import log_to_stderr
-    from calprobe.runs import exports, files, open_run
+    from calprobe.interop import exports
+    from calprobe.runs import open_run, table_files
 
     _refuse_options_of_other_kinds(context, what)
     log_to_stderr()
     run = open_run(run_path)
     if what == "candidates":
-        files.write_tables(exports.CANDIDATES, exports.candidate_tables(run), out)
+        table_files.write_tables(exports.CANDIDATES, exports.candidate_tables(run), out)
     elif what == "tokens":
-        files.write_tables(exports.TOKENS, exports.token_tables(run), out)
+        table_files.write_tables(exports.TOKENS, exports.token_tables(run), out)
     elif what == "confidences":
         _write_confidences(run, reduction, compat, out)
     else:
-        from calprobe.runs.lm_pub_quiz_export import check_form, export_lm_pub_quiz
+        from calprobe.interop.lm_pub_quiz_export import check_form, export_lm_pub_quiz
 
         check_form(run)
         export_lm_pub_quiz(run, out, reduction, template, _labels_of(run, probe))
@@ -105,12 +106,12 @@ def _write_confidences(run: Run, reduction: Reduction, compat: Compat | None, ou
     import pyarrow as pa
 
     from calprobe.confidence import confidences
-    from calprobe.runs import files
+    from calprobe.runs import table_files
 
     table = pa.Table.from_pandas(confidences(run, reduction, compat), preserve_index=False).replace_schema_metadata(
         None
     )
-    files.write_tables(table.schema, [table], out)
+    table_files.write_tables(table.schema, [table], out)
 
 
 def _labels_of(run: Run, name: str | None) -> Probe | None:

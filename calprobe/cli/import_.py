@@ -37,9 +37,9 @@ def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: ModelKind | No
     \b
         calprobe import lm-pub-quiz results --probe bear --kind causal --out runs/gpt2-published
     """
+    from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz, scored_model
     from calprobe.models.aliases import kind_of_alias
     from calprobe.probes import load_probe
-    from calprobe.runs.lm_pub_quiz_import import import_lm_pub_quiz, scored_model
 
     kind = kind or kind_of_alias(scored_model(folder))
     _say(import_lm_pub_quiz(folder, out, load_probe(probe) if probe else None, kind))
@@ -66,9 +66,9 @@ def lm_eval(files: tuple[Path, ...], out: Path | None, model: str | None, kind: 
         calprobe import lm-eval results/EleutherAI__pythia-70m/samples_sciq_*.jsonl --out runs/pythia-sciq
         calprobe report runs/pythia-sciq
     """
+    from calprobe.interop.lm_eval import evaluation_of, import_lm_eval, probe_name
     from calprobe.models.aliases import kind_of_alias
     from calprobe.runs.folder import default_out
-    from calprobe.runs.lm_eval_import import evaluation_of, import_lm_eval, probe_name
 
     evaluation = evaluation_of(files, model)
     place = out or default_out(evaluation.model, probe_name(files))

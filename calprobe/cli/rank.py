@@ -64,8 +64,8 @@ def command(
     from calprobe.cli.output import print_result, printed_json
     from calprobe.cli.shown import printable
     from calprobe.heap import keep_freed_memory
+    from calprobe.interop.score_tables import read_scored_answers
     from calprobe.metrics import Resampling
-    from calprobe.runs.score_tables import read_scored_answers
 
     keep_freed_memory()
     answers = read_scored_answers(path, scores, correct, correct_at)

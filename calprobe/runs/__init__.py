@@ -15,7 +15,7 @@ from calprobe.runs.manifest import (
 from calprobe.runs.pieces import NO_ROLE, PieceScores, PieceTokens
 from calprobe.runs.progress import Progress
 from calprobe.runs.run import Run, open_run
-from calprobe.runs.table import ScoreTable
+from calprobe.runs.score_table import ScoreTable
 
 __all__ = [
     "NO_ROLE",

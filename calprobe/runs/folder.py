@@ -12,7 +12,7 @@ from calprobe.runs import atomic, lock, progress, shards
 from calprobe.runs.file_names import same_on_some_disks
 from calprobe.runs.manifest import FILE_NAME, Manifest, differences, identity_hash, read_manifest
 from calprobe.runs.pieces import PieceScores
-from calprobe.runs.progress import Progress
+from calprobe.runs.progress import NOTHING, Progress
 from calprobe.runs.run import progress_of
 from calprobe.wording import reason
 
@@ -149,6 +149,33 @@ class RunFolder:
         log.warning("%s: %s; set aside as %s, will be scored again", path, error, aside.name)
         with _writing(self.path):
             path.replace(aside)
+
+
+def write_whole(out: Path, manifest: Manifest, pieces: Iterable[PieceScores], spent: Progress = NOTHING) -> RunFolder:
+    """Make a run at `out` of these pieces, and record them as its progress, with what was `spent` on them.
+
+    It is written beside `out` and renamed when it is whole. An error leaves nothing; the remains of a killed process
+    (`.NAME.import`) stand in nobody's way, and the next call for the same `out` clears them.
+
+    Raises UsageError unless `out` is an empty or absent folder, ValueError for a piece that the manifest does not have,
+    CalprobeError if the disk takes it not.
+    """
+    check_folder(out)
+    if (out / FILE_NAME).is_file():
+        raise UsageError(f"{out}: holds a run already; name another with --out")
+    try:
+        # What `out` holds, if it is there, is nothing, or what a killed `score` left before it began.
+        with atomic.replacing_folder(out, "import") as beside:
+            run = RunFolder.create(beside, manifest)
+            for piece in pieces:
+                run.write_piece(piece)
+                spent += Progress(pieces=1, statements=piece.n_statements)
+            run.record_progress(0, spent)
+    except (OSError, UnwritableError) as error:
+        # The folder that was asked for, not the one beside it, of which nothing is left.
+        why = error.why if isinstance(error, UnwritableError) else reason(error)
+        raise CalprobeError(f"{out}: cannot be written: {why}; mend that, or name another --out") from error
+    return RunFolder(out, run.manifest)
 
 
 def refuse_other_run(path: Path, stored: Manifest, asked: Manifest) -> None:

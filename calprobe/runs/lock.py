@@ -25,7 +25,6 @@ from pathlib import Path
 from calprobe.errors import CalprobeError
 from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
-from calprobe.runs.slurm_job import SlurmJob, tasks_of_step
 from calprobe.wording import reason, without_secrets
 
 log = logging.getLogger(__name__)
@@ -38,6 +37,42 @@ _SHOWN_COMMAND = 120  # characters
 # What file systems without locks answer: Lustre mounted without them, NFS without its lock service. Older releases of
 # filelock make a NotImplementedError of the first, newer ones a lock of another kind.
 _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmJob:
+    """One start of a job: a job that is put back into the queue keeps its number and counts its restarts."""
+
+    cluster: str
+    number: str
+    restarts: int
+
+    @classmethod
+    def of_this_process(cls) -> SlurmJob | None:
+        """As Slurm says it in the environment; None outside a job."""
+        number = os.environ.get("SLURM_JOB_ID", "")
+        if not number:
+            return None
+        return cls(os.environ.get("SLURM_CLUSTER_NAME", ""), number, _number("SLURM_RESTART_COUNT"))
+
+    def follows(self, former: SlurmJob | None) -> bool:
+        """Whether this is a later start of the same job: Slurm starts a job again when it has ended the former start.
+
+        Of a machine that it cannot reach it only supposes so. What may still run there writes the same scores.
+        """
+        if former is None:
+            return False
+        return (self.cluster, self.number) == (former.cluster, former.number) and self.restarts > former.restarts
+
+
+def tasks_of_step() -> int:
+    """How many processes the srun has started that started this one; 0 without one, or with a launcher between."""
+    return 0 if "RANK" in os.environ else _number("SLURM_STEP_NUM_TASKS")
+
+
+def _number(name: str) -> int:
+    text = os.environ.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 @dataclass(frozen=True, slots=True)

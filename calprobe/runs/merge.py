@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.runs.folder import RunFolder
+from calprobe.runs.folder import RunFolder, write_whole
 from calprobe.runs.manifest import Manifest, differences
 from calprobe.runs.pieces import DTYPES, PieceScores
 from calprobe.runs.progress import Progress, total
 from calprobe.runs.run import Run, open_run
-from calprobe.runs.whole import write_whole
 from calprobe.wording import counted
 
 log = logging.getLogger(__name__)

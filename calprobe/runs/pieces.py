@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,13 @@ DTYPES = (
     | {"first_role": np.dtype(np.int8)}
     | dict.fromkeys(COUNTS, np.dtype(np.int32))
 )
+
+
+class Piece(NamedTuple):
+    """One relation under one template: what is scored, written and resumed as a whole."""
+
+    relation: str
+    template: int  # its number
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,11 @@ class PieceScores:
     n_answer: npt.NDArray[np.int32] | None  # answer tokens among them
     tokens: PieceTokens | None = None
     cut_contexts: int = 0  # instances whose context was too long for the model and lost its beginning
+
+    @property
+    def piece(self) -> Piece:
+        """Which piece it is."""
+        return Piece(self.relation, self.template)
 
     @property
     def n_statements(self) -> int:

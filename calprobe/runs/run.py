@@ -17,7 +17,7 @@ from calprobe.runs import shards
 from calprobe.runs.manifest import FILE_NAME, Manifest, identity_hash, read_manifest
 from calprobe.runs.pieces import REDUCTIONS, PieceScores, PieceTokens
 from calprobe.runs.progress import Progress, read_progress
-from calprobe.runs.table import ScoreTable
+from calprobe.runs.score_table import ScoreTable
 from calprobe.statements import Template
 from calprobe.wording import did_you_mean
 from calprobe.words import Compat as Compat

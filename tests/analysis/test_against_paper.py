@@ -25,9 +25,9 @@ from calprobe.analysis.paper_figures import (
 )
 from calprobe.analysis.terminal import print_report
 from calprobe.errors import UsageError
+from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
 from calprobe.metrics import Estimate, Resampling
 from calprobe.runs import Manifest, SourceRecord, TemplateRecord
-from calprobe.runs.lm_pub_quiz_import import import_lm_pub_quiz
 
 QUICK = Resampling(20)
 AS_THE_PAPER = ReportOptions(compat="kissling2026", resampling=QUICK, slices=SliceOptions("domain"))

@@ -17,9 +17,9 @@ from calprobe.analysis.options import DEFAULT_OPTIONS
 from calprobe.analysis.scored_run import open_scored_runs
 from calprobe.confidence import estimate
 from calprobe.errors import UsageError
+from calprobe.interop.lm_eval import Evaluation, import_lm_eval
 from calprobe.metrics import Resampling
 from calprobe.runs import Manifest, PieceScores, SourceRecord, TemplateRecord
-from calprobe.runs.lm_eval_import import Evaluation, import_lm_eval
 
 QUICK = CompareOptions(scores=ReportOptions(resampling=Resampling(0)))
 INTERSECT = replace(QUICK, intersect=True)

@@ -12,9 +12,9 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from calprobe.analysis import EstimatorReport, ReportOptions, report
 from calprobe.confidence import confidences
+from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
 from calprobe.metrics import Resampling
 from calprobe.runs import open_run
-from calprobe.runs.lm_pub_quiz_import import import_lm_pub_quiz
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from calprobe.analysis.rank import RankOptions, rank
+from calprobe.interop.score_tables import ScoredAnswers
 from calprobe.metrics import Resampling
-from calprobe.runs.score_tables import ScoredAnswers
 
 RNG = np.random.default_rng(5)
 CONFIDENCE = RNG.integers(0, 11, 300) / 10

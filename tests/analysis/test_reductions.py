@@ -18,9 +18,9 @@ from calprobe.analysis import ReductionNumbers, ReductionsReport, ReportOptions,
 from calprobe.analysis.reductions import REDUCTIONS, harmonic_mean
 from calprobe.analysis.reductions_terminal import print_reductions
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
 from calprobe.metrics import Estimate, Resampling
 from calprobe.runs import PieceScores, RunFolder, open_run
-from calprobe.runs.lm_pub_quiz_import import import_lm_pub_quiz
 
 QUICK = ReportOptions(resampling=Resampling(20))
 SHAPE = ("P30", 4, 3)

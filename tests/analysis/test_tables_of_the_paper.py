@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 
 from calprobe.analysis import ReportOptions, report
+from calprobe.interop.exports import token_tables
 from calprobe.metrics import Resampling
 from calprobe.probes import Probe, load_probe
 from calprobe.runs import Run
-from calprobe.runs.exports import token_tables
 from calprobe.scoring import ScoreOptions, score
 
 INSTANCES = {"P30": 20, "P105": 12, "P272": 2, "P37": 6}

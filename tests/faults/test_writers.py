@@ -15,8 +15,8 @@ from commands import exports_of
 from lm_eval_rows import choice_row
 from unbroken import ASKED, Whole
 
+from calprobe.interop.lm_pub_quiz_export import METADATA
 from calprobe.runs import open_run
-from calprobe.runs.lm_pub_quiz_export import METADATA
 
 MANY = int(os.environ.get("CALPROBE_FAULTS", "10")) > 10
 SEED = int(os.environ.get("CALPROBE_FAULTS_SEED", "0"))

@@ -17,13 +17,13 @@ from run_samples import make_manifest, make_piece, write_run
 
 from calprobe.analysis.paper_figures import paper_figures
 from calprobe.errors import UsageError
+from calprobe.interop.lm_eval import Evaluation, evaluation_of, import_lm_eval
+from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
+from calprobe.interop.score_tables import read_scored_answers
 from calprobe.probes import Probe, load_probe
 from calprobe.probes.factor import COMPLETIONS, CONTEXT, read_factor
 from calprobe.probes.folder import read_probe_folder
 from calprobe.runs import open_run
-from calprobe.runs.lm_eval_import import Evaluation, evaluation_of, import_lm_eval
-from calprobe.runs.lm_pub_quiz_import import import_lm_pub_quiz
-from calprobe.runs.score_tables import read_scored_answers
 from calprobe.statements import load_template_set, select_templates
 
 SHAPES = (("P30", 4, 3),)

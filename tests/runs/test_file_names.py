@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from run_samples import make_manifest, make_piece, without_tokens
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.interop.exports import candidates
+from calprobe.interop.lm_pub_quiz_export import export_lm_pub_quiz
 from calprobe.runs import RunFolder, open_run
-from calprobe.runs.exports import candidates
 from calprobe.runs.file_names import file_name, same_on_some_disks
-from calprobe.runs.lm_pub_quiz_export import export_lm_pub_quiz
 from calprobe.runs.shards import shard_path
 
 ODD = [

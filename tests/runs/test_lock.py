@@ -18,8 +18,7 @@ import pytest
 
 from calprobe.errors import CalprobeError
 from calprobe.runs import atomic, lock
-from calprobe.runs.lock import LOCK_NAME, OWNER_NAME, Owner, locked, read_owner
-from calprobe.runs.slurm_job import SlurmJob
+from calprobe.runs.lock import LOCK_NAME, OWNER_NAME, Owner, SlurmJob, locked, read_owner
 
 ELSEWHERE = Owner("another-host", 7, "long ago", "calprobe score --model x", "2026-01-01T00:00:00+00:00")
 

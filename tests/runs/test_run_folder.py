@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from run_samples import SHAPES, make_manifest, make_piece, without_tokens, write_run
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.interop.exports import CANDIDATES, TOKENS, candidate_tables, token_tables
 from calprobe.runs import Progress, RunFolder, open_run
-from calprobe.runs.exports import CANDIDATES, TOKENS, candidate_tables, token_tables
-from calprobe.runs.files import write_tables
 from calprobe.runs.manifest import read_manifest
+from calprobe.runs.table_files import write_tables
 
 FIRST_FORMAT = Path(__file__).parents[1] / "data" / "first_format"
 PIECES = [(shape, number) for shape in SHAPES for number in (0, 1)]

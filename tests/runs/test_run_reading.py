@@ -140,8 +140,8 @@ def test_reading_a_large_run_takes_seconds(tmp_path: Path) -> None:
 
 def test_reading_and_exporting_never_import_torch(tmp_path: Path) -> None:
     code = (
-        "import sys; from calprobe.runs import open_run; from calprobe.runs.exports import candidates;"
-        "import calprobe.runs.lm_pub_quiz_import;"
+        "import sys; from calprobe.runs import open_run; from calprobe.interop.exports import candidates;"
+        "import calprobe.interop.lm_pub_quiz_import;"
         "run = open_run(sys.argv[1]); run.table(); candidates(run);"
         "sys.exit(bool({'torch', 'transformers'} & set(sys.modules)))"
     )

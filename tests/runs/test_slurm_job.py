@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from calprobe.runs.slurm_job import SlurmJob, tasks_of_step
+from calprobe.runs.lock import SlurmJob, tasks_of_step
 
 JOB = SlurmJob("tall", "4711", 1)
 

@@ -16,12 +16,13 @@ from tiny_models import save_tiny_masked_model, save_tiny_model
 import calprobe.scoring.pieces as pieces_module
 from calprobe.analysis import ReportOptions, report
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.interop import exports
+from calprobe.interop.lm_pub_quiz_export import export_lm_pub_quiz
 from calprobe.metrics import Resampling
 from calprobe.models import LoadedModel, load_model
 from calprobe.probes import Probe, load_probe
 from calprobe.probes.factor import COMPLETIONS, CONTEXT
-from calprobe.runs import PieceScores, Run, RunFolder, exports, open_run
-from calprobe.runs.lm_pub_quiz_export import export_lm_pub_quiz
+from calprobe.runs import PieceScores, Run, RunFolder, open_run
 from calprobe.scoring import Interrupted, ScoreOptions, score
 from calprobe.statements import join, statements_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from calprobe.analysis.curves.results import Curves
 from calprobe.errors import UsageError
-from calprobe.runs import atomic, files
+from calprobe.runs import atomic, table_files
 
 DATA_SUFFIXES = (".csv", ".json", ".parquet")
 
@@ -26,7 +26,7 @@ def write_curves(curves: Curves, path: Path) -> None:
     import pyarrow as pa
 
     table = pa.Table.from_pandas(curves.frame(), preserve_index=False).replace_schema_metadata(None)
-    files.write_tables(table.schema, [table], path)
+    table_files.write_tables(table.schema, [table], path)
 
 
 def _write_json(curves: Curves, path: Path) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from calprobe.interop.lm_pub_quiz_export import METADATA, RESULTS_SUFFIX
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.rows import label_fault
-from calprobe.runs.lm_pub_quiz_export import METADATA, RESULTS_SUFFIX
 from calprobe.runs.manifest_checks import LARGEST_TEMPLATE
 from calprobe.runs.pieces import REDUCTIONS
 

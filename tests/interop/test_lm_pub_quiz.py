@@ -16,10 +16,10 @@ import pytest
 from run_samples import SHAPES, make_manifest, make_piece, without_tokens, write_run
 
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
+from calprobe.interop.lm_pub_quiz_export import export_lm_pub_quiz
+from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
 from calprobe.probes import Instance, Probe, Relation, load_probe
 from calprobe.runs import RunFolder, open_run
-from calprobe.runs.lm_pub_quiz_export import export_lm_pub_quiz
-from calprobe.runs.lm_pub_quiz_import import import_lm_pub_quiz
 
 CITIES = Relation(
     "P36",
@@ -235,7 +235,7 @@ KILLED_IMPORT = """
 import os, signal, sys
 from pathlib import Path
 from calprobe.runs import RunFolder
-from calprobe.runs.lm_pub_quiz_import import import_lm_pub_quiz
+from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
 
 write, left = RunFolder.write_piece, [int(sys.argv[3])]
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from calprobe.errors import ProbeFormatError, UsageError
-from calprobe.runs import files
-from calprobe.runs.score_tables import read_scored_answers
+from calprobe.interop.score_tables import read_scored_answers
+from calprobe.runs import table_files
 
 TABLE = pa.table(
     {
@@ -26,7 +26,7 @@ TABLE = pa.table(
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".CSV"])
 def test_a_table_reads_the_same_in_each_format(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"scores{suffix}"
-    files.write_tables(TABLE.schema, [TABLE], path)
+    table_files.write_tables(TABLE.schema, [TABLE], path)
     answers = read_scored_answers(path, ["entropy", "count"], "right")
     assert {name: scores.tolist() for name, scores in answers.scores.items()} == {
         "entropy": [1.5, float("-inf"), 2.0],
@@ -46,7 +46,7 @@ def test_json_lines_and_texts_that_are_numbers(tmp_path: Path) -> None:
 def _write(folder: Path, name: str, content: str | bytes | pa.Table) -> Path:
     path = folder / name
     if isinstance(content, pa.Table):
-        files.write_tables(content.schema, [content], path)
+        table_files.write_tables(content.schema, [content], path)
     else:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path

@@ -11,10 +11,10 @@ from calprobe.errors import CalprobeError, UsageError
 from calprobe.probes import Probe
 from calprobe.runs import atomic
 from calprobe.runs.file_names import file_name
-from calprobe.runs.files import finite_or_none
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.pieces import PieceScores
 from calprobe.runs.run import Reduction, Run
+from calprobe.runs.table_files import finite_or_none
 from calprobe.wording import reason
 
 METADATA = "metadata_results.json"

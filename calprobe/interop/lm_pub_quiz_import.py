@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from calprobe import __version__
 from calprobe.errors import ProbeFormatError
+from calprobe.interop.lm_pub_quiz_export import RESULTS_SUFFIX
+from calprobe.interop.lm_pub_quiz_metadata import FLAT, Common, domains, read_metadata, wordings
 from calprobe.probes import Probe, Relation
 from calprobe.probes.json_files import JsonObject, read_json_lines
-from calprobe.runs.folder import RunFolder
-from calprobe.runs.lm_pub_quiz_export import RESULTS_SUFFIX
-from calprobe.runs.lm_pub_quiz_metadata import FLAT, Common, domains, read_metadata, wordings
+from calprobe.runs.folder import RunFolder, write_whole
 from calprobe.runs.manifest import (
     Manifest,
     ModelRecord,
@@ -30,7 +30,6 @@ from calprobe.runs.manifest import (
     TemplateRecord,
 )
 from calprobe.runs.pieces import REDUCTIONS, PieceScores
-from calprobe.runs.whole import write_whole
 from calprobe.statements.template_sets import kind_of
 from calprobe.types import ModelKind
 

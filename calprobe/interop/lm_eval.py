@@ -19,10 +19,10 @@ import numpy as np
 
 from calprobe import __version__
 from calprobe.errors import UsageError
+from calprobe.interop.lm_eval_samples import Question, read_questions
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.rows import label_fault
-from calprobe.runs.folder import RunFolder
-from calprobe.runs.lm_eval_samples import Question, read_questions
+from calprobe.runs.folder import RunFolder, write_whole
 from calprobe.runs.manifest import (
     Manifest,
     ModelRecord,
@@ -32,7 +32,6 @@ from calprobe.runs.manifest import (
     TemplateRecord,
 )
 from calprobe.runs.pieces import REDUCTIONS, PieceScores
-from calprobe.runs.whole import write_whole
 from calprobe.types import ModelKind
 
 SOURCE = "lm-eval"

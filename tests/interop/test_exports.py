@@ -14,9 +14,9 @@ import pytest
 from run_samples import SHAPES, make_manifest, make_piece, without_tokens, write_run
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.interop.exports import CANDIDATES, TOKENS, candidate_tables, candidates, token_tables
 from calprobe.runs import RunFolder, open_run
-from calprobe.runs.exports import CANDIDATES, TOKENS, candidate_tables, candidates, token_tables
-from calprobe.runs.files import write_tables
+from calprobe.runs.table_files import write_tables
 
 COLUMNS = ["relation", "template", "instance", "candidate", "answer_idx"]
 COLUMNS += ["sum", "mean", "sum_answer", "mean_answer", "first", "first_role"]

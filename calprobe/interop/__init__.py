@@ -1,0 +1,1 @@
+"""Runs from and to what other tools read and write: importers, exports, tables of scores."""
