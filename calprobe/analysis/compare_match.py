@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from calprobe.analysis.figures import ranges
+from calprobe.analysis.number_text import ranges
 from calprobe.analysis.scored_run import ScoredRun, content_of
 from calprobe.errors import UsageError
 from calprobe.runs import Manifest, SourceRecord

@@ -11,7 +11,7 @@ import click
 
 from calprobe import __version__
 from calprobe.cli.common import NearestGroup
-from calprobe.cli.shown import printable, say
+from calprobe.cli.terminal_text import printable, say
 from calprobe.errors import CalprobeError
 from calprobe.wording import without_secrets
 

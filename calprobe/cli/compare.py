@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calprobe.cli.common import estimators_option, report_options
-from calprobe.cli.pages import html_option, write_page
+from calprobe.cli.output import html_option, in_format, print_result, write_page
 
 if TYPE_CHECKING:
     from calprobe.analysis import ReportOptions
@@ -51,10 +51,8 @@ def command(
         calprobe compare runs/base runs/step-1000 runs/step-2000 --pairs step-1000:base,step-2000:base
     """
     from calprobe.analysis import CompareOptions, compare, named_pairs
-    from calprobe.analysis.compare_terminal import print_comparison
-    from calprobe.analysis.tables import comparison_tables
+    from calprobe.analysis.tables import comparison_tables, pair_tables
     from calprobe.cli.logs import log_to_stderr
-    from calprobe.cli.output import in_format, print_result
     from calprobe.heap import keep_freed_memory
 
     log_to_stderr()
@@ -67,7 +65,7 @@ def command(
         scores=options,
     )
     found = compare(runs, wanted)
-    print_result(in_format(form, found, print_comparison, comparison_tables))
+    print_result(in_format(form, found, pair_tables, comparison_tables))
     if page is not None:
         from calprobe.analysis.html import comparison_page
 

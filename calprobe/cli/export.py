@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from calprobe.cli.common import compat_option
-from calprobe.cli.shown import say
+from calprobe.cli.terminal_text import say
 from calprobe.words import Reduction
 
 if TYPE_CHECKING:

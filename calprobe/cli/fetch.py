@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from calprobe.cli.shown import say
+from calprobe.cli.terminal_text import say
 from calprobe.probes.registry import DATASETS, data_root, dataset
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from calprobe.cli.common import NearestGroup
-from calprobe.cli.shown import say
+from calprobe.cli.terminal_text import say
 from calprobe.words import ModelKind
 
 if TYPE_CHECKING:

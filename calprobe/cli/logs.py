@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from calprobe.cli.shown import message
+from calprobe.cli.terminal_text import message
 
 
 class _Formatter(logging.Formatter):

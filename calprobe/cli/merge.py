@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from calprobe.cli.shown import say
+from calprobe.cli.terminal_text import say
 from calprobe.wording import counted
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.tables import text_table
+from calprobe.cli.output import listing, print_result
 
 if TYPE_CHECKING:
     from calprobe.models.aliases import Alias
@@ -22,7 +22,6 @@ pickle: its weights are pickle files, which can run code when they are read: add
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> None:
     """List the short names of models. `--model` also takes any hub id, a folder, a .gguf file or a PEFT adapter."""
-    from calprobe.cli.output import print_result
     from calprobe.models.aliases import ALIASES
 
     entries = [_entry(name, alias) for name, alias in ALIASES.items()]
@@ -49,7 +48,7 @@ def _text(entries: list[dict[str, Any]]) -> str:
     rows += [
         (entry["name"], entry["kind"], _size(entry["parameters"]), entry["model"], _remarks(entry)) for entry in entries
     ]
-    return f"{text_table(rows, '<<><<')}\n\n{_LEGEND}"
+    return f"{listing(rows, '<<><<')}\n\n{_LEGEND}"
 
 
 def _size(parameters: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.tables import text_table
+from calprobe.cli.output import listing, print_result
 
 if TYPE_CHECKING:
     from calprobe.probes import Probe
@@ -21,8 +21,7 @@ GET = {"bear": "calprobe fetch bear", "bear-big": "calprobe fetch bear", "factor
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(probe: str | None, as_json: bool) -> None:
     """List the known probes, or show what a probe holds and what is odd about its files."""
-    from calprobe.cli.output import print_result
-    from calprobe.cli.shown import printable, printable_json
+    from calprobe.cli.terminal_text import printable, printable_json
     from calprobe.probes import load_probe
 
     if probe is None:
@@ -67,7 +66,7 @@ def _known_text(known: Sequence[dict[str, Any]]) -> str:
         for probe in known
     ]
     others = "Probes too: a folder in BEAR's format (--probe DIR), a CSV file of FACTOR's columns (--probe FILE.csv)"
-    return f"{text_table([header, *rows], '<>>><')}\n{others}"
+    return f"{listing([header, *rows], '<>>><')}\n{others}"
 
 
 def _where(get: str | None) -> str:
@@ -108,7 +107,7 @@ def _content_text(probe: Probe) -> str:
         for relation in probe.relations
     ]
     sizes = ", ".join(counted(number, what.removesuffix("s")) for what, number in _sizes(probe).items())
-    table = text_table([header, *rows], "<>>>>><")
+    table = listing([header, *rows], "<>>>>><")
     lines = [f"{probe.name}: {sizes} a template", f"fingerprint {probe.fingerprint}", "", table]
     if probe.notes:
         lines += ["", "Notes:", *(f"- {note}" for note in probe.notes)]

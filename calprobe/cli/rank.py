@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from calprobe.cli.common import bins_option, bootstrap_option, json_option, seed_option
-
-if TYPE_CHECKING:
-    from calprobe.analysis.rank import RankReport
 
 
 def _finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
@@ -61,8 +57,8 @@ def command(
         calprobe rank answers.parquet --score verbal_confidence --correct rouge --correct-at 0.5 --json
     """
     from calprobe.analysis.rank import RankOptions, rank
-    from calprobe.cli.output import print_result, printed_json
-    from calprobe.cli.shown import printable
+    from calprobe.analysis.tables.rank import rank_tables
+    from calprobe.cli.output import in_format, print_result
     from calprobe.heap import keep_freed_memory
     from calprobe.interop.score_tables import read_scored_answers
     from calprobe.metrics import Resampling
@@ -70,27 +66,4 @@ def command(
     keep_freed_memory()
     answers = read_scored_answers(path, scores, correct, correct_at)
     found = rank(answers, RankOptions(uncertainty, bins, Resampling(bootstrap, seed)), str(path))
-    print_result(printed_json(found) if as_json else printable(_drawn(found)))
-
-
-def _drawn(found: RankReport) -> str:
-    """The report as text: a line a metric, a column a score."""
-    from calprobe.analysis.figures import spelled
-    from calprobe.cli.tables import text_table
-    from calprobe.wording import counted
-
-    rows = [("metric", *(score.name for score in found.scores))]
-    for metric in found.metrics:
-        cells = (spelled(s.metrics[metric.name]) if metric.name in s.metrics else "-" for s in found.scores)
-        rows.append((metric.name, *cells))
-    lines = [f"{found.label}: {counted(found.answers, 'answer')}", "", text_table(rows, "<" * len(rows[0])), ""]
-    for better in ("larger", "smaller"):
-        names = ", ".join(metric.name for metric in found.metrics if metric.better == better)
-        lines.append(f"{better.capitalize()} is better: {names}.")
-    if found.options.resampling.n_resamples:
-        resamples = counted(found.options.resampling.n_resamples, "resample")
-        lines.append(f"Ranges: 95 % bootstrap intervals ({resamples}, seed {found.options.resampling.seed}).")
-    if not all(score.is_confidence for score in found.scores):
-        why = "larger scores are less sure" if found.options.uncertainty else "not all scores lie in [0, 1]"
-        lines.append(f"Ranking metrics alone where calibration has no meaning ({why}).")
-    return "\n".join(lines)
+    print_result(in_format("json" if as_json else "text", found, rank_tables, rank_tables))

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from calprobe.cli.common import estimators_option, report_options
-from calprobe.cli.pages import html_option, told_of_runs, write_page
+from calprobe.cli.output import html_option, in_format, print_result, write_page
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
 from calprobe.words import SliceKind
 
 if TYPE_CHECKING:
     from calprobe.analysis import Report, ReportOptions, SliceOptions
+    from calprobe.analysis.curves.exposure import Told
 
 
 @click.command(short_help="Show accuracy and calibration of runs.")
@@ -66,11 +67,8 @@ def command(
     from calprobe.analysis import compare_reductions, report
     from calprobe.analysis.against import against
     from calprobe.analysis.paper_figures import paper_figures
-    from calprobe.analysis.reductions_terminal import print_reductions
-    from calprobe.analysis.tables import reductions_tables, report_tables
-    from calprobe.analysis.terminal import print_report
+    from calprobe.analysis.tables import reductions_tables, report_sections, report_tables
     from calprobe.cli.logs import log_to_stderr
-    from calprobe.cli.output import in_format, print_result
     from calprobe.heap import keep_freed_memory
 
     if plots is not None and all_reductions:
@@ -84,11 +82,11 @@ def command(
     if all_reductions:
         compared = compare_reductions(runs, options)
         compared = compared if figures is None else against(compared, figures)
-        print_result(in_format(form, compared, print_reductions, reductions_tables))
+        print_result(in_format(form, compared, reductions_tables, reductions_tables))
     else:
         found = report(runs, options)
         shown = found if figures is None else against(found, figures)
-        print_result(in_format(form, shown, print_report, report_tables))
+        print_result(in_format(form, shown, report_sections, report_tables))
         if plots is not None or page is not None:
             _draw(shown, plots, page)
 
@@ -105,7 +103,7 @@ def _draw(shown: Report, plots: Path | None, page: Path | None) -> None:
         wanted |= Wanted(PAPERS)
     if page is not None:
         wanted |= page_wants(shown)
-    contents = gather(shown, wanted, told_of_runs(shown))
+    contents = gather(shown, wanted, _told(shown))
     if plots is not None:
         write_plots(contents, plots)
     if page is not None:
@@ -121,3 +119,17 @@ def _slices(by: SliceKind | None, estimators: tuple[str, ...] | None, all_reduct
     if by is not None and all_reductions:
         raise UsageError("--by goes with one reduction; leave out --by or --reduction all")
     return None if by is None else SliceOptions(by, estimators)
+
+
+def _told(report: Report) -> dict[str, Told]:
+    """How often the models were told the facts that they were asked, by run; of the runs of which that is known."""
+    from calprobe.models.exposures import exposure_counts
+
+    told: dict[str, Told] = {}
+    for run in report.runs:
+        model = run.manifest.model
+        try:
+            told[run.label] = exposure_counts(model.name, model.weights_fingerprint, run.manifest.probe.fingerprint)
+        except UsageError:
+            continue
+    return told

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calprobe.cli.shown import say
+from calprobe.cli.terminal_text import say
 
 if TYPE_CHECKING:
     from calprobe.analysis import Curves

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from calprobe.cli.common import names
-from calprobe.cli.shown import say
+from calprobe.cli.terminal_text import say
 from calprobe.wording import counted
 from calprobe.words import Dtype, ModelKind, PllMetric, ScoringPath, WordSplit
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 from compared_runs import run_of, with_model, with_relations
-from rich.console import Console
+from printed_tables import printed
 
 from calprobe.analysis import Report, ReportOptions, RunReport, SliceOptions, compare_reductions, report
 from calprobe.analysis.against import against
@@ -23,7 +22,7 @@ from calprobe.analysis.paper_figures import (
     figures_of_tables,
     paper_figures,
 )
-from calprobe.analysis.terminal import print_report
+from calprobe.analysis.tables import report_sections
 from calprobe.errors import UsageError
 from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
 from calprobe.metrics import Estimate, Resampling
@@ -316,9 +315,7 @@ def test_a_file_of_another_layout_is_refused(tmp_path: Path, content: str, messa
 
 
 def drawn(found: Report) -> str:
-    out = io.StringIO()
-    print_report(found, Console(file=out, width=80))
-    return out.getvalue()
+    return printed(report_sections(found))
 
 
 def test_the_table_and_the_json(found: Report, paper: PaperFigures) -> None:

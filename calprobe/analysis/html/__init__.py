@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calprobe.analysis.html.compare_view import comparison_page
+from calprobe.analysis.html.comparison_view import comparison_page
 from calprobe.analysis.html.extent import page_wants
 from calprobe.analysis.html.report_view import report_page
 

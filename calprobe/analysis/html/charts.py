@@ -17,8 +17,8 @@ from calprobe.analysis.curves.results import (
     RejectionLine,
     VoteLine,
 )
-from calprobe.analysis.figures import number, spelled
 from calprobe.analysis.html import svg
+from calprobe.analysis.number_text import number, spelled
 from calprobe.metrics import Estimate
 from calprobe.types import Floats
 from calprobe.wording import counted

@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from calprobe.analysis.html.views import Definition
 from calprobe.analysis.results import EstimatorReport
 from calprobe.metrics import Metric
 
 _PAPER = "Kissling et al. 2026"
-# By metric; "" for what needs none. docs/methods.md has the long definitions.
-METRIC_SOURCES = {
-    "accuracy": "",
-    "mean_confidence": "",
-    "ace": "Nixon et al. 2019; bins of scikit-learn's calibration_curve",
-    "ace_weighted": "ACE's bins, Nixon et al. 2019",
-    "ece": "Naeini et al. 2015",
-    "ece_15": "Naeini et al. 2015",
-    "max_calibration_error": "Naeini et al. 2015",
-    "smooth_ece": "Błasiok and Nakkiran 2023, as in relplot",
-    "debiased_ece": "Kumar, Liang, Ma 2019, section 4",
-    "brier": "Brier 1950, binary form",
-    "brier_reliability": "Murphy 1973",
-    "brier_resolution": "Murphy 1973",
-    "brier_uncertainty": "Murphy 1973",
-    "brier_within_bins": "Stephenson, Coelho, Jolliffe 2008",
-    "nll": "Good 1952",
-    "auroc": "scikit-learn's roc_auc_score",
-    "aurc": "Geifman, Uziel, El-Yaniv 2019",
-    "e_aurc": "Geifman, Uziel, El-Yaniv 2019",
-    "prr": "lm-polygraph",
-    "brier_sum": "Brier 1950; lm-evaluation-harness's brier_score",
-    "brier_mean": "lm-pub-quiz's brier_score",
-    "static_calibration_error": "after Nixon et al. 2019",
-}
 # By the beginning of an estimator's name.
 ESTIMATOR_SOURCES = {
     "base": f"{_PAPER}, section 3.1",
@@ -46,15 +21,30 @@ ESTIMATOR_SOURCES = {
 _BETTER = {"smaller": "Smaller is better.", "larger": "Larger is better.", None: ""}
 
 BEAR_SCORE = Definition(
-    "bear-score", "BEAR score", "mean over the paraphrases of the accuracy of base", f"{_PAPER}, table 3"
+    "m-bear_score", "BEAR score", "mean over the paraphrases of the accuracy of base", f"{_PAPER}, table 3"
 )
-CHANCE = Definition("chance-level", "chance", "accuracy of guessing: mean over the instances of 1/K, K candidates")
+CHANCE = Definition("m-chance_accuracy", "chance", "accuracy of guessing: mean over the instances of 1/K, K candidates")
+
+
+DIFFERENCE = Definition("q-difference", "A - B", "the first run's value less the second's, on the same resamples")
+P_VALUE = Definition("q-p", "p", "two-sided, of no difference, from the paired bootstrap")
+HOLM = Definition("q-p_holm", "Holm p", "p corrected for all p-values of the comparison; * below 0.05", "Holm 1979")
+_KINDS = {"metric": "m", "quantity": "q", "estimator": "e"}
+
+
+def definition_key(keys: Mapping[str, str]) -> str:
+    """The key of what a column or row is of; empty where it is of nothing that could have a definition.
+
+    >>> definition_key({"estimator": "margin", "metric": "ace"}), definition_key({"domain": "Arts"})
+    ('m-ace', '')
+    """
+    return next((f"{kind}-{keys[name]}" for name, kind in _KINDS.items() if name in keys), "")
 
 
 def of_metric(metric: Metric) -> Definition:
     """A metric's definition."""
     text = f"{metric.definition}. {_BETTER[metric.better]}".rstrip()
-    return Definition(f"m-{metric.name}", metric.title, text, METRIC_SOURCES.get(metric.name, ""))
+    return Definition(f"m-{metric.name}", metric.title, text, metric.source)
 
 
 def of_estimator(estimator: EstimatorReport) -> Definition:

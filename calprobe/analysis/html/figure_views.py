@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from calprobe.analysis.contents import ReportContents, RunContents
 from calprobe.analysis.curves.results import MarkerPoint
-from calprobe.analysis.figures import signed_spelled
 from calprobe.analysis.html import charts
 from calprobe.analysis.html.views import Choice, FigureView
+from calprobe.analysis.number_text import signed_spelled
 from calprobe.analysis.palette import series_places
 
 FIRST_SHOWN = ("base", "margin", "average_min")  # before the reader chooses

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -12,11 +14,18 @@ from typing import Self
 import jinja2
 from markupsafe import Markup
 
+from calprobe.analysis.html.definitions import definition_key
 from calprobe.analysis.html.views import PageView
 from calprobe.analysis.palette import COLOURS, DARK_COLOURS, MAX_SERIES
+from calprobe.analysis.tables import Cell, Table, best_cells, value_of
+from calprobe.analysis.tables.cell_text import cell_interval, cell_text
+from calprobe.analysis.tables.types import headings
 
 # A dash for each place in the palette, so that lines differ in more than colour; the first is solid.
 DASHES = ("", "7 2.5", "2 2", "8 2 2 2", "4.5 2", "8 2 2 2 2 2", "12 3", "2 4")
+
+
+UNDEFINED = "–"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +65,30 @@ def stylesheet() -> str:
     return "\n".join([*rules, _packaged("style.css")])
 
 
+def value_text(cell: Cell) -> str:
+    """A cell as it is printed; a dash for what is undefined or not there."""
+    value = value_of(cell)
+    return UNDEFINED if cell is None or (value is not None and math.isnan(value)) else cell_text(cell)
+
+
+def word_columns(table: Table) -> frozenset[int]:
+    """The places of the columns that have words in them, which are sorted as text."""
+    return frozenset(place for row in table.rows for place, cell in enumerate(row.cells) if _wordy(cell))
+
+
+def labels_repeat(table: Table) -> bool:
+    """Whether rows of different groups have one label, so that a sorted row has to say which group it is of."""
+    return len({row.label for row in table.rows}) < len(table.rows)
+
+
+def _wordy(cell: Cell) -> bool:
+    """Whether a cell is text that is no number."""
+    return isinstance(cell, str) and re.fullmatch(r"[-+]?[\d.,]+", cell) is None
+
+
 @cache
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.PackageLoader("calprobe.analysis.html", "pages"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -66,6 +96,9 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    readers = (best_cells, cell_interval, definition_key, headings, labels_repeat, value_text, word_columns)
+    environment.globals |= {reader.__name__: reader for reader in readers}
+    return environment
 
 
 def _packaged(name: str) -> str:

@@ -10,18 +10,13 @@ from calprobe.analysis.html.extent import page_wants, shows_less
 from calprobe.analysis.html.figure_views import figures_across, run_figures
 from calprobe.analysis.html.page import render
 from calprobe.analysis.html.run_view import big_numbers, manifests, options_made, page_title, run_head
-from calprobe.analysis.html.slices_view import slices_view
-from calprobe.analysis.html.views import Definition, PageView, RunView, TableView, WordingView
+from calprobe.analysis.html.views import Definition, PageView, RunView, WordingView
+from calprobe.analysis.prose import remarks, score_notes, templates_named, wording_facts
 from calprobe.analysis.results import Report, RunReport
-from calprobe.analysis.tables import report_tables
-from calprobe.analysis.tables.beside import against_table
-from calprobe.analysis.terminal import (
-    FIRST_COLUMNS,
-    remarks,
-    score_notes,
-    templates_named,
-    wording_facts,
-)
+from calprobe.analysis.tables import Table
+from calprobe.analysis.tables.against import against_table
+from calprobe.analysis.tables.report import estimators_table
+from calprobe.analysis.tables.slices import sortable_slices
 
 LESS = "Of so many runs each shows its main numbers; a page of few has all metrics, more estimators, and relations."
 
@@ -76,7 +71,7 @@ def _run(run: RunReport, place: int, contents: ReportContents) -> RunView:
         tables=_tables(run, contents.report),
         figures=tuple(run_figures(found)),
         wording=wording,
-        slices=tuple(slices_view(run, own, contents.report.options) for own in found.slices),
+        slices=tuple(sortable_slices(run.facts, own, contents.report.options) for own in found.slices),
     )
 
 
@@ -91,13 +86,11 @@ def _definitions(report: Report) -> tuple[Definition, ...]:
     )
 
 
-def _tables(run: RunReport, report: Report) -> tuple[TableView, ...]:
+def _tables(run: RunReport, report: Report) -> tuple[Table, ...]:
     """Estimators by metrics, and the paper's numbers where they were asked for."""
     if not run.estimators:
         return ()
-    table, *_ = report_tables(replace(report, runs=(run,)))
-    estimators = TableView.of(table, FIRST_COLUMNS, notes=table.notes[-1:])  # the last says what is marked
-    views = [estimators.without_more() if shows_less(report) else estimators]
-    if run.against is not None:
-        views.append(TableView.of(against_table(run.facts, run.against, "")))
-    return tuple(views)
+    estimators = replace(estimators_table(run, report, ""), lead=())  # the run's head has these remarks
+    if shows_less(report):
+        estimators = estimators.with_columns([place for place, c in enumerate(estimators.columns) if c.first])
+    return (estimators, *([] if run.against is None else [against_table(run.facts, run.against, "")]))

@@ -7,22 +7,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from calprobe.analysis.figures import interval, number
 from calprobe.analysis.html.definitions import BEAR_SCORE, CHANCE
-from calprobe.analysis.html.views import UNDEFINED, BigNumber, RunView
+from calprobe.analysis.html.page import UNDEFINED
+from calprobe.analysis.html.views import BigNumber, RunView
+from calprobe.analysis.number_text import interval, number
 from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.prose import heading, how_scored, state
 from calprobe.analysis.results import RunReport
 from calprobe.analysis.scored_run import RunFacts
-from calprobe.analysis.terminal import heading
 from calprobe.metrics import Estimate
 from calprobe.runs.run import whole_record
 
 
 def run_head(run: RunFacts, place: int) -> RunView:
     """A run's heading, as on a terminal."""
-    first, *rest = (line.plain for line in heading(run))
-    state, how = first.removeprefix(f"{run.label}: ").split("; ", 1)
-    return RunView(f"run-{place}", run.label, state, run.partial, how, tuple(rest))
+    return RunView(f"run-{place}", run.label, state(run), run.partial, how_scored(run), heading(run)[1:])
 
 
 def big_numbers(run: RunReport) -> tuple[BigNumber, ...]:

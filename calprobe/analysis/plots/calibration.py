@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calprobe.analysis.curves.results import Calibration, CalibrationLine
-from calprobe.analysis.figures import spelled
+from calprobe.analysis.number_text import spelled
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import Series, each_line, only_run
 from calprobe.analysis.plots.style import FAINT, INK, PAGE_INCHES

@@ -1,9 +1,13 @@
-"""The best cells of a table."""
+"""Which cells of a table are the best of their column: the same rule in every form."""
 
 from __future__ import annotations
 
-from calprobe.analysis.best import best_places
-from calprobe.analysis.tables.types import Table, value_of
+import math
+from collections.abc import Sequence
+
+from calprobe.analysis.tables.types import Better, Table, value_of
+
+DECIMALS = 4  # as numbers are printed
 
 Place = tuple[int, int]  # row, column
 
@@ -23,3 +27,22 @@ def best_cells(table: Table) -> frozenset[Place]:
         if column.ranked
         for best in best_places([value_of(table.rows[row].cells[column_place]) for row in rows], column.better)
     )
+
+
+def best_places(values: Sequence[float | None], better: Better | None) -> frozenset[int]:
+    """The places of the best numbers, going by what is printed: four decimals.
+
+    Numbers that are printed alike are equally good, and all of them are the best. None is where all are printed alike,
+    where only one is defined, or where there is no direction. NaN is undefined, None no number: neither is ever the
+    best.
+
+    >>> sorted(best_places([0.25, 0.12341, float("nan"), 0.12339], "smaller"))
+    [1, 3]
+    >>> sorted(best_places([0.5, 0.5], "larger"))
+    []
+    """
+    printed = {place: round(v, DECIMALS) for place, v in enumerate(values) if v is not None and not math.isnan(v)}
+    if better is None or len(set(printed.values())) < 2:
+        return frozenset()
+    best = min(printed.values()) if better == "smaller" else max(printed.values())
+    return frozenset(place for place, value in printed.items() if value == best)

@@ -1,26 +1,42 @@
-"""The tables of a comparison, in the form of the paper's Tables 2 and 5: over all relations, and over domains."""
+"""The tables of a comparison, in two forms: a row a number for terminals and pages, a row a run for papers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from calprobe.analysis.compare_results import Comparison, Contrast, PairComparison, Scope
-from calprobe.analysis.compare_terminal import pair_notes
-from calprobe.analysis.figures import ranges
-from calprobe.analysis.tables.state import about, best_note, heading_lines, short_names
+from calprobe.analysis.prose import (
+    agreement_shares,
+    compared_templates,
+    comparison_notes,
+    heading,
+    pair_notes,
+    scope_name,
+    scope_title,
+    score_notes,
+    size,
+    unpaired_notes,
+)
+from calprobe.analysis.tables.labels import about, short_names
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
-from calprobe.analysis.terminal import score_notes
-from calprobe.metrics import Estimate, Metric
+from calprobe.metrics import Metric
 from calprobe.wording import counted
 
 Key = tuple[str | None, str]  # estimator and metric of a contrast
 ACCURACY: Key = (None, "accuracy")
+ACCURACY_NAMES = {"bear_score": "BEAR score", "base": "accuracy of base"}
+P_VALUES = {"p": "p", "p_holm": "Holm p"}
+
+
+def pair_tables(comparison: Comparison) -> tuple[Table, ...]:
+    """A table for each pair, as on a terminal: a row a number, with columns for both runs, difference and p-values."""
+    return tuple(_pair_table(pair, comparison) for pair in comparison.pairs)
 
 
 def comparison_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """Two tables: of all relations, and of the domains where there are any.
+    """Two tables in the form of the paper's Tables 2 and 5: of all relations, and of the domains if there are any.
 
     A pair has four rows: both runs, their difference, and its p-value corrected for all of the comparison's.
     """
@@ -30,6 +46,77 @@ def comparison_tables(comparison: Comparison) -> tuple[Table, ...]:
     if domains:
         tables.append(_table(comparison, domains, "Differences between runs, by domain.", "differences-by-domain"))
     return tuple(tables)
+
+
+def quantities(contrast: Contrast) -> dict[str, Cell]:
+    """What a table says of one number of two runs."""
+    return {
+        "first": contrast.first,
+        "second": contrast.second,
+        "difference": contrast.difference,
+        "p": contrast.difference.p_value,
+        "p_holm": contrast.p_holm,
+    }
+
+
+# A row a number.
+
+
+def _pair_table(pair: PairComparison, comparison: Comparison) -> Table:
+    titles = {metric.name: metric.title for metric in comparison.metrics}
+    contrasts = [contrast for scope in pair.scopes for contrast in scope.contrasts]
+    named = {"first": "A", "second": "B", "difference": "A - B", **(P_VALUES if _have_p(contrasts) else {})}
+    return Table(
+        caption=f"Accuracy, Brier score and ACE of {pair.first} (A) and {pair.second} (B)",
+        label="differences",
+        stub="number",
+        columns=tuple(
+            Column(title, "smaller" if name in P_VALUES else None, keys={"quantity": name})
+            for name, title in named.items()
+        ),
+        rows=tuple(
+            Row(
+                label=_number_name(contrast, pair, titles),
+                cells=tuple(_defined(quantities(contrast)[name], name) for name in named),
+                group=scope_title(scope, pair),
+                keys={"metric": "bear_score" if _is_bear_score(contrast, pair) else contrast.metric},
+                significant=contrast.significant,
+            )
+            for scope in pair.scopes
+            for contrast in scope.contrasts
+        ),
+        heading=(*(line for run in comparison.runs for line in heading(run)), f"A {pair.first}, B {pair.second}"),
+        lead=tuple(pair_notes(pair)),
+        notes=tuple(
+            f"{scope_name(scope)}: {agreement_shares(scope.agreement)}"
+            for scope in pair.scopes
+            if scope.agreement is not None
+        ),
+        general=(*unpaired_notes(comparison), *comparison_notes(comparison)),
+        keys={"first": pair.first, "second": pair.second},
+        best_within=None,
+    )
+
+
+def _is_bear_score(contrast: Contrast, pair: PairComparison) -> bool:
+    return contrast.estimator is None and pair.accuracy_of == "bear_score"
+
+
+def _have_p(contrasts: Iterable[Contrast]) -> bool:
+    return any(not math.isnan(contrast.difference.p_value) for contrast in contrasts)
+
+
+def _defined(cell: Cell, name: str) -> Cell:
+    return None if name in P_VALUES and isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def _number_name(contrast: Contrast, pair: PairComparison, titles: dict[str, str]) -> str:
+    if contrast.estimator is None:
+        return ACCURACY_NAMES[pair.accuracy_of or "base"]
+    return f"{contrast.estimator} {titles[contrast.metric]}"
+
+
+# A row a run.
 
 
 def _table(comparison: Comparison, scopes: list[tuple[PairComparison, Scope]], caption: str, label: str) -> Table:
@@ -48,9 +135,10 @@ def _table(comparison: Comparison, scopes: list[tuple[PairComparison, Scope]], c
             for pair, scope in scopes
             for row in _rows(pair, scope, keys, names)
         ),
-        heading=tuple(line for run in comparison.runs for line in heading_lines(run)),
+        heading=tuple(line for run in comparison.runs for line in heading(run)),
         notes=tuple(_notes(comparison)),
         best_within="group",
+        best_of=" of the two runs, significant or not",
     )
 
 
@@ -69,29 +157,18 @@ def _column(key: Key, comparison: Comparison, metrics: dict[str, Metric]) -> Col
 
 
 def _rows(pair: PairComparison, scope: Scope, keys: list[Key], names: dict[str, str]) -> Iterator[Row]:
-    size = f"{counted(scope.instances, 'instance')} in {counted(scope.relations, 'relation')}"
     first, second = names[pair.first], names[pair.second]
-    group = f"{first} and {second}, {scope.domain or 'all relations'}: {size}"
-    contrasts = {_key(contrast): contrast for contrast in scope.contrasts}
-    found = [contrasts.get(key) for key in keys]
-    differences = [None if c is None else c.difference for c in found]
-    quantities: dict[str, tuple[str, list[Cell]]] = {
-        "first": (first, [None if c is None else c.first for c in found]),
-        "second": (second, [None if c is None else c.second for c in found]),
-        "difference": ("difference", [None if d is None else Estimate(d.value, d.low, d.high) for d in differences]),
-    }
-    if any(d is not None and not math.isnan(d.p_value) for d in differences):
-        quantities["p"] = "p", [None if d is None else d.p_value for d in differences]
-        quantities["p_holm"] = "Holm p", [None if c is None else c.p_holm for c in found]
+    contrasts = {_key(contrast): quantities(contrast) for contrast in scope.contrasts}
     pair_keys = {"first": pair.first, "second": pair.second, "domain": scope.domain or ""}
-    for quantity, (label, cells) in quantities.items():
+    labels = {"first": first, "second": second, "difference": "difference"}
+    labels |= P_VALUES if _have_p(scope.contrasts) else {}
+    for quantity, label in labels.items():
         yield Row(
             label=label,
-            cells=tuple(cells),
-            group=group,
+            cells=tuple(contrasts[key][quantity] if key in contrasts else None for key in keys),
+            group=f"{first} and {second}, {scope_name(scope)}: {size(scope)}",
             keys={**pair_keys, "quantity": quantity},
             ranked=quantity in ("first", "second"),
-            signed=quantity == "difference",
         )
 
 
@@ -106,8 +183,8 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     scores = comparison.options.scores
     for pair in comparison.pairs:
         yield from (f"{pair.first} and {pair.second}: {note}." for note in pair_notes(pair))
-    yield from (f"Unpaired: {label}, {reason}." for label, reason in comparison.unpaired.items())
-    yield f"Templates: {'; '.join(ranges(numbers) for numbers in sorted({p.templates for p in comparison.pairs}))}."
+    yield from unpaired_notes(comparison)
+    yield compared_templates(comparison)
     yield from score_notes(scores.reduction, scores)
     if scores.resampling.n_resamples:
         tests = counted(comparison.tests, "p-value")
@@ -115,4 +192,3 @@ def _notes(comparison: Comparison) -> Iterator[str]:
             "Difference: the first run less the second, on the same resamples, with a two-sided p-value of no "
             f"difference; Holm p: corrected for {tests}."
         )
-    yield best_note(" of the two runs, significant or not")

@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from calprobe.analysis.tables.best import best_cells
-from calprobe.analysis.tables.texts import one_line
+from calprobe.analysis.tables.cell_text import one_line
 from calprobe.analysis.tables.types import Cell, Table
-from calprobe.metrics import Estimate
+from calprobe.metrics import Difference, Estimate
 
 NUMBERS = ("value", "low", "high", "best")
 _FORMULA = ("=", "+", "-", "@")  # what a spreadsheet would compute
@@ -66,7 +66,7 @@ def _texts(keys: Mapping[str, str], about: Mapping[str, str]) -> dict[str, str]:
 
 
 def _numbers(cell: Cell) -> dict[str, str]:
-    if isinstance(cell, Estimate):
+    if isinstance(cell, Estimate | Difference):
         return {"value": _number(cell.value), "low": _number(cell.low), "high": _number(cell.high)}
     return {"value": harmless(cell) if isinstance(cell, str) else _number(cell), "low": "", "high": ""}
 

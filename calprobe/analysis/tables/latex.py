@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from calprobe.analysis.tables.best import best_cells
+from calprobe.analysis.tables.cell_text import cell_interval, cell_text, one_line
 from calprobe.analysis.tables.latex_text import latex_text
-from calprobe.analysis.tables.texts import cell_interval, cell_text, one_line
-from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.tables.types import Cell, Column, Row, Table, headings
 
 # What a page of one column holds in \footnotesize, with caption and notes; larger tables are in \scriptsize.
 LONG = 40  # lines
@@ -45,18 +44,17 @@ def _lines(table: Table) -> Iterator[str]:
     yield from (f"    {line}" for line in (*_heads(table, columns), r"\midrule", *_rows(table)))
     yield r"    \bottomrule"
     yield r"  \end{tabular}"
-    if table.notes:
+    if notes := table.printed_notes:
         yield r"  \par\medskip"
-        yield rf"  \begin{{minipage}}{{\linewidth}}\scriptsize {' '.join(map(latex_text, table.notes))}\end{{minipage}}"
+        yield rf"  \begin{{minipage}}{{\linewidth}}\scriptsize {' '.join(map(latex_text, notes))}\end{{minipage}}"
     yield r"\end{table}"
 
 
 def _heads(table: Table, columns: Sequence[Column]) -> Iterator[str]:
     """The line of titles; above it one of headings where columns have any."""
-    if any(column.heading for column in columns):
+    if spans := headings(columns):
         cells, rules, place = [""], [], 2
-        for heading, members in groupby(columns, key=lambda column: column.heading):
-            width = len(list(members))
+        for heading, width in spans:
             cells.append(rf"\multicolumn{{{width}}}{{c}}{{{latex_text(heading)}}}")
             if heading:
                 rules.append(rf"\cmidrule(lr){{{place}-{place + width - 1}}}")
@@ -77,26 +75,25 @@ def _broken(title: str) -> str:
 
 def _rows(table: Table) -> Iterator[str]:
     best, places = best_cells(table), [place for place, _ in table.printed_columns]
-    grouped = groupby(enumerate(table.rows), key=lambda placed: placed[1].group)
-    for number, (group, members) in enumerate(grouped):
+    for number, (group, members) in enumerate(table.groups()):
         if group:
             if number:
                 yield r"\addlinespace"
             yield _row([rf"\multicolumn{{{len(places) + 1}}}{{l}}{{\textit{{{latex_text(group)}}}}}"])
         for row_place, row in members:
-            texts = {place: _cell(row.cells[place], row) for place in places}
+            texts = {place: _cell(row.cells[place]) for place in places}
             marked = [rf"\textbf{{{t}}}" if (row_place, p) in best else t for p, t in texts.items()]
             indent = r"\enspace " if group else ""
             yield _row(
                 [f"{indent}{latex_text(row.label)}", *marked], r"\\[-2pt]" if _has_second_line(table, row) else ""
             )
             if _has_second_line(table, row):
-                intervals = (_range(cell_interval(row.cells[place], row, table)) for place in places)
+                intervals = (_range(cell_interval(row.cells[place], table)) for place in places)
                 yield _row([rf"{indent}{_small(latex_text(row.note))}", *map(_small, intervals)])
 
 
 def _has_second_line(table: Table, row: Row) -> bool:
-    return bool(row.note) or any(cell_interval(cell, row, table) for cell in row.cells)
+    return bool(row.note) or any(cell_interval(cell, table) for cell in row.cells)
 
 
 def _row(cells: Sequence[str], end: str = "") -> str:
@@ -107,10 +104,10 @@ def _small(text: str) -> str:
     return rf"{{\scriptsize {text}}}" if text else ""
 
 
-def _cell(cell: Cell, row: Row) -> str:
+def _cell(cell: Cell) -> str:
     if cell is None:
         return "--"
-    return latex_text(cell) if isinstance(cell, str) else _minus(cell_text(cell, row))
+    return latex_text(cell) if isinstance(cell, str) else _minus(cell_text(cell))
 
 
 def _range(text: str) -> str:

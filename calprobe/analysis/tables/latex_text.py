@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from calprobe.analysis.tables.texts import one_line
+from calprobe.analysis.tables.cell_text import one_line
 
 _ASCII = {
     "\\": r"\textbackslash{}",

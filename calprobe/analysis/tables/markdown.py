@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from calprobe.analysis.tables.best import best_cells
-from calprobe.analysis.tables.texts import cell_interval, cell_text, one_line
+from calprobe.analysis.tables.cell_text import cell_interval, cell_text, one_line
 from calprobe.analysis.tables.types import Row, Table
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -45,8 +44,8 @@ def _parts(table: Table) -> Iterator[str]:
         yield "\\\n".join(map(_line, table.heading))
     yield f"**{escape(table.caption)}**"
     yield "\n".join(_grid(table))
-    if table.notes:
-        yield "\n".join(f"- {_line(note)}" for note in table.notes)
+    if table.printed_notes:
+        yield "\n".join(f"- {_line(note)}" for note in table.printed_notes)
 
 
 def _grid(table: Table) -> Iterator[str]:
@@ -54,7 +53,7 @@ def _grid(table: Table) -> Iterator[str]:
     titles = [f"{column.heading} {column.title}".strip() for _, column in table.printed_columns]
     rows = [[escape(table.stub), *map(escape, titles)]]
     best = best_cells(table)
-    for group, members in groupby(enumerate(table.rows), key=lambda placed: placed[1].group):
+    for group, members in table.groups():
         if group:
             rows.append([f"*{escape(group)}*", *("" for _ in titles)])
         rows += [[_label(row), *_cells(table, row, place, best)] for place, row in members]
@@ -72,7 +71,7 @@ def _label(row: Row) -> str:
 
 def _cells(table: Table, row: Row, place: int, best: frozenset[tuple[int, int]]) -> Iterator[str]:
     for column, _ in table.printed_columns:
-        text = escape(cell_text(row.cells[column], row))
-        found = cell_interval(row.cells[column], row, table)
+        text = escape(cell_text(row.cells[column]))
+        found = cell_interval(row.cells[column], table)
         marked = f"**{text}**" if (place, column) in best else text
         yield f"{marked} ({found})" if found else marked

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from calprobe.analysis.prose import (
+    HARMONIC_MEAN,
+    heading,
+    reductions_remarks,
+    score_notes,
+    sentence,
+    size_and_state,
+)
 from calprobe.analysis.reductions import ReductionsReport, RunReductions
-from calprobe.analysis.reductions_terminal import HARMONIC_MEAN, reductions_remarks
-from calprobe.analysis.tables.beside import against_table
-from calprobe.analysis.tables.state import about, best_note, heading_lines, scope, sentence, table_labels
+from calprobe.analysis.tables.against import against_table
+from calprobe.analysis.tables.labels import about, table_labels
 from calprobe.analysis.tables.types import Column, Row, Table
-from calprobe.analysis.terminal import score_notes
 from calprobe.metrics import Estimate
 
 COLUMNS = (
@@ -34,9 +40,9 @@ def _run_tables(run: RunReductions, report: ReductionsReport, label: str) -> Ite
 
 
 def _run_table(run: RunReductions, report: ReductionsReport, label: str) -> Table:
-    model, probe = run.manifest.model.name, run.manifest.probe.name
+    model, probe, size = run.manifest.model.name, run.manifest.probe.name, size_and_state(run.facts)
     return Table(
-        caption=f"Accuracy and calibration of {model} on {probe}, by reduction of token scores: {scope(run.facts)}.",
+        caption=f"Accuracy and calibration of {model} on {probe}, by reduction of token scores: {size}.",
         label=label,
         stub="reduction",
         columns=COLUMNS,
@@ -48,13 +54,9 @@ def _run_table(run: RunReductions, report: ReductionsReport, label: str) -> Tabl
             )
             for numbers in run.reductions
         ),
-        heading=heading_lines(run.facts),
-        notes=(
-            *map(sentence, reductions_remarks(run)),
-            *score_notes("all", report.options),
-            HARMONIC_MEAN,
-            best_note(""),
-        ),
+        heading=heading(run.facts),
+        lead=tuple(map(sentence, reductions_remarks(run))),
+        general=(*score_notes("all", report.options), HARMONIC_MEAN),
         keys={"run": run.label, "model": model},
         about=about(run.facts),
     )

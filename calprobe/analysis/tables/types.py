@@ -1,15 +1,19 @@
-"""A table as plain frozen data, which writers set in Markdown, LaTeX or CSV whatever it is a table of."""
+"""A table as plain frozen data, which writers set on a terminal, in Markdown, LaTeX, CSV or a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Literal, Self
 
-from calprobe.metrics import Estimate, Metric
+from calprobe.metrics import Difference, Estimate, Metric
 
-Cell = Estimate | float | int | str | None  # None: there is nothing to say; NaN: undefined
+Cell = Estimate | Difference | float | int | str | None  # None: there is nothing to say; NaN: undefined
 Better = Literal["smaller", "larger"]
+
+FIRST = 10  # up to this priority, a page shows a column before all are asked for
+LAST = 100  # the priority of metrics that have none of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +25,25 @@ class Column:
     heading: str = ""  # stands above neighbours that share it
     keys: Mapping[str, str] = field(default_factory=dict)  # in tidy files, see `Table`
     ranked: bool = True  # whether the best cell is marked, where there is a direction
-    printed: bool = True  # False: in tidy files only, where there is room
+    printed: bool = True  # False: not in Markdown and LaTeX, where there is no room
+    priority: int | None = None  # where the width decides, smaller ones come first; None: `printed` decides
 
     @classmethod
-    def of(cls, metric: Metric, *, ranked: bool = True, printed: bool = True) -> Self:
-        """The column of a metric."""
-        return cls(metric.title, metric.better, keys={"metric": metric.name}, ranked=ranked, printed=printed)
+    def of(cls, metric: Metric, *, ranked: bool = True) -> Self:
+        """The column of a metric, which gets room as the metric says."""
+        return cls(
+            metric.title,
+            metric.better,
+            keys={"metric": metric.name},
+            ranked=ranked,
+            printed=metric.printed,
+            priority=metric.priority or LAST,
+        )
+
+    @property
+    def first(self) -> bool:
+        """Whether a page shows the column before all are asked for."""
+        return self.priority is None or self.priority <= FIRST
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +57,7 @@ class Row:
     keys: Mapping[str, str] = field(default_factory=dict)  # in tidy files, see `Table`
     about: Mapping[str, str] = field(default_factory=dict)  # beside that of the table
     ranked: bool = True  # whether its cells can be the best: not those of a difference
-    signed: bool = False  # whether numbers have a sign in any case: those of a difference
+    significant: bool = False  # whether a star stands behind its last cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +74,11 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     heading: tuple[str, ...] = ()  # lines before it: what was scored and how, a whole run or a partial one
+    lead: tuple[str, ...] = ()  # sentences to be read before the rows
     notes: tuple[str, ...] = ()  # sentences below it
+    general: tuple[str, ...] = ()  # sentences that hold for the other tables of the same result too
+    directions: bool = False  # whether the notes say in which direction columns are better
+    best_of: str = ""  # what the note on best cells adds to "the best of its column"
     keys: Mapping[str, str] = field(default_factory=dict)
     about: Mapping[str, str] = field(default_factory=dict)  # at the end of a tidy file's lines: how all was made
     totals: Mapping[str, Estimate] = field(default_factory=dict)  # by metric: of the whole, in tidy files only
@@ -75,9 +96,39 @@ class Table:
         """The columns that a printed table has, with their places among all."""
         return tuple((place, column) for place, column in enumerate(self.columns) if column.printed)
 
+    @property
+    def printed_notes(self) -> tuple[str, ...]:
+        """All notes of a table that is printed alone."""
+        columns = [column for _, column in self.printed_columns]
+        return (*self.lead, *self.notes, *self.general, *self.notes_on(columns))
+
+    def groups(self) -> Iterator[tuple[str, list[tuple[int, Row]]]]:
+        """The titles of groups, each with its rows and their places among all."""
+        for title, members in groupby(enumerate(self.rows), key=lambda placed: placed[1].group):
+            yield title, list(members)
+
+    def with_columns(self, places: Sequence[int]) -> Self:
+        """The table with the columns at these places alone."""
+        rows = tuple(replace(row, cells=tuple(row.cells[place] for place in places)) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[place] for place in places), rows=rows)
+
+    def notes_on(self, columns: Sequence[Column], mark: str = "Bold") -> Iterator[str]:
+        """In which direction these columns are better, and how the best cells are marked."""
+        for better in ("larger", "smaller") if self.directions else ():
+            if titles := [column.title for column in columns if column.better == better]:
+                yield f"{better.capitalize()} is better: {', '.join(titles)}."
+        if self.best_within is not None:
+            yield f"{mark}: the best of its column{self.best_of}, by what is printed; not where all are alike."
+
+
+def headings(columns: Sequence[Column]) -> tuple[tuple[str, int], ...]:
+    """What stands above columns, and how many neighbours it spans; empty where nothing does."""
+    spans = tuple((heading, len(list(members))) for heading, members in groupby(c.heading for c in columns))
+    return spans if any(heading for heading, _ in spans) else ()
+
 
 def value_of(cell: Cell) -> float | None:
     """The number in a cell; None for text and for a cell without anything."""
-    if isinstance(cell, Estimate):
+    if isinstance(cell, Estimate | Difference):
         return cell.value
     return float(cell) if isinstance(cell, int | float) else None

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from calprobe.analysis.best import best_places
 from calprobe.analysis.tables import Column, Row, Table, best_cells
+from calprobe.analysis.tables.best import best_places
 from calprobe.metrics import Estimate
 
 NAN = float("nan")

@@ -32,7 +32,7 @@ from calprobe.analysis.tables import (
     report_tables,
 )
 from calprobe.analysis.tables.latex_text import latex_text
-from calprobe.metrics import Estimate, Resampling
+from calprobe.metrics import Difference, Estimate, Resampling
 
 QUICK = ReportOptions(resampling=Resampling(20))
 HARD = (
@@ -138,7 +138,7 @@ TABLE = Table(
     rows=(
         Row("base", (Estimate(0.25, 0.1, 0.4), 0.5, 7731), group="intrinsic"),
         Row("vote_2", (Estimate(0.125), -0.5, None), group="intrinsic", note="3 failed"),
-        Row("difference", (Estimate(-0.125, -0.2, 0.1), "a-b", 1), group="other", signed=True, ranked=False),
+        Row("difference", (Difference(-0.125, -0.2, 0.1), "a-b", 1), group="other", ranked=False),
     ),
     heading=("runs/x: PARTIAL, 1 of 3 relations",),
     notes=("Smaller is better.", "50 %."),
@@ -167,7 +167,7 @@ def test_a_table() -> None:
         r"\enspace difference & $-$0.1250 & a-b & 1 \\[-2pt]",
         r"\enspace  & {\scriptsize $-$.200, +.100} &  &  \\",
     ]
-    assert r"\begin{minipage}{\linewidth}\scriptsize Smaller is better. 50 \%.\end{minipage}" in lines
+    assert r"\begin{minipage}{\linewidth}\scriptsize Smaller is better. 50 \%. Bold: " in "".join(lines)
 
 
 def test_a_table_compiles(tmp_path: Path) -> None:

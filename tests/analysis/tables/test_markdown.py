@@ -6,7 +6,7 @@ import pytest
 
 from calprobe.analysis.tables import Column, Row, Table, markdown
 from calprobe.analysis.tables.markdown import escape
-from calprobe.metrics import Estimate
+from calprobe.metrics import Difference, Estimate
 
 TABLE = Table(
     caption="ACE of a_b | c.",
@@ -17,7 +17,7 @@ TABLE = Table(
         Row("base", (Estimate(0.25, 0.1, 0.4), "<i>", 0.5), group="intrinsic: templates 0-4 and 5"),
         Row("vote_2", (Estimate(0.125), 7731, 0.5), group="intrinsic: templates 0-4 and 5", note="3 failed"),
         Row("none", (Estimate(float("nan")), None, 0.5)),
-        Row("difference", (Estimate(-0.125, -0.2, 0.1), 0.0, 0.5), signed=True, ranked=False),
+        Row("difference", (Difference(-0.125, -0.2, 0.1), Difference(0.0), 0.5), ranked=False),
     ),
     heading=("1. runs/<x>: complete", "model *m*"),
     notes=("- Smaller is better.", "Two."),
@@ -41,6 +41,7 @@ def test_a_table() -> None:
         "",
         r"- \- Smaller is better.",
         "- Two.",
+        "- Bold: the best of its column, by what is printed; not where all are alike.",
     ]
 
 

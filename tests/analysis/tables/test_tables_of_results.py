@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from compared_runs import run_of
+from printed_tables import printed
 
 from calprobe.analysis import (
     CompareOptions,
@@ -19,10 +20,20 @@ from calprobe.analysis import (
     compare_reductions,
     report,
 )
-from calprobe.analysis.tables import best_cells, comparison_tables, reductions_tables, report_tables, tidy_csv
-from calprobe.metrics import Estimate, Resampling
+from calprobe.analysis.tables import (
+    best_cells,
+    comparison_tables,
+    pair_tables,
+    reductions_tables,
+    report_sections,
+    report_tables,
+    tidy_csv,
+)
+from calprobe.metrics import Difference, Estimate, Resampling
 
 QUICK = ReportOptions(resampling=Resampling(20))
+NAN = float("nan")
+METRICS = ("Brier", "ACE")
 PRINTED = ["accuracy", "mean conf", "ACE", "ECE", "Brier", "AUROC"]
 
 
@@ -127,7 +138,7 @@ def test_what_a_run_has_not_is_missing(found: Report) -> None:
     summary, _, table = report_tables(replace(found, runs=(found.runs[0], bare)))
     assert summary.rows[1].cells == (None,) * 10
     assert table.rows == ()
-    assert "No BEAR score, no estimator over paraphrases: they take two paraphrases or more." in table.notes
+    assert "No BEAR score, no estimator over paraphrases: they take two paraphrases or more." in table.lead
 
 
 def test_tidy_columns_and_numbers(found: Report) -> None:
@@ -154,7 +165,7 @@ def test_reductions(runs: list[str]) -> None:
     }
     assert found.runs[0].best in best
     assert table.rows[0].cells[2] == Estimate(found.runs[0].reductions[0].harmonic_mean)
-    assert table.notes[0] == "Base: template 0."
+    assert table.lead == ("Base: template 0.",)
 
 
 def test_comparisons(comparison: Comparison) -> None:
@@ -179,6 +190,53 @@ def test_comparisons(comparison: Comparison) -> None:
     assert (line["metric"], line["first_partial"], line["second_path"]) == ("accuracy", "false", "padded")
 
 
+def test_pairs_have_a_row_a_number(comparison: Comparison) -> None:
+    (table,) = pair_tables(comparison)
+    (pair,) = comparison.pairs
+    assert [column.title for column in table.columns] == ["A", "B", "A - B", "p", "Holm p"]
+    contrasts = [contrast for scope in pair.scopes for contrast in scope.contrasts]
+    for row, contrast in zip(table.rows, contrasts, strict=True):
+        difference = contrast.difference
+        assert row.cells == (contrast.first, contrast.second, difference, difference.p_value, contrast.p_holm)
+        assert row.significant == contrast.significant
+    names = [row.label for row in table.rows if row.group.startswith("all relations")]
+    assert names == ["BEAR score", *(f"{name} {metric}" for name in ("margin", "average_min") for metric in METRICS)]
+    assert [note.split(": base: same prediction 0.")[0] for note in table.notes] == [
+        "all relations",
+        "Arts",
+        "Politics",
+    ]
+    lines = printed([table], 80).splitlines()[len(table.heading) :]
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_pair_without_a_p_value_says_so(comparison: Comparison) -> None:
+    (pair,) = comparison.pairs
+    known, unknown = (replace(c, difference=Difference(0.5, 0.1, 0.9, 0.5)) for c in pair.everything.contrasts[:2])
+    unknown = replace(unknown, difference=Difference(NAN), p_holm=NAN)
+    scope = replace(pair.everything, contrasts=(replace(known, p_holm=0.0499), unknown))
+    (table,) = pair_tables(replace(comparison, pairs=(replace(pair, everything=scope, domains=()),)))
+    assert table.rows[0].significant
+    assert table.rows[1].cells[3:] == (None, None)
+
+
+def test_the_terminal_shows_each_run_in_its_sections(found: Report) -> None:
+    first, wording, *_ = tables = report_sections(found)
+    assert [table.stub for table in tables] == ["estimator", "", "estimator", ""]
+    assert first == report_tables(found)[1]
+    assert {row.group for row in wording.rows} == {"wording: templates 0-2"}
+    text = printed(tables, 300)
+    assert text.count("\nestimator ") == 2
+    assert all(f" {metric.title} " in f"{text} ".replace("\n", " ") for metric in found.metrics)
+    assert "Only with" not in text
+    narrow = printed(tables, 80)
+    shown = [metric.title for metric in found.metrics if f" {metric.title} " in narrow.replace("\n", " \n")]
+    assert shown[:2] == ["accuracy", "mean conf"]
+    assert "Only with --format json or csv, or on a wider terminal: " in " ".join(narrow.split())
+
+
 def test_without_resamples_there_is_no_p(runs: list[str]) -> None:
     tables = comparison_tables(compare(runs, CompareOptions(scores=ReportOptions(resampling=Resampling(0)))))
     assert [row.label for row in tables[0].rows] == ["a", "b", "difference"]
+    bare = compare(runs, CompareOptions(scores=ReportOptions(resampling=Resampling(0))))
+    assert [column.title for column in pair_tables(bare)[0].columns] == ["A", "B", "A - B"]

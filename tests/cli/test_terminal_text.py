@@ -14,7 +14,7 @@ from run_samples import make_manifest, make_piece, without_tokens
 
 from calprobe.cli import output
 from calprobe.cli.app import main
-from calprobe.cli.shown import cleaned, message, printable, printable_json
+from calprobe.cli.terminal_text import cleaned, message, printable, printable_json
 from calprobe.runs import RunFolder
 from calprobe.wording import without_secrets
 

@@ -1,4 +1,4 @@
-"""What every table says of a run: how it was made and whether it is whole; and names to refer to tables by."""
+"""How tables name runs and are named themselves, and what tidy files say of how a run was made."""
 
 from __future__ import annotations
 
@@ -7,13 +7,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from calprobe.analysis.scored_run import RunFacts
-from calprobe.analysis.terminal import heading
-from calprobe.wording import counted
-
-
-def heading_lines(run: RunFacts) -> tuple[str, ...]:
-    """The lines of `calprobe.analysis.terminal.heading` as plain text."""
-    return tuple(line.plain for line in heading(run))
 
 
 def about(run: RunFacts) -> dict[str, str]:
@@ -26,27 +19,6 @@ def about(run: RunFacts) -> dict[str, str]:
         "dtype": settings.dtype or "",
         "start_token": settings.start_token.text if settings.start_token else "",
     }
-
-
-def scope(run: RunFacts) -> str:
-    """The instances that numbers are of; says it where they are not all."""
-    size = f"{counted(run.instances, 'instance')} in {counted(run.relations, 'relation')}"
-    return f"{size} ({partial(run)})" if run.partial else size
-
-
-def partial(run: RunFacts) -> str:
-    """How much of a partial run there is."""
-    return f"partial run, {run.relations} of {len(run.manifest.relations)} relations"
-
-
-def best_note(of: str) -> str:
-    """What is marked as the best."""
-    return f"Bold: the best of its column{of}, by what is printed; not where all are alike."
-
-
-def sentence(text: str) -> str:
-    """A remark as a sentence."""
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def short_names(labels: Sequence[str]) -> dict[str, str]:

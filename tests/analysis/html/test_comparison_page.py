@@ -9,8 +9,8 @@ from compared_runs import run_of, with_model
 from page_samples import EVIL, Page
 
 from calprobe.analysis import CompareOptions, Comparison, ReportOptions, compare
-from calprobe.analysis.figures import number, signed
 from calprobe.analysis.html import comparison_page
+from calprobe.analysis.number_text import number, signed
 from calprobe.metrics import Resampling
 
 

@@ -1,4 +1,4 @@
-"""Numbers as text: what is rounded, what is undefined, what stands in a column."""
+"""Numbers as text: what is rounded, what is undefined, what has a sign."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from calprobe.analysis.figures import (
-    Columns,
+from calprobe.analysis.number_text import (
     interval,
     number,
     ranges,
@@ -59,28 +58,9 @@ def test_ranges() -> None:
     assert ranges([]) == ""
 
 
-def test_columns_are_as_wide_as_their_titles() -> None:
-    columns = Columns(6, ("ACE", "a longer title"))
-    assert columns.head("name").plain == "name         ACE a longer title"
-    value, below = columns.row("base", [Estimate(0.5, 0.1, 0.9), Estimate(0.25)], "2 failed")
-    assert value.plain == "base      0.5000         0.2500"
-    assert below.plain == "2 failed .100-.900"
-
-
-def test_marked_values_stay_in_their_columns() -> None:
-    columns = Columns(6, ("ACE", "a longer title"))
-    (line,) = columns.row("base", [Estimate(0.5), Estimate(0.25)], best=[1], mark="*")
-    assert line.plain == "base      0.5000        *0.2500"
-    assert [line.plain[span.start : span.end] for span in line.spans] == ["*0.2500"]
-
-
 @pytest.mark.parametrize(
     ("value", "low", "high", "shown"),
     [(0.5, -0.25, 0.75, ("+0.5000", "-.250 to +.750")), (math.nan, math.nan, math.nan, ("undefined", ""))],
 )
 def test_differences_have_a_sign(value: float, low: float, high: float, shown: tuple[str, str]) -> None:
     assert (signed(value), signed_interval(Estimate(value, low, high))) == shown
-
-
-def test_without_interval_or_note_a_row_is_one_line() -> None:
-    assert len(list(Columns(6, ("ACE",)).row("base", [Estimate(0.5)]))) == 1

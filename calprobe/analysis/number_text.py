@@ -1,56 +1,11 @@
-"""Numbers as text, alone and in the columns of a table."""
+"""Numbers, intervals and ranges as text, the same wherever people read them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-
-from rich.text import Text
+from collections.abc import Iterable
 
 from calprobe.metrics import Difference, Estimate
-
-CELL_WIDTH = len(".123-.456")
-GAP = 1  # blanks between columns
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """A table's columns: one of names, and one of estimates for each title."""
-
-    name_width: int
-    titles: tuple[str, ...]
-
-    @staticmethod
-    def width(title: str) -> int:
-        """Characters that a title takes, with the gap before it."""
-        return GAP + max(CELL_WIDTH, len(title))
-
-    def head(self, name: str) -> Text:
-        """The line of titles."""
-        return Text(self._line(name, self.titles), style="bold")
-
-    def row(
-        self, name: str, estimates: Sequence[Estimate], note: str = "", best: Collection[int] = (), mark: str = ""
-    ) -> Iterator[Text]:
-        """The line of values; below it one of intervals where there are any, with the note below the name.
-
-        Values at the places that `best` names are bold, with the mark in front.
-        """
-        values = [f"{mark if place in best else ''}{number(found.value)}" for place, found in enumerate(estimates)]
-        line, end = Text(self._line(name, values)), self.name_width
-        for place, title in enumerate(self.titles):
-            end += self.width(title)
-            if place in best:
-                line.stylize("bold", end - len(values[place]), end)
-        yield line
-        intervals = [interval(estimate) for estimate in estimates]
-        if note or any(intervals):
-            yield Text(self._line(note, intervals), style="dim")
-
-    def _line(self, name: str, cells: Sequence[str]) -> str:
-        aligned = (cell.rjust(self.width(title)) for title, cell in zip(self.titles, cells, strict=True))
-        return "".join([name.ljust(self.name_width), *aligned]).rstrip()
 
 
 def spelled(estimate: Estimate) -> str:

@@ -1,0 +1,35 @@
+"""`calprobe compare` as a page: a table of differences for each pair."""
+
+from __future__ import annotations
+
+from calprobe.analysis.compare_results import Comparison
+from calprobe.analysis.html import definitions
+from calprobe.analysis.html.page import render
+from calprobe.analysis.html.run_view import manifests, options_made, page_title, run_head
+from calprobe.analysis.html.views import PageView
+from calprobe.analysis.prose import comparison_notes, unpaired_notes
+from calprobe.analysis.tables import pair_tables
+
+SECTIONS = (("runs", "Runs"), ("pairs", "Differences"), ("definitions", "Definitions"), ("made", "How it was made"))
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """The whole page as HTML."""
+    page = PageView(
+        title=page_title(comparison.runs),
+        subtitle="Differences between runs on the same instances. Ranges are 95\u00a0% intervals.",
+        contents=SECTIONS,
+        runs=tuple(run_head(run, place) for place, run in enumerate(comparison.runs)),
+        notes=(*unpaired_notes(comparison), *comparison_notes(comparison)),
+        definitions=(
+            *(definitions.of_metric(metric) for metric in comparison.metrics),
+            definitions.BEAR_SCORE,
+            definitions.DIFFERENCE,
+            definitions.P_VALUE,
+            definitions.HOLM,
+        ),
+        made=options_made(comparison.options.scores),
+        manifests=manifests(comparison.runs),
+        pairs=pair_tables(comparison),
+    )
+    return render("compare.html.j2", page)

@@ -1,0 +1,72 @@
+"""The slices of a run as a table: a row a relation, a domain, or a cardinality."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.prose import (
+    SIZES_BELOW_NAMES,
+    SLICE_METRICS,
+    heading,
+    mean_candidates,
+    size_and_state,
+    slice_notes,
+    slice_size,
+)
+from calprobe.analysis.scored_run import RunFacts
+from calprobe.analysis.slices import RunSlices
+from calprobe.analysis.tables.labels import about
+from calprobe.analysis.tables.types import Cell, Column, Row, Table
+
+
+def slices_table(run: RunFacts, found: RunSlices, options: ReportOptions, label: str) -> Table:
+    """A row a slice: accuracy of base, chance, and ACE and Brier score of each estimator; no slice is the best."""
+    columns = [
+        Column("accuracy", keys={"estimator": "base", "metric": "accuracy"}),
+        Column("chance", keys={"metric": "chance_accuracy"}),
+        *(
+            Column(title, heading=name, keys={"estimator": name, "metric": metric}, priority=place)
+            for place, name in enumerate(found.estimators, 1)
+            for metric, title in SLICE_METRICS.items()
+        ),
+        # In print they stand below the slice's name.
+        *(Column(name, keys={"metric": name}, printed=False) for name in ("instances", "mean_candidates")),
+    ]
+    model, probe = run.manifest.model.name, run.manifest.probe.name
+    return Table(
+        caption=f"Accuracy and calibration of {model} on {probe}, by {found.by}: {size_and_state(run)}.",
+        label=f"{label}-by-{found.by}",
+        stub=found.by,
+        columns=tuple(columns),
+        rows=tuple(_rows(found)),
+        heading=heading(run)[:1],
+        notes=(SIZES_BELOW_NAMES, *slice_notes(found, options)),
+        keys={"run": run.label, "model": model},
+        about=about(run),
+        best_within=None,
+    )
+
+
+def _rows(found: RunSlices) -> Iterator[Row]:
+    for part in found.slices:
+        cells: list[Cell] = [part.accuracy, part.chance_accuracy]
+        cells += [part.estimators[name][metric] for name in found.estimators for metric in SLICE_METRICS]
+        cells += [part.instances, part.mean_candidates]
+        yield Row(part.name, tuple(cells), note=slice_size(part), keys={found.by: part.name})
+
+
+def sortable_slices(run: RunFacts, found: RunSlices, options: ReportOptions) -> Table:
+    """The table of slices for a page, which can be sorted: sizes in columns of their own, and BEAR scores."""
+    whole = slices_table(run, found, options, "")
+    table = whole.with_columns([place for place, _ in whole.printed_columns])
+    leading = [Column("instances"), Column("K")]
+    cells: list[list[Cell]] = [[part.instances, mean_candidates(part)] for part in found.slices]
+    if any(part.bear_score is not None for part in found.slices):
+        leading.append(Column("BEAR score", "larger", keys={"metric": "bear_score"}))
+        for own, part in zip(cells, found.slices, strict=True):
+            own.append(part.bear_score)
+    rows = tuple(replace(row, cells=(*own, *row.cells), note="") for own, row in zip(cells, table.rows, strict=True))
+    columns = (*leading, *table.columns)
+    return replace(table, columns=columns, rows=rows, notes=tuple(slice_notes(found, options)))

@@ -1,0 +1,205 @@
+"""What is said of runs and their numbers, word for word; every writer takes its sentences from here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from compared_runs import run_of
+from run_samples import write_run
+
+from calprobe.analysis import (
+    CompareOptions,
+    Comparison,
+    Report,
+    ReportOptions,
+    RunReport,
+    SliceOptions,
+    compare,
+    compare_reductions,
+    prose,
+    report,
+)
+from calprobe.analysis.paper_figures import RunAgainst
+from calprobe.analysis.scored_run import RunFacts
+from calprobe.metrics import Estimate, Resampling
+from calprobe.runs import StartToken
+
+QUICK = ReportOptions(resampling=Resampling(20))
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return report(write_run(tmp_path_factory.mktemp("runs") / "whole"), QUICK)
+
+
+@pytest.fixture(scope="module")
+def run(found: Report) -> RunReport:
+    return found.runs[0]
+
+
+@pytest.fixture(scope="module")
+def facts(run: RunReport) -> RunFacts:
+    return replace(run.facts, label="runs/x")
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    folder = tmp_path_factory.mktemp("runs")
+    runs = [run_of(folder / name, seed) for seed, name in enumerate("ab")]
+    return compare(runs, CompareOptions(by_domain=True, scores=ReportOptions(resampling=Resampling(50))))
+
+
+def with_settings(run: RunFacts, **changes: Any) -> RunFacts:
+    return replace(run, manifest=replace(run.manifest, settings=replace(run.manifest.settings, **changes)))
+
+
+def with_model(run: RunFacts, **changes: Any) -> RunFacts:
+    return replace(run, manifest=replace(run.manifest, model=replace(run.manifest.model, **changes)))
+
+
+def test_the_heading_says_what_was_scored_and_how(facts: RunFacts) -> None:
+    begun = with_settings(with_model(facts, note="rounded to Q4_1"), start_token=StartToken("[BOS]", 0))
+    assert prose.heading(begun) == (
+        "runs/x: complete; path padded, dtype float32, start token [BOS], template set native (0-1)",
+        "model tiny, causal: rounded to Q4_1",
+        "probe made-up: 9 instances in 3 relations, K = 3 to 5 candidates",
+    )
+    one = replace(facts, instances=1, relations=1, candidates=(1, 1))
+    assert prose.heading(one)[2] == "probe made-up: 1 instance in 1 relation, K = 1 candidate"
+
+
+def test_the_heading_of_a_partial_run(facts: RunFacts) -> None:
+    partial = replace(facts, relations=1)
+    assert prose.heading(partial)[0].startswith("runs/x: PARTIAL, 1 of 3 relations; path padded")
+    assert prose.size_and_state(partial) == "9 instances in 1 relation (partial run, 1 of 3 relations)"
+
+
+@pytest.mark.parametrize(
+    ("word_split", "shown"),
+    [("unicode", "PLL original, word split unicode"), (None, "PLL original, word split not known")],
+)
+def test_a_masked_run_says_what_was_masked(facts: RunFacts, word_split: str | None, shown: str) -> None:
+    masked = with_settings(facts, path="masked", pll_metric="original", word_split=word_split)
+    assert prose.how_scored(masked) == f"path masked, dtype float32, {shown}, template set native (0-1)"
+
+
+def test_accuracies(run: RunReport) -> None:
+    estimate = Estimate(0.25, 0.1, 0.4)
+    assert prose.accuracies(replace(run, accuracy=estimate, bear_score=estimate)) == (
+        "accuracy 0.2500 (.100-.400); chance 0.2704 (mean 1/K)",
+        "BEAR score 0.2500 (.100-.400): mean accuracy over 2 paraphrases",
+    )
+
+
+def test_remarks_on_what_a_run_lacks(run: RunReport) -> None:
+    assert list(prose.remarks(run)) == []
+    assert list(map(prose.sentence, prose.remarks(replace(run, accuracy=None, bear_score=None)))) == [
+        "No accuracy, no estimator on one plain template: the run has neither template 0 nor a paraphrase.",
+        "No BEAR score, no estimator over paraphrases: they take two paraphrases or more.",
+    ]
+
+
+def test_notes_on_scores_and_ranges() -> None:
+    scores, ranges = prose.score_notes("mean", replace(QUICK, compat="kissling2026", cluster="relation"))
+    assert scores.startswith("Scores: reduction mean, compat kissling2026. Confidence is normalised over the K cand")
+    assert ranges == "Ranges: 95 % bootstrap intervals (20 resamples of the relations, each drawn whole, seed 0)."
+    assert "(20 resamples of the instances, seed 0)" in list(prose.score_notes("sum", QUICK))[1]
+    assert len(list(prose.score_notes("sum", ReportOptions(resampling=Resampling(0))))) == 1
+
+
+def test_failed_is_explained_where_something_failed(found: Report) -> None:
+    first = found.runs[0].estimators[0]
+    for failed, last in (
+        (0, "Ranges: "),
+        (1, "Failed: no prediction (a vote without a winner, or no scores); counted "),
+    ):
+        run = replace(found.runs[0], estimators=(replace(first, failed=failed),))
+        assert list(prose.report_notes(replace(found, runs=(run,))))[-1].startswith(last)
+
+
+def test_templates_that_estimators_read(run: RunReport) -> None:
+    base = replace(run.estimators[0], templates=(0,))
+    assert prose.templates_read([base, replace(base, name="margin")]) == "template 0"
+    assert prose.templates_read([replace(base, templates=(0, 1, 2, 4))]) == "templates 0-2,4"
+    other = replace(base, name="mixture", templates=(0, 1))
+    assert prose.templates_read([base, other]) == "base template 0; mixture templates 0-1"
+    markers = [replace(base, name=f"marker_{n}", templates=(n,)) for n in (5, 6, 7, 9)]
+    assert prose.templates_read(markers) == "templates 5-7,9, one each"
+    assert prose.templates_read(markers[:1:-1]) == "marker_9 template 9; marker_7 template 7"
+
+
+def test_what_the_wording_changes(run: RunReport) -> None:
+    assert run.sensitivity is not None
+    assert run.uncertainty is not None
+    known = replace(run.sensitivity, accuracy=np.array([0.5, 0.25]), msd=Estimate(0.125, 0.1, 0.2), failed=1)
+    facts = dict(prose.wording_facts(known, replace(run.uncertainty, epistemic=Estimate(0.5), rho=0.75)))
+    assert facts["accuracy of base"] == "0.2500 to 0.5000, spread 0.2500"
+    assert facts["MSD"] == "0.1250 (.100-.200), of p of template 0's answer"
+    assert facts["  epistemic"] == "0.5000, between paraphrases; rho 0.7500"
+    assert facts["failed"] == "1 instance, left out of all but accuracy and ACE"
+
+
+def test_remarks_on_reductions(found: Report) -> None:
+    (own,) = compare_reductions(found.runs[0].label, QUICK).runs
+    assert list(prose.reductions_remarks(own)) == ["base: template 0"]
+    assert list(prose.reductions_remarks(replace(own, template=None, unknown=("mean", "mean_answer")))) == [
+        "no accuracy: the run has neither template 0 nor a paraphrase",
+        "not known to this import: mean, mean_answer",
+    ]
+
+
+def test_notes_on_slices(tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = run_of(tmp_path_factory.mktemp("runs") / "run")
+    options = replace(QUICK, slices=SliceOptions("domain"))
+    found = report(path, options).runs[0].slices
+    assert found is not None
+    domains, biased = prose.slice_notes(found, options)
+    assert domains == "A relation of two domains counts in both."
+    assert biased.startswith("ACE of fewer than 40 instances (2 slices: Arts, Politics) is biased upwards: ")
+    assert prose.slice_size(found.slices[0]) == "22, K 3.5"
+    single = replace(found, by="relation", slices=(replace(found.slices[0], relations=("P30",)),))
+    assert list(prose.slice_notes(single, replace(options, ace_bins=2, cluster="relation"))) == [
+        "A slice of one relation has no interval: --cluster relation draws whole relations."
+    ]
+
+
+def test_notes_on_the_papers_numbers() -> None:
+    found = RunAgainst("the paper", "gpt2", ("one thing", "another"), ("Left out.",), ())
+    assert list(prose.against_notes(found)) == [
+        "Against the paper, model gpt2.",
+        "NOT AS IN THE PAPER: one thing; another.",
+        "Left out.",
+    ]
+    assert list(prose.against_footnotes(found)) == []
+
+
+def test_notes_on_a_pair(comparison: Comparison) -> None:
+    (pair,) = comparison.pairs
+    assert list(prose.pair_notes(pair)) == []
+    odd = replace(pair, differences=("templates: 0-2 against 0",), nearest_domain=None)
+    assert list(prose.pair_notes(odd)) == [
+        "compared on what they have in common; they differ in templates: 0-2 against 0",
+        "no domain: none of the relations has one",
+    ]
+    assert list(prose.pair_notes(replace(odd, differences=(), accuracy_of=None))) == [
+        "no accuracy to choose a domain by"
+    ]
+    titles = [prose.scope_title(scope, pair) for scope in pair.scopes]
+    assert titles[0] == "all relations: 30 instances in 3 relations"
+    assert sum(", nearest accuracies: " in title for title in titles) == 1
+
+
+def test_notes_on_a_comparison(comparison: Comparison) -> None:
+    notes = list(prose.comparison_notes(comparison))
+    assert notes[0] == "Templates: 0-2."
+    assert any(note.endswith("Holm p: corrected for 15 p-values, * below 0.05.") for note in notes)
+    assert "So few resamples leave no corrected p-value below 0.59: give --bootstrap 1000." in notes
+    enough = replace(comparison, options=CompareOptions(scores=ReportOptions(resampling=Resampling(1000))))
+    assert not any("So few" in note for note in prose.comparison_notes(enough))
+    none = replace(comparison, options=CompareOptions(scores=ReportOptions(resampling=Resampling(0))))
+    assert not any("p-value" in note or "Ranges" in note for note in prose.comparison_notes(none))
+    unpaired = replace(comparison, unpaired={"c": "the nearest causal run of no masked one"})
+    assert list(prose.unpaired_notes(unpaired)) == ["Unpaired: c, the nearest causal run of no masked one."]
