@@ -46,7 +46,7 @@ def test_slices(run_path: Path) -> None:
     expected = report(str(run_path), ReportOptions(resampling=Resampling(30), slices=asked))
     assert (done.returncode, done.stderr, as_json.stderr) == (0, "", "")
     assert json.loads(as_json.stdout) == json.loads(json.dumps(expected.to_json()))
-    assert "\nby cardinality " in done.stdout
+    assert "\ncardinality " in done.stdout
 
 
 def test_against_a_file_of_tables(run_path: Path, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_all_reductions(run_path: Path) -> None:
     assert (done.returncode, done.stderr, as_json.stderr) == (0, "", "")
     assert json.loads(as_json.stdout) == json.loads(json.dumps(expected.to_json()))
     assert done.stdout.startswith(f"{run_path}: complete; path padded")
-    assert f" {expected.runs[0].reductions[0].harmonic_mean:.4f}" in done.stdout
+    assert f"{expected.runs[0].reductions[0].harmonic_mean:.4f}" in done.stdout
 
 
 @pytest.mark.parametrize(
