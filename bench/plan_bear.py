@@ -25,9 +25,10 @@ import numpy as np
 import calprobe
 from calprobe.models import load_model, tokenise
 from calprobe.planning import TreePlan, build_prefix_tree, plan_tree
+from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring import ScoreOptions
 from calprobe.scoring.selection import select
-from calprobe.statements import TokenRows, statements_of
+from calprobe.statements import statements_of
 
 T = TypeVar("T")
 

@@ -1,9 +1,9 @@
-"""Errors for people: what went wrong, where, and the mend, in one or two lines. The command line turns each into its
+"""Errors for people: what went wrong, where, and the fix, in one or two lines. The command line turns each into its
 exit code and prints no traceback unless `--debug` is given."""
 
 
 class CalprobeError(Exception):
-    """A run that failed for a reason the user can act on. The message says what, where and the mend; exit code 1."""
+    """A run that failed for a reason the user can act on. The message says what, where and the fix; exit code 1."""
 
     exit_code = 1
 
@@ -23,12 +23,12 @@ class DataMissingError(CalprobeError):
 class ProbeFormatError(CalprobeError):
     """A probe, template or import file that cannot be read as what it claims to be.
 
-    The message reads `FILE:LINE: what is wrong; the mend`, lines counted from 1.
+    The message reads `FILE:LINE: what is wrong; the fix`, lines counted from 1.
     """
 
 
 class StatementError(CalprobeError):
-    """A statement that a model cannot take. The message reads `statement NUMBER (TEXT) what is wrong; the mend`."""
+    """A statement that a model cannot take. The message reads `statement NUMBER (TEXT) what is wrong; the fix`."""
 
     def __init__(self, statement: int, what: str) -> None:
         super().__init__(f"statement {statement} {what}")

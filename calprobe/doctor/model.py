@@ -21,13 +21,13 @@ def look_at_model(name: str) -> Iterator[Check]:
     if model.note:
         yield Check("remark", "ok", model.note)
 
+    from calprobe.planning.token_rows import TokenRows
     from calprobe.probes import load_probe
     from calprobe.scoring.budget import auto_batch_tokens
     from calprobe.scoring.options import ScoreOptions
     from calprobe.scoring.paths import choose_path
     from calprobe.scoring.pieces import tokenise_pieces
     from calprobe.scoring.selection import select
-    from calprobe.statements import TokenRows
 
     selection = select(load_probe("mini"), ScoreOptions(templates="paraphrases"))
     masking = ScoreOptions().masking(model.kind, name)

@@ -24,13 +24,13 @@ def _hub_cache() -> Check:
 
 
 def _own_cache() -> Check:
-    from calprobe.models.gguf import cache_root
+    from calprobe.folders import cache_root
 
     return place("cache", cache_root(), "GGUF files cannot be unpacked", "CALPROBE_CACHE")
 
 
 def _data() -> Check:
-    from calprobe.probes.registry import data_root
+    from calprobe.folders import data_root
 
     return place("data", data_root(), "probes cannot be fetched", "CALPROBE_DATA")
 
@@ -100,8 +100,9 @@ def _size(n_bytes: int) -> str:
 
 
 def _probes() -> Iterator[Check]:
+    from calprobe.folders import data_root
     from calprobe.probes import load_probe
-    from calprobe.probes.registry import BEAR_FOLDERS, absent_files, data_root, dataset
+    from calprobe.probes.registry import BEAR_FOLDERS, absent_files, dataset
 
     mini = load_probe("mini")
     yield Check("mini", "ok", f"{len(mini.relations)} relations, comes with calprobe")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calprobe.models import LoadedModel
-    from calprobe.statements import TokenRows
+    from calprobe.planning.token_rows import TokenRows
 
 _RELATION, _INSTANCES = "month", 3  # of mini
 _BATCH_TOKENS = 512

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
-from calprobe.models.failures import first_line
+from calprobe.models.libraries import first_line
 from calprobe.models.source import Source
 from calprobe.models.types import LoadOptions
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from calprobe.models.failures import PICKLES
+from calprobe.models.libraries import PICKLES
 
 SAMPLES = 4096  # values of each tensor that are read: a 7B model costs well under a second, any fine-tune shows
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import shutil
 import tempfile
 from contextlib import nullcontext, redirect_stderr
@@ -13,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import torch
 
 from calprobe.errors import CalprobeError
-from calprobe.models.failures import first_line
-from calprobe.models.whole_words import words_in_pieces
+from calprobe.folders import cache_root
+from calprobe.models.libraries import first_line
+from calprobe.models.tokenizers import words_in_pieces
 
 _ORIGIN = "origin.json"  # written into each cached folder: where it came from
 _MAGIC = b"GGUF"
@@ -31,12 +30,6 @@ class Dequantised:
     folder: Path
     sha256: str  # of the GGUF file
     file_type: str  # how its weights were rounded: Q4_1, Q4_K_M, F16
-
-
-def cache_root() -> Path:
-    """$CALPROBE_CACHE, else calprobe's folder in the user's cache."""
-    chosen = os.environ.get("CALPROBE_CACHE")
-    return Path(chosen).expanduser() if chosen else Path(platformdirs.user_cache_dir("calprobe", appauthor=False))
 
 
 def dequantised(file: Path, show_progress: bool = False) -> Dequantised:

@@ -13,10 +13,9 @@ from calprobe.errors import CalprobeError
 from calprobe.models.fingerprint import tokenizer_fingerprint, weights_fingerprint
 from calprobe.models.kind import kind_of
 from calprobe.models.network import max_positions_of
-from calprobe.models.special_tokens import special_tokens_of
-from calprobe.models.start_token import start_token_of
+from calprobe.models.tokenizers import special_tokens_of, start_token_of
 from calprobe.models.types import LoadedModel
-from calprobe.statements.token_rows import SpecialTokens
+from calprobe.planning.token_rows import SpecialTokens
 from calprobe.words import Dtype, ModelKind
 
 

@@ -11,14 +11,12 @@ import torch
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models.adapter import Adapter, find_adapter, put_on
-from calprobe.models.failures import explained, first_line
 from calprobe.models.gguf import check_words, dequantised
-from calprobe.models.hub import look_for_hub, patient_hub
 from calprobe.models.kind import kind_of
+from calprobe.models.libraries import explained, first_line, look_for_hub, patient_hub, quiet_libraries, shows_bars
 from calprobe.models.live import identified
 from calprobe.models.network import load_network, max_positions_of
 from calprobe.models.placement import Placement, place
-from calprobe.models.quiet import quiet_libraries, shows_bars
 from calprobe.models.source import Source, resolve
 from calprobe.models.types import LoadedModel, LoadOptions
 from calprobe.words import ModelKind
@@ -34,7 +32,7 @@ def load_model(name: str, options: LoadOptions = _DEFAULTS, on_kind: OnKind = la
     A GGUF file is dequantised to float32 once and cached; an adapter is merged into its base in float32 where its
     method allows it. `on_kind` is told the kind as soon as the config tells it, before any weights are read, and may
     raise. Raises UsageError for options or names that make no sense here, DataMissingError for a model that
-    has to be fetched or unlocked first, CalprobeError for one that cannot be scored or read; each says the mend.
+    has to be fetched or unlocked first, CalprobeError for one that cannot be scored or read; each says the fix.
     """
     source = resolve(name)
     if options.revision is not None and source.form != "hub":
@@ -124,8 +122,8 @@ def _config(source: Source, options: LoadOptions) -> Any:
     folder = Path(source.location)
     if source.form == "folder" and not (folder / "config.json").is_file():
         inside = next(folder.glob("*.gguf"), None)
-        mend = f"give the file: {inside}" if inside else "give the folder that save_pretrained wrote"
-        raise CalprobeError(f"{source.name} is not a model folder (it has no config.json); {mend}")
+        fix = f"give the file: {inside}" if inside else "give the folder that save_pretrained wrote"
+        raise CalprobeError(f"{source.name} is not a model folder (it has no config.json); {fix}")
     return AutoConfig.from_pretrained(
         source.location, revision=options.revision, trust_remote_code=options.trust_remote_code
     )

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.models.free_memory import free_bytes
+from calprobe.models.memory import free_bytes
 from calprobe.models.types import LoadOptions
 
 _GIB = 1024**3

@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.errors import StatementError
-from calprobe.models.contexts import shortened, with_contexts
-from calprobe.models.special_tokens import TOKENIZER_LOCK
-from calprobe.statements.token_rows import Role, TokenRows
+from calprobe.models.tokenizers import TOKENIZER_LOCK
+from calprobe.planning.token_rows import Contexts, TokenRows
 from calprobe.statements.words import words_of_characters
-from calprobe.words import Scored, WordSplit
+from calprobe.words import Role, Scored, WordSplit
 
 if TYPE_CHECKING:
     from calprobe.models.types import LoadedModel
@@ -91,7 +90,7 @@ def _tokenise(
     rows = TokenRows(spans.ids, _roles(statements, characters, start, end), spans.offsets, numbers)
     _check_ids(texts, rows, model)
     if scored == "completion":
-        return with_contexts(rows, texts, model)
+        return _with_contexts(rows, texts, model)
     _check_length(texts, rows, model)
     return rows
 
@@ -122,7 +121,7 @@ def _encode(texts: list[str], tokenizer: Any, with_words: bool) -> _Spans:
             return_offsets_mapping=True,
             return_special_tokens_mask=True,
             split_special_tokens=True,
-            verbose=False,  # no warning of a text that is too long: `_check_length` and `with_contexts` see to that
+            verbose=False,  # no warning of a text that is too long: `_check_length` and `_with_contexts` see to that
         )
     ids = np.fromiter(chain.from_iterable(encoded["input_ids"]), np.int32)
     pairs = np.array(list(chain.from_iterable(encoded["offset_mapping"])), np.int64).reshape(-1, 2)
@@ -239,7 +238,7 @@ def _check_cover(
         place = int(bare[0] - characters.offsets[text])
         raise StatementError(
             text,
-            f"({shortened(texts[text])!r}): no token covers character {place} ({texts[text][place]!r});"
+            f"({_shortened(texts[text])!r}): no token covers character {place} ({texts[text][place]!r});"
             " the tokenizer drops it or gives wrong offsets, so roles cannot be told; use another tokenizer version",
         )
 
@@ -253,7 +252,7 @@ def _check_ids(texts: list[str], rows: TokenRows, model: LoadedModel) -> None:
         token = model.tokenizer.convert_ids_to_tokens(int(rows.token_ids[beyond[0]]))
         raise StatementError(
             text,
-            f"({shortened(texts[text])!r}): the embedding of {model.name} has no row for its token {token!r},"
+            f"({_shortened(texts[text])!r}): the embedding of {model.name} has no row for its token {token!r},"
             f" only {model.embedding_rows} rows; leave its relation out or take a model that knows the token",
         )
 
@@ -267,6 +266,55 @@ def _check_length(texts: list[str], rows: TokenRows, model: LoadedModel) -> None
     if length > model.max_positions:
         raise StatementError(
             longest,
-            f"({shortened(texts[longest])!r}) has {length} tokens with its special tokens, but"
+            f"({_shortened(texts[longest])!r}) has {length} tokens with its special tokens, but"
             f" {model.name} takes {model.max_positions}; leave its relation out or take a model with more positions",
         )
+
+
+def _with_contexts(rows: TokenRows, texts: list[str], model: LoadedModel) -> TokenRows:
+    """`rows` of statements that end in their answers, with all that comes before an answer as the context.
+
+    A token that overlaps the answer at all is the answer's. A statement that with the start token is longer than
+    `model.max_positions` loses the first tokens of its context, as many as need be. FACTOR's own script cuts so too:
+    each text by itself, and between two tokens.
+
+    Raises StatementError for an answer that is too long without any context, and for one without tokens.
+    """
+    answers_so_far = np.cumsum(rows.roles == Role.ANSWER)
+    before_row = np.concatenate([[0], answers_so_far])[rows.offsets[:-1]]
+    context_so_far = np.concatenate([[0], np.cumsum(answers_so_far == np.repeat(before_row, rows.lengths))])
+    lengths = np.diff(context_so_far[rows.offsets])
+    excess = 0 if model.max_positions is None else rows.lengths + 1 - model.max_positions  # 1: the start token
+    cut = np.maximum(excess, np.zeros_like(lengths))
+    _check_completions(rows.lengths - lengths, lengths - cut, texts, model)
+    place = np.arange(len(rows.token_ids)) - np.repeat(rows.offsets[:-1], rows.lengths)
+    kept = place >= np.repeat(cut, rows.lengths)
+    return TokenRows(
+        rows.token_ids[kept],
+        rows.roles[kept],
+        np.concatenate([[0], np.cumsum(rows.lengths - cut)]),
+        None if rows.words is None else rows.words[kept],
+        Contexts(lengths - cut, cut),
+    )
+
+
+def _check_completions(
+    completions: npt.NDArray[np.int64], contexts: npt.NDArray[np.int64], texts: list[str], model: LoadedModel
+) -> None:
+    """Each completion has a token, and none of it would have to be cut; arrays are [statements], tokens of each."""
+    if len(empty := np.flatnonzero(completions == 0)):
+        statement = int(empty[0])
+        what = f"({_shortened(texts[statement])!r}): its completion has no token; change it or leave it out"
+        raise StatementError(statement, what)
+    if len(long := np.flatnonzero(contexts < 0)):
+        statement = int(long[0])
+        raise StatementError(
+            statement,
+            f"({_shortened(texts[statement])!r}): its completion alone has {completions[statement] + 1} tokens with the"
+            f" start token, but {model.name} takes {model.max_positions}; remove the row or take a model with more",
+        )
+
+
+def _shortened(text: str, limit: int = 80) -> str:
+    """The text, or its beginning and three dots where it is longer than `limit`."""
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."

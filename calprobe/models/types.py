@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from calprobe.errors import UsageError
-from calprobe.statements.token_rows import SpecialTokens
+from calprobe.planning.token_rows import SpecialTokens
 from calprobe.words import DeviceMap, Dtype, ModelKind
 
 if TYPE_CHECKING:

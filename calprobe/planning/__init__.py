@@ -3,13 +3,17 @@
 from calprobe.planning.masked import MaskedBatch, MaskedPlan, plan_masked
 from calprobe.planning.padded import PaddedPlan, plan_padded
 from calprobe.planning.prefix_tree import PrefixTree, build_prefix_tree
+from calprobe.planning.token_rows import Contexts, SpecialTokens, TokenRows
 from calprobe.planning.tree_plan import TreeBatch, TreePlan, plan_tree
 
 __all__ = [
+    "Contexts",
     "MaskedBatch",
     "MaskedPlan",
     "PaddedPlan",
     "PrefixTree",
+    "SpecialTokens",
+    "TokenRows",
     "TreeBatch",
     "TreePlan",
     "build_prefix_tree",

@@ -9,7 +9,7 @@ import numpy as np
 from calprobe.planning.edges import EdgePlan
 from calprobe.planning.masked_rows import MaskedRows, distinct_rows, masked_rows
 from calprobe.planning.prefix_tree import Int32s, Int64s, offsets_of
-from calprobe.statements.token_rows import SpecialTokens, TokenRows
+from calprobe.planning.token_rows import SpecialTokens, TokenRows
 from calprobe.words import PllMetric
 
 

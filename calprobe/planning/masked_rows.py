@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.planning.prefix_tree import Int32s, Int64s, expand_ranges
-from calprobe.statements.token_rows import Role, TokenRows
-from calprobe.words import PllMetric
+from calprobe.planning.token_rows import TokenRows
+from calprobe.words import PllMetric, Role
 
 _UInt64s = npt.NDArray[np.uint64]
 _CHECKED_PLACES = 1 << 20  # compared at a time: tens of MiB

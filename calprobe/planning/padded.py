@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.statements.token_rows import TokenRows
+from calprobe.planning.token_rows import TokenRows
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.statements.token_rows import TokenRows
+from calprobe.planning.token_rows import TokenRows
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]

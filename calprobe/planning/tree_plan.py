@@ -15,7 +15,7 @@ import numpy.typing as npt
 from calprobe.planning.edges import EdgePlan
 from calprobe.planning.packing import pack_tree
 from calprobe.planning.prefix_tree import Int32s, Int64s, build_prefix_tree, expand_ranges, offsets_of
-from calprobe.statements.token_rows import TokenRows
+from calprobe.planning.token_rows import TokenRows
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,13 +71,13 @@ def derive_answer_space(path: Path, rows: list[Row]) -> AnswerSpace:
             what = (
                 f"candidate {row.answer!r} has id {row.answer_id!r} here and {known.answer_id!r} in line {known.line}"
             )
-            raise ProbeFormatError(f"{path}:{row.line}: {what}; a candidate is one label and one id, mend one of them")
+            raise ProbeFormatError(f"{path}:{row.line}: {what}; a candidate is one label and one id, fix one of them")
         if row.answer_id is None:
             continue
         known = label_of.setdefault(row.answer_id, row)
         if known.answer != row.answer:
             what = f"id {row.answer_id!r} is {row.answer!r} here and {known.answer!r} in line {known.line}"
-            raise ProbeFormatError(f"{path}:{row.line}: {what}; a candidate is one label and one id, mend one of them")
+            raise ProbeFormatError(f"{path}:{row.line}: {what}; a candidate is one label and one id, fix one of them")
     return AnswerSpace(tuple(id_of), tuple(row.answer_id for row in id_of.values()))
 
 
@@ -96,10 +96,10 @@ def check_declared(path: Path, row: Row, space: AnswerSpace) -> int:
     label, identifier = space.labels[row.answer_idx], space.ids[row.answer_idx]
     if label != row.answer:
         what = f"answer_idx {row.answer_idx} is {label!r}, but obj_label is {row.answer!r}"
-        raise ProbeFormatError(f"{where}: {what}; mend one of them")
+        raise ProbeFormatError(f"{where}: {what}; fix one of them")
     if None not in (identifier, row.answer_id) and identifier != row.answer_id:
         what = f"answer_idx {row.answer_idx} has id {identifier!r}, but obj_id is {row.answer_id!r}"
-        raise ProbeFormatError(f"{where}: {what}; mend one of them")
+        raise ProbeFormatError(f"{where}: {what}; fix one of them")
     return row.answer_idx
 
 

@@ -1,4 +1,4 @@
-"""Reads CSV files strictly; what cannot be read is an error with file, line and mend."""
+"""Reads CSV files strictly; what cannot be read is an error with file, line and fix."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def read_csv(path: Path) -> CsvFile:
         for row in reader:
             if row:
                 if len(row) != len(header):
-                    what = f"{len(row)} fields, {len(header)} in the header; mend the line"
+                    what = f"{len(row)} fields, {len(header)} in the header; fix the line"
                     raise ProbeFormatError(f"{path}:{begins}: {what}")
                 lines.append(begins)
                 rows.append(tuple(row))
             begins = reader.line_num + 1
     except csv.Error as error:
-        raise ProbeFormatError(f"{path}:{begins}: not CSV ({error}); mend the line") from error
+        raise ProbeFormatError(f"{path}:{begins}: not CSV ({error}); fix the line") from error
     return CsvFile(path, header, tuple(rows), tuple(lines))

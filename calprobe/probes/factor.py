@@ -15,15 +15,13 @@ from pathlib import Path
 
 from calprobe.errors import ProbeFormatError
 from calprobe.probes.csv_files import CsvFile, read_csv
-from calprobe.probes.folder import ANSWER_SLOT, SUBJECT_SLOT, fingerprint
+from calprobe.probes.folder import fingerprint
 from calprobe.probes.notes import listed
-from calprobe.probes.types import Instance, Probe, Relation
+from calprobe.probes.types import JOINED, Instance, Probe, Relation
 
 CONTEXT = "turncated_prefixes"
 COMPLETIONS = ("completion", "contradiction_0", "contradiction_1", "contradiction_2")  # the right one first
 SEED = 0
-# The one template: `calprobe.statements.fill.join` says when the space is left out.
-JOINED = f"{SUBJECT_SLOT} {ANSWER_SLOT}"
 
 
 def read_factor(path: Path, name: str) -> Probe:
@@ -37,7 +35,7 @@ def read_factor(path: Path, name: str) -> Probe:
         name: the probe's name.
     Raises:
         ProbeFormatError: the file is no CSV, lacks a column or has it twice, has no row, or a text of these columns is
-            empty; names file, line, column and mend.
+            empty; names file, line, column and fix.
     """
     file = read_csv(path)
     places = [_place(file, column) for column in (CONTEXT, *COMPLETIONS)]

@@ -21,12 +21,10 @@ from calprobe.probes.answers import check_declared, check_derived, declared_answ
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.notes import notes_of
 from calprobe.probes.rows import Row, read_rows
-from calprobe.probes.types import Instance, Probe, Relation
+from calprobe.probes.types import Instance, Probe, Relation, slot_fault
 
 METADATA = "metadata_relations.json"
 RELATION_INFO = "relation_info.json"
-SUBJECT_SLOT = "[X]"
-ANSWER_SLOT = "[Y]"
 
 
 def read_probe_folder(folder: Path, name: str) -> Probe:
@@ -36,7 +34,7 @@ def read_probe_folder(folder: Path, name: str) -> Probe:
         folder: where metadata_relations.json lies.
         name: the probe's name.
     Raises:
-        ProbeFormatError: the folder or one of its files is not in the format; names file, line and mend.
+        ProbeFormatError: the folder or one of its files is not in the format; names file, line and fix.
     """
     metadata = read_json_object(folder / METADATA)
     present = {path.stem for path in folder.glob("*.jsonl")}
@@ -68,18 +66,6 @@ def _fact_content(fact: Instance) -> list[Any]:
     return [fact.subject, fact.answer_idx, *own]
 
 
-def slot_fault(template: str) -> str | None:
-    """What is wrong with a template's slots, or None: it needs [X] and [Y], each exactly once.
-
-    >>> slot_fault("[X] is big.")
-    'has no [Y]'
-    """
-    for slot in (SUBJECT_SLOT, ANSWER_SLOT):
-        if (count := template.count(slot)) != 1:
-            return f"has {slot} {count} times" if count else f"has no {slot}"
-    return None
-
-
 def checked_templates(source: JsonObject, relation: str, key: str) -> tuple[str, ...]:
     """The templates that a relation's entry lists under a key.
 
@@ -88,10 +74,10 @@ def checked_templates(source: JsonObject, relation: str, key: str) -> tuple[str,
     """
     texts = source.content[relation][key]
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        source.fail(f"{key} of {relation!r} must be a list of texts; mend it", relation, key)
+        source.fail(f"{key} of {relation!r} must be a list of texts; fix it", relation, key)
     for text in texts:
         if fault := slot_fault(text):
-            what = f"template {text!r} of {relation!r} {fault}; each slot stands once, mend the template"
+            what = f"template {text!r} of {relation!r} {fault}; each slot stands once, fix the template"
             source.fail(what, relation, key, text)
     return tuple(texts)
 
@@ -99,7 +85,7 @@ def checked_templates(source: JsonObject, relation: str, key: str) -> tuple[str,
 def _read_relation(folder: Path, metadata: JsonObject, name: str, domains: tuple[str, ...]) -> Relation:
     entry = metadata.content[name]
     if not isinstance(entry, dict):
-        metadata.fail(f"entry of {name!r} must be an object; mend it", name)
+        metadata.fail(f"entry of {name!r} must be an object; fix it", name)
     path = folder / f"{name}.jsonl"
     rows = read_rows(path)
     space = declared_answer_space(metadata, name)
@@ -129,5 +115,5 @@ def _read_domains(folder: Path) -> dict[str, tuple[str, ...]]:
     for name, entry in info.content.items():
         domains = entry.get("domains") if isinstance(entry, dict) else None
         if not isinstance(domains, list) or not all(isinstance(domain, str) for domain in domains):
-            info.fail(f"entry of {name!r} must be an object with 'domains', a list of texts; mend it", name)
+            info.fail(f"entry of {name!r} must be an object with 'domains', a list of texts; fix it", name)
     return {name: tuple(entry["domains"]) for name, entry in info.content.items()}

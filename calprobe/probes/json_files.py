@@ -1,4 +1,4 @@
-"""Reads JSON and JSON-lines files strictly; what cannot be read is an error with file, line and mend."""
+"""Reads JSON and JSON-lines files strictly; what cannot be read is an error with file, line and fix."""
 
 from __future__ import annotations
 
@@ -89,18 +89,18 @@ def _object(path: Path, text: str, first_line: int) -> dict[str, Any]:
         content = json.loads(text, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
         line = first_line + error.lineno - 1
-        raise ProbeFormatError(f"{path}:{line}: not JSON ({error.msg}, column {error.colno}); mend the line") from error
+        raise ProbeFormatError(f"{path}:{line}: not JSON ({error.msg}, column {error.colno}); fix the line") from error
     except _RepeatedKeyError as error:
         key = json.dumps(error.args[0], ensure_ascii=False)
         line = first_line + text.count("\n", 0, max(text.rfind(key), 0))
         raise ProbeFormatError(f"{path}:{line}: key {key} twice in one object; remove one") from error
     except RecursionError as error:
-        raise ProbeFormatError(f"{path}:{first_line}: JSON nested too deeply; mend the file") from error
+        raise ProbeFormatError(f"{path}:{first_line}: JSON nested too deeply; fix the file") from error
     except ValueError as error:  # a whole number of more digits than Python reads
         why = str(error).partition(";")[0]
-        raise ProbeFormatError(f"{path}:{first_line}: not JSON ({why}); mend the file") from error
+        raise ProbeFormatError(f"{path}:{first_line}: not JSON ({why}); fix the file") from error
     if not isinstance(content, dict):
-        raise ProbeFormatError(f"{path}:{first_line}: a JSON {_kind(content)} where an object {{..}} belongs; mend it")
+        raise ProbeFormatError(f"{path}:{first_line}: a JSON {_kind(content)} where an object {{..}} belongs; fix it")
     return content
 
 

@@ -8,9 +8,10 @@ from importlib import resources
 from pathlib import Path
 
 from calprobe.errors import DataMissingError, UsageError
+from calprobe.folders import data_root
 from calprobe.probes.factor import read_factor
 from calprobe.probes.folder import METADATA, read_probe_folder
-from calprobe.probes.registry import BEAR_FOLDERS, absent_files, data_root, dataset
+from calprobe.probes.registry import BEAR_FOLDERS, absent_files, dataset
 from calprobe.probes.types import Probe
 from calprobe.wording import did_you_mean
 
@@ -29,7 +30,7 @@ def load_probe(name_or_path: str | os.PathLike[str]) -> Probe:
     Raises:
         DataMissingError: bear, bear-big or factor, and it is not (or not whole) below the data root.
         UsageError: neither a known name nor a folder nor a CSV file.
-        ProbeFormatError: a file is not what the format says; names file, line and mend.
+        ProbeFormatError: a file is not what the format says; names file, line and fix.
 
     >>> load_probe("mini").relation("capital").templates[0].count("[Y]")
     1

@@ -1,6 +1,6 @@
 """The data sets that calprobe knows: where each comes from, pinned to a commit, with a SHA-256 for every file.
 
-They lie under one folder, the data root: the environment's CALPROBE_DATA, else the user's cache. Paths below it are
+They lie under one folder, `calprobe.folders.data_root()`. Paths below it are
 `bear/BEAR/P30.jsonl`, `bear/BEAR-big/..`, `bear/relation_info.json`, `factor/expert_factor.csv` and
 `paper/metadata_relations_12_templates.json`. The checksums are in checksums.json, one entry a file.
 """
@@ -8,13 +8,10 @@ They lie under one folder, the data root: the environment's CALPROBE_DATA, else 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path, PurePosixPath
-
-import platformdirs
 
 from calprobe.errors import UsageError
 
@@ -70,12 +67,6 @@ def bear_relations() -> frozenset[str]:
     """Names of BEAR's relations."""
     paths = (PurePosixPath(file.path) for file in dataset("bear").files)
     return frozenset(path.stem for path in paths if path.match(f"{BEAR_FOLDERS['bear']}/*.jsonl"))
-
-
-def data_root() -> Path:
-    """The folder of the data sets: the environment's CALPROBE_DATA, else calprobe's folder in the user's cache."""
-    chosen = os.environ.get("CALPROBE_DATA")
-    return Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("calprobe", appauthor=False)
 
 
 def absent_files(files: tuple[DataFile, ...], root: Path) -> list[DataFile]:

@@ -51,7 +51,7 @@ def _read_row(where: str, line: int, content: dict[str, Any]) -> Row:
 
 
 def label_fault(label: object, *, may_be_empty: bool = False) -> str | None:
-    """What is wrong with the label of a subject or candidate, and the mend; None if nothing is.
+    """What is wrong with the label of a subject or candidate, and the fix; None if nothing is.
 
     BEAR-big has a subject without a label (P291, line 41): subjects may be empty, and are noted.
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from calprobe.words import Scored
 
 Cardinality = Literal["1:1", "N:1"]
+
+SUBJECT_SLOT = "[X]"
+ANSWER_SLOT = "[Y]"
+# The one template where completions are scored; `calprobe.statements.fill.join` says when the space is left out.
+JOINED = f"{SUBJECT_SLOT} {ANSWER_SLOT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,7 @@ class Relation:
         return len(self.instances) * self.n_candidates
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Probe:
     """A set of relations, with what a reader noted about its files."""
 
@@ -65,12 +71,25 @@ class Probe:
 
     def relation(self, name: str) -> Relation:
         """The relation of that name; KeyError if the probe has none."""
-        for relation in self.relations:
-            if relation.name == name:
-                return relation
-        raise KeyError(name)
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Relation]:
+        return {relation.name: relation for relation in self.relations}
 
     @property
     def n_instances(self) -> int:
         """Instances over all relations."""
         return sum(len(relation.instances) for relation in self.relations)
+
+
+def slot_fault(template: str) -> str | None:
+    """What is wrong with a template's slots, or None: it needs [X] and [Y], each exactly once.
+
+    >>> slot_fault("[X] is big.")
+    'has no [Y]'
+    """
+    for slot in (SUBJECT_SLOT, ANSWER_SLOT):
+        if (count := template.count(slot)) != 1:
+            return f"has {slot} {count} times" if count else f"has no {slot}"
+    return None

@@ -10,8 +10,7 @@ from typing import NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.statements.token_rows import Role
-from calprobe.words import Reduction
+from calprobe.words import Reduction, Role
 
 NO_ROLE = -1  # in `first_role`: the statement has no scored token, or an import does not know
 

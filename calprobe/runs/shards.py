@@ -20,8 +20,8 @@ from calprobe.runs.arrow import from_numbers, from_strings, repeated, to_numbers
 from calprobe.runs.file_names import file_name
 from calprobe.runs.manifest import RelationRecord
 from calprobe.runs.pieces import DTYPES, NO_ROLE, PieceScores, PieceTokens
-from calprobe.statements.token_rows import Role
 from calprobe.wording import counted
+from calprobe.words import Role
 
 FOLDER = "shards"
 # A shard that promises more rows is a bomb: scores take bytes a row, and the lengths of statements alone some bits.

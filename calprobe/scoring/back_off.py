@@ -6,7 +6,7 @@ import logging
 from typing import NoReturn
 
 from calprobe.errors import CalprobeError
-from calprobe.models.out_of_memory import is_out_of_memory
+from calprobe.models.memory import is_out_of_memory
 from calprobe.runs import PieceScores
 from calprobe.scoring.executor import with_budget
 from calprobe.scoring.memory import free_after, smaller_budget

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calprobe.models import LoadedModel
-from calprobe.models.free_memory import free_bytes
+from calprobe.models.memory import free_bytes
 from calprobe.scoring.options import Path
 
 _CPU_TOKENS = 1024  # enough to keep matrix products busy; 2,048 and more are slower by a tenth (SmolLM2-135M, P30)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calprobe.probes import Relation
-from calprobe.probes.folder import ANSWER_SLOT, SUBJECT_SLOT
+from calprobe.probes.types import ANSWER_SLOT, SUBJECT_SLOT
 from calprobe.scoring.options import Path
 
 

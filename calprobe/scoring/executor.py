@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from calprobe.planning import MaskedPlan, TreePlan
-from calprobe.statements.token_rows import TokenRows
+from calprobe.planning.token_rows import TokenRows
 
 
 class EdgeScores(NamedTuple):

@@ -11,7 +11,7 @@ import torch
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadOptions
-from calprobe.models.failures import first_line
+from calprobe.models.libraries import first_line
 from calprobe.scoring.processes import Processes, Stopped, Store
 
 

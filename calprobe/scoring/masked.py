@@ -18,8 +18,8 @@ from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states_at
 from calprobe.planning import MaskedBatch, MaskedPlan, plan_masked
+from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import EdgeScores, on_device, score_batches
-from calprobe.statements.token_rows import TokenRows
 from calprobe.types import PllMetric
 
 

@@ -19,8 +19,8 @@ from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states
 from calprobe.planning import PaddedPlan, plan_padded
+from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import EdgeScores, joined, on_device
-from calprobe.statements.token_rows import TokenRows
 
 # The plain path takes logits to float32 this many values at a time: 16 MiB, small beside the logits themselves.
 _CHUNK_VALUES = 2**22

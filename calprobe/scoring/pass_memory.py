@@ -10,14 +10,13 @@ import numpy as np
 import torch
 
 from calprobe.models import LoadedModel
-from calprobe.models.free_memory import free_bytes
-from calprobe.models.out_of_memory import is_out_of_memory
+from calprobe.models.memory import free_bytes, is_out_of_memory
+from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.budget import PassSize, auto_batch_tokens, budget_that_fits, vocabulary_size
 from calprobe.scoring.executor import Executor, score_rows, with_budget
 from calprobe.scoring.memory import free_after
 from calprobe.scoring.options import Path
 from calprobe.scoring.tree import CPU_ROW_LENGTH, GPU_ROW_LENGTH
-from calprobe.statements import TokenRows
 
 log = logging.getLogger(__name__)
 

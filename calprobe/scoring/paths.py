@@ -15,13 +15,13 @@ import numpy.typing as npt
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
 from calprobe.models.head import scoring_head
-from calprobe.models.out_of_memory import is_out_of_memory
+from calprobe.models.memory import is_out_of_memory
+from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import Executor, score_rows
 from calprobe.scoring.masked import MaskedExecutor, PlainMaskedExecutor
 from calprobe.scoring.options import DEFAULT_METRIC, NOTHING_MASKED, PATHS_OF, Masking, Path
 from calprobe.scoring.padded import PaddedExecutor, PlainExecutor
 from calprobe.scoring.tree import CPU_ROW_LENGTH, GPU_ROW_LENGTH, TreeExecutor
-from calprobe.statements.token_rows import TokenRows
 
 log = logging.getLogger(__name__)
 OnPass = Callable[[Path, str], object]

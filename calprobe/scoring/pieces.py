@@ -14,12 +14,13 @@ import torch
 from calprobe.errors import CalprobeError, StatementError
 from calprobe.kernels import StatementScores, gather_reduce
 from calprobe.models import LoadedModel, tokenise
+from calprobe.planning.token_rows import TokenRows
 from calprobe.probes import Relation
 from calprobe.runs import PieceScores, PieceTokens
 from calprobe.scoring.executor import Executor, on_device
 from calprobe.scoring.options import NOTHING_MASKED, Masking
 from calprobe.scoring.progress import Advance
-from calprobe.statements import Template, TokenRows, statements_of
+from calprobe.statements import Template, statements_of
 
 # Tokens that are planned and run at once where texts are long (FACTOR): some ten batches on a CPU, so that progress is
 # seen and a plan stays small.

@@ -7,9 +7,9 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
+from calprobe.folders import cache_root
 from calprobe.models import LoadedModel
-from calprobe.models.free_memory import total_bytes
-from calprobe.models.gguf import cache_root
+from calprobe.models.memory import total_bytes
 from calprobe.runs import atomic
 from calprobe.scoring.options import Path as ScoringPath
 from calprobe.scoring.record import device_name

@@ -15,8 +15,8 @@ from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states
 from calprobe.planning import TreeBatch, TreePlan, plan_tree
+from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import EdgeScores, on_device, score_batches
-from calprobe.statements.token_rows import TokenRows
 
 # Places in a row: long enough to share much, short enough that attention over masked places stays cheap, which is
 # less on a CPU.

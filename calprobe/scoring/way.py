@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from calprobe.models import LoadedModel
-from calprobe.models.out_of_memory import is_out_of_memory
+from calprobe.models.memory import is_out_of_memory
+from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.back_off import refuse_statement
 from calprobe.scoring.budget import auto_batch_tokens, usual_batch_tokens, with_room_for
 from calprobe.scoring.memory import free_after, smaller_budget
@@ -17,7 +18,6 @@ from calprobe.scoring.paths import choose_path, executor_of
 from calprobe.scoring.pieces import LongestStatement, longest_of, tokenise_pieces
 from calprobe.scoring.remembered import RememberedBudget, budgets_file
 from calprobe.scoring.selection import Selection
-from calprobe.statements import TokenRows
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Statements: templates filled with subjects and candidates, as text and, once tokenised, in columns."""
+"""Statements: templates filled with subjects and candidates."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ from calprobe.statements.template_sets import (
     load_template_set,
     select_templates,
 )
-from calprobe.statements.token_rows import Contexts, Role, TokenRows
 
 __all__ = [
-    "Contexts",
-    "Role",
     "Statement",
     "Template",
     "TemplateSet",
-    "TokenRows",
     "default_template_set",
     "fill",
     "join",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from calprobe.probes.factor import JOINED
-from calprobe.probes.folder import ANSWER_SLOT, SUBJECT_SLOT, slot_fault
-from calprobe.probes.types import Relation
+from calprobe.probes.types import ANSWER_SLOT, JOINED, SUBJECT_SLOT, Relation, slot_fault
 
 
 class Statement(NamedTuple):
@@ -18,7 +16,7 @@ class Statement(NamedTuple):
 
 
 def fill(template: str, subject: str, answer: str) -> Statement:
-    """The statement of one subject and one answer, its first character upper-cased (SPEC_SCORING, symbols).
+    """The statement of one subject and one answer, its first character upper-cased.
 
     A first character that upper-casing would lengthen (the German sharp s) stays as it is, so that spans stay right.
     Labels are put in as they are, also where they hold `[X]` or `[Y]` themselves.

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Literal
 
 from calprobe.errors import DataMissingError, UsageError
+from calprobe.folders import data_root
 from calprobe.probes import Probe
 from calprobe.probes.folder import checked_templates
 from calprobe.probes.json_files import JsonObject, read_json_object
-from calprobe.probes.registry import absent_files, data_root, dataset
+from calprobe.probes.registry import absent_files, dataset
 from calprobe.wording import counted, did_you_mean
 from calprobe.words import TemplateKind
 
@@ -98,7 +99,7 @@ def load_template_set(name: str, probe: Probe) -> TemplateSet:
     Raises:
         UsageError: the name is none of these.
         DataMissingError: kissling2026, and it is not here.
-        ProbeFormatError: the file is not in either form; names file, line and mend.
+        ProbeFormatError: the file is not in either form; names file, line and fix.
 
     >>> from calprobe.probes import load_probe
     >>> load_template_set("calprobe", load_probe("mini")).template("capital", 0).text
@@ -201,9 +202,9 @@ def _read(path: Path) -> dict[str, tuple[Template, ...]]:
 def _read_relation(source: JsonObject, name: str) -> tuple[Template, ...]:
     entry = source.content[name]
     if not isinstance(entry, dict):
-        source.fail(f"{name!r} must be an object with 'templates' or 'paraphrases'; mend the entry", name)
+        source.fail(f"{name!r} must be an object with 'templates' or 'paraphrases'; fix the entry", name)
     if ("templates" in entry) == ("paraphrases" in entry):
-        source.fail(f"{name!r} must have either 'templates' or 'paraphrases'; mend the entry", name)
+        source.fail(f"{name!r} must have either 'templates' or 'paraphrases'; fix the entry", name)
     if "templates" in entry:
         return _flat(checked_templates(source, name, "templates"))
     paraphrases = checked_templates(source, name, "paraphrases")

@@ -13,11 +13,13 @@ from run_samples import make_manifest
 from calprobe.analysis import ReportOptions, report
 from calprobe.metrics import Resampling
 from calprobe.planning import TreePlan, plan_tree
+from calprobe.planning.token_rows import TokenRows
 from calprobe.probes import load_probe
 from calprobe.runs import RunFolder, open_run
 from calprobe.scoring.executor import EdgeScores
 from calprobe.scoring.pieces import PreparedGroup, TokenisedPiece, planned_again, score_group
-from calprobe.statements import Role, TokenRows, statements_of
+from calprobe.statements import statements_of
+from calprobe.words import Role
 
 N = 100_000
 

@@ -1,4 +1,4 @@
-"""Tables of scores and correctness: three formats, one content; refusals name file, line and mend."""
+"""Tables of scores and correctness: three formats, one content; refusals name file, line and fix."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def _write(folder: Path, name: str, content: str | bytes | pa.Table) -> Path:
         ("a.csv", "s,right\n", "a.csv:1: no row in the table; give one with an answer a row"),
         ("a.csv", "s,right\n1,1\n\n,0\n", "a.csv:4: s (empty) is no number; give one, or remove the line"),
         ("a.csv", 's,right,t\n1,1,"a\nb"\nnan,0,\n', "a.csv:4: s 'nan' is no number"),
-        ("a.csv", "s,right\n1,1\n2,0,3\n", "a.csv:3: 3 fields, 2 in the header; mend the line"),
-        ("a.csv", 's,right\n1,"1\n', "a.csv:2: not CSV (unexpected end of data); mend the line"),
+        ("a.csv", "s,right\n1,1\n2,0,3\n", "a.csv:3: 3 fields, 2 in the header; fix the line"),
+        ("a.csv", 's,right\n1,"1\n', "a.csv:2: not CSV (unexpected end of data); fix the line"),
         (
             "a.csv",
             "s,right\n1,0.5\n",

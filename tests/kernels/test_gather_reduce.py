@@ -17,7 +17,7 @@ from torch._subclasses import FakeTensorMode
 from calprobe.kernels import StatementScores, gather_reduce, gather_reduce_reference
 from calprobe.kernels.gather_reduce import ANSWER
 from calprobe.kernels.gather_reduce_triton import BLOCK_STATEMENTS, gather_reduce_triton
-from calprobe.statements import Role
+from calprobe.words import Role
 
 Reduce = Callable[[Tensor, Tensor, Tensor, Tensor], StatementScores]
 BOTH = pytest.mark.parametrize("reduce", [gather_reduce_reference, gather_reduce_triton])

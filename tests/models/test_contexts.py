@@ -15,7 +15,8 @@ from tokenizers import Tokenizer, models
 import calprobe.models.tokens as tokens_module
 from calprobe.errors import StatementError
 from calprobe.models import tokenise
-from calprobe.statements import Role, join
+from calprobe.statements import join
+from calprobe.words import Role
 
 TEXTS = st.text("ab .\n5é", min_size=1, max_size=12)
 TOKENIZERS = {"byte-level": byte_level(), "trimmed": byte_level(trim_offsets=True), "sentencepiece": sentence_piece()}

@@ -7,7 +7,7 @@ from huggingface_hub import errors as hub
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.models import LoadOptions
-from calprobe.models.failures import explained, first_line
+from calprobe.models.libraries import explained, first_line
 from calprobe.models.source import Source
 
 

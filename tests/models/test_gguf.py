@@ -15,6 +15,7 @@ from tokenizers import pre_tokenizers
 from transformers import AutoModelForCausalLM, LlamaConfig
 
 from calprobe.errors import CalprobeError
+from calprobe.folders import cache_root
 from calprobe.models import gguf, load_model, tokenise
 from calprobe.statements import fill
 
@@ -109,7 +110,7 @@ def test_a_gguf_file_is_the_model_that_it_was_made_from(file: Path, network: Any
     assert (model.source, model.revision) == (str(file), hashlib.sha256(file.read_bytes()).hexdigest())
     assert model.note == "weights rounded to F32 (GGUF)"
     assert model.max_positions == 128
-    saved = load_file(next(gguf.cache_root().rglob("model.safetensors")))
+    saved = load_file(next(cache_root().rglob("model.safetensors")))
     assert saved.keys() == network.state_dict().keys() - {"lm_head.weight"}  # tied: saved as the embedding, once
 
 
@@ -128,21 +129,21 @@ def test_a_tokenizer_that_cuts_words_up_is_refused_and_not_kept(file: Path, monk
     monkeypatch.setattr(gguf, "words_in_pieces", cut_words)
     with pytest.raises(CalprobeError, match=r"tiny\.gguf: transformers .* wrong tokenizer .*\ntake .*5\.23"):
         load_model(str(file))
-    assert list((gguf.cache_root() / "gguf").iterdir()) == []
+    assert list((cache_root() / "gguf").iterdir()) == []
 
 
 def test_another_transformers_makes_its_own(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_model(str(file))
     monkeypatch.setattr("transformers.__version__", "4.0.0")
     load_model(str(file))
-    kept = sorted(folder.name.partition("-")[2] for folder in (gguf.cache_root() / "gguf").iterdir())
+    kept = sorted(folder.name.partition("-")[2] for folder in (cache_root() / "gguf").iterdir())
     assert len(kept) == 2
     assert kept[0] == "transformers-4.0.0"
 
 
 def test_a_kept_one_that_is_misread_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_model(str(file))
-    folder = next((gguf.cache_root() / "gguf").iterdir())
+    folder = next((cache_root() / "gguf").iterdir())
     monkeypatch.setattr(gguf, "words_in_pieces", cut_words)
     with pytest.raises(CalprobeError, match=rf"wrong tokenizer .*\ndelete {folder} and try again"):
         load_model(str(file))
@@ -171,7 +172,7 @@ def test_nothing_is_left_of_a_conversion_that_stopped(file: Path, monkeypatch: p
     monkeypatch.setattr(gguf, "_write_twin", stop)
     with pytest.raises(KeyboardInterrupt):
         load_model(str(file))
-    assert list((gguf.cache_root() / "gguf").iterdir()) == []
+    assert list((cache_root() / "gguf").iterdir()) == []
 
 
 def test_another_process_may_be_first(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +186,7 @@ def test_another_process_may_be_first(file: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(gguf, "_write_twin", overtaken)
     assert load_model(str(file)).kind == "causal"
-    assert len(list((gguf.cache_root() / "gguf").iterdir())) == 1
+    assert len(list((cache_root() / "gguf").iterdir())) == 1
 
 
 def test_not_a_gguf_file(file: Path) -> None:
@@ -200,12 +201,12 @@ def test_a_cut_file(file: Path, share: float) -> None:
     file.write_bytes(content[: int(len(content) * share)])
     with pytest.raises(CalprobeError, match=r"tiny\.gguf: cannot be read as GGUF .*\nit is damaged"):
         load_model(str(file))
-    assert list((gguf.cache_root() / "gguf").iterdir()) == []
+    assert list((cache_root() / "gguf").iterdir()) == []
 
 
 def test_a_damaged_cache_names_the_file_to_delete(file: Path) -> None:
     load_model(str(file))
-    twin = next(gguf.cache_root().rglob("model.safetensors"))
+    twin = next(cache_root().rglob("model.safetensors"))
     twin.write_bytes(b"\xff" * 100)
     with pytest.raises(CalprobeError, match=rf"{twin} is damaged .*\n.*cache can simply be deleted"):
         load_model(str(file))
@@ -213,6 +214,6 @@ def test_a_damaged_cache_names_the_file_to_delete(file: Path) -> None:
 
 def test_the_cache_is_in_the_users_folder_unless_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CALPROBE_CACHE", raising=False)
-    assert gguf.cache_root().name == "calprobe"
+    assert cache_root().name == "calprobe"
     monkeypatch.setenv("CALPROBE_CACHE", "~/elsewhere")
-    assert gguf.cache_root() == Path.home() / "elsewhere"
+    assert cache_root() == Path.home() / "elsewhere"

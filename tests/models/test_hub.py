@@ -13,7 +13,7 @@ from tiny_models import save_tiny_model
 
 from calprobe.errors import DataMissingError
 from calprobe.models import load_model
-from calprobe.models.hub import look_for_hub, patient_hub
+from calprobe.models.libraries import look_for_hub, patient_hub
 
 
 def unresolved(*_: object) -> NoReturn:

@@ -11,7 +11,8 @@ from reference_scores import read_reference
 
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel, load_model, tokenise
-from calprobe.statements import Role, fill
+from calprobe.statements import fill
+from calprobe.words import Role
 
 pytestmark = pytest.mark.weights
 

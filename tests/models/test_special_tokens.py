@@ -8,8 +8,8 @@ from tokenizers import Tokenizer, models, processors
 from transformers import PreTrainedTokenizerFast
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.models.special_tokens import special_tokens_of
-from calprobe.statements.token_rows import SpecialTokens
+from calprobe.models.tokenizers import special_tokens_of
+from calprobe.planning.token_rows import SpecialTokens
 
 
 def test_the_usual_three_by_hand() -> None:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sample_tokenizers import byte_level, roberta, sentence_piece, word_piece, xlm_roberta
 
 from calprobe.models import tokenise
-from calprobe.models.special_tokens import special_tokens_of
+from calprobe.models.tokenizers import special_tokens_of
 from calprobe.planning import plan_masked
+from calprobe.planning.token_rows import TokenRows
 from calprobe.statements import Statement, fill
-from calprobe.statements.token_rows import TokenRows
 from calprobe.statements.words import words_of_characters
 from calprobe.words import WordSplit
 

@@ -15,7 +15,8 @@ from tiny_models import loaded
 
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel, tokenise
-from calprobe.statements import Role, Statement, fill
+from calprobe.statements import Statement, fill
+from calprobe.words import Role
 
 TOKENIZERS = {
     "byte-level": byte_level(),

@@ -10,7 +10,7 @@ from real_models import gemma3, smollm2
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from calprobe.models.whole_words import words_in_pieces
+from calprobe.models.tokenizers import words_in_pieces
 
 SYLLABLES = ("ka", "lo", "mi", "nu", "pe")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from calprobe.statements.token_rows import Contexts, TokenRows
+from calprobe.planning.token_rows import Contexts, TokenRows
 
 # Few tokens and short rows, so that equal rows and rows that are prefixes of others are common.
 statements = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=9), max_size=40)

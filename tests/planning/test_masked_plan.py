@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calprobe.planning import MaskedPlan, masked_rows, plan_masked
-from calprobe.statements.token_rows import Role, SpecialTokens, TokenRows
-from calprobe.words import PllMetric
+from calprobe.planning.token_rows import SpecialTokens, TokenRows
+from calprobe.words import PllMetric, Role
 
 METRICS: tuple[PllMetric, ...] = get_args(PllMetric)
 MASK = 9

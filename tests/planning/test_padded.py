@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statement_lists import with_contexts
 
 from calprobe.planning import plan_padded
-from calprobe.statements.token_rows import TokenRows
+from calprobe.planning.token_rows import TokenRows
 
 statements = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), max_size=30)
 

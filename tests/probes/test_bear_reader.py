@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from probe_folders import ENTRY, OTHER, ROW, without, write
 
 from calprobe.errors import ProbeFormatError
-from calprobe.probes.folder import fingerprint, read_probe_folder, slot_fault
-from calprobe.probes.types import Instance, Relation
+from calprobe.probes.folder import fingerprint, read_probe_folder
+from calprobe.probes.types import Instance, Relation, slot_fault
 
 
 def test_reads_relations_in_the_order_of_the_metadata(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def write(path: Path, text: str | bytes) -> Path:
         (HEADER, "1: no row below the header; give one"),
         (HEADER + 'a,b,c,d,e\n"x\ny",b,c,d,e\na, ,c,d,e\n', "5: completion is empty; give a text or remove the row"),
         (HEADER + '"\n",b,c,d,e\n', f"2: {CONTEXT} is empty; give a text or remove the row"),
-        (HEADER + "a,b,c,d\n", "2: 4 fields, 5 in the header; mend the line"),
+        (HEADER + "a,b,c,d\n", "2: 4 fields, 5 in the header; fix the line"),
         (HEADER + '"x\ny",b,c,d,e\n"a,b,c,d,e\n', "4: not CSV"),
         ((HEADER + "a,b,c,d,Malm\xf6\n").encode("latin-1"), "2: not UTF-8 (byte 0xf6); save the file as UTF-8"),
     ],

@@ -1,4 +1,4 @@
-"""Probe folders that cannot be read: every error names file, line and mend."""
+"""Probe folders that cannot be read: every error names file, line and fix."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ MALFORMED_ROWS = {
     "index a bool": (ROW | {"answer_idx": False}, "answer_idx False is not an integer; give"),
     "index a text": (ROW | {"answer_idx": "0"}, "answer_idx '0' is not an integer; give"),
     "index null": (ROW | {"answer_idx": None}, "answer_idx None is not an integer; give"),
-    "label disagrees": (ROW | {"answer_idx": 1}, "answer_idx 1 is 'Norway', but obj_label is 'Italy'; mend one"),
-    "id disagrees": (ROW | {"obj_id": "Q20"}, "answer_idx 0 has id 'Q38', but obj_id is 'Q20'; mend one"),
+    "label disagrees": (ROW | {"answer_idx": 1}, "answer_idx 1 is 'Norway', but obj_label is 'Italy'; fix one"),
+    "id disagrees": (ROW | {"obj_id": "Q20"}, "answer_idx 0 has id 'Q38', but obj_id is 'Q20'; fix one"),
     "subject a number": (ROW | {"sub_label": 7}, "sub_label 7 is not a text; put it in quotes"),
     "answer empty": (ROW | {"obj_label": " "}, "obj_label ' ' is empty; give a text"),
     "id a number": (ROW | {"sub_id": 1}, "sub_id 1 is not a text; give Wikidata's number or leave it out"),
@@ -41,8 +41,8 @@ def test_malformed_rows_name_file_line_and_mend(tmp_path: Path, row: dict[str, A
 
 
 MALFORMED_LINES = {
-    "not JSON": (b'{"sub_label": \n', "2: not JSON (Expecting value, column 15); mend the line"),
-    "not an object": (b'["Rome"]\n', "2: a JSON array where an object {..} belongs; mend it"),
+    "not JSON": (b'{"sub_label": \n', "2: not JSON (Expecting value, column 15); fix the line"),
+    "not an object": (b'["Rome"]\n', "2: a JSON array where an object {..} belongs; fix it"),
     "not UTF-8": ("Malmö\n".encode("latin-1"), "2: not UTF-8 (byte 0xf6); save the file as UTF-8"),
     "empty line": (b"\n", "2: empty line; remove it"),
     "repeated key": (b'{"sub_label": "a", "sub_label": "b"}\n', '2: key "sub_label" twice in one object; remove one'),
@@ -69,7 +69,7 @@ MALFORMED_ENTRIES = {
     ),
     "template without [X]": ({"templates": ["It lies in [Y]."]}, 4, "'It lies in [Y].' of 'P1' has no [X]; each"),
     "template with two [Y]": ({"templates": ["[X] [Y] [Y]"]}, 4, "'[X] [Y] [Y]' of 'P1' has [Y] 2 times; each"),
-    "templates a text": ({"templates": "[X] [Y]"}, 3, "templates of 'P1' must be a list of texts; mend it"),
+    "templates a text": ({"templates": "[X] [Y]"}, 3, "templates of 'P1' must be a list of texts; fix it"),
     "empty answer space": (
         {"answer_space_labels": []},
         3,
@@ -120,7 +120,7 @@ def test_relation_named_twice_in_the_metadata(tmp_path: Path) -> None:
 
 def test_entry_that_is_no_object(tmp_path: Path) -> None:
     write(tmp_path, {"P1": []}, {"P1": [ROW]})
-    with pytest.raises(ProbeFormatError, match=r"metadata_relations.json:2: entry of 'P1' must be an object; mend it"):
+    with pytest.raises(ProbeFormatError, match=r"metadata_relations.json:2: entry of 'P1' must be an object; fix it"):
         read_probe_folder(tmp_path, "p")
 
 

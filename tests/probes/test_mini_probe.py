@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from calprobe.probes import Probe, Relation, load_probe
+from calprobe.probes.types import slot_fault
 from calprobe.statements import TemplateSet, load_template_set, statements_of
-from calprobe.statements.fill import slot_fault
 
 FOLDER = Path(str(resources.files("calprobe.probes"))) / "mini"
 ROW_KEYS = ["sub_id", "sub_label", "obj_id", "obj_label", "answer_idx"]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from calprobe.errors import UsageError
-from calprobe.probes.registry import DATASETS, absent_files, bear_relations, data_root, dataset
+from calprobe.folders import data_root
+from calprobe.probes.registry import DATASETS, absent_files, bear_relations, dataset
 
 
 @pytest.mark.parametrize("name", DATASETS)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from run_samples import make_piece, mean
 
 from calprobe.runs import NO_ROLE, PieceScores
-from calprobe.statements import Role
+from calprobe.words import Role
 
 SHAPE = ("P30", 3, 4)
 

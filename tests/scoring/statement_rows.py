@@ -7,7 +7,7 @@ import numpy.typing as npt
 import torch
 from tiny_models import START, VOCAB
 
-from calprobe.statements import TokenRows
+from calprobe.planning.token_rows import TokenRows
 
 
 def random_rows(seed: int, n_statements: int = 24, longest: int = 20) -> TokenRows:

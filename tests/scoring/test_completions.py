@@ -10,10 +10,10 @@ import pytest
 from statement_rows import as_token_rows, one_at_a_time, split
 from tiny_models import TAKES_NO_TREE, VOCAB, loaded, tiny_causal
 
+from calprobe.planning.token_rows import Contexts, TokenRows
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Path
 from calprobe.scoring.paths import choose_path, executor_of
-from calprobe.statements import Contexts, TokenRows
 
 
 def rows_with_contexts(seed: int, n_contexts: int = 9, longest: int = 48) -> TokenRows:

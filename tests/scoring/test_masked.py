@@ -16,11 +16,11 @@ from tiny_models import KEEPS_ITS_HEAD, MASKED_CONFIGS, loaded, tiny_masked, tin
 import calprobe.scoring.masked as masked
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel, tokenise
+from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Masking, Path
 from calprobe.scoring.paths import choose_path, executor_of
 from calprobe.statements import Statement, fill
-from calprobe.statements.token_rows import TokenRows
 from calprobe.types import PllMetric
 
 METRICS: tuple[PllMetric, ...] = get_args(PllMetric)

@@ -11,7 +11,7 @@ import torch
 from statement_rows import random_rows
 from tiny_models import loaded, tiny_causal
 
-from calprobe.models.out_of_memory import is_out_of_memory
+from calprobe.models.memory import is_out_of_memory
 from calprobe.scoring.memory import free_after
 from calprobe.scoring.paths import choose_path
 from calprobe.scoring.tree import TreeExecutor

@@ -8,9 +8,9 @@ import torch
 from statement_rows import as_token_rows, one_at_a_time, random_rows, split
 from tiny_models import CAUSAL_CONFIGS, VOCAB, loaded, tiny_causal
 
+from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.padded import PlainExecutor, target_logprobs
-from calprobe.statements.token_rows import TokenRows
 
 
 @pytest.mark.parametrize("architecture", CAUSAL_CONFIGS)

@@ -9,7 +9,7 @@ import numpy as np
 from tiny_models import loaded, tiny_masked
 
 from calprobe.models import LoadedModel, load_model, tokenise
-from calprobe.models.special_tokens import special_tokens_of
+from calprobe.models.tokenizers import special_tokens_of
 from calprobe.scoring.masked import PlainMaskedExecutor
 from calprobe.statements import fill
 

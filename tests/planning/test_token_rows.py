@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calprobe.statements.token_rows import Contexts, TokenRows
+from calprobe.planning.token_rows import Contexts, TokenRows
 
 
 def rows(*lengths: int, words: bool = False) -> TokenRows:

@@ -8,15 +8,15 @@ import psutil
 import pytest
 import torch
 
-from calprobe.models import free_memory
-from calprobe.models.free_memory import free_bytes, total_bytes
+from calprobe.models import memory
+from calprobe.models.memory import free_bytes, total_bytes
 
 CPU = torch.device("cpu")
 
 
 @pytest.fixture
 def cgroup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(free_memory, "CGROUP", tmp_path)
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
     (tmp_path / "memory").mkdir()
     return tmp_path
 

@@ -1,17 +1,96 @@
-"""What the libraries raise while a model loads, said in two lines: what is wrong with which model, and the mend."""
+"""The libraries that load a model: kept quiet, without long retries where there is no network, errors in two lines.
+
+An error says what is wrong with which model, and what to do about it.
+"""
 
 from __future__ import annotations
 
+import logging
+import os
 import re
+import socket
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
-from calprobe.models.out_of_memory import is_out_of_memory
+from calprobe.models.memory import is_out_of_memory
 from calprobe.models.source import Source, mistyped_alias
 from calprobe.models.types import LoadOptions
 from calprobe.wording import without_secrets
+
+
+def shows_bars(quiet: bool) -> bool:
+    """True if progress bars are wanted: not quiet, and someone looks at a terminal."""
+    return not quiet and sys.stderr.isatty()
+
+
+@contextmanager
+def quiet_libraries(quiet: bool) -> Iterator[None]:
+    """Errors only from transformers' logger, no warnings, and progress bars only on a terminal; undone on leaving."""
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from transformers.utils import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    hub_bars = not are_progress_bars_disabled()
+    logging.set_verbosity_error()
+    if not shows_bars(quiet):
+        logging.disable_progress_bar()
+        disable_progress_bars()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+        if hub_bars:
+            enable_progress_bars()
+
+
+_PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+
+
+@contextmanager
+def patient_hub() -> Iterator[None]:
+    """Inside, the hub client's retries are not logged, and what `look_for_hub` finds holds; undone on leaving."""
+    from huggingface_hub import constants
+
+    client_log = logging.getLogger("huggingface_hub")
+    offline, level = constants.HF_HUB_OFFLINE, client_log.level
+    client_log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = offline
+        client_log.setLevel(level)
+
+
+def look_for_hub() -> None:
+    """Before the hub is first asked for a file: if its name does not resolve, the client looks into its cache only.
+
+    Left to itself it retries each file for half a minute, with two warnings a try. Models that lie on this machine need
+    no hub, and no such look-up.
+    """
+    from huggingface_hub import constants
+
+    constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE or not _resolves(constants.ENDPOINT)
+
+
+def _resolves(address: str) -> bool:
+    # Behind a proxy it is the proxy that resolves names.
+    if any(os.environ.get(name) for name in _PROXIES):
+        return True
+    try:
+        socket.getaddrinfo(urlsplit(address).hostname, 443)
+    except OSError:
+        return False
+    return True
+
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 

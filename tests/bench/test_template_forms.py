@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+import template_forms
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from template_forms import ALL_MARKERS, numeric_form, refresh_file, refreshed, rule_form, verbal_form
 
 from calprobe.errors import ProbeFormatError
-from calprobe.statements import epistemic
-from calprobe.statements.epistemic import ALL_MARKERS, numeric_form, refresh_file, refreshed, rule_form, verbal_form
 
 PARAPHRASES = ["The capital of [X] is [Y].", *(f"[Y] is the capital of [X], number {number}." for number in range(4))]
 
@@ -136,7 +136,7 @@ def test_a_wrong_file_is_named_with_line_and_relation_and_left_alone(tmp_path: P
     content = json.dumps({"good": {"paraphrases": PARAPHRASES}, "bad": {"paraphrases": []}}, indent=0)
     path.write_text(content, encoding="utf-8")
     line = content[: content.index('"bad"')].count("\n") + 1
-    with pytest.raises(ProbeFormatError, match=rf"own\.json:{line}: bad: paraphrases must be 5, got 0; mend"):
+    with pytest.raises(ProbeFormatError, match=rf"own\.json:{line}: bad: paraphrases must be 5, got 0; fix"):
         refresh_file(path)
     assert path.read_text(encoding="utf-8") == content
 
@@ -144,12 +144,17 @@ def test_a_wrong_file_is_named_with_line_and_relation_and_left_alone(tmp_path: P
 def test_command_line_checks_and_refreshes(tmp_path: Path) -> None:
     path = tmp_path / "own.json"
     path.write_text(json.dumps({"capital": {"paraphrases": PARAPHRASES}}), encoding="utf-8")
-    checked = CliRunner().invoke(epistemic.main, [str(path), "--check"])
+    checked = CliRunner().invoke(template_forms.main, [str(path), "--check"])
     assert checked.exit_code == 1
     assert "forms not by the rule in capital" in checked.output
-    assert CliRunner().invoke(epistemic.main, [str(path)]).output.strip().endswith("refreshed capital")
-    assert CliRunner().invoke(epistemic.main, [str(path), "--check"]).exit_code == 0
+    assert CliRunner().invoke(template_forms.main, [str(path)]).output.strip().endswith("refreshed capital")
+    assert CliRunner().invoke(template_forms.main, [str(path), "--check"]).exit_code == 0
     path.write_text("[]", encoding="utf-8")
-    failed = CliRunner().invoke(epistemic.main, [str(path)])
+    failed = CliRunner().invoke(template_forms.main, [str(path)])
     assert failed.exit_code == 1
     assert "Traceback" not in failed.output
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).resolve().parents[2] / "templates").glob("*.json")), ids=str)
+def test_the_forms_of_the_projects_files_follow_the_rule_unless_listed_as_handwritten(path: Path) -> None:
+    assert refresh_file(path, check=True) == []

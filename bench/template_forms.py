@@ -5,7 +5,7 @@ A file of templates is complete: it carries the forms themselves, and this modul
     {RELATION: {"paraphrases": [5 texts], "verbal": [possibly, certainly], "numeric": [0, 25, 50, 75, 100 percent],
                 "handwritten": [markers of this relation's forms that the rule does not make; may be left out]}}
 
-`python -m calprobe.statements.epistemic FILE.json` rewrites every form that is not listed as handwritten; `--check`
+`python bench/template_forms.py FILE.json` rewrites every form that is not listed as handwritten; `--check`
 only verifies.
 """
 
@@ -20,8 +20,8 @@ from pathlib import Path
 import click
 
 from calprobe.errors import CalprobeError
-from calprobe.probes.folder import ANSWER_SLOT, SUBJECT_SLOT
 from calprobe.probes.json_files import read_json_object
+from calprobe.probes.types import ANSWER_SLOT, SUBJECT_SLOT
 from calprobe.statements.template_sets import MARKERS
 
 ALL_MARKERS = (*MARKERS["verbal"], *MARKERS["numeric"])  # in the order of template numbers
@@ -179,11 +179,11 @@ def refresh_file(path: Path, *, check: bool = False) -> list[str]:
     fresh = {}
     for name, entry in source.content.items():
         if not isinstance(entry, dict):
-            source.fail(f"{name!r} must be an object; mend the entry", name)
+            source.fail(f"{name!r} must be an object; fix the entry", name)
         try:
             fresh[name] = refreshed(entry)
         except ValueError as error:
-            source.fail(f"{name}: {error}; mend the entry, or write the form by hand and list it", name)
+            source.fail(f"{name}: {error}; fix the entry, or write the form by hand and list it", name)
     if not check:
         path.write_text(json.dumps(fresh, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return [name for name, entry in fresh.items() if entry != source.content[name]]

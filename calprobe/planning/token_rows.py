@@ -4,23 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
-
-
-class Role(IntEnum):
-    """What a token belongs to. A token that overlaps a slot at all belongs to it; answer before subject."""
-
-    TEMPLATE = 0
-    SUBJECT = 1
-    ANSWER = 2
-
-    @property
-    def label(self) -> str:
-        """The name in exports: template, subject, answer."""
-        return self.name.lower()
 
 
 @dataclass(frozen=True, slots=True)
