@@ -1,4 +1,4 @@
-"""The C library's heap, told to give back what loading freed, and to keep what is freed for what comes next."""
+"""Settings of the C library's heap: give back what loading freed; keep freed memory for the next allocation."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def keep_freed_memory() -> None:
     """Let this process keep freed memory instead of handing it back to the system, with glibc; else nothing happens.
 
     On a CPU every layer of a model, and every metric of a block of resamples, allocates and frees a few MiB. By default
-    they go back to the system and come again as pages to be zeroed. Without it scoring is 3 to 8 % slower
-    (SmolLM2-135M, two cores), the bootstrap takes half as much processor time again, and the peak is the same.
+    these pages go back to the system and come back as pages that have to be zeroed, which costs time. The peak is the
+    same.
     """
     if (libc := _glibc()) is None:
         return
@@ -26,7 +26,7 @@ def keep_freed_memory() -> None:
 
 
 def give_back_freed_memory() -> None:
-    """Hand freed memory back to the system, with glibc: 33 MiB of what loading SmolLM2-135M leaves behind."""
+    """Hand freed memory back to the system, with glibc: loading a model leaves some behind."""
     if (libc := _glibc()) is not None:
         libc.malloc_trim(0)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from calprobe.probes.registry import DataFile, Dataset
+from calprobe.probes.datasets import DataFile, Dataset
 
 CONTENTS = {"toy/a.txt": b"first", "toy/sub/b.txt": b"second" * 20_000, "toy/c.txt": b""}
 TOY = Dataset(

@@ -20,12 +20,13 @@ KNOWS: dict[str, set[str]] = {
     "errors": set(),
     "kernels": set(),
     "probes": set(),
+    "heap": set(),
     "statements": {"probes"},
     "planning": set(),
     "models": {"statements", "planning", "kernels"},
     "runs": {"statements", "probes"},
     "interop": {"runs", "statements", "probes"},
-    "scoring": {"probes", "statements", "planning", "models", "kernels", "runs"},
+    "scoring": {"probes", "statements", "planning", "models", "kernels", "runs", "heap"},
     "metrics": set(),
     "confidence": {"runs", "statements"},
     "analysis": {"interop", "runs", "confidence", "metrics", "statements"},
@@ -33,7 +34,9 @@ KNOWS: dict[str, set[str]] = {
     "doctor": {"kernels", "metrics", "models", "planning", "probes", "analysis", "runs", "scoring", "statements"},
     "training": {"metrics", "models", "probes", "analysis", "runs", "scoring"},
 }
-EVERYBODYS = {"arrays", "errors", "folders", "heap", "templates", "types", "wording", "words"}
+# What any stage may use and what uses none: checks of arrays, errors, the cache's folders, texts of messages, and the
+# words of the domain (`types` is where some of these were).
+EVERYBODYS = {"arrays", "errors", "folders", "types", "wording", "words"}
 NO_TORCH = ("probes", "statements", "planning", "runs", "interop", "confidence", "metrics", "analysis")
 
 
@@ -71,6 +74,12 @@ def fresh_python(code: str, *arguments: str, safe_path: bool = True) -> subproce
 def test_reading_and_analysing_never_import_torch(stage: str) -> None:
     code = f"import sys, calprobe.{stage}; print(sorted({{'torch', 'transformers', 'triton'}} & set(sys.modules)))"
     result = fresh_python(code)
+    assert result.stdout.strip() == "[]", result.stderr
+
+
+def test_planning_needs_numpy_alone() -> None:
+    others = ("calprobe.probes", "calprobe.statements", "platformdirs", "pyarrow", "click", "scipy", "torch")
+    result = fresh_python(f"import sys, calprobe.planning; print(sorted(set({others}) & set(sys.modules)))")
     assert result.stdout.strip() == "[]", result.stderr
 
 

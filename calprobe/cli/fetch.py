@@ -8,7 +8,7 @@ import click
 
 from calprobe.cli.terminal_text import say
 from calprobe.folders import data_root
-from calprobe.probes.registry import DATASETS, dataset
+from calprobe.probes.datasets import DATASETS, dataset
 
 
 @click.command(short_help="Download and verify BEAR or another data set.")

@@ -102,7 +102,7 @@ def _size(n_bytes: int) -> str:
 def _probes() -> Iterator[Check]:
     from calprobe.folders import data_root
     from calprobe.probes import load_probe
-    from calprobe.probes.registry import BEAR_FOLDERS, absent_files, dataset
+    from calprobe.probes.datasets import BEAR_FOLDERS, absent_files, dataset
 
     mini = load_probe("mini")
     yield Check("mini", "ok", f"{len(mini.relations)} relations, comes with calprobe")

@@ -67,6 +67,7 @@ def best_risk_sum(ranks: Ranks) -> Floats:
 
 def harmonic_numbers(last: int) -> Floats:
     """`H_k = 1 + 1/2 + .. + 1/k` for k = 0..last."""
+    # scipy.special.digamma has them too, but every report would have to import it.
     # Running sums gather rounding errors. Euler and Maclaurin's series has none, and is exact to 1e-17 by then.
     first = np.cumsum(1 / np.arange(1.0, min(last, EXACT_SUMS) + 1))
     k = np.arange(EXACT_SUMS + 1.0, last + 1)

@@ -131,7 +131,7 @@ ALIASES: Mapping[str, Alias] = MappingProxyType(
 
 
 def default_probe(model: str) -> str:
-    """The name of the probe that the model of that name is scored on unless told otherwise: mini for the tiny pair."""
+    """The name of the probe that the model of that name is scored on by default: mini for the tiny pair."""
     return ALIASES[model].probe if model in ALIASES else "bear"
 
 

@@ -28,7 +28,7 @@ class Exposures:
 def tiny_exposures() -> Mapping[str, Exposures]:
     """Exposures of the facts of `mini` by the name of the relation; counts in the order of its instances.
 
-    A fact of count 0 was never told; its subject stands in other sentences, and so does its answer. Seven facts of
+    A fact of count 0 stands in no sentence; its subject stands in others, and so does its answer. Seven facts of
     `capital` and `city-country` hold for the same pair of labels: each count is that of the one relation.
 
     >>> found = tiny_exposures()["month"]

@@ -187,7 +187,7 @@ def _no_safetensors(source: Source) -> CalprobeError:
 
 
 def _damaged_file(source: Source) -> str:
-    """The first safetensors file of a folder that cannot be opened; the model's name where that cannot be told."""
+    """The first safetensors file of a folder that cannot be opened; the model's name if none is found."""
     from safetensors import SafetensorError, safe_open
 
     for file in sorted(Path(source.location).glob("*.safetensors")):

@@ -30,7 +30,7 @@ def load_model(name: str, options: LoadOptions = _DEFAULTS, on_kind: OnKind = la
     """Load the model that `name` stands for: alias, hub id, local folder, FILE.gguf, or PEFT adapter.
 
     A GGUF file is dequantised to float32 once and cached; an adapter is merged into its base in float32 where its
-    method allows it. `on_kind` is told the kind as soon as the config tells it, before any weights are read, and may
+    method allows it. `on_kind` is called with the kind as soon as the config is read, before any weights are, and may
     raise. Raises UsageError for options or names that make no sense here, DataMissingError for a model that
     has to be fetched or unlocked first, CalprobeError for one that cannot be scored or read; each says the fix.
     """

@@ -58,7 +58,7 @@ def special_tokens_of(tokenizer: Any) -> SpecialTokens:
     text = [place for place, (special, (start, end)) in enumerate(marks) if not special or start < end]
     if not text:
         raise CalprobeError(
-            f"the tokenizer of {name} gives no token for {_ANY_TEXT!r}, so what it puts around a text cannot be told;"
+            f"the tokenizer of {name} gives no token for {_ANY_TEXT!r}, so what it puts around a text is unknown;"
             " give it an unknown token (unk_token, in tokenizer.json too)"
         )
     ids = encoded["input_ids"]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from calprobe.errors import StatementError
 from calprobe.models.tokenizers import TOKENIZER_LOCK
 from calprobe.planning.token_rows import Contexts, TokenRows
-from calprobe.statements.words import words_of_characters
+from calprobe.statements.unicode_words import words_of_characters
 from calprobe.words import Role, Scored, WordSplit
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _encode(texts: list[str], tokenizer: Any, with_words: bool) -> _Spans:
         )
     ids = np.fromiter(chain.from_iterable(encoded["input_ids"]), np.int32)
     pairs = np.array(list(chain.from_iterable(encoded["offset_mapping"])), np.int64).reshape(-1, 2)
-    # Some post-processors put BOS in whatever they are told: such tokens are marked, and carry no text.
+    # Some post-processors add BOS in any case: such tokens are marked, and carry no text.
     special = np.fromiter(chain.from_iterable(encoded["special_tokens_mask"]), np.bool_)
     keep = ~(special & (pairs[:, 0] == pairs[:, 1]))
     row_ends = np.cumsum([0] + [len(row) for row in encoded["input_ids"]])
@@ -239,7 +239,7 @@ def _check_cover(
         raise StatementError(
             text,
             f"({_shortened(texts[text])!r}): no token covers character {place} ({texts[text][place]!r});"
-            " the tokenizer drops it or gives wrong offsets, so roles cannot be told; use another tokenizer version",
+            " the tokenizer drops it or gives wrong offsets, so roles are unknown; use another tokenizer version",
         )
 
 

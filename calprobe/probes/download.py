@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from calprobe import __version__
-from calprobe.probes.registry import DataFile, Dataset
+from calprobe.probes.datasets import DataFile, Dataset
 
 BASE_URL = "https://raw.githubusercontent.com"
 CONNECTIONS = 6

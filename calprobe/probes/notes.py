@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from calprobe.probes.registry import bear_relations
+from calprobe.probes.datasets import bear_relations
 from calprobe.probes.types import Relation
 from calprobe.wording import counted
 

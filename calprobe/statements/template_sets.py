@@ -20,9 +20,9 @@ from typing import Literal
 from calprobe.errors import DataMissingError, UsageError
 from calprobe.folders import data_root
 from calprobe.probes import Probe
+from calprobe.probes.datasets import absent_files, dataset
 from calprobe.probes.folder import checked_templates
 from calprobe.probes.json_files import JsonObject, read_json_object
-from calprobe.probes.registry import absent_files, dataset
 from calprobe.wording import counted, did_you_mean
 from calprobe.words import TemplateKind
 

@@ -14,7 +14,7 @@ from file_server import SERVED, A, FileServer, serving
 
 from calprobe.cli import main
 from calprobe.probes import download, load_probe
-from calprobe.probes.registry import DATASETS, dataset
+from calprobe.probes.datasets import DATASETS, dataset
 
 
 @pytest.fixture

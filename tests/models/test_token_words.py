@@ -17,7 +17,7 @@ from calprobe.models.tokenizers import special_tokens_of
 from calprobe.planning import plan_masked
 from calprobe.planning.token_rows import TokenRows
 from calprobe.statements import Statement, fill
-from calprobe.statements.words import words_of_characters
+from calprobe.statements.unicode_words import words_of_characters
 from calprobe.words import WordSplit
 
 TOKENIZERS = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from call_counts import python_calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_tokenizers import byte_level, deaf, sentence_piece, word_piece
@@ -212,11 +212,11 @@ def test_a_masked_model_counts_both_its_special_tokens() -> None:
         tokenise([FRANCE], model)
 
 
-def test_3750_statements_take_well_under_a_second() -> None:
+def test_the_work_in_python_grows_no_faster_than_the_statements() -> None:
     subjects = [f"France {number}" for number in range(75)]
     statements = [fill("The capital of [X] is [Y].", x, f"Paris {y}") for x in subjects for y in range(50)]
     model = with_tokenizer(byte_level())
-    began = time.process_time()
-    rows = tokenise(statements, model)
-    assert time.process_time() - began < 1.0
-    assert rows.n_statements == 3750
+    tokenise(statements[:10], model)  # what is imported and cached once
+    few, many = (python_calls(tokenise, statements[:count], model) for count in (375, 3750))
+    assert many <= 12 * few
+    assert many <= 40 * 3750

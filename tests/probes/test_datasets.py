@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from calprobe.errors import UsageError
-from calprobe.folders import data_root
-from calprobe.probes.registry import DATASETS, absent_files, bear_relations, dataset
+from calprobe.probes.datasets import DATASETS, absent_files, bear_relations, dataset
 
 
 @pytest.mark.parametrize("name", DATASETS)
@@ -43,14 +42,6 @@ def test_bear_has_sixty_relations() -> None:
 def test_unknown_data_set() -> None:
     with pytest.raises(UsageError, match="no data set 'wiki'; known are bear, factor, kissling2026"):
         dataset("wiki")
-
-
-def test_data_root_is_the_environments_or_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("CALPROBE_DATA", str(tmp_path))
-    assert data_root() == tmp_path
-    monkeypatch.delenv("CALPROBE_DATA")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert data_root().name == "calprobe"
 
 
 def test_absent_files_are_those_missing_or_of_another_size(tmp_path: Path) -> None:
