@@ -3,10 +3,12 @@
     python bench/kernels.py --out FILE.json [--device cpu|cuda] [--shapes smollm2,gemma3-270m] [--rows 512,4096]
 
 Every row has quantiles of the time in ms (p20, p50, p80; the contestants take turns, so that other work on the machine
-meets all alike), GFLOP/s at p50, unit, device and versions. Before a ratio is printed, both sides are held against
+meets all alike), GFLOP/s at p50, unit, device and versions. On a card a time is the mean of 20 launches that queue up
+behind one another, so that it is the card's and not Python's. Before a ratio is printed, both sides are checked against
 float64 on a sample of rows: float32 results must agree to 1e-3 nats; in bf16, where plain torch rounds its logits, ours
 must be no further from float64 than the peer. A peer that is not installed, cannot run or disagrees gives a row that
-says so, and no ratio. On a CPU the roof is a float32 matrix product of the same hidden states and 4,096 words.
+says so, and no ratio. The roof is `torch.mm` of the same hidden states and 4,096 words, on a CPU in float32. Scores of
+`gather_reduce` must equal the reference's to the last bit.
 """
 
 from __future__ import annotations
@@ -24,12 +26,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 import calprobe
 from calprobe.kernels import gather_reduce, gather_reduce_reference, linear_logprob
+from calprobe.kernels.gather_reduce import ANSWER
 
 SHAPES = {"gpt2": (50_257, 768), "smollm2": (49_152, 576), "gemma3-270m": (262_144, 640), "gemma-7b": (256_000, 3072)}
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -37,6 +41,7 @@ MAX_DIFFERENCE = 1e-3  # nats, float32 against float32
 SAMPLE = 64  # rows that are held against float64
 ROOF_WORDS = 4096  # of the vocabulary in the roof's product: enough for full speed, and its result is no N x V
 STATEMENTS = 209_499  # BEAR's, one template
+QUEUED = 20  # launches that are timed together on a card
 
 Run = Callable[[], Tensor]
 
@@ -100,7 +105,7 @@ def cut_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor
 
 
 def contestants(case: Case) -> dict[str, Run]:
-    """Ours first, then whoever gives the same numbers [N]; `roof` gives none, and sets the scale on a CPU."""
+    """Ours first, then whoever gives the same numbers [N]; `roof` gives none, and sets the scale."""
     inputs = (case.hidden, case.weight, case.targets)
     offsets = torch.arange(case.n_rows + 1, device=case.device)
     compiled = torch.compile(plain)
@@ -109,10 +114,12 @@ def contestants(case: Case) -> dict[str, Run]:
         "torch": lambda: plain(*inputs),
         "torch.compile": lambda: compiled(*inputs),
     }
+    rows, words = case.hidden, case.weight[:ROOF_WORDS].T
     if case.device.type == "cuda":
-        return runs | {"cut_cross_entropy": lambda: cut_cross_entropy(*inputs)}
-    rows, words = case.hidden.float(), case.weight[:ROOF_WORDS].float().T
-    return runs | {"roof": lambda: rows @ words}
+        runs["cut_cross_entropy"] = lambda: cut_cross_entropy(*inputs)
+    else:
+        rows, words = rows.float(), words.float()
+    return runs | {"roof": lambda: torch.mm(rows, words)}
 
 
 def head_rows(case: Case, repeats: int) -> Iterator[dict[str, Any]]:
@@ -136,7 +143,8 @@ def head_rows(case: Case, repeats: int) -> Iterator[dict[str, Any]]:
     times = timed({name: run for name, run in runs.items() if name == "roof" or name in errors}, case.device, repeats)
     for name in runs:
         row: dict[str, Any] = {"kernel": "linear_logprob", "contestant": name, "shape": case.shape}
-        row |= {"dtype": "float32" if name == "roof" else case.dtype, "rows": case.n_rows, "note": faults.get(name)}
+        in_float32 = name == "roof" and case.device.type == "cpu"
+        row |= {"dtype": "float32" if in_float32 else case.dtype, "rows": case.n_rows, "note": faults.get(name)}
         if name in times:
             flops = case.n_flops * (ROOF_WORDS / SHAPES[case.shape][0] if name == "roof" else 1)
             row |= times[name] | {"gflop_per_s": round(flops / times[name]["p50"] / 1e6, 1)}
@@ -147,12 +155,11 @@ def head_rows(case: Case, repeats: int) -> Iterator[dict[str, Any]]:
 
 
 def reduce_rows(device: torch.device, repeats: int) -> Iterator[dict[str, Any]]:
-    """`gather_reduce` over as many statements as BEAR's, against its torch reference."""
+    """`gather_reduce` over as many statements as BEAR's; against its torch reference on a card, NumPy on a CPU."""
     rng = torch.Generator().manual_seed(0)
     lengths = torch.randint(5, 21, (STATEMENTS,), generator=rng)
     offsets = torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
-    n_tokens = int(offsets[-1])
-    n_edges = 3 * STATEMENTS
+    n_tokens, n_edges = int(offsets[-1]), 3 * STATEMENTS
     arrays = (
         -10 * torch.rand(n_edges, generator=rng),
         torch.randint(n_edges, (n_tokens,), generator=rng, dtype=torch.int32),
@@ -160,16 +167,28 @@ def reduce_rows(device: torch.device, repeats: int) -> Iterator[dict[str, Any]]:
         offsets,
     )
     tokens = tuple(array.to(device) for array in arrays)
-    expected = gather_reduce_reference(*arrays)
-    for mine, right in zip(gather_reduce(*tokens), expected, strict=True):
+    for mine, right in zip(gather_reduce(*tokens), gather_reduce_reference(*arrays), strict=True):
         torch.testing.assert_close(mine.cpu(), right, rtol=0, atol=0, equal_nan=True)
-    runs: dict[str, Run] = {
-        "calprobe": lambda: gather_reduce(*tokens).sum,
-        "torch": lambda: gather_reduce_reference(*tokens).sum,
-    }
-    for name, times in timed(runs, device, repeats).items():
-        row = {"kernel": "gather_reduce", "contestant": name, "statements": STATEMENTS, "tokens": n_tokens}
-        yield row | times
+    runs: dict[str, Run] = {"calprobe": lambda: gather_reduce(*tokens).sum}
+    if device.type == "cuda":
+        runs["torch"] = lambda: gather_reduce_reference(*tokens).sum
+    else:
+        runs["numpy"] = lambda: sums_by_numpy(*arrays)[0]
+        for mine, right in zip(gather_reduce(*tokens)[:2], sums_by_numpy(*arrays), strict=True):
+            torch.testing.assert_close(mine, right, rtol=0, atol=1e-10)
+    found = timed(runs, device, repeats)
+    for name, times in found.items():
+        row = {"kernel": "gather_reduce", "contestant": name, "statements": STATEMENTS, "tokens": n_tokens} | times
+        if name != "calprobe":
+            row["times_as_slow_as_calprobe"] = round(times["p50"] / found["calprobe"]["p50"], 2)
+        yield row
+
+
+def sums_by_numpy(edge_logprobs: Tensor, edge_of_token: Tensor, roles: Tensor, offsets: Tensor) -> list[Tensor]:
+    """The two sums of `gather_reduce`, by NumPy; no statement may be empty."""
+    logprobs = edge_logprobs.numpy()[edge_of_token.numpy()].astype(np.float64)
+    of_answers, starts = np.where(roles.numpy() == ANSWER, logprobs, 0.0), offsets.numpy()[:-1]
+    return [torch.from_numpy(np.add.reduceat(values, starts)) for values in (logprobs, of_answers)]
 
 
 def timed(runs: dict[str, Run], device: torch.device, repeats: int) -> dict[str, dict[str, Any]]:
@@ -199,7 +218,7 @@ def timed(runs: dict[str, Run], device: torch.device, repeats: int) -> dict[str,
 
 
 def time_ms(run: Run, device: torch.device) -> float:
-    """Milliseconds of one run: the card's own clock on a card, with nothing before it in the queue."""
+    """Milliseconds of one run; on a card by its own clock, the mean of `QUEUED` runs that wait for one another."""
     if device.type != "cuda":
         start = time.perf_counter()
         run()
@@ -207,10 +226,11 @@ def time_ms(run: Run, device: torch.device) -> float:
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
     torch.cuda.synchronize(device)
     begin.record()
-    run()
+    for _ in range(QUEUED):
+        run()
     end.record()
     torch.cuda.synchronize(device)
-    return float(begin.elapsed_time(end))
+    return float(begin.elapsed_time(end)) / QUEUED
 
 
 def machine(device: torch.device) -> dict[str, Any]:
@@ -270,8 +290,7 @@ def main() -> int:
             for dtype in options.dtypes.split(","):
                 for n_rows in map(int, options.rows.split(",")):
                     results += show(head_rows(Case(shape, dtype, n_rows, device), options.repeats))
-        if device.type == "cuda":  # elsewhere gather_reduce is its reference
-            results += show(reduce_rows(device, options.repeats))
+        results += show(reduce_rows(device, options.repeats))
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(json.dumps({"machine": machine(device), "rows": results}, indent=1) + "\n")
