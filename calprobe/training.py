@@ -39,7 +39,6 @@ __all__ = ["ProbeCallback"]
 log = logging.getLogger(__name__)
 
 _METRICS = ("ace", "brier")
-_ESTIMATORS = ("base", "margin")
 # Values alone: intervals would take longer than scoring a small probe.
 _VALUES_ALONE = ReportOptions(resampling=Resampling(n_resamples=0))
 
@@ -235,7 +234,7 @@ def _figures_of(run: Run) -> dict[str, float]:
     (found,) = report(run, _VALUES_ALONE).runs
     estimates = {"accuracy": found.accuracy, "bear_score": found.bear_score}
     for estimator in found.estimators:
-        if estimator.name in _ESTIMATORS:
+        if estimator.group == "intrinsic":  # base and margin
             estimates |= {f"{metric}_{estimator.name}": estimator.metrics[metric] for metric in _METRICS}
     values = {name: float(estimate.value) for name, estimate in estimates.items() if estimate is not None}
     return {name: value for name, value in values.items() if not math.isnan(value)}

@@ -12,6 +12,7 @@ from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.scored_run import RunLike, read_scores
 from calprobe.arrays import check_count
 from calprobe.confidence import Distributions, base_confidence, keep_options, margin_confidence, option_ranks
+from calprobe.confidence.estimators import ENTRIES
 from calprobe.confidence.types import default_row
 from calprobe.errors import UsageError
 from calprobe.metrics import accuracy, ace, mean_confidence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 OPTION_COUNTS = tuple(range(5, 61, 5))
 OPTION_SEEDS = (0, 1, 2)
+MEASURED = tuple(entry.name for entry in ENTRIES if entry.group == "intrinsic")  # in each draw: base and margin
 
 
 @dataclass(frozen=True, slots=True, eq=False)

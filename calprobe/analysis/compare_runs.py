@@ -14,13 +14,12 @@ from calprobe.analysis.compare_pairs import check_pairs, match_nearest, why_unpa
 from calprobe.analysis.compare_results import Comparison, PairComparison, Scope
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
 from calprobe.analysis.scored_run import RunLike, open_scored_runs
-from calprobe.confidence import available_estimators
+from calprobe.confidence import BASE, Headline, available_estimators, headline
 from calprobe.errors import UsageError
 from calprobe.metrics import Metric, holm, standard_metrics
 from calprobe.runs import Run
 from calprobe.wording import counted
 
-ESTIMATORS = ("margin", "average_min")  # of Kissling et al. 2026, Table 2
 METRICS = ("brier", "ace")
 
 
@@ -112,7 +111,9 @@ def _chosen_estimators(
         for (first, _), part in shared.items()
         for estimator in available_estimators([scored[first].run.table.templates[row] for row in part.first.rows])
     }
-    asked = ESTIMATORS if options.estimators is None else options.estimators
+    # Those of Kissling et al. 2026, Table 2: base stands there as the accuracy.
+    asked = [name for name in headline(Headline.FIRST) if name != BASE]
+    asked = asked if options.estimators is None else list(options.estimators)
     known = tuple(name for name in asked if name in given)
     if not known or (options.estimators is not None and len(known) < len(asked)):
         lacking = ", ".join(name for name in asked if name not in given)

@@ -11,7 +11,7 @@ from calprobe.analysis.curves.accuracy_ace import correlated
 from calprobe.analysis.curves.accuracy_rejection import rejection_of
 from calprobe.analysis.curves.calibration import calibration_lines
 from calprobe.analysis.curves.exposure import Told, exposure_lines
-from calprobe.analysis.curves.markers import PREFIX, marker_points
+from calprobe.analysis.curves.markers import marker_points
 from calprobe.analysis.curves.results import (
     AccuracyAce,
     AccuracyAcePoint,
@@ -24,16 +24,15 @@ from calprobe.analysis.curves.results import (
     RejectionLine,
     VoteLine,
 )
-from calprobe.analysis.curves.scored import OTHER_QUESTIONS, PAPERS, Values
+from calprobe.analysis.curves.scored import OTHER_QUESTIONS, Values
 from calprobe.analysis.options import ReportOptions, SliceOptions
 from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.scored_run import ScoredRun
 from calprobe.analysis.slices import RunSlices, slice_run
+from calprobe.confidence import BASE, Headline, headline
 from calprobe.words import SliceKind
 
 log = logging.getLogger(__name__)
-
-BASE = "base"  # all figures need it
 
 AnyLine = TypeVar("AnyLine", bound=Line)
 
@@ -115,7 +114,7 @@ def _accuracy_ace(run: RunReport) -> list[AccuracyAcePoint]:
     accuracy, model = found[BASE].metrics["accuracy"], run.manifest.model.name
     return [
         AccuracyAcePoint(run.label, model, name, found[name].templates, accuracy, found[name].metrics["ace"])
-        for name in PAPERS
+        for name in headline(Headline.PAPER)
         if name in found
     ]
 
@@ -129,7 +128,7 @@ def _of_run(
         return found
     chosen = [scored.estimators[name] for name in wanted.estimators if name in values]
     rejected = rejection_of(scored, chosen, options.resampling)
-    marked = any(name.startswith(PREFIX) for name in values)
+    marked = any(scored.estimators[name].marker is not None for name in values)
     return replace(
         found,
         calibration=tuple(calibration_lines(scored, chosen, values, options.ace_bins)),

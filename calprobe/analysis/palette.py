@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from calprobe.confidence import Headline, headline
+
 # Okabe and Ito's eight without yellow, which white paper swallows, and with a grey in its place. Neighbours differ in
 # lightness, so that two or three series stay apart in grey; more are told by marker and dash.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#000000", "#56b4e9", "#aa4499", "#777777")
@@ -12,14 +14,7 @@ DARK_COLOURS = ("#5aaee0", "#f0b13c", "#2fc79c", "#f58b4c", "#f2f2f2", "#9ad4f7"
 MAX_SERIES = len(COLOURS)  # in one panel
 
 # The estimators that most figures have keep their style from one figure to the next.
-_OWN_PLACE: Mapping[str, int] = {
-    "base": 0,
-    "margin": 1,
-    "average_vote_2": 2,
-    "average_min": 3,
-    "consistency_vote_2": 4,
-    "consistency_min": 5,
-}
+_OWN_PLACE: Mapping[str, int] = {name: place for place, name in enumerate(headline(Headline.PAGE))}
 
 
 def series_places(names: Sequence[str]) -> dict[str, int]:

@@ -10,7 +10,7 @@ from calprobe.analysis.scored_run import RunLike, ScoredRun, open_scored_runs
 from calprobe.analysis.sensitivity import sensitivity_of
 from calprobe.analysis.slices import slice_run
 from calprobe.analysis.uncertainty import mean_uncertainty
-from calprobe.confidence import estimator_groups
+from calprobe.confidence import BASE
 from calprobe.confidence.types import paraphrase_rows
 from calprobe.metrics import (
     Estimate,
@@ -49,17 +49,13 @@ def report(runs: RunLike | Sequence[RunLike], options: ReportOptions = DEFAULT_O
 
 
 def _report_run(run: ScoredRun, options: ReportOptions) -> RunReport:
-    groups = {
-        estimator.name: group
-        for group, estimators in estimator_groups(run.table.templates).items()
-        for estimator in estimators
-    }
     metrics = _metrics(run, options)
     estimators = tuple(
         EstimatorReport(
             name=name,
-            group=groups[name],
+            group=estimator.group,
             definition=estimator.definition,
+            source=estimator.source,
             templates=estimator.templates,
             failed=int(run.confidence(name).failed.sum()),
             metrics=metrics[name],
@@ -69,7 +65,7 @@ def _report_run(run: ScoredRun, options: ReportOptions) -> RunReport:
     shares, paraphrases = run.right_shares, paraphrase_rows(run.table.templates)
     return RunReport(
         facts=run.facts,
-        accuracy=metrics["base"]["accuracy"] if "base" in metrics else None,
+        accuracy=metrics[BASE]["accuracy"] if BASE in metrics else None,
         bear_score=None if shares is None else bootstrap_mean(shares, options.resampling, run.clusters),
         estimators=estimators,
         sensitivity=sensitivity_of(run.closed_set, options, run.clusters) if paraphrases else None,

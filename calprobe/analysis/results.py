@@ -24,6 +24,7 @@ class EstimatorReport:
     name: str
     group: str  # of the estimators, see `calprobe.confidence.estimator_groups`
     definition: str
+    source: str  # of the definition; empty for calprobe's own
     templates: tuple[int, ...]  # numbers of the templates it reads
     failed: int  # instances without a prediction; they count as incorrect, with confidence 0
     metrics: Mapping[str, Estimate]  # by metric name

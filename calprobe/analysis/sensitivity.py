@@ -106,7 +106,7 @@ def sensitivity_of(evidence: ClosedSet, options: ReportOptions, clusters: Labels
     reference = default_row(templates)
     if reference is None or not rows:
         raise UsageError("prompt sensitivity: the run has no paraphrase; score it with `--templates paraphrases`")
-    base = [base_confidence(distributions, [row]) for row in rows]
+    base = [base_confidence(distributions, row) for row in rows]
     deviation = answer_deviation(distributions, rows, reference)
     fidelity = answer_fidelity(distributions, rows, reference, options.resampling.seed)
     return PromptSensitivity(

@@ -13,12 +13,12 @@ from calprobe.analysis.groups import relation_groups
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.scored_run import ScoredRun, mean_of
+from calprobe.confidence import BASE, Headline, headline
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, Metric, bootstrap_many, standard_metrics
 from calprobe.runs import Manifest
 from calprobe.words import SliceKind
 
-ESTIMATORS = ("base", "margin", "average_min")
 METRICS = ("accuracy", "ace", "brier")
 NO_DOMAIN = "no domain"
 NO_CARDINALITY = "no cardinality"
@@ -92,7 +92,7 @@ def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
 def _chosen(label: str, asked: Sequence[str] | None, given: Sequence[str]) -> tuple[str, ...]:
     """The estimators asked for, all of which must be there, or the usual ones as far as they are."""
     if asked is None:
-        return tuple(name for name in ESTIMATORS if name in given)
+        return tuple(name for name in headline(Headline.FIRST) if name in given)
     if lacking := [name for name in asked if name not in given]:
         what = f"{label} has no estimator {', '.join(lacking)} (not its name, or not its templates)"
         raise UsageError(f"{what}; give --estimator of {', '.join(given)}")
@@ -123,7 +123,7 @@ def _slice(
 ) -> Slice:
     kept: npt.NDArray[np.bool_] = np.isin(run.instances.relation, relations)
     widths, labels = run.widths[kept], run.clusters
-    confidences = run.confidences([name for name in dict.fromkeys(("base", *estimators)) if name in run.estimators])
+    confidences = run.confidences([name for name in dict.fromkeys((BASE, *estimators)) if name in run.estimators])
     samples = {name: (found.confidence[kept], found.correct[kept]) for name, found in confidences.items()}
     estimates = bootstrap_many(metrics, samples, options.resampling, None if labels is None else labels[kept])
     shares = run.right_shares
@@ -133,7 +133,7 @@ def _slice(
         instances=int(kept.sum()),
         mean_candidates=float(widths.mean()),
         chance_accuracy=float((1 / widths).mean()),
-        accuracy=estimates["base"]["accuracy"] if "base" in estimates else None,
+        accuracy=estimates[BASE]["accuracy"] if BASE in estimates else None,
         bear_score=None if shares is None else mean_of(shares, kept, options, labels),
         estimators={estimator: estimates[estimator] for estimator in estimators},
     )

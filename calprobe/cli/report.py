@@ -94,13 +94,13 @@ def command(
 def _draw(shown: Report, plots: Path | None, page: Path | None) -> None:
     """Write the figures, the page, or both, from contents that are computed once."""
     from calprobe.analysis.contents import Wanted, gather
-    from calprobe.analysis.curves.scored import PAPERS
     from calprobe.analysis.html import page_wants, report_page
     from calprobe.cli.report_plots import write_plots
+    from calprobe.confidence import Headline, headline
 
     wanted = Wanted()
     if plots is not None:
-        wanted |= Wanted(PAPERS)
+        wanted |= Wanted(headline(Headline.PAPER))
     if page is not None:
         wanted |= page_wants(shown)
     contents = gather(shown, wanted, _told(shown))

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from calprobe.analysis.contents import ReportContents, RunContents
 
 FORMATS = (".png", ".svg")  # to look at and to print; `calprobe curve --out F.pdf` writes a single PDF
-CALIBRATED = ("base", "margin", "average_min")  # whose calibration is drawn, as far as a run has them
 JOINT = "runs"  # stands where a run's name does, in figures of several
 NAME_WIDTH = 100  # characters of a run in a file's name: file systems take 255 bytes
 
@@ -60,13 +59,13 @@ def file_names(labels: Sequence[str]) -> dict[str, str]:
 def _curves(contents: ReportContents) -> Iterator[tuple[str, Curves]]:
     """The curves one by one, each with what the run, or JOINT, is called in its file's name."""
     from calprobe.analysis.curves.results import AccuracyAce, AccuracyRejection
-    from calprobe.analysis.curves.scored import PAPERS
+    from calprobe.confidence import Headline, headline
 
     runs = contents.report.runs
     names = file_names([run.label for run in runs])
     drawn: dict[str, RunContents] = {}
     for run in runs:
-        found = contents.runs[run.label].only(PAPERS)
+        found = contents.runs[run.label].only(headline(Headline.PAPER))
         if not found.calibration:
             say(f"{run.label}: no figures, it has neither template 0 nor a paraphrase")
             continue
@@ -83,9 +82,10 @@ def _curves(contents: ReportContents) -> Iterator[tuple[str, Curves]]:
 
 def _of_run(found: RunContents) -> Iterator[Curves]:
     from calprobe.analysis.curves.results import AccuracyRejection, Calibration, Exposure, Markers
+    from calprobe.confidence import Headline, headline
 
     yield AccuracyRejection(found.rejection, found.votes)
-    yield Calibration(found.only(CALIBRATED).calibration)
+    yield Calibration(found.only(headline(Headline.FIRST)).calibration)
     if found.markers:
         yield Markers(found.markers)
     if found.exposure:

@@ -1,40 +1,58 @@
 """Confidence estimators: candidate scores in, a prediction and how sure it is out, for every instance."""
 
-from calprobe.confidence.aggregation import Aggregation, aggregations, least_confident, most_confident, vote
 from calprobe.confidence.answer_options import keep_options, option_ranks
-from calprobe.confidence.average import average_confidence
-from calprobe.confidence.base import base_confidence
-from calprobe.confidence.chance import chance_confidence
-from calprobe.confidence.consistency import consistency_confidence
 from calprobe.confidence.decomposition import (
     Decomposition,
     entropy_decomposition,
     uncertainties,
     variance_decomposition,
 )
-from calprobe.confidence.distributions import NO_PREDICTION, Distributions, Peak
-from calprobe.confidence.entropy import entropies, entropy_confidence
+from calprobe.confidence.distributions import NO_PREDICTION, Distributions, Peak, softmax
+from calprobe.confidence.estimators import (
+    BASE,
+    Estimator,
+    Headline,
+    available_estimators,
+    estimate,
+    estimator_groups,
+    headline,
+)
 from calprobe.confidence.frame import confidences
-from calprobe.confidence.margin import margin_confidence
-from calprobe.confidence.mixture import mixture_confidence
-from calprobe.confidence.registry import available_estimators, estimate, estimator_groups
+from calprobe.confidence.paraphrases import (
+    Aggregation,
+    aggregations,
+    average_confidence,
+    consistency_confidence,
+    least_confident,
+    mixture_confidence,
+    most_confident,
+    vote,
+)
 from calprobe.confidence.sensitivity import (
     answer_deviation,
     answer_fidelity,
     answer_probabilities,
     base_correlation,
 )
-from calprobe.confidence.softmax import softmax
+from calprobe.confidence.single_template import (
+    base_confidence,
+    chance_confidence,
+    entropies,
+    entropy_confidence,
+    margin_confidence,
+)
 from calprobe.confidence.temperature import fit_temperature, temperature_confidence
-from calprobe.confidence.types import Confidence, Estimator
+from calprobe.confidence.types import Confidence
 
 __all__ = [
+    "BASE",
     "NO_PREDICTION",
     "Aggregation",
     "Confidence",
     "Decomposition",
     "Distributions",
     "Estimator",
+    "Headline",
     "Peak",
     "aggregations",
     "answer_deviation",
@@ -53,6 +71,7 @@ __all__ = [
     "estimate",
     "estimator_groups",
     "fit_temperature",
+    "headline",
     "keep_options",
     "least_confident",
     "margin_confidence",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calprobe.confidence.distributions import Distributions
-from calprobe.confidence.entropy import entropies
+from calprobe.confidence.single_template import entropies
 from calprobe.confidence.types import rows_of_paraphrases
 from calprobe.types import Floats, Ints
 
@@ -108,7 +108,8 @@ def uncertainties(source: Run | ScoreTable, reduction: Reduction = "sum", compat
 
     Args:
         source: a run (`calprobe.open_run`), or the score table of one, which has its reduction already.
-        reduction: of token scores to a statement's: sum, mean, sum_answer, mean_answer (SPEC_SCORING section 2).
+        reduction: of token scores to a statement's: sum, mean, sum_answer, mean_answer (docs/methods.md, "Reductions of
+            token scores").
         compat: "kissling2026" leaves the first scored token of each statement out, as the paper's tables do.
     Returns:
         A row an instance: relation (str), instance (int32, line number in the relation's file), candidates (int32, K),

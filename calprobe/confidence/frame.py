@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calprobe.confidence.registry import estimate
+from calprobe.confidence.estimators import estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,8 @@ def confidences(source: Run | ScoreTable, reduction: Reduction = "sum", compat: 
 
     Args:
         source: a run (`calprobe.open_run`), or the score table of one, which has its reduction already.
-        reduction: of token scores to a statement's: sum, mean, sum_answer, mean_answer (SPEC_SCORING section 2).
+        reduction: of token scores to a statement's: sum, mean, sum_answer, mean_answer (docs/methods.md, "Reductions of
+            token scores").
         compat: "kissling2026" leaves the first scored token of each statement out, as the paper's tables do.
     Returns:
         A row an (instance, estimator): relation (str), instance (int32, line number in the relation's file), estimator

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.confidence.distributions import Distributions
-from calprobe.confidence.softmax import softmax
-from calprobe.confidence.types import Confidence, Estimator, on_default_row
+from calprobe.confidence.distributions import Distributions, softmax
+from calprobe.confidence.types import Confidence
 from calprobe.types import Floats, Ints
-
-if TYPE_CHECKING:
-    from calprobe.statements import Template
 
 FOLDS = 5
 SEED = 0
@@ -25,13 +20,13 @@ MAX_STEPS = 100  # bisection alone would need 37
 
 
 def temperature_confidence(
-    distributions: Distributions, rows: Sequence[int] = (0,), n_folds: int = FOLDS, seed: int = SEED
+    distributions: Distributions, row: int = 0, n_folds: int = FOLDS, seed: int = SEED
 ) -> Confidence:
     """The largest of `softmax(scores / temperature)` under one template, the temperature fitted without the instance.
 
-    SPEC_SCORING section 3, beyond the paper; Guo et al. 2017, section 4.2. The instances are dealt into folds, and
-    each fold gets the temperature that `fit_temperature` finds on the others. Predictions are those of base. Higher is
-    surer; within [1/K, 1] for K candidates.
+    docs/methods.md, "Confidence estimators", beyond the paper; Guo et al. 2017, section 4.2. The instances are dealt
+    into folds, and each fold gets the temperature that `fit_temperature` finds on the others. Predictions are those of
+    base. Higher is surer; within [1/K, 1] for K candidates.
 
     Folds go by `distributions.rank`, not by the order of the instances: the ranks are permuted (seeded) and dealt out
     in turn, so folds differ by one instance at most in size. A run's instances are ranked by relation and line number,
@@ -39,7 +34,7 @@ def temperature_confidence(
 
     Args:
         distributions: of any number of instances. With fewer than folds, each is a fold.
-        rows: the one row of `distributions.scores` to read.
+        row: the row of `distributions.scores` to read, that of one template.
         n_folds: at least 2.
         seed: of the folds.
     Returns:
@@ -55,7 +50,6 @@ def temperature_confidence(
     """
     if n_folds < 2:
         raise ValueError(f"n_folds must be 2 or more; got {n_folds}")
-    (row,) = rows
     scores, widths = distributions.scores[row], distributions.widths
     n_parts = max(1, min(n_folds, distributions.n_instances))
     fold = np.random.default_rng(seed).permutation(distributions.n_instances)[distributions.rank] % n_parts
@@ -143,9 +137,3 @@ def _root(slope: Callable[[float], tuple[float, float]]) -> float:
             break
         value, rise = slope(at)
     return at
-
-
-def family(templates: Sequence[Template]) -> tuple[Estimator, ...]:
-    """temperature, if the run has a template for it."""
-    definition = f"base after temperature scaling, fitted by NLL on the other of {FOLDS} folds"
-    return on_default_row("temperature", definition, temperature_confidence, templates)

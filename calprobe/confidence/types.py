@@ -1,21 +1,19 @@
-"""What an estimator gives, and what an estimator is."""
+"""What an estimator gives: a prediction and how sure it is. And which of a run's templates estimators read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.confidence.distributions import NO_PREDICTION, Distributions
+from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.types import Floats, Ints
 
 if TYPE_CHECKING:
     from calprobe.statements import Template
-
-Compute = Callable[[Distributions, Sequence[int]], "Confidence"]  # rows are those of the distributions
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,35 +43,12 @@ class Confidence:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Estimator:
-    """A way from distributions to confidences, bound to the templates of one run that it reads."""
-
-    name: str  # the key in `report --json`
-    definition: str  # one line
-    templates: tuple[int, ...]  # numbers of the templates it reads
-    rows: tuple[int, ...]  # their rows in the run's distributions
-    compute: Compute
-
-    def __call__(self, distributions: Distributions) -> Confidence:
-        """The estimator's confidences."""
-        return self.compute(distributions, self.rows)
-
-
 def default_row(templates: Sequence[Template]) -> int | None:
     """The row that estimators of one template read: template 0, else the first paraphrase; None if there is neither."""
     numbers = [template.number for template in templates]
     if 0 in numbers:
         return numbers.index(0)
     return next(iter(rows_of_paraphrases(templates)), None)
-
-
-def on_default_row(
-    name: str, definition: str, compute: Compute, templates: Sequence[Template]
-) -> tuple[Estimator, ...]:
-    """The estimator on `default_row`'s template; nothing if the run has no such template."""
-    row = default_row(templates)
-    return () if row is None else (Estimator(name, definition, (templates[row].number,), (row,), compute),)
 
 
 def rows_of_paraphrases(templates: Sequence[Template]) -> tuple[int, ...]:
@@ -89,12 +64,3 @@ def paraphrase_rows(templates: Sequence[Template]) -> tuple[int, ...]:
     """
     rows = rows_of_paraphrases(templates)
     return rows if len(rows) > 1 else ()
-
-
-def on_paraphrases(
-    name: str, definition: str, compute: Compute, templates: Sequence[Template]
-) -> tuple[Estimator, ...]:
-    """The estimator on all paraphrases; nothing if the run has fewer than two."""
-    rows = paraphrase_rows(templates)
-    numbers = tuple(templates[row].number for row in rows)
-    return (Estimator(name, definition, numbers, rows, compute),) if rows else ()

@@ -23,7 +23,7 @@ from calprobe.analysis import (
 )
 from calprobe.analysis.contents import ReportContents, Wanted, gather
 from calprobe.analysis.curves.results import AccuracyAce, AccuracyRejection, Calibration, Exposure, Markers
-from calprobe.analysis.curves.scored import PAPERS
+from calprobe.confidence import Headline, headline
 from calprobe.metrics import Resampling
 from calprobe.runs import Manifest, TemplateRecord
 
@@ -48,7 +48,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="module", params=OPTIONS, ids=["instances", "relations"])
 def found(request: pytest.FixtureRequest, runs: list[str]) -> ReportContents:
-    return gather(report(runs, request.param), Wanted(PAPERS), dict.fromkeys(runs, TOLD))
+    return gather(report(runs, request.param), Wanted(headline(Headline.PAPER)), dict.fromkeys(runs, TOLD))
 
 
 def test_curves_are_those_computed_alone(found: ReportContents) -> None:

@@ -70,7 +70,7 @@ def test_bear_score_is_the_mean_accuracy_over_paraphrases(run_path: Path) -> Non
     (found,) = report(run_path, QUICK).runs
     table = open_run(run_path).table()
     spaces = Distributions.from_scores(table.scores, table.offsets, table.answer_idx)
-    accuracies = [base_confidence(spaces, [row]).correct.mean() for row in (0, 1)]
+    accuracies = [base_confidence(spaces, row).correct.mean() for row in (0, 1)]
     assert accuracies[0] != accuracies[1]
     assert found.bear_score is not None
     assert found.bear_score.value == pytest.approx(np.mean(accuracies))

@@ -78,8 +78,8 @@ def test_equal_to_loops(spaces: list[list[float]], data: st.DataObject) -> None:
 
 def test_each_reads_its_own_row() -> None:
     spaces = Distributions.from_scores([[-1.0, -2.0], [-2.0, -1.0]], [0, 2], [1])
-    assert base_confidence(spaces, [0]).prediction.tolist() == [0]
-    assert base_confidence(spaces, [1]).prediction.tolist() == [1]
+    assert base_confidence(spaces, 0).prediction.tolist() == [0]
+    assert base_confidence(spaces, 1).prediction.tolist() == [1]
     assert spaces.peak([1, 0]).prediction.tolist() == [[1], [0]]
 
 
@@ -93,7 +93,9 @@ def test_each_reads_its_own_row() -> None:
 )
 def test_which_template_base_and_margin_read(templates: tuple[Template, ...], number: int, row: int) -> None:
     found = available_estimators(templates)[:2]
-    assert [(e.name, e.templates, e.rows) for e in found] == [(n, (number,), (row,)) for n in ("base", "margin")]
+    assert [(e.name, e.templates, e.compute.keywords) for e in found] == [
+        (n, (number,), {"row": row}) for n in ("base", "margin")
+    ]
 
 
 def test_without_their_templates_estimators_are_left_out() -> None:

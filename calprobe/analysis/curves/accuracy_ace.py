@@ -12,11 +12,10 @@ from calprobe.analysis.curves.results import (
     CurveOptions,
     RankCorrelation,
 )
-from calprobe.analysis.curves.scored import PAPERS, chosen_estimators, lead_of, metrics_named, predictions, read_runs
+from calprobe.analysis.curves.scored import chosen_estimators, lead_of, metrics_named, predictions, read_runs
 from calprobe.analysis.scored_run import RunLike
+from calprobe.confidence import BASE, Headline, headline
 from calprobe.metrics import bootstrap_many, spearman
-
-BASE = "base"
 
 
 def accuracy_ace(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> AccuracyAce:
@@ -37,9 +36,9 @@ def accuracy_ace(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFA
     """
     metrics, points = metrics_named(("accuracy", "ace"), options.scores), []
     for run in read_runs(runs, options.scores):
-        chosen = chosen_estimators(run, options, PAPERS)
+        chosen = chosen_estimators(run, options, headline(Headline.PAPER))
         (base,) = chosen_estimators(run, CurveOptions(estimators=(BASE,)), ())
-        confidences = run.confidences([estimator.name for estimator in dict.fromkeys((base, *chosen))])
+        confidences = run.confidences(list(dict.fromkeys((base.name, *(estimator.name for estimator in chosen)))))
         values = bootstrap_many(metrics, predictions(confidences), options.scores.resampling, run.clusters)
         points += [
             AccuracyAcePoint(

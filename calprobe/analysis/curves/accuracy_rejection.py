@@ -15,9 +15,10 @@ from calprobe.analysis.curves.results import (
     RejectionPoints,
     VoteLine,
 )
-from calprobe.analysis.curves.scored import PAPERS, chosen_estimators, lead_of, read_runs
+from calprobe.analysis.curves.scored import chosen_estimators, lead_of, read_runs
 from calprobe.analysis.scored_run import RunLike, ScoredRun
-from calprobe.confidence import Confidence, Estimator
+from calprobe.confidence import Confidence, Estimator, Headline, headline
+from calprobe.confidence.estimators import AVERAGE
 from calprobe.metrics import (
     AccuracyBand,
     AtCoverage,
@@ -60,7 +61,7 @@ def accuracy_rejection(
     lines: list[RejectionLine] = []
     votes: list[VoteLine] = []
     for run in read_runs(runs, options.scores):
-        found = rejection_of(run, chosen_estimators(run, options, PAPERS), options.scores.resampling)
+        found = rejection_of(run, chosen_estimators(run, options, headline(Headline.PAPER)), options.scores.resampling)
         lines += found.lines
         votes += found.votes
     return AccuracyRejection(tuple(lines), tuple(votes))
@@ -87,8 +88,8 @@ def rejection_of(run: ScoredRun, estimators: Sequence[Estimator], resampling: Re
 
 def _voters(run: ScoredRun) -> dict[int, Estimator]:
     """For each k = 2 .. T an estimator that fails where the vote of k does."""
-    prefix = "average_vote_"
-    return {int(name.removeprefix(prefix)): found for name, found in run.estimators.items() if name.startswith(prefix)}
+    averages = (own for own in run.estimators.values() if own.entry is AVERAGE)
+    return {own.votes: own for own in averages if own.votes is not None}
 
 
 def _curves(estimators: Sequence[Estimator], confidences: dict[str, Confidence]) -> dict[str, AccuracyCurve]:

@@ -15,7 +15,6 @@ from calprobe.analysis.curves.results import (
     SmoothError,
 )
 from calprobe.analysis.curves.scored import (
-    PAPERS,
     Values,
     chosen_estimators,
     lead_of,
@@ -24,7 +23,7 @@ from calprobe.analysis.curves.scored import (
     read_runs,
 )
 from calprobe.analysis.scored_run import RunLike, ScoredRun
-from calprobe.confidence import Confidence, Estimator
+from calprobe.confidence import Confidence, Estimator, Headline, headline
 from calprobe.metrics import (
     Estimate,
     MetricResult,
@@ -57,7 +56,7 @@ def calibration(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAU
     metrics = metrics_named(METRICS, options.scores)
     lines: list[CalibrationLine] = []
     for run in read_runs(runs, options.scores):
-        chosen = chosen_estimators(run, options, PAPERS)
+        chosen = chosen_estimators(run, options, headline(Headline.PAPER))
         samples = predictions(run.confidences([estimator.name for estimator in chosen]))
         values = bootstrap_many(metrics, samples, options.scores.resampling, run.clusters)
         lines += calibration_lines(run, chosen, values, options.scores.ace_bins)

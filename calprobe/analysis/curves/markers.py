@@ -8,12 +8,10 @@ from calprobe.analysis.curves.results import DEFAULT_CURVE_OPTIONS, CurveOptions
 from calprobe.analysis.curves.scored import Values, lead_of, metrics_named, predictions, read_runs
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.scored_run import RunLike, ScoredRun
-from calprobe.confidence import Estimator
+from calprobe.confidence import BASE, Estimator
 from calprobe.errors import UsageError
 from calprobe.metrics import bootstrap_many, paired_differences
 
-PLAIN = "base"
-PREFIX = "marker_"
 METRICS = ("accuracy", "mean_confidence", "ace")
 
 
@@ -46,7 +44,7 @@ def markers(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAULT_C
 def marker_points(run: ScoredRun, values: Values, options: ReportOptions) -> list[MarkerPoint]:
     """A point for each wording of a run, around the values that are known of its METRICS. Raises as `markers`."""
     chosen = _wordings(run)
-    pairs = [(estimator.name, PLAIN) for estimator in chosen if estimator.name != PLAIN]
+    pairs = [(estimator.name, BASE) for estimator in chosen if estimator.name != BASE]
     shifted, samples = (
         metrics_named(("mean_confidence",), options),
         predictions(run.confidences([estimator.name for estimator in chosen])),
@@ -54,8 +52,8 @@ def marker_points(run: ScoredRun, values: Values, options: ReportOptions) -> lis
     shifts = paired_differences(shifted, samples, pairs, options.resampling, run.clusters)
     points = []
     for estimator in chosen:
-        own, shift = values[estimator.name], shifts.get((estimator.name, PLAIN))
-        marker = "plain" if shift is None else estimator.name.removeprefix(PREFIX)
+        own, shift = values[estimator.name], shifts.get((estimator.name, BASE))
+        marker = estimator.marker or "plain"
         points.append(
             MarkerPoint(
                 *lead_of(run, estimator),
@@ -72,9 +70,9 @@ def marker_points(run: ScoredRun, values: Values, options: ReportOptions) -> lis
 
 def _wordings(run: ScoredRun) -> list[Estimator]:
     """The plain statement and the markers."""
-    chosen = [found for name, found in run.estimators.items() if name == PLAIN or name.startswith(PREFIX)]
+    chosen = [found for found in run.estimators.values() if found.name == BASE or found.marker is not None]
     names = [estimator.name for estimator in chosen]
-    if PLAIN not in names or len(names) == 1:
-        lacking = "epistemic" if PLAIN in names else "plain"
+    if BASE not in names or len(names) == 1:
+        lacking = "epistemic" if BASE in names else "plain"
         raise UsageError(f"{run.label}: no {lacking} template; score it with --templates 0,verbal,numeric")
     return chosen

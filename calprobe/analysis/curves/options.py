@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calprobe.analysis.answer_options import OPTION_COUNTS, OPTION_SEEDS, AnswerOptions, answer_option_curve
+from calprobe.analysis.answer_options import MEASURED, OPTION_COUNTS, OPTION_SEEDS, AnswerOptions, answer_option_curve
 from calprobe.analysis.curves.results import DEFAULT_CURVE_OPTIONS, CurveOptions, OptionNumbers, Options, OptionsLine
 from calprobe.analysis.curves.scored import chosen_estimators, lead_of, read_runs
 from calprobe.analysis.scored_run import RunLike, ScoredRun
 from calprobe.errors import UsageError
 
-ESTIMATORS = ("base", "margin")
 FEW = 2 * OPTION_COUNTS[0]  # with fewer candidates, steps of five would make no curve: every number of them then
 
 
@@ -34,7 +33,7 @@ def options_curve(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEF
     """
     lines: list[OptionsLine] = []
     for run in read_runs(runs, options.scores):
-        chosen = chosen_estimators(run, options, ESTIMATORS, among=ESTIMATORS)
+        chosen = chosen_estimators(run, options, MEASURED, among=MEASURED)
         found = answer_option_curve(run.table, option_counts(run), OPTION_SEEDS, options.scores)
         lines += [
             OptionsLine(

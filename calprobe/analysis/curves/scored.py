@@ -15,7 +15,6 @@ from calprobe.metrics.bootstrap import Predictions
 
 log = logging.getLogger(__name__)
 
-PAPERS = ("base", "margin", "average_vote_2", "average_min")  # the columns of the paper's Table 1
 OTHER_QUESTIONS = "%s: not the same probe or instances as %s: the two do not compare"
 
 Values = Mapping[str, Mapping[str, Estimate]]  # by estimator, then by metric

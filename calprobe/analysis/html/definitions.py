@@ -9,15 +9,6 @@ from calprobe.analysis.results import EstimatorReport
 from calprobe.metrics import Metric
 
 _PAPER = "Kissling et al. 2026"
-# By the beginning of an estimator's name.
-ESTIMATOR_SOURCES = {
-    "base": f"{_PAPER}, section 3.1",
-    "margin": f"{_PAPER}, section 3.1",
-    "average_": f"{_PAPER}, section 3.2 and appendix C",
-    "consistency_": f"{_PAPER}, section 3.2 and appendix C",
-    "marker_": f"{_PAPER}, section 3.3",
-    "temperature": "Guo et al. 2017, section 4.2",
-}
 _BETTER = {"smaller": "Smaller is better.", "larger": "Larger is better.", None: ""}
 
 BEAR_SCORE = Definition(
@@ -49,8 +40,7 @@ def of_metric(metric: Metric) -> Definition:
 
 def of_estimator(estimator: EstimatorReport) -> Definition:
     """An estimator's definition."""
-    source = next((told for start, told in ESTIMATOR_SOURCES.items() if estimator.name.startswith(start)), "")
-    return Definition(f"e-{estimator.name}", estimator.name, f"{estimator.definition}.", source)
+    return Definition(f"e-{estimator.name}", estimator.name, f"{estimator.definition}.", estimator.source)
 
 
 def distinct(definitions: Iterable[Definition]) -> tuple[Definition, ...]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from calprobe.analysis.contents import Wanted
 from calprobe.analysis.results import Report
+from calprobe.confidence import Headline, headline
 
 MANY_RUNS = 4  # of more each shows its main numbers only
-ALL = Wanted(
-    ("base", "margin", "average_vote_2", "average_min", "consistency_vote_2", "consistency_min"),
-    ("domain", "relation"),
-)
-FEW = Wanted(("base", "average_min"), ("domain",))
+ALL = Wanted(headline(Headline.PAGE), ("domain", "relation"))
+FEW = Wanted(headline(Headline.BRIEF), ("domain",))
 
 
 def page_wants(report: Report) -> Wanted:

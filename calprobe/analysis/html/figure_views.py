@@ -11,8 +11,9 @@ from calprobe.analysis.html import charts
 from calprobe.analysis.html.views import Choice, FigureView
 from calprobe.analysis.number_text import signed_spelled
 from calprobe.analysis.palette import series_places
+from calprobe.confidence import Headline, headline
 
-FIRST_SHOWN = ("base", "margin", "average_min")  # before the reader chooses
+FIRST_SHOWN = headline(Headline.FIRST)  # before the reader chooses
 
 
 def run_figures(found: RunContents) -> Iterator[FigureView]:

@@ -24,12 +24,13 @@ from calprobe.analysis.tables.against import against_table
 from calprobe.analysis.tables.labels import about, short_names, table_labels
 from calprobe.analysis.tables.slices import slices_table
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.confidence import Headline, headline
 
 # Of the answers, which many estimators share, and no merit of a confidence: no estimator is marked for it.
 UNMARKED = "accuracy"
 # Kissling et al. 2026, Tables 1 and 3.
 SUMMARY_METRICS = ("ace", "brier")
-SUMMARY_ESTIMATORS = ("base", "margin", "average_vote_2", "average_min")
+SUMMARY_ESTIMATORS = headline(Headline.PAPER)
 
 
 def report_tables(report: Report) -> tuple[Table, ...]:
