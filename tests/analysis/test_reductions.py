@@ -56,7 +56,7 @@ def test_harmonic_mean_of_what_is_undefined(accuracy: float, ace: float) -> None
 def test_numbers_are_those_of_one_report_each(run_path: Path, compat: str | None, cluster: str | None) -> None:
     options = replace(QUICK, compat=compat, ace_bins=3, cluster=cluster)
     (found,) = compare_reductions(run_path, options).runs
-    assert (found.instances, found.template, found.unknown) == (9, 0, ())
+    assert (found.facts.instances, found.template, found.unknown) == (9, 0, ())
     assert tuple(numbers.reduction for numbers in found.reductions) == REDUCTIONS
     for numbers in found.reductions:
         (one,) = report(run_path, replace(options, reduction=numbers.reduction)).runs
