@@ -7,28 +7,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calprobe.analysis.curves.results import (
-    AccuracyAce,
-    AccuracyAcePoint,
+from calprobe.analysis.curves.accuracy_ace import AccuracyAce, AccuracyAcePoint, RankCorrelation
+from calprobe.analysis.curves.accuracy_rejection import (
     AccuracyRejection,
     Band,
-    BinnedError,
-    Calibration,
-    CalibrationLine,
-    Curves,
-    Exposure,
-    ExposureLine,
-    MarkerPoint,
-    Markers,
-    OptionNumbers,
-    Options,
-    OptionsLine,
-    RankCorrelation,
     RejectionLine,
     RejectionPoints,
-    SmoothError,
     VoteLine,
 )
+from calprobe.analysis.curves.calibration import BinnedError, Calibration, CalibrationLine, SmoothError
+from calprobe.analysis.curves.curve import Curves
+from calprobe.analysis.curves.exposure import Exposure, ExposureLine
+from calprobe.analysis.curves.markers import MarkerPoint, Markers
+from calprobe.analysis.curves.options import OptionNumbers, Options, OptionsLine
 from calprobe.metrics import Difference, Estimate, ace, ece, reject_by_rank, reject_by_threshold, reject_by_vote
 from calprobe.types import Floats
 

@@ -83,13 +83,13 @@ def test_planning_needs_numpy_alone() -> None:
     assert result.stdout.strip() == "[]", result.stderr
 
 
-def test_figures_alone_import_matplotlib() -> None:
+def test_only_figures_import_matplotlib_and_only_when_they_are_drawn() -> None:
     importing = {
         file.relative_to(ROOT / "calprobe").parent.as_posix()
         for file in (ROOT / "calprobe").rglob("*.py")
         if re.search(r"^\s*(import|from) matplotlib", file.read_text("utf-8"), re.MULTILINE)
     }
-    assert importing == {"analysis/plots"}
+    assert importing == {"analysis/plots", "analysis/curves"}
     code = "import sys, calprobe.analysis, calprobe.cli.report; print({'matplotlib'} & set(sys.modules))"
     result = fresh_python(code)
     assert result.stdout.strip() == "set()", result.stderr

@@ -3,45 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self, TypeVar
+from typing import Self
 
-from calprobe.analysis.curves.accuracy_ace import correlated
-from calprobe.analysis.curves.accuracy_rejection import rejection_of
-from calprobe.analysis.curves.calibration import calibration_lines
-from calprobe.analysis.curves.exposure import Told, exposure_lines
-from calprobe.analysis.curves.markers import marker_points
-from calprobe.analysis.curves.results import (
-    AccuracyAce,
-    AccuracyAcePoint,
-    CalibrationLine,
-    CurveOptions,
-    ExposureLine,
-    Line,
-    MarkerPoint,
-    RankCorrelation,
-    RejectionLine,
-    VoteLine,
-)
-from calprobe.analysis.curves.scored import OTHER_QUESTIONS, Values
+from calprobe.analysis.curves import KINDS
+from calprobe.analysis.curves.curve import Curves
+from calprobe.analysis.curves.inputs import OTHER_QUESTIONS, Reported, Told, Values
 from calprobe.analysis.options import ReportOptions, SliceOptions
 from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.scored_run import ScoredRun
 from calprobe.analysis.slices import RunSlices, slice_run
-from calprobe.confidence import BASE, Headline, headline
+from calprobe.confidence import BASE
 from calprobe.words import SliceKind
 
 log = logging.getLogger(__name__)
-
-AnyLine = TypeVar("AnyLine", bound=Line)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What is to be drawn of each run, as far as its templates allow."""
 
-    estimators: tuple[str, ...] = ()  # in calibration and rejection
+    estimators: tuple[str, ...] = ()  # where a kind of curve has many
     slices: tuple[SliceKind, ...] = ()  # beside those that the report has
 
     def __or__(self, other: Wanted) -> Wanted:
@@ -54,20 +37,20 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class RunContents:
-    """What is drawn of one run; a kind that its templates do not allow is empty."""
+    """What is drawn of one run."""
 
-    calibration: tuple[CalibrationLine, ...] = ()
-    rejection: tuple[RejectionLine, ...] = ()
-    votes: tuple[VoteLine, ...] = ()
-    markers: tuple[MarkerPoint, ...] = ()
-    exposure: tuple[ExposureLine, ...] = ()
+    curves: Mapping[str, Curves] = field(default_factory=dict)  # by kind, those that its templates allow
     slices: tuple[RunSlices, ...] = ()
 
     def only(self, estimators: Sequence[str]) -> Self:
-        """With the calibration and rejection of these estimators alone, in this order."""
-        return replace(
-            self, calibration=_named(self.calibration, estimators), rejection=_named(self.rejection, estimators)
-        )
+        """With these estimators alone, in this order, where a kind of curve has many."""
+        return replace(self, curves={kind: found.only(estimators) for kind, found in self.curves.items()})
+
+    def figures(self) -> Iterator[Curves]:
+        """What `calprobe report --plots` draws of the run."""
+        for name, kind in KINDS.items():
+            if kind.alone and name in self.curves:
+                yield self.curves[name].only(kind.plotted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +59,13 @@ class ReportContents:
 
     report: Report
     runs: Mapping[str, RunContents] = field(default_factory=dict)  # by label
-    accuracy_ace: tuple[AccuracyAcePoint, ...] = ()  # of several runs
-    correlations: tuple[RankCorrelation, ...] = ()
+    across: Mapping[str, Curves] = field(default_factory=dict)  # by kind: several runs in one figure
+
+    def joint_figures(self) -> Iterator[Curves]:
+        """What `calprobe report --plots` draws of several runs together."""
+        for name, kind in KINDS.items():
+            if name in self.across:
+                yield self.across[name].only(kind.plotted)
 
 
 def gather(report: Report, wanted: Wanted, told: Mapping[str, Told] | None = None) -> ReportContents:
@@ -95,48 +83,36 @@ def gather(report: Report, wanted: Wanted, told: Mapping[str, Told] | None = Non
         run.label: _of_run(run, scored[run.label], report.options, wanted, (told or {}).get(run.label))
         for run in report.runs
     }
-    across = _across(report)
-    return ReportContents(report, found, across.points, across.correlations)
+    _warn_of_other_questions([run for run in report.runs if BASE in _values(run)])
+    return ReportContents(report, found, _across([own.curves for own in found.values()]))
 
 
-def _across(report: Report) -> AccuracyAce:
-    """A point for each run and estimator of the paper's, if there are several runs."""
-    several = [run for run in report.runs if BASE in _values(run)]
+def _warn_of_other_questions(several: Sequence[RunReport]) -> None:
     for run in several[1:]:
         if run.facts.questions != several[0].facts.questions:
             log.warning(OTHER_QUESTIONS, run.label, several[0].label)
-    points = [point for run in several for point in _accuracy_ace(run)]
-    return correlated(points) if len(several) > 1 else AccuracyAce((), ())
 
 
-def _accuracy_ace(run: RunReport) -> list[AccuracyAcePoint]:
-    found = {estimator.name: estimator for estimator in run.estimators}
-    accuracy, model = found[BASE].metrics["accuracy"], run.manifest.model.name
-    return [
-        AccuracyAcePoint(run.label, model, name, found[name].templates, accuracy, found[name].metrics["ace"])
-        for name in headline(Headline.PAPER)
-        if name in found
-    ]
+def _across(several: Sequence[Mapping[str, Curves]]) -> dict[str, Curves]:
+    """The curves of the runs, joined by kind, where several have any."""
+    joined = {}
+    for name, kind in KINDS.items():
+        found = [curves[name] for curves in several if name in curves]
+        if kind.join is not None and len(found) > 1:
+            joined[name] = kind.join(found)
+    return joined
 
 
 def _of_run(
     run: RunReport, scored: ScoredRun, options: ReportOptions, wanted: Wanted, told: Told | None
 ) -> RunContents:
     values = _values(run)
-    found = RunContents(slices=_slices(run, scored, options, wanted.slices))
+    slices = _slices(run, scored, options, wanted.slices)
     if BASE not in values:
-        return found
-    chosen = [scored.estimators[name] for name in wanted.estimators if name in values]
-    rejected = rejection_of(scored, chosen, options.resampling)
-    marked = any(scored.estimators[name].marker is not None for name in values)
-    return replace(
-        found,
-        calibration=tuple(calibration_lines(scored, chosen, values, options.ace_bins)),
-        rejection=rejected.lines,
-        votes=rejected.votes,
-        markers=tuple(marker_points(scored, values, options)) if marked else (),
-        exposure=tuple(exposure_lines(scored, told, CurveOptions(options))) if told else (),
-    )
+        return RunContents(slices=slices)
+    reported = Reported(scored, values, options, wanted.estimators, told)
+    found = {name: kind.of_report(reported) for name, kind in KINDS.items() if kind.of_report is not None}
+    return RunContents({name: curves for name, curves in found.items() if curves is not None}, slices)
 
 
 def _slices(
@@ -155,8 +131,3 @@ def _slices(
 
 def _values(run: RunReport) -> Values:
     return {estimator.name: estimator.metrics for estimator in run.estimators}
-
-
-def _named(lines: Sequence[AnyLine], estimators: Sequence[str]) -> tuple[AnyLine, ...]:
-    by_name = {line.estimator: line for line in lines}
-    return tuple(by_name[name] for name in estimators if name in by_name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,21 +13,42 @@ from calprobe.errors import UsageError
 if TYPE_CHECKING:
     from calprobe.analysis import CurveOptions, Curves, ReportOptions
 
-KINDS = ("accuracy-rejection", "calibration", "options", "accuracy-ace", "markers", "exposure")
-DATA = (".csv", ".json", ".parquet")
-FIGURES = (".png", ".svg", ".pdf")
+
+class _ListsKinds(click.Command):
+    """Its help ends with the kinds of curves."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from calprobe.analysis.curves import KINDS
+
+        super().format_help_text(ctx, formatter)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_dl([(name, kind.description) for name, kind in KINDS.items()])
+
+
+def _known_kind(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
+    """One of KINDS, which are imported when a name is given."""
+    from calprobe.analysis.curves import KINDS
+
+    if name not in KINDS:
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(map(repr, KINDS))}.")
+    return name
 
 
 def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, path: Path) -> Path:
-    """Look before anything is computed."""
-    if path.suffix.lower() not in DATA + FIGURES:
-        raise UsageError(f"--out {path}: the suffix says the format; give one of {', '.join(DATA + FIGURES)}")
+    """Check the suffix before anything is computed."""
+    from calprobe.analysis.curves.files import DATA_SUFFIXES
+    from calprobe.analysis.plots import FIGURE_SUFFIXES
+
+    known = DATA_SUFFIXES + FIGURE_SUFFIXES
+    if path.suffix.lower() not in known:
+        raise UsageError(f"--out {path}: the suffix says the format; give one of {', '.join(known)}")
     return path
 
 
-@click.command(short_help="Write a curve of runs as a table or a figure.")
+@click.command(cls=_ListsKinds, short_help="Write a curve of runs as a table or a figure.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
-@click.option("--kind", required=True, type=click.Choice(KINDS), help="Which curve, see above.")
+@click.option("--kind", required=True, metavar="NAME", callback=_known_kind, help="Which curve, see above.")
 @estimators_option(
     "Whose confidences, as `report` names them.  [default: base,margin,average_vote_2,average_min; of options base and"
     " margin, of exposure base]"
@@ -50,44 +70,28 @@ def command(
     \b
         calprobe curve runs/gpt2-bear --kind accuracy-rejection --out rejection.svg
         calprobe curve runs/gpt2-bear --kind calibration --estimator base,margin --out bins.csv
-
-    \b
-    accuracy-rejection  accuracy of the rest when the least confident are rejected
-    calibration         accuracy against confidence, on the bins of ACE and ECE
-    options             accuracy, confidence and ACE among 5, 10, .. answer options
-    accuracy-ace        accuracy against ACE over the RUNs, with rank correlation
-    markers             the plain statement against possibly, certainly, N %
-    exposure            by how often a fact was told (tiny-clm and tiny-mlm alone)
     """
     from calprobe.analysis import CurveOptions
+    from calprobe.analysis.curves import plot
     from calprobe.analysis.curves.files import write_curves
+    from calprobe.analysis.plots import FIGURE_SUFFIXES, save
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
 
     log_to_stderr()
     keep_freed_memory()
     found = _compute(kind, runs, CurveOptions(options, estimators))
-    if out.suffix.lower() in FIGURES:
-        from calprobe.analysis.plots import plot, save
-
+    if out.suffix.lower() in FIGURE_SUFFIXES:
         save(plot(found), out)
     else:
         write_curves(found, out)
 
 
 def _compute(kind: str, runs: tuple[str, ...], options: CurveOptions) -> Curves:
-    from calprobe.analysis import accuracy_ace, accuracy_rejection, calibration, exposure, markers, options_curve
+    from calprobe.analysis.curves import KINDS
 
-    if kind == "exposure":
-        return exposure(runs, _told(runs), options)
-    functions: dict[str, Callable[[Sequence[str], CurveOptions], Curves]] = {
-        "accuracy-rejection": accuracy_rejection,
-        "calibration": calibration,
-        "options": options_curve,
-        "accuracy-ace": accuracy_ace,
-        "markers": markers,
-    }
-    return functions[kind](runs, options)
+    found = KINDS[kind]
+    return found.compute(runs, _told(runs), options) if found.needs_told else found.compute(runs, options)
 
 
 def _told(runs: tuple[str, ...]) -> dict[str, tuple[int, ...]]:

@@ -16,7 +16,7 @@ from calprobe.words import SliceKind
 
 if TYPE_CHECKING:
     from calprobe.analysis import Report, ReportOptions, SliceOptions
-    from calprobe.analysis.curves.exposure import Told
+    from calprobe.analysis.curves.inputs import Told
 
 
 @click.command(short_help="Show accuracy and calibration of runs.")

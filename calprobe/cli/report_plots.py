@@ -13,7 +13,7 @@ from calprobe.cli.terminal_text import say
 
 if TYPE_CHECKING:
     from calprobe.analysis import Curves
-    from calprobe.analysis.contents import ReportContents, RunContents
+    from calprobe.analysis.contents import ReportContents
 
 FORMATS = (".png", ".svg")  # to look at and to print; `calprobe curve --out F.pdf` writes a single PDF
 JOINT = "runs"  # stands where a run's name does, in figures of several
@@ -29,7 +29,8 @@ plots_option = click.option(
 
 def write_plots(contents: ReportContents, folder: Path) -> None:
     """Draw the contents into the folder, and say on stderr what was written. Raises as `save`."""
-    from calprobe.analysis.plots import plot, save
+    from calprobe.analysis.curves import plot
+    from calprobe.analysis.plots import save
 
     for name, curves in _curves(contents):
         figure = plot(curves)
@@ -58,35 +59,17 @@ def file_names(labels: Sequence[str]) -> dict[str, str]:
 
 def _curves(contents: ReportContents) -> Iterator[tuple[str, Curves]]:
     """The curves one by one, each with what the run, or JOINT, is called in its file's name."""
-    from calprobe.analysis.curves.results import AccuracyAce, AccuracyRejection
-    from calprobe.confidence import Headline, headline
-
     runs = contents.report.runs
     names = file_names([run.label for run in runs])
-    drawn: dict[str, RunContents] = {}
+    drawn = []
     for run in runs:
-        found = contents.runs[run.label].only(headline(Headline.PAPER))
-        if not found.calibration:
+        figures = list(contents.runs[run.label].figures())
+        if not figures:
             say(f"{run.label}: no figures, it has neither template 0 nor a paraphrase")
             continue
-        drawn[run.label] = found
-        yield from ((names[run.label], curves) for curves in _of_run(found))
-    if len({run.facts.questions for run in runs if run.label in drawn}) > 1:
+        drawn.append(run)
+        yield from ((names[run.label], curves) for curves in figures)
+    if len({run.facts.questions for run in drawn}) > 1:
         say("no figures of several runs: they are not all of the same probe and instances")
     elif len(drawn) > 1:
-        lines = tuple(line for found in drawn.values() for line in found.rejection)
-        votes = tuple(line for found in drawn.values() for line in found.votes)
-        yield JOINT, AccuracyAce(contents.accuracy_ace, contents.correlations)
-        yield JOINT, AccuracyRejection(lines, votes)
-
-
-def _of_run(found: RunContents) -> Iterator[Curves]:
-    from calprobe.analysis.curves.results import AccuracyRejection, Calibration, Exposure, Markers
-    from calprobe.confidence import Headline, headline
-
-    yield AccuracyRejection(found.rejection, found.votes)
-    yield Calibration(found.only(headline(Headline.FIRST)).calibration)
-    if found.markers:
-        yield Markers(found.markers)
-    if found.exposure:
-        yield Exposure(found.exposure)
+        yield from ((JOINT, curves) for curves in contents.joint_figures())

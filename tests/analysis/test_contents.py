@@ -11,6 +11,7 @@ from compared_runs import SHAPES, run_of
 
 from calprobe.analysis import (
     CurveOptions,
+    Curves,
     ReportOptions,
     SliceOptions,
     accuracy_ace,
@@ -22,7 +23,6 @@ from calprobe.analysis import (
     report,
 )
 from calprobe.analysis.contents import ReportContents, Wanted, gather
-from calprobe.analysis.curves.results import AccuracyAce, AccuracyRejection, Calibration, Exposure, Markers
 from calprobe.confidence import Headline, headline
 from calprobe.metrics import Resampling
 from calprobe.runs import Manifest, TemplateRecord
@@ -55,18 +55,23 @@ def test_curves_are_those_computed_alone(found: ReportContents) -> None:
     """Values from the report have the intervals that the curves' own resamples give."""
     options = CurveOptions(found.report.options)
     for label, own in found.runs.items():
-        same(Calibration(own.calibration), calibration(label, options))
-        same(AccuracyRejection(own.rejection, own.votes), accuracy_rejection(label, options))
-        same(Markers(own.markers), markers(label, options))
-        same(Exposure(own.exposure), exposure(label, TOLD, options))
+        same(own.curves["calibration"], calibration(label, options))
+        same(own.curves["accuracy-rejection"], accuracy_rejection(label, options))
+        same(own.curves["markers"], markers(label, options))
+        same(own.curves["exposure"], exposure(label, TOLD, options))
 
 
 def test_curves_of_several_runs_are_put_together_from_those_of_each(found: ReportContents, runs: list[str]) -> None:
     options = CurveOptions(found.report.options)
-    same(AccuracyAce(found.accuracy_ace, found.correlations), accuracy_ace(runs, options))
-    lines = tuple(line for label in runs for line in found.runs[label].rejection)
-    votes = tuple(line for label in runs for line in found.runs[label].votes)
-    same(AccuracyRejection(lines, votes), accuracy_rejection(runs, options))
+    same(found.across["accuracy-ace"], accuracy_ace(runs, options))
+    same(found.across["accuracy-rejection"], accuracy_rejection(runs, options))
+
+
+def test_figures_of_a_run_are_all_kinds_that_say_something_of_one(found: ReportContents, runs: list[str]) -> None:
+    drawn = list(found.runs[runs[0]].figures())
+    assert [curves.kind for curves in drawn] == ["accuracy-rejection", "calibration", "markers", "exposure"]
+    assert estimators(drawn[1]) == ["base", "margin", "average_min"]
+    assert [curves.kind for curves in found.joint_figures()] == ["accuracy-rejection", "accuracy-ace"]
 
 
 def same(one: Any, other: Any) -> None:
@@ -83,10 +88,15 @@ def test_runs_that_do_not_compare_are_named(runs: list[str], tmp_path: Path, cap
 def test_only_what_is_wanted_is_there_in_the_order_asked(runs: list[str]) -> None:
     quick = report(runs[0], ReportOptions(resampling=Resampling(5)))
     own = gather(quick, Wanted(("average_min", "base", "nothing"), ("domain",))).runs[runs[0]]
-    assert [line.estimator for line in own.rejection] == ["average_min", "base"]
-    assert [line.estimator for line in own.only(("base", "margin")).calibration] == ["base"]
+    assert estimators(own.curves["accuracy-rejection"]) == ["average_min", "base"]
+    assert estimators(own.only(("base", "margin")).curves["calibration"]) == ["base"]
     assert [slices.by for slices in own.slices] == ["domain"]
     assert Wanted(("a", "b")) | Wanted(("b", "c"), ("relation",)) == Wanted(("a", "b", "c"), ("relation",))
+
+
+def estimators(curves: Curves) -> list[str]:
+    """Those of its lines, in their order."""
+    return [line["estimator"] for line in curves.to_json()["lines"]]
 
 
 def test_slices_at_hand_need_no_others(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,10 +20,10 @@ from calprobe.analysis import (
     calibration,
     options_curve,
 )
+from calprobe.analysis.curves import KINDS, plot
 from calprobe.analysis.curves.files import DATA_SUFFIXES
-from calprobe.analysis.plots import FIGURE_SUFFIXES, plot, save
+from calprobe.analysis.plots import FIGURE_SUFFIXES, save
 from calprobe.cli.app import main
-from calprobe.cli.curve import DATA, FIGURES, KINDS
 from calprobe.metrics import Resampling
 from calprobe.models.exposures import WEIGHTS_FILE, tiny_exposures
 from calprobe.probes import load_probe
@@ -69,7 +69,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[obj
 def test_data_files_hold_what_the_library_gives(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--reduction", "mean", "--compat", "kissling2026", "--bins", 5, "--bootstrap", 30, "--seed", 2]
     options += ["--cluster", "relation", "--estimator", "margin, base"]
-    for suffix in DATA:
+    for suffix in DATA_SUFFIXES:
         curve("a", "b", "--kind", kind, *options, "--out", tmp_path / "new" / f"curve{suffix}")
     assert capsys.readouterr() == ("", "")
     scores = ReportOptions("mean", "kissling2026", 5, Resampling(30, 2), "relation")
@@ -88,7 +88,7 @@ def test_suffixes_in_capitals_are_the_same_formats(tmp_path: Path) -> None:
 FIRST_BYTES = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
 
 
-@pytest.mark.parametrize("suffix", FIGURES)
+@pytest.mark.parametrize("suffix", FIGURE_SUFFIXES)
 def test_figures_are_drawn_from_the_same_result(
     suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,7 +112,7 @@ def test_what_is_undefined_is_empty_in_csv_and_null_in_json(tmp_path: Path) -> N
 
 
 def test_the_same_call_writes_the_same_bytes(tmp_path: Path) -> None:
-    for suffix in DATA:
+    for suffix in DATA_SUFFIXES:
         first, again = (tmp_path / f"{name}{suffix}" for name in ("first", "again"))
         for path in (first, again):
             curve("a", "--kind", "calibration", "--bootstrap", 20, "--out", path)
@@ -163,7 +163,3 @@ def test_refusals_are_one_line_with_their_code(capsys: pytest.CaptureFixture[str
         assert (code, error.count("\n")) == (1, 1)
         assert "cannot be written" in error
     assert not list(tmp_path.glob("x.*"))
-
-
-def test_the_command_knows_the_formats_of_the_library() -> None:
-    assert (DATA, FIGURES) == (DATA_SUFFIXES, FIGURE_SUFFIXES)

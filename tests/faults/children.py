@@ -131,7 +131,15 @@ def _serve(model: str) -> None:
 def _loaded(folder: Path) -> Any:
     """A tiny random model, and everything that commands import."""
     sys.path[:0] = [str(folder) for folder in Path(__file__).resolve().parents[:2]]
-    modules = ("calprobe.scoring", "calprobe.analysis.plots", "pandas", "rich.console", "scipy.stats", "accelerate")
+    modules = (
+        "calprobe.scoring",
+        "calprobe.analysis.plots",
+        "matplotlib.figure",
+        "pandas",
+        "rich.console",
+        "scipy.stats",
+        "accelerate",
+    )
     for name in (*modules, "launched"):
         importlib.import_module(name)
     from tiny_models import save_tiny_model

@@ -1,1 +1,120 @@
-"""Curves of one run or several: frozen results in `results`, and a module a kind that computes them."""
+"""The kinds of curves, each designed once: a module that holds its result, how it is computed, and how it is drawn.
+
+`calprobe curve`, `calprobe report --plots` and `--html` know the kinds from KINDS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calprobe.analysis.curves.accuracy_ace import (
+    AccuracyAce,
+    accuracy_ace,
+    draw_accuracy_ace,
+    join_accuracy_ace,
+    reported_accuracy_ace,
+)
+from calprobe.analysis.curves.accuracy_rejection import (
+    AccuracyRejection,
+    accuracy_rejection,
+    draw_accuracy_rejection,
+    join_rejections,
+    reported_rejection,
+)
+from calprobe.analysis.curves.calibration import Calibration, calibration, draw_calibration, reported_calibration
+from calprobe.analysis.curves.curve import Curves
+from calprobe.analysis.curves.exposure import Exposure, draw_exposure, exposure, reported_exposure
+from calprobe.analysis.curves.inputs import Reported
+from calprobe.analysis.curves.markers import Markers, draw_markers, markers, reported_markers
+from calprobe.analysis.curves.options import Options, draw_options, options_curve
+from calprobe.analysis.plots import PAGE_INCHES, drawing
+from calprobe.confidence import Headline, headline
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["KINDS", "Kind", "plot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of curve, as far as commands, figures and pages know it."""
+
+    result: type[Curves]
+    compute: Callable[..., Curves]  # (runs, options), or (runs, told, options)
+    draw: Callable[[Any, float], Figure]  # (result, width in inches)
+    description: str  # a line of `calprobe curve --help`
+    needs_told: bool = False  # whether it takes how often facts were told in training
+    of_report: Callable[[Reported], Curves | None] | None = None  # what a report's figures show of a run
+    join: Callable[[Any], Curves] | None = None  # those of several runs in one figure
+    alone: bool = True  # whether a figure of one run says anything
+    plotted: tuple[str, ...] = headline(Headline.PAPER)  # estimators in the figures of `report --plots`
+
+
+KINDS: Mapping[str, Kind] = {
+    "accuracy-rejection": Kind(
+        AccuracyRejection,
+        accuracy_rejection,
+        draw_accuracy_rejection,
+        "accuracy of the rest when the least confident are rejected",
+        of_report=reported_rejection,
+        join=join_rejections,
+    ),
+    "calibration": Kind(
+        Calibration,
+        calibration,
+        draw_calibration,
+        "accuracy against confidence, on the bins of ACE and ECE",
+        of_report=reported_calibration,
+        plotted=headline(Headline.FIRST),
+    ),
+    "options": Kind(
+        Options, options_curve, draw_options, "accuracy, confidence and ACE among 5, 10, .. answer options"
+    ),
+    "accuracy-ace": Kind(
+        AccuracyAce,
+        accuracy_ace,
+        draw_accuracy_ace,
+        "accuracy against ACE over the RUNs, with rank correlation",
+        of_report=reported_accuracy_ace,
+        join=join_accuracy_ace,
+        alone=False,
+    ),
+    "markers": Kind(
+        Markers,
+        markers,
+        draw_markers,
+        "the plain statement against possibly, certainly, N %",
+        of_report=reported_markers,
+    ),
+    "exposure": Kind(
+        Exposure,
+        exposure,
+        draw_exposure,
+        "by how often a fact was told (tiny-clm and tiny-mlm alone)",
+        needs_told=True,
+        of_report=reported_exposure,
+    ),
+}
+
+
+def plot(result: Curves, width: float = PAGE_INCHES) -> Figure:
+    """Draw a curve of any kind.
+
+    What is NaN leaves a gap. More than eight series go on in further panels, or take the same styles again.
+
+    Args:
+        result: as the kind's `compute` gives it.
+        width: of the figure, inches; COLUMN_INCHES and PAGE_INCHES of `calprobe.analysis.plots` are those of a paper
+            in two columns. The height follows from the number of panels.
+    Returns:
+        A figure that no pyplot knows, laid out; write it with `calprobe.analysis.plots.save`.
+
+    >>> figure = plot(AccuracyRejection((), ()), 3.3)
+    >>> len(figure.axes)
+    2
+    """
+    with drawing():
+        return KINDS[result.kind].draw(result, width)

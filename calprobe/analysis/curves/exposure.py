@@ -2,19 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calprobe.analysis.curves.results import DEFAULT_CURVE_OPTIONS, CurveOptions, Exposure, ExposureLine
-from calprobe.analysis.curves.scored import chosen_estimators, lead_of, metrics_named, read_runs
+from calprobe.analysis.curves.curve import (
+    DEFAULT_CURVE_OPTIONS,
+    LEAD,
+    Columns,
+    CurveOptions,
+    Curves,
+    Line,
+    estimate_columns,
+)
+from calprobe.analysis.curves.inputs import Reported, Told, chosen_estimators, lead_of, metrics_named, read_runs
+from calprobe.analysis.plots import frame
+from calprobe.analysis.plots.groups import each_line, only_run
+from calprobe.analysis.plots.style import FAINT, PAGE_INCHES, SeriesStyle, style_at
 from calprobe.analysis.scored_run import Instances, RunLike, ScoredRun
 from calprobe.confidence import Confidence, Estimator
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, bootstrap, wilson_interval
-from calprobe.types import Ints
+from calprobe.types import Floats, Ints
 
-Told = Mapping[str, Sequence[int]]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class ExposureLine(Line):
+    """Accuracy and mean confidence of facts by the number of times that the model was told them.
+
+    A point takes the facts told `least` to `most` times: 0, 1, 2, 3 to 4, 5 to 8 and so on, as far as there are any.
+    """
+
+    told: Floats  # [points], mean number of times; ascending
+    least: Ints  # [points]
+    most: Ints  # [points]
+    instances: Ints  # [points], facts told so often
+    accuracy: tuple[Estimate, ...]  # [points]
+    mean_confidence: tuple[Estimate, ...]  # [points]
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure(Curves):
+    """Accuracy and confidence by how often a fact was told. Columns: told, least, most, instances, then numbers."""
+
+    kind = "exposure"
+    COLUMNS = (
+        *(*LEAD, "told", "least", "most", "instances", "accuracy", "accuracy_low", "accuracy_high"),
+        *("mean_confidence", "mean_confidence_low", "mean_confidence_high"),
+    )
+
+    lines: tuple[ExposureLine, ...]
+
+    def _parts(self) -> Iterable[Columns]:
+        for line in self.lines:
+            counts = ("told", "least", "most", "instances")
+            places = zip(*(getattr(line, name).tolist() for name in counts), strict=True)
+            for place, accuracy, confidence in zip(places, line.accuracy, line.mean_confidence, strict=True):
+                numbers = estimate_columns("accuracy", accuracy) | estimate_columns("mean_confidence", confidence)
+                yield {**line.lead, **dict(zip(counts, place, strict=True)), **numbers}
 
 
 def exposure(runs: RunLike | Sequence[RunLike], told: Told, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Exposure:
@@ -99,3 +150,50 @@ def _numbers(run: ScoredRun, found: Confidence, kept: np.ndarray, options: Curve
         low, high = wilson_interval([found.correct[kept].sum()], [kept.sum()])
         accuracy = Estimate(accuracy.value, float(low[0]), float(high[0]))
     return accuracy, values["mean_confidence"]
+
+
+def reported_exposure(found: Reported) -> Exposure | None:
+    """The line of base of a run of a report; None where nobody counted."""
+    return Exposure(tuple(exposure_lines(found.run, found.told, CurveOptions(found.options)))) if found.told else None
+
+
+_ACCURACY, _CONFIDENCE = style_at(0), style_at(1)
+
+
+def draw_exposure(result: Exposure, width: float = PAGE_INCHES) -> Figure:
+    """A panel for each run and estimator: accuracy and mean confidence above, the number of facts below."""
+    groups = each_line(result.lines)
+    figure, pairs, columns = frame.panel_pairs(len(groups), width)
+    for pair, group in zip(pairs, groups, strict=False):
+        line = group.series[0].line
+        _draw_numbers(pair.curve, line.told, line.accuracy, _ACCURACY)
+        _draw_numbers(pair.curve, line.told, line.mean_confidence, _CONFIDENCE)
+        _draw_counts(pair.counts, line)
+        pair.curve.set_title(group.title, loc="left")
+        frame.share_axis(pair.curve, "y")
+    frame.outer_labels([pair.curve for pair in pairs], columns, "", "Accuracy and confidence")
+    frame.outer_labels([pair.counts for pair in pairs], columns, "Times told in training", "Facts")
+    if run := only_run(result.lines):
+        figure.suptitle(run)
+    samples = {"accuracy": _ACCURACY, "mean confidence": _CONFIDENCE}
+    frame.legend_below(figure, {name: frame.sample(**style.points()) for name, style in samples.items()})
+    frame.fix_layout(figure)
+    return figure
+
+
+def _draw_numbers(axes: Axes, told: Floats, found: Sequence[Estimate], style: SeriesStyle) -> None:
+    axes.vlines(told, [own.low for own in found], [own.high for own in found], color=style.color, linewidth=0.7)
+    axes.plot(told, [own.value for own in found], **style.points())
+
+
+def _draw_counts(axes: Axes, line: ExposureLine) -> None:
+    axes.vlines(line.told, 0, line.instances, color=FAINT, linewidth=2.5)
+    axes.set_ylim(bottom=0)
+    axes.set_xscale("symlog", base=2, linthresh=1)  # 0 has its place, and from 1 on equal steps double
+    axes.set_xticks(line.told, [_range(*ends) for ends in zip(line.least, line.most, strict=True)], **frame.SLANTED)
+    axes.minorticks_off()
+    axes.set_xlim(-0.4, max(line.told, default=1.0) * 1.4)
+
+
+def _range(least: int, most: int) -> str:
+    return f"{least}" if least == most else f"{least}–{most}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from calprobe.analysis.curves.results import Curves
+from calprobe.analysis.curves.curve import Curves
 from calprobe.errors import UsageError
 from calprobe.runs import atomic, table_files
 

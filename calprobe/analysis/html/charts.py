@@ -8,15 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from markupsafe import Markup
 
-from calprobe.analysis.curves.results import (
-    AccuracyAcePoint,
-    Band,
-    CalibrationLine,
-    ExposureLine,
-    MarkerPoint,
-    RejectionLine,
-    VoteLine,
-)
+from calprobe.analysis.curves.accuracy_ace import AccuracyAcePoint
+from calprobe.analysis.curves.accuracy_rejection import Band, RejectionLine, VoteLine
+from calprobe.analysis.curves.calibration import CalibrationLine
+from calprobe.analysis.curves.exposure import ExposureLine
+from calprobe.analysis.curves.markers import MarkerPoint
 from calprobe.analysis.html import svg
 from calprobe.analysis.number_text import number, spelled
 from calprobe.metrics import Estimate

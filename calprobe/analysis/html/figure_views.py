@@ -1,12 +1,18 @@
-"""The page's figures with their legends and captions."""
+"""The page's figures with their legends and captions: for each kind of curve, what of it the page draws."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from calprobe.analysis.contents import ReportContents, RunContents
-from calprobe.analysis.curves.results import MarkerPoint
+from calprobe.analysis.curves.accuracy_ace import AccuracyAce
+from calprobe.analysis.curves.accuracy_rejection import AccuracyRejection
+from calprobe.analysis.curves.calibration import Calibration
+from calprobe.analysis.curves.exposure import Exposure
+from calprobe.analysis.curves.markers import Markers
 from calprobe.analysis.html import charts
 from calprobe.analysis.html.views import Choice, FigureView
 from calprobe.analysis.number_text import signed_spelled
@@ -18,28 +24,59 @@ FIRST_SHOWN = headline(Headline.FIRST)  # before the reader chooses
 
 def run_figures(found: RunContents) -> Iterator[FigureView]:
     """The figures of one run."""
-    if found.calibration:
-        places = series_places([line.estimator for line in found.calibration])
-        yield FigureView(
-            "Calibration",
-            charts.calibration(found.calibration, places),
-            "Accuracy against mean confidence of ACE's quantile bins, with 95 % Wilson intervals; on the dotted line "
-            "the two are equal. Below: the share of the instances in bins of equal width.",
-            _choices(places),
-        )
-    if found.rejection:
-        places = series_places([line.estimator for line in found.rejection])
-        votes = " Plus signs: votes of two paraphrases or more that agree." if found.votes else ""
-        yield FigureView(
-            "Accuracy and rejection",
-            charts.rejection(found.rejection, found.votes, places),
-            "Accuracy of the rest when the least confident predictions are rejected, with 95 % bands. Points: "
-            f"confidence thresholds 0.0, 0.1, .. 1.0.{votes}",
-            _choices(places),
-        )
-    if found.markers:
-        yield _markers(found.markers)
-    for line in found.exposure:
+    for kind, view in OF_A_RUN.items():
+        if kind in found.curves:
+            yield from view(found.curves[kind])
+
+
+def figures_across(contents: ReportContents) -> Iterator[FigureView]:
+    """The figures over all runs that have instances."""
+    empty = {run.label for run in contents.report.runs if not run.instances}
+    found = contents.across.get(AccuracyAce.kind)
+    if isinstance(found, AccuracyAce):
+        points = tuple(point for point in found.points if point.run not in empty)
+        yield from _accuracy_ace(replace(found, points=points))
+
+
+def _calibration(found: Calibration) -> Iterator[FigureView]:
+    if not found.lines:
+        return
+    places = series_places([line.estimator for line in found.lines])
+    yield FigureView(
+        "Calibration",
+        charts.calibration(found.lines, places),
+        "Accuracy against mean confidence of ACE's quantile bins, with 95 % Wilson intervals; on the dotted line "
+        "the two are equal. Below: the share of the instances in bins of equal width.",
+        _choices(places),
+    )
+
+
+def _rejection(found: AccuracyRejection) -> Iterator[FigureView]:
+    if not found.lines:
+        return
+    places = series_places([line.estimator for line in found.lines])
+    votes = " Plus signs: votes of two paraphrases or more that agree." if found.votes else ""
+    yield FigureView(
+        "Accuracy and rejection",
+        charts.rejection(found.lines, found.votes, places),
+        "Accuracy of the rest when the least confident predictions are rejected, with 95 % bands. Points: "
+        f"confidence thresholds 0.0, 0.1, .. 1.0.{votes}",
+        _choices(places),
+    )
+
+
+def _markers(found: Markers) -> Iterator[FigureView]:
+    yield FigureView(
+        "Epistemic markers",
+        charts.markers(found.points),
+        "Accuracy and mean confidence of base when the statement says how sure it is.",
+        _accuracy_confidence(),
+        choosable=False,
+    )
+
+
+def _exposure(found: Exposure) -> Iterator[FigureView]:
+    for line in found.lines:
         yield FigureView(
             f"Exposure, {line.estimator}",
             charts.exposure(line),
@@ -50,30 +87,17 @@ def run_figures(found: RunContents) -> Iterator[FigureView]:
         )
 
 
-def _markers(points: Sequence[MarkerPoint]) -> FigureView:
-    return FigureView(
-        "Epistemic markers",
-        charts.markers(points),
-        "Accuracy and mean confidence of base when the statement says how sure it is.",
-        _accuracy_confidence(),
-        choosable=False,
-    )
-
-
-def figures_across(contents: ReportContents) -> Iterator[FigureView]:
-    """The figures over all runs."""
-    empty = {run.label for run in contents.report.runs if not run.instances}
-    points = [point for point in contents.accuracy_ace if point.run not in empty]
-    numbers = charts.run_numbers(points)
+def _accuracy_ace(found: AccuracyAce) -> Iterator[FigureView]:
+    numbers = charts.run_numbers(found.points)
     if len(numbers) < 2:
         return
-    places = series_places(list(dict.fromkeys(point.estimator for point in points)))
+    places = series_places(list(dict.fromkeys(point.estimator for point in found.points)))
     numbered = ", ".join(f"{number} {run}" for run, number in numbers.items())
-    known = [found for found in contents.correlations if not math.isnan(found.rho.value)]
-    rho = "; ".join(f"{found.estimator} {signed_spelled(found.rho)}" for found in known)
+    known = [own for own in found.correlations if not math.isnan(own.rho.value)]
+    rho = "; ".join(f"{own.estimator} {signed_spelled(own.rho)}" for own in known)
     yield FigureView(
         "Accuracy and ACE",
-        charts.accuracy_ace(points, places),
+        charts.accuracy_ace(found.points, places),
         f"ACE of each estimator against accuracy of base, with 95 % intervals. {numbered}."
         + (f" Spearman's rank correlation: {rho}." if rho else ""),
         _choices(places, shown=tuple(places)),
@@ -88,3 +112,12 @@ def _choices(places: dict[str, int], shown: Sequence[str] = FIRST_SHOWN) -> tupl
 def _accuracy_confidence() -> tuple[Choice, ...]:
     named = (("accuracy", charts.ACCURACY_PLACE), ("mean confidence", charts.CONFIDENCE_PLACE))
     return tuple(Choice(name, place, charts.key(place)) for name, place in named)
+
+
+# By kind, in the page's order. A kind that is not here is not on the page.
+OF_A_RUN: Mapping[str, Callable[[Any], Iterator[FigureView]]] = {
+    Calibration.kind: _calibration,
+    AccuracyRejection.kind: _rejection,
+    Markers.kind: _markers,
+    Exposure.kind: _exposure,
+}

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from calprobe.analysis.curves.results import Line
 from calprobe.analysis.palette import MAX_SERIES
 from calprobe.analysis.plots.style import SeriesStyle, series_styles, shortened, style_at
 
 NAME_WIDTH = 28  # characters of a run's name in legends and titles
 
-Own = TypeVar("Own", bound=Line)
+
+class OfRun(Protocol):
+    """What belongs to an estimator of a run."""
+
+    @property
+    def run(self) -> str:
+        """The run as typed."""
+
+    @property
+    def estimator(self) -> str:
+        """The estimator's name."""
+
+
+Own = TypeVar("Own", bound=OfRun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +95,7 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     return {name: shortened(name, width) for name in names}
 
 
-def only_run(lines: Sequence[Line]) -> str | None:
+def only_run(lines: Sequence[OfRun]) -> str | None:
     """The short name of the run that all lines are of; None if they are of several."""
     runs = _distinct([line.run for line in lines])
     return short_names(runs)[runs[0]] if len(runs) == 1 else None

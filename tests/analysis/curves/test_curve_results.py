@@ -8,8 +8,19 @@ import math
 import numpy as np
 import pytest
 
-from calprobe.analysis.curves import results
-from calprobe.analysis.curves.results import Curves
+from calprobe.analysis.curves.accuracy_ace import AccuracyAce, AccuracyAcePoint, RankCorrelation
+from calprobe.analysis.curves.accuracy_rejection import (
+    AccuracyRejection,
+    Band,
+    RejectionLine,
+    RejectionPoints,
+    VoteLine,
+)
+from calprobe.analysis.curves.calibration import BinnedError, Calibration, CalibrationLine, SmoothError
+from calprobe.analysis.curves.curve import Curves
+from calprobe.analysis.curves.exposure import Exposure, ExposureLine
+from calprobe.analysis.curves.markers import MarkerPoint, Markers
+from calprobe.analysis.curves.options import OptionNumbers, Options, OptionsLine
 from calprobe.metrics import Difference, Estimate, ace, ece, reject_by_rank, reject_by_threshold, reject_by_vote
 
 WHOSE = ("runs/a", "tiny-clm", "base", (0,))
@@ -17,49 +28,49 @@ NAN = float("nan")
 CONFIDENCE, CORRECT = [0.2, 0.6, 0.9], [False, False, True]
 
 
-def accuracy_rejection() -> results.AccuracyRejection:
+def accuracy_rejection() -> AccuracyRejection:
     nothing = np.full(2, NAN)
-    points = results.RejectionPoints(reject_by_threshold(CONFIDENCE, CORRECT, [0.0, 1.0]), nothing, nothing)
-    band = results.Band(np.array([0.0, 0.5]), np.array([1 / 3, 2 / 3]), np.array([0.1, 0.2]), np.array([0.8, 0.9]))
-    votes = results.RejectionPoints(reject_by_vote([2], [[0, 1]], [[1, 0]]), np.array([0.5]), np.array([1.0]))
-    return results.AccuracyRejection(
-        (results.RejectionLine(*WHOSE, points, reject_by_rank(CONFIDENCE, CORRECT), band),),
-        (results.VoteLine("runs/a", "tiny-clm", "vote", (0, 1), votes),),
+    points = RejectionPoints(reject_by_threshold(CONFIDENCE, CORRECT, [0.0, 1.0]), nothing, nothing)
+    band = Band(np.array([0.0, 0.5]), np.array([1 / 3, 2 / 3]), np.array([0.1, 0.2]), np.array([0.8, 0.9]))
+    votes = RejectionPoints(reject_by_vote([2], [[0, 1]], [[1, 0]]), np.array([0.5]), np.array([1.0]))
+    return AccuracyRejection(
+        (RejectionLine(*WHOSE, points, reject_by_rank(CONFIDENCE, CORRECT), band),),
+        (VoteLine("runs/a", "tiny-clm", "vote", (0, 1), votes),),
     )
 
 
-def calibration() -> results.Calibration:
+def calibration() -> Calibration:
     parts = []
     for measure in (ace, ece):
         found = measure(CONFIDENCE, CORRECT, 2)
         assert found.bins is not None
-        parts.append(results.BinnedError(Estimate(found.value), found.bins, np.zeros(2), np.ones(2)))
-    smooth = results.SmoothError(Estimate(0.1), np.array([0.0, 1.0]), np.array([NAN, 0.5]), np.array([0.5, 1.5]))
-    return results.Calibration((results.CalibrationLine(*WHOSE, 3, parts[0], parts[1], smooth),))
+        parts.append(BinnedError(Estimate(found.value), found.bins, np.zeros(2), np.ones(2)))
+    smooth = SmoothError(Estimate(0.1), np.array([0.0, 1.0]), np.array([NAN, 0.5]), np.array([0.5, 1.5]))
+    return Calibration((CalibrationLine(*WHOSE, 3, parts[0], parts[1], smooth),))
 
 
-def options() -> results.Options:
-    numbers = results.OptionNumbers(np.array([0.5, 0.25]), np.array([0.6, 0.4]), np.array([0.1, 0.2]))
-    line = results.OptionsLine(*WHOSE, ("P1",), 7, np.array([2, 4]), (0, 1), numbers, (numbers, numbers))
-    return results.Options((line,))
+def options() -> Options:
+    numbers = OptionNumbers(np.array([0.5, 0.25]), np.array([0.6, 0.4]), np.array([0.1, 0.2]))
+    line = OptionsLine(*WHOSE, ("P1",), 7, np.array([2, 4]), (0, 1), numbers, (numbers, numbers))
+    return Options((line,))
 
 
-def accuracy_ace() -> results.AccuracyAce:
-    point = results.AccuracyAcePoint(*WHOSE, Estimate(0.5, 0.4, 0.6), Estimate(0.1))
-    return results.AccuracyAce((point,), (results.RankCorrelation("base", 1, Estimate(NAN)),))
+def accuracy_ace() -> AccuracyAce:
+    point = AccuracyAcePoint(*WHOSE, Estimate(0.5, 0.4, 0.6), Estimate(0.1))
+    return AccuracyAce((point,), (RankCorrelation("base", 1, Estimate(NAN)),))
 
 
-def markers() -> results.Markers:
+def markers() -> Markers:
     same = (Estimate(0.5), Estimate(0.6), Estimate(0.1))
-    plain = results.MarkerPoint(*WHOSE, "plain", NAN, *same, None)
-    half = results.MarkerPoint(*WHOSE, "50", 50.0, *same, Difference(-0.1, -0.2, 0.0, 0.04))
-    return results.Markers((plain, half))
+    plain = MarkerPoint(*WHOSE, "plain", NAN, *same, None)
+    half = MarkerPoint(*WHOSE, "50", 50.0, *same, Difference(-0.1, -0.2, 0.0, 0.04))
+    return Markers((plain, half))
 
 
-def exposure() -> results.Exposure:
+def exposure() -> Exposure:
     estimates = (Estimate(0.25, 0.0, 0.5), Estimate(1.0))
     told, ends = np.array([0.0, 3.5]), (np.array([0, 3]), np.array([0, 4]))
-    return results.Exposure((results.ExposureLine(*WHOSE, told, *ends, np.array([4, 2]), estimates, estimates),))
+    return Exposure((ExposureLine(*WHOSE, told, *ends, np.array([4, 2]), estimates, estimates),))
 
 
 EVERY = {
@@ -108,6 +119,6 @@ def test_an_estimate_is_written_as_in_reports() -> None:
 
 
 def test_no_lines_make_an_empty_table_with_all_columns() -> None:
-    frame = results.Exposure(()).frame()
+    frame = Exposure(()).frame()
     assert len(frame) == 0
-    assert tuple(frame.columns) == results.Exposure.COLUMNS
+    assert tuple(frame.columns) == Exposure.COLUMNS

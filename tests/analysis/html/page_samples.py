@@ -12,6 +12,7 @@ from run_samples import write_run
 
 from calprobe.analysis import Report, ReportOptions, report
 from calprobe.analysis.contents import ReportContents, gather
+from calprobe.analysis.curves.accuracy_ace import AccuracyAce
 from calprobe.analysis.html import page_wants
 from calprobe.metrics import Resampling
 
@@ -66,12 +67,14 @@ def with_names(contents: ReportContents, name: str) -> ReportContents:
             replace(found, slices=tuple(replace(part, name=name) for part in found.slices)) for found in own.slices
         ),
     )
-    points = tuple(replace(point, run=name, model=name) for point in contents.accuracy_ace)
+    found = contents.across["accuracy-ace"]
+    assert isinstance(found, AccuracyAce)
+    across = replace(found, points=tuple(replace(point, run=name, model=name) for point in found.points))
     named = replace(
         contents.report,
         runs=(replace(run, facts=replace(run.facts, label=name, manifest=manifest)), *contents.report.runs[1:]),
     )
-    return replace(contents, report=named, runs={**contents.runs, name: drawn}, accuracy_ace=points)
+    return replace(contents, report=named, runs={**contents.runs, name: drawn}, across={across.kind: across})
 
 
 class Page(HTMLParser):

@@ -15,6 +15,7 @@ from run_samples import write_run
 
 from calprobe.analysis import ReportOptions, SliceOptions, report
 from calprobe.analysis.contents import ReportContents
+from calprobe.analysis.curves.accuracy_ace import AccuracyAce
 from calprobe.analysis.html import report_page
 from calprobe.analysis.number_text import number
 from calprobe.metrics import Resampling
@@ -145,8 +146,10 @@ def test_points_of_several_runs_are_the_reports_own(contents: ReportContents) ->
     estimators = {
         (run.label, estimator.name): estimator.metrics for run in contents.report.runs for estimator in run.estimators
     }
-    assert contents.accuracy_ace
-    for point in contents.accuracy_ace:
+    found = contents.across["accuracy-ace"]
+    assert isinstance(found, AccuracyAce)
+    assert found.points
+    for point in found.points:
         assert point.ace is estimators[point.run, point.estimator]["ace"]
         assert point.accuracy is estimators[point.run, "base"]["accuracy"]
 
@@ -156,11 +159,6 @@ def test_sixteen_runs_stay_below_a_megabyte(contents: ReportContents) -> None:
     runs = tuple(replace(first, facts=replace(first.facts, label=f"runs/{place}")) for place in range(16))
     few = ("base", "average_min")
     own = contents.runs[first.label]
-    drawn = replace(
-        own,
-        calibration=tuple(line for line in own.calibration if line.estimator in few),
-        rejection=tuple(line for line in own.rejection if line.estimator in few),
-        slices=own.slices[:1],
-    )
+    drawn = replace(own.only(few), slices=own.slices[:1])
     many = replace(contents, report=replace(contents.report, runs=runs), runs={run.label: drawn for run in runs})
     assert len(report_page(many).encode()) < 1_000_000

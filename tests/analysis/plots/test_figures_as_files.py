@@ -12,7 +12,8 @@ import pytest
 from curve_samples import SAMPLES, accuracy_ace, calibration
 from matplotlib.figure import Figure
 
-from calprobe.analysis.plots import FIGURE_SUFFIXES, plot, save
+from calprobe.analysis.curves import plot
+from calprobe.analysis.plots import FIGURE_SUFFIXES, save
 from calprobe.errors import CalprobeError, UsageError
 
 TESTS = Path(__file__).resolve().parent.parent.parent
@@ -46,7 +47,8 @@ sys.path.insert(0, sys.argv[1])
 import matplotlib
 matplotlib.rcParams.update({"font.size": 20, "svg.hashsalt": None, "axes.facecolor": "red"})  # as a matplotlibrc may
 from curve_samples import accuracy_ace
-from calprobe.analysis.plots import FIGURE_SUFFIXES, plot, save
+from calprobe.analysis.curves import plot
+from calprobe.analysis.plots import FIGURE_SUFFIXES, save
 for suffix in FIGURE_SUFFIXES:
     path = Path(sys.argv[2]) / f"other{suffix}"
     save(plot(accuracy_ace(5)), path)

@@ -12,7 +12,8 @@ from matplotlib.legend import Legend
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from calprobe.analysis.plots import COLUMN_INCHES, PAGE_INCHES, plot
+from calprobe.analysis.curves import plot
+from calprobe.analysis.plots import COLUMN_INCHES, PAGE_INCHES
 
 
 def texts(figure: Figure) -> dict[str, tuple[Text, Bbox]]:

@@ -13,9 +13,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.patches import StepPatch
 
-from calprobe.analysis.curves.results import AccuracyRejection
+from calprobe.analysis.curves import plot
+from calprobe.analysis.curves.accuracy_rejection import AccuracyRejection
 from calprobe.analysis.palette import MAX_SERIES
-from calprobe.analysis.plots import plot
 from calprobe.analysis.plots.groups import group_lines
 from calprobe.analysis.plots.style import shortened, style_at
 from calprobe.types import Floats

@@ -1,11 +1,12 @@
-"""What every kind of curve starts from: runs with the confidences of the estimators that are to be drawn."""
+"""What every kind of curve is computed from: runs, their estimators, and the values that a report has of them."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from calprobe.analysis.curves.results import CurveOptions
+from calprobe.analysis.curves.curve import CurveOptions
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.scored_run import RunLike, ScoredRun, open_scored_runs
 from calprobe.confidence import Confidence, Estimator
@@ -18,6 +19,23 @@ log = logging.getLogger(__name__)
 OTHER_QUESTIONS = "%s: not the same probe or instances as %s: the two do not compare"
 
 Values = Mapping[str, Mapping[str, Estimate]]  # by estimator, then by metric
+Told = Mapping[str, Sequence[int]]  # by relation: how often each of its instances was told in training
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A run of a report, with what the report found of it: figures show the very values of its tables."""
+
+    run: ScoredRun
+    values: Values  # with their intervals
+    options: ReportOptions
+    estimators: tuple[str, ...] = ()  # to be drawn where a kind of curve has many
+    told: Told | None = None  # None: nobody counted
+
+    @property
+    def chosen(self) -> tuple[Estimator, ...]:
+        """The estimators to be drawn, those that the run has."""
+        return tuple(self.run.estimators[name] for name in self.estimators if name in self.values)
 
 
 def read_runs(runs: RunLike | Sequence[RunLike], options: ReportOptions) -> Iterator[ScoredRun]:

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from sklearn.calibration import calibration_curve
 
 from calprobe.analysis import AnswerOptions, ReportOptions, answer_option_curve
-from calprobe.analysis.answer_options import OPTION_COUNTS, OPTION_SEEDS
+from calprobe.analysis.curves.options import OPTION_COUNTS, OPTION_SEEDS
 from calprobe.confidence import Distributions, base_confidence, margin_confidence, option_ranks
 from calprobe.errors import UsageError
 from calprobe.metrics import ace
