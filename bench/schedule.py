@@ -25,9 +25,7 @@ from pathlib import Path
 
 from calprobe.models.aliases import ALIASES
 from calprobe.scoring import ScoreOptions
-from calprobe.scoring.costs import piece_cost
-from calprobe.scoring.dealing import deal, longest_first
-from calprobe.scoring.groups import groups_of, least_statements
+from calprobe.scoring.scheduling import deal, groups_of, least_statements, longest_first, piece_cost
 from calprobe.scoring.selection import Selection, select
 from calprobe.types import ModelKind
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from calprobe.probes import load_probe as load_probe
     from calprobe.runs import open_run as open_run
     from calprobe.scoring import ScoreOptions as ScoreOptions
-    from calprobe.scoring import score as score
+    from calprobe.scoring.score import score as score
 
 __version__ = "0.1.0"
 

@@ -17,7 +17,12 @@ MODULES = [
     "calprobe.cli.output",
     "calprobe.models.exposures",
     "calprobe.analysis.rank",
-    "calprobe.training",
+    "calprobe.scoring.budget",
+    "calprobe.scoring.engine",
+    "calprobe.scoring.options",
+    "calprobe.scoring.scheduling",
+    "calprobe.scoring.score",
+    "calprobe.training.callback",
     "calprobe.wording",
     *(
         f"{package}.{module.name}"

@@ -61,7 +61,7 @@ def take_part(job: Job, turns: Iterable[str], channel: IO[str]) -> Outcome:
         facts={"loaded_mib": round(loaded_mib, 1)},
     )
     if isinstance(scorer, Calprobe):
-        facts: dict[str, Any] = {"path": scorer.path, **scorer.counts(job.pieces)}
+        facts: dict[str, Any] = {"path": scorer.way_for(job.pieces).path, **scorer.counts(job.pieces)}
         facts["weights_mib"] = round(sum(p.numel() * p.element_size() for p in scorer.network.parameters()) / 2**20, 1)
         outcome = replace(outcome, facts=outcome.facts | facts | _afterwards(scorer, job))
     return outcome

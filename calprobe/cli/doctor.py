@@ -23,7 +23,7 @@ def command(model: str | None, as_json: bool) -> None:
 
     from calprobe.cli.output import print_result
     from calprobe.doctor import examine
-    from calprobe.doctor.text import diagnosis_text
+    from calprobe.doctor.diagnosis import diagnosis_text
 
     found = examine(model)
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")

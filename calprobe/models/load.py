@@ -12,9 +12,9 @@ import torch
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models.adapter import Adapter, find_adapter, put_on
 from calprobe.models.gguf import check_words, dequantised
+from calprobe.models.identity import identified
 from calprobe.models.kind import kind_of
 from calprobe.models.libraries import explained, first_line, look_for_hub, patient_hub, quiet_libraries, shows_bars
-from calprobe.models.live import identified
 from calprobe.models.network import load_network, max_positions_of
 from calprobe.models.placement import Placement, place
 from calprobe.models.source import Source, resolve

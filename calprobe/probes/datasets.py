@@ -69,6 +69,11 @@ def bear_relations() -> frozenset[str]:
     return frozenset(path.stem for path in paths if path.match(f"{BEAR_FOLDERS['bear']}/*.jsonl"))
 
 
+def files_below(data: str, place: str) -> tuple[DataFile, ...]:
+    """The files of a data set that are in the folder `place`, or are that file."""
+    return tuple(file for file in dataset(data).files if f"{file.path}/".startswith(f"{place}/"))
+
+
 def absent_files(files: tuple[DataFile, ...], root: Path) -> list[DataFile]:
     """Those of the files that are not below the root, or not of the right size; a quick look, without hashing."""
     return [file for file in files if not _has_size(root / file.path, file.size)]

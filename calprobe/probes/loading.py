@@ -9,7 +9,7 @@ from pathlib import Path
 
 from calprobe.errors import DataMissingError, UsageError
 from calprobe.folders import data_root
-from calprobe.probes.datasets import BEAR_FOLDERS, absent_files, dataset
+from calprobe.probes.datasets import BEAR_FOLDERS, absent_files, dataset, files_below
 from calprobe.probes.factor import read_factor
 from calprobe.probes.folder import METADATA, read_probe_folder
 from calprobe.probes.types import Probe
@@ -65,7 +65,7 @@ def _fetched(name: str, data: str, place: str) -> Path:
     Raises DataMissingError unless all of its files are there in their right sizes.
     """
     root = data_root()
-    files = tuple(file for file in dataset(data).files if f"{file.path}/".startswith(f"{place}/"))
+    files = files_below(data, place)
     if absent := absent_files(files, root):
         raise DataMissingError(
             f"probe {name!r}: {len(absent)} of its files missing or damaged in {root} (the first: {absent[0].path}); "

@@ -100,6 +100,7 @@ class Settings:
     pll_metric: str | None = None  # None for causal models
     word_split: str | None = None  # None for causal models
     batch_tokens: int | None = None  # that the run began with; `Progress.batch_tokens` is in force
+    batch_tokens_from: str | None = None  # typed, remembered, measured, computed; None: not known
     # By which pieces are grouped, where it is another: the batches of a shard are smaller than those that all shards
     # are cut by (in format 1 also: memory ran out, and `batch_tokens` is the smaller budget since).
     first_batch_tokens: int | None = None

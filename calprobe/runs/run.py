@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,12 +28,14 @@ _NAMED = 4  # runs in a folder that are named where the folder itself was given
 
 
 class Run:
-    """A run read from its folder. Shards are read once, when first needed; damaged ones count as missing."""
+    """A run read from its folder, or made in memory. Shards are read once; damaged ones count as missing."""
 
-    def __init__(self, path: Path, manifest: Manifest) -> None:
+    def __init__(self, path: Path, manifest: Manifest, scored: Iterable[PieceScores] | None = None) -> None:
+        """`scored` are the pieces of a run that was made in memory; None reads them from the folder."""
         self.path = path
         self.manifest = manifest
         self.identity = identity_hash(manifest)
+        self._scored = None if scored is None else tuple(sorted(scored, key=lambda p: (p.relation, p.template)))
 
     @cached_property
     def pieces(self) -> tuple[PieceScores, ...]:
@@ -41,6 +43,8 @@ class Run:
 
         Raises CalprobeError if shards are there, and all of them are another run's.
         """
+        if self._scored is not None:
+            return self._scored
         refused: list[shards.ShardError] = []
         read = (self._read_piece(*piece, refused) for piece in sorted(self.manifest.pieces))
         found = tuple(piece for piece in read if piece is not None)
@@ -119,6 +123,8 @@ class Run:
 
     def read_tokens(self, piece: PieceScores) -> PieceTokens:
         """The tokens of one of `pieces`. Raises CalprobeError if the shard holds none or they are damaged."""
+        if piece.tokens is not None:
+            return piece.tokens
         try:
             record = self.manifest.relation(piece.relation)
             return shards.read_tokens(self.path, record, piece.template, self.identity)

@@ -1,11 +1,26 @@
-"""Runs a plan on a model: batches, progress, pieces into the run folder."""
+"""Runs a plan on a model: path, batches, progress; in memory by the engine, or piece by piece into a run folder."""
 
 from __future__ import annotations
 
 from calprobe.runs.folder import default_out
+from calprobe.scoring.engine import score_pieces
+from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.interrupts import Interrupted
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.processes import Stopped
-from calprobe.scoring.score import score
+from calprobe.scoring.score import score, score_in_memory
+from calprobe.scoring.selection import Selection, select
 
-__all__ = ["Interrupted", "ScoreOptions", "Stopped", "default_out", "score"]
+__all__ = [
+    "Interrupted",
+    "ScoreOptions",
+    "Selection",
+    "Stopped",
+    "Way",
+    "default_out",
+    "find_way",
+    "score",
+    "score_in_memory",
+    "score_pieces",
+    "select",
+]

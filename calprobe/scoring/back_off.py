@@ -1,68 +1,59 @@
-"""Groups of pieces scored with the run's batches, and with smaller ones from where memory ran out."""
+"""A group of pieces scored with the batch budget in force, and with half of it wherever memory runs out."""
 
 from __future__ import annotations
 
+import gc
 import logging
+import traceback
 from typing import NoReturn
 
+import torch
+
 from calprobe.errors import CalprobeError
+from calprobe.models import LoadedModel
 from calprobe.models.memory import is_out_of_memory
 from calprobe.runs import PieceScores
-from calprobe.scoring.executor import with_budget
-from calprobe.scoring.memory import free_after, smaller_budget
+from calprobe.scoring.budget import smaller_budget
+from calprobe.scoring.executor import Executor, with_budget
 from calprobe.scoring.pieces import LongestStatement, PreparedGroup, planned_again, score_group
 from calprobe.scoring.progress import Advance
-from calprobe.scoring.work import Group, Work
 
 log = logging.getLogger(__name__)
 
 
-class BackingOff:
-    """Scores the groups of a run; a group that does not fit is scored again, whole, with half the batch budget.
+class BackOff:
+    """Scores groups; a group that does not fit is scored again, whole, with half the batch budget.
 
     All groups after it keep the smaller budget, those that were planned ahead too: so what the budget is for a group
     follows from the groups before it alone.
     """
 
-    def __init__(self, work: Work) -> None:
-        self._work = work
-        self._executor = work.executor
+    def __init__(self, model: LoadedModel, executor: Executor, save_tokens: bool) -> None:
+        self._model = model
+        self._save_tokens = save_tokens
+        self.executor = executor  # with the budget in force
 
     @property
     def batch_tokens(self) -> int:
         """The budget in force."""
-        return self._executor.batch_tokens
-
-    def prepare(self, group: Group) -> PreparedGroup:
-        """The group tokenised and planned with the budget in force; may be called from another thread."""
-        try:
-            return self._work.prepare(group, self._executor)
-        except MemoryError as error:
-            shown = ", ".join(f"{relation}, template {number}" for relation, number in group[:1])
-            raise CalprobeError(
-                f"{shown}: out of memory while its statements were planned, before any was scored\n"
-                "free some memory and run the same command again"
-            ) from error
+        return self.executor.batch_tokens
 
     def score(self, ready: PreparedGroup, advance: Advance) -> list[PieceScores]:
         """Score the group, with ever smaller batches until it fits.
 
         Raises CalprobeError, which names the longest statement, if batches that just hold that one do not fit either.
         """
-        began_with = self.batch_tokens
         scored = None
         while scored is None:
-            ready = planned_again(ready, self._executor)
+            ready = planned_again(ready, self.executor)
             scored = self._tried(ready, advance)
-        if self.batch_tokens < began_with and self._work.remembered is not None:
-            self._work.remembered.lower(self.batch_tokens)
         return scored
 
     def _tried(self, ready: PreparedGroup, advance: Advance) -> list[PieceScores] | None:
         """The group's scores; None if memory ran out, and batches are smaller from now on."""
-        work, batch_tokens, counted = self._work, self.batch_tokens, _Counted(advance)
+        batch_tokens, counted = self.batch_tokens, _Counted(advance)
         try:
-            return list(score_group(ready, work.model, self._executor, work.options.save_tokens, counted))
+            return list(score_group(ready, self._model, self.executor, self._save_tokens, counted))
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -71,7 +62,7 @@ class BackingOff:
                 refuse_statement(ready.longest, batch_tokens, error)
             free_after(error)
         counted.take_back()
-        self._executor = with_budget(self._executor, smaller)
+        self.executor = with_budget(self.executor, smaller)
         log.warning("%s: out of memory with batches of %d tokens; going on with %d", ready.shown, batch_tokens, smaller)
         return None
 
@@ -83,6 +74,21 @@ def refuse_statement(longest: LongestStatement, batch_tokens: int, error: Except
         f" {longest.n_tokens}\n"
         "free some memory, or take a device with more of it, --dtype bfloat16 or --device-map auto"
     ) from error
+
+
+def free_after(error: BaseException) -> None:
+    """Free what the failed pass held: the tensors in the frames of its traceback, and torch's cache on a card.
+
+    For an error that is not raised further: its traceback shows no values after this.
+    """
+    seen: set[int] = set()
+    failed: BaseException | None = error
+    while failed is not None and id(failed) not in seen:
+        seen.add(id(failed))
+        traceback.clear_frames(failed.__traceback__)
+        failed = failed.__cause__ or failed.__context__
+    gc.collect()
+    torch.cuda.empty_cache()  # does nothing where no card is in use
 
 
 class _Counted:
@@ -98,5 +104,5 @@ class _Counted:
         self._advance(statements, tokens)
 
     def take_back(self) -> None:
-        """Uncount all that was counted."""
+        """Subtract all that was counted."""
         self._advance(-self._statements, -self._tokens)

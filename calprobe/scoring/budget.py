@@ -1,13 +1,25 @@
-"""How many tokens go through the model at once when the user does not say: the arithmetic, with nothing tried."""
+"""How many tokens go through the model at once when the user does not say: the arithmetic, and budgets kept on disk.
+
+Nothing here runs the model; `fit.py` does.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
 from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
+from calprobe.folders import cache_root
 from calprobe.models import LoadedModel
-from calprobe.models.memory import free_bytes
-from calprobe.scoring.options import Path
+from calprobe.models.memory import free_bytes, total_bytes
+from calprobe.runs import atomic
+from calprobe.scoring.device import device_name
+from calprobe.scoring.options import Path as ScoringPath
+
+log = logging.getLogger(__name__)
 
 _CPU_TOKENS = 1024  # enough to keep matrix products busy; 2,048 and more are slower by a tenth (SmolLM2-135M, P30)
 # A head of 250,002 words wants many rows at once: 4,096 tokens are about a tenth faster than 512 (XLM-R's width, six
@@ -20,7 +32,7 @@ _GPU_FREE_SHARE = 0.25  # of the free memory, for logits and their float32 copie
 _SHARE = 0.8  # of the free memory, for a pass that was measured; the rest is for what does not fit together
 
 
-def auto_batch_tokens(model: LoadedModel, path: Path | None = None, longest: int = 0) -> int:
+def auto_batch_tokens(model: LoadedModel, path: ScoringPath | None = None, longest: int = 0) -> int:
     """A token budget whose logits fit: at most 0.5 GiB of them on a CPU, a quarter of the free memory on a GPU.
 
     The masked path has a head evaluation a row and keeps no logits, so that the vocabulary sets no limit there. None is
@@ -40,7 +52,7 @@ def with_room_for(batch_tokens: int, longest: int) -> int:
     return max(batch_tokens, longest + longest // 4)
 
 
-def usual_batch_tokens(model: LoadedModel, path: Path | None = None, longest: int = 0) -> int:
+def usual_batch_tokens(model: LoadedModel, path: ScoringPath | None = None, longest: int = 0) -> int:
     """The budget where memory is no matter: what is fast on a CPU, the most that is ever taken on a GPU.
 
     It follows from the model, the path and the kind of device alone, so every machine has the same.
@@ -48,7 +60,7 @@ def usual_batch_tokens(model: LoadedModel, path: Path | None = None, longest: in
     return with_room_for(_fast_tokens(model, path), longest)
 
 
-def _fast_tokens(model: LoadedModel, path: Path | None) -> int:
+def _fast_tokens(model: LoadedModel, path: ScoringPath | None) -> int:
     if model.device.type != "cpu":
         return _GPU_TOKENS
     if path == "masked":
@@ -56,7 +68,7 @@ def _fast_tokens(model: LoadedModel, path: Path | None) -> int:
     return max(_LEAST_TOKENS, min(_CPU_TOKENS, _CPU_LOGITS_BYTES // (vocabulary_size(model) * 4)))
 
 
-def _fitting_tokens(model: LoadedModel, path: Path | None) -> int:
+def _fitting_tokens(model: LoadedModel, path: ScoringPath | None) -> int:
     most, free = _fast_tokens(model, path), free_bytes(model.device)
     if model.device.type == "cpu":
         most = min(most, int(free * _SHARE) // _cpu_bytes_per_token(model, path))
@@ -103,6 +115,15 @@ def budget_that_fits(small: PassSize, large: PassSize, free: int) -> int:
     return 1 << (max(_LEAST_TOKENS, tokens).bit_length() - 1)
 
 
+def smaller_budget(batch_tokens: int, longest: int) -> int | None:
+    """Half the budget, but enough for the longest statement; None if it is no more than that already.
+
+    >>> [smaller_budget(tokens, longest=30) for tokens in (100, 50, 30, 8)]
+    [50, 30, None, None]
+    """
+    return None if batch_tokens <= longest else max(longest, batch_tokens // 2)
+
+
 def vocabulary_size(model: LoadedModel) -> int:
     """The width of the logits: rows of the output embedding, padded ones included, where the model has one."""
     network: Any = model.network
@@ -111,7 +132,7 @@ def vocabulary_size(model: LoadedModel) -> int:
     return int(max(named, 0 if head is None else head.weight.shape[0]))
 
 
-def _cpu_bytes_per_token(model: LoadedModel, path: Path | None) -> int:
+def _cpu_bytes_per_token(model: LoadedModel, path: ScoringPath | None) -> int:
     """Roughly what a token of a pass takes: a layer's activations, and its logits with a copy where they are kept."""
     widest = max((max(p.shape) for p in _layer_weights(model)), default=1)
     logits = 2 * vocabulary_size(model) if path in (None, "plain") else 0
@@ -125,3 +146,66 @@ def _layer_weights(model: LoadedModel) -> list[Any]:
     """Weight matrices without the embeddings, which are recognised by the vocabulary's size."""
     n_words = vocabulary_size(model)
     return [p for p in model.network.parameters() if p.dim() == 2 and p.shape[0] < n_words]
+
+
+_FILE_NAME = "budgets.json"
+_MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedBudget:
+    """The budget that an earlier run measured for one model, path and width of rows on one device.
+
+    A file that cannot be read or written counts as absent: a lost budget is measured again.
+    """
+
+    key: str
+
+    @classmethod
+    def of(cls, model: LoadedModel, path: ScoringPath, width: int) -> RememberedBudget:
+        """The entry for this model on its devices; another version of calprobe has entries of its own."""
+        n_parameters = sum(parameter.numel() for parameter in model.network.parameters())
+        weights = f"{model.architecture}, {n_parameters} parameters, {model.dtype}, {model.attention}"
+        return cls(f"calprobe {metadata.version('calprobe')}; {_machine(model)}; {weights}; {path}, rows of {width}")
+
+    def recall(self) -> int | None:
+        """The budget, in tokens; None if none is stored."""
+        budget = _read().get(self.key)
+        return budget if isinstance(budget, int) and not isinstance(budget, bool) and budget > 0 else None
+
+    def keep(self, batch_tokens: int) -> None:
+        """Store the budget for later runs."""
+        file = budgets_file()
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            atomic.write_text(file, json.dumps(_read() | {self.key: batch_tokens}, indent=1, sort_keys=True) + "\n")
+        except OSError as error:
+            log.debug("%s: budget not stored: %s", file, error)
+
+
+def budgets_file() -> Path:
+    """Where budgets are kept, as JSON from key to tokens."""
+    return cache_root() / _FILE_NAME
+
+
+def _read() -> dict[str, object]:
+    file = budgets_file()
+    try:
+        budgets = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        log.debug("%s: ignored: %s", file, error)
+        return {}
+    if isinstance(budgets, dict):
+        return budgets
+    log.debug("%s: ignored: not an object", file)
+    return {}
+
+
+def _machine(model: LoadedModel) -> str:
+    """Each device that the model lies on, with its memory."""
+    # Weights that are kept off the device ("meta") lie in no memory of their own.
+    devices = {parameter.device for parameter in model.network.parameters() if not parameter.is_meta}
+    shown = (f"{device_name(device)}, {total_bytes(device) // _MIB} MiB" for device in sorted(devices, key=str))
+    return " + ".join(shown)

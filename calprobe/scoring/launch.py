@@ -1,10 +1,17 @@
-"""How this process was started: alone, or as one of several by a launcher, each with a device of its own."""
+"""How this process was started: alone, or as one of several by a launcher, each with a device of its own.
+
+Several processes must see one run folder; each machine may have a disk of its own under that name.
+"""
 
 from __future__ import annotations
 
 import os
+import socket
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,7 +19,12 @@ import torch
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadOptions
 from calprobe.models.libraries import first_line
+from calprobe.runs.lock import Owner, read_owner
 from calprobe.scoring.processes import Processes, Stopped, Store
+
+_POLL_S = 0.2
+# NFS remembers for up to a minute that a file was not there (acdirmax).
+_SEEN_WITHIN_S = 65.0
 
 
 def launched() -> tuple[int, int]:
@@ -35,7 +47,7 @@ def processes_of_launch(options: LoadOptions) -> tuple[Processes, LoadOptions]:
         if rank == 0:
             raise
         raise Stopped(0, error.exit_code) from None  # the first says the same
-    on_cpu = options.device == "cpu" or not torch.cuda.is_available()
+    on_cpu = options.device == "cpu" or (options.device == "auto" and not torch.cuda.is_available())
     if on_cpu:
         return Processes(rank, size, _next_store(rank)), replace(options, device="cpu")
     if (local := int(os.environ.get("LOCAL_RANK", "0"))) >= torch.cuda.device_count():
@@ -80,3 +92,24 @@ def _store() -> Any:
             "start them with torchrun or accelerate launch; for one process alone unset both"
         ) from error
     return store
+
+
+def wait_until_seen(run: Path, first: Owner, check: Callable[[], None]) -> None:
+    """Wait until the folder names that process as its owner, as it does on the machine where the process runs.
+
+    Args:
+        run: the folder as this process was told it.
+        first: what the first process has written there.
+        check: called now and then; raises where there is nothing to wait for any more.
+    Raises:
+        CalprobeError: it does not for a minute, and so is another folder than the first process's.
+    """
+    began = time.monotonic()
+    while read_owner(run) != first:
+        check()
+        if time.monotonic() - began > _SEEN_WITHIN_S:
+            raise CalprobeError(
+                f"{run.absolute()} on {socket.gethostname()} is not the folder of that name on {first.host}, "
+                "where the first process scores\nname a folder with --out that all machines share"
+            )
+        time.sleep(_POLL_S)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
 from calprobe.errors import UsageError
-from calprobe.scoring.dealing import parse_shard
 from calprobe.words import ModelKind, PllMetric, ScoringPath, WordSplit
 
 Path = ScoringPath
@@ -18,7 +18,7 @@ PATHS_OF: Mapping[ModelKind, tuple[Path, ...]] = {"causal": ("tree", "padded", "
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """What is hidden from a masked model to score a token (SPEC_SCORING section 1); both None for a causal model."""
+    """What is hidden from a masked model to score a token; both None for a causal model. Source: docs/methods.md."""
 
     metric: PllMetric | None = None
     word_split: WordSplit | None = None
@@ -79,6 +79,32 @@ class ScoreOptions:
             if value is not None:
                 raise UsageError(f"{option} {value}: {name} is a causal language model, in which nothing is masked")
         return NOTHING_MASKED
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of `count` shares of a run, numbered from 1: `--shard 2/8`."""
+
+    number: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+
+def parse_shard(text: str) -> Shard:
+    """The share that `I/N` names, I from 1 to N. Raises UsageError for anything else.
+
+    >>> parse_shard("2/8")
+    Shard(number=2, count=8)
+    """
+    if not (isinstance(text, str) and re.fullmatch(r"(0|[1-9][0-9]*)/(0|[1-9][0-9]*)", text)):
+        raise UsageError(f"--shard {text!r}: give I/N, such as 1/4 for the first of four")
+    shard = Shard(*map(int, text.split("/")))
+    if not 1 <= shard.number <= shard.count:
+        allowed = f"I goes from 1 to {shard.count}" if shard.count else "N must be at least 1"
+        raise UsageError(f"--shard {text}: in I/N, {allowed}")
+    return shard
 
 
 def _check_number(option: str, value: object) -> None:

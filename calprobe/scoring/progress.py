@@ -16,6 +16,10 @@ _SECONDS_BETWEEN_LINES = 30.0
 Advance = Callable[[int, int], None]  # (statements, tokens) scored since the last call
 
 
+def no_progress(statements: int, tokens: int) -> None:
+    """An Advance that shows nothing."""
+
+
 @dataclass(slots=True)
 class _Lines:
     """Progress for a log: a line each half minute, and one at the end."""
@@ -44,7 +48,7 @@ class _Lines:
 def progress(total: int, label: str, quiet: bool = False) -> Iterator[Advance]:
     """Show progress over `total` statements; the value is called with (statements, tokens) as they are scored."""
     if quiet or not total:
-        yield lambda statements, tokens: None
+        yield no_progress
     elif not sys.stderr.isatty():
         yield _Lines(total).advance
     else:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import platform
 from datetime import UTC, datetime
 from importlib import metadata
-from pathlib import Path as FilePath
 
 import torch
 
-from calprobe.kernels.onednn import onednn_takes, stretches_pay
 from calprobe.models import LoadedModel
 from calprobe.runs import Manifest, ModelRecord, Settings, StartToken
-from calprobe.scoring.options import Path, ScoreOptions
+from calprobe.scoring.device import cpu_products, device_name
+from calprobe.scoring.fit import Way
+from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.selection import Selection
 
 _PACKAGES = (
@@ -21,9 +21,7 @@ _PACKAGES = (
 )
 
 
-def manifest_of(
-    model: LoadedModel, selection: Selection, path: Path, batch_tokens: int, options: ScoreOptions
-) -> Manifest:
+def manifest_of(model: LoadedModel, selection: Selection, way: Way, options: ScoreOptions) -> Manifest:
     """Everything that is known of the run before its first score."""
     masking = options.masking(model.kind, model.name)
     return Manifest(
@@ -33,15 +31,17 @@ def manifest_of(
         templates=selection.template_records(),
         relations=selection.relation_records(),
         settings=Settings(
-            path=path,
+            path=way.path,
             dtype=model.dtype,
             device=str(model.device),
             device_name=device_name(model.device),
-            cpu_products=cpu_products(model, path),
+            cpu_products=cpu_products(model.dtype, way.path) if model.device.type == "cpu" else None,
             start_token=StartToken(model.start_token, model.start_token_id),
             pll_metric=masking.metric,
             word_split=masking.word_split,
-            batch_tokens=batch_tokens,
+            batch_tokens=way.batch_tokens,
+            batch_tokens_from=way.source,
+            first_batch_tokens=way.grouped_by,
             threads=torch.get_num_threads() if model.device.type == "cpu" else None,
             save_tokens=options.save_tokens,
             attention=model.attention,
@@ -68,32 +68,6 @@ def model_record(model: LoadedModel) -> ModelRecord:
         note=model.note,
         adapter_merged=model.adapter_merged,
     )
-
-
-def device_name(device: torch.device) -> str | None:
-    """The card's name, or the processor's with what torch uses of it."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"{_processor()} ({torch.backends.cpu.get_cpu_capability()})" if device.type == "cpu" else None
-
-
-def _processor() -> str:
-    """The processor's name; `platform` knows no more than its architecture on Linux."""
-    info = FilePath("/proc/cpuinfo")
-    lines = info.read_text("utf-8").splitlines() if info.is_file() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
-
-
-def cpu_products(model: LoadedModel, path: Path) -> str | None:
-    """What makes the float32 products of that path on a CPU; None for a model that is not on one."""
-    if model.device.type != "cpu":
-        return None
-    # The head multiplies float32, whatever the dtype; the plain path has none of calprobe's products.
-    if path == "plain" or not onednn_takes(torch.empty(0)):
-        return "torch"
-    body = torch.empty(0, dtype=getattr(torch, model.dtype))
-    return "onednn" if stretches_pay(body) else "onednn for the head"
 
 
 def _versions() -> dict[str, str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,19 +23,17 @@ from calprobe.runs.decode import decode
 from calprobe.runs.folder import check_folder, default_out
 from calprobe.runs.lock import Owner, locked
 from calprobe.runs.manifest import read_manifest
-from calprobe.scoring.begun import begun_run, options_as_begun, refuse_other_kind, refuse_other_request
-from calprobe.scoring.groups import Piece
+from calprobe.scoring.engine import Engine, score_pieces
+from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.interrupts import saying_how_to_resume
-from calprobe.scoring.launch import processes_of_launch
-from calprobe.scoring.missing import score_missing, score_share
+from calprobe.scoring.launch import processes_of_launch, wait_until_seen
 from calprobe.scoring.options import ScoreOptions
-from calprobe.scoring.paths import executor_of
 from calprobe.scoring.processes import Processes
 from calprobe.scoring.record import manifest_of
-from calprobe.scoring.same_folder import wait_until_seen
+from calprobe.scoring.resume import begun_run, options_as_begun, refuse_other_kind, refuse_other_request
+from calprobe.scoring.scheduling import Piece
 from calprobe.scoring.selection import Selection, refuse_kind, select
-from calprobe.scoring.way import Way, find_way
-from calprobe.scoring.work import Work
+from calprobe.scoring.writing import Work, score_missing, score_share
 from calprobe.types import ModelKind
 
 
@@ -49,7 +48,8 @@ def score(
 
     A statement's score is the sum over its tokens of `log p(token | start token, tokens before it)`, or, for a masked
     model, of `log p(token | the statement with that token, and what `options.pll_metric` says, masked)`, in nats and
-    float32 (SPEC_SCORING section 1). Pieces that lie whole in the folder are not scored again.
+    float32 (docs/methods.md, "Token scores"). Pieces that are in the folder already are not scored again. The process's
+    number of threads and its handlers of signals are the caller's again at the end.
 
     Args:
         model: an alias, a hub id, a folder, a GGUF file, or a model from `load_model`, which this process scores alone,
@@ -60,8 +60,8 @@ def score(
         options: which statements, and how.
         load_options: how the model is loaded, if it is not loaded yet.
     Raises:
-        CalprobeError: what cannot be done, with the mend; its subclasses tell wrong usage and missing data apart.
-        Interrupted: Ctrl-C or SIGTERM; run the same again to go on.
+        CalprobeError: what cannot be done, and what to do about it; UsageError and DataMissingError are subclasses.
+        Interrupted: Ctrl-C or SIGTERM; run the same again to resume.
 
     Example:
         >>> run = calprobe.score("smollm2-135m", "mini")  # doctest: +SKIP
@@ -70,7 +70,7 @@ def score(
     processes = Processes()
     if isinstance(model, str):  # one in memory, in training perhaps, is this process's own
         processes, load_options = processes_of_launch(load_options)
-    with saying_how_to_resume(), processes.ending_together():
+    with saying_how_to_resume(), processes.ending_together(), _threads_restored():
         request = processes.after_first(partial(_requested, model, probe, out, options))
         started = time.monotonic()
         loaded = _load(model, load_options, partial(_check_kind, request))
@@ -88,6 +88,43 @@ def score(
     return open_run(request.out)
 
 
+def score_in_memory(model: LoadedModel, probe: str | Path | Probe, options: ScoreOptions = ScoreOptions()) -> Run:
+    """Score a probe with a model in memory; the run has no folder, and nothing is written.
+
+    `calprobe.report` takes it like a run that was opened, with the same numbers. `score_pieces` gives its pieces one by
+    one instead.
+
+    Args:
+        model: from `load_model`.
+        probe: as for `score`.
+        options: which statements, and how; `resume` and `quiet` have no effect.
+    Raises:
+        CalprobeError: as `score_pieces`. UsageError: the options do not go with the probe or the model.
+
+    Example:
+        >>> from calprobe.models import load_model
+        >>> run = score_in_memory(load_model("tiny-clm"), "mini", ScoreOptions(relations=("month",), limit=2))
+        >>> run.table().scores.shape
+        (1, 24)
+    """
+    selection = select(probe if isinstance(probe, Probe) else load_probe(probe), options)
+    refuse_kind(selection, model.name, model.kind)
+    way = find_way(model, selection, options)
+    manifest = manifest_of(model, selection, way, options)
+    return Run(Path(model.name), manifest, score_pieces(model, selection, options, way))
+
+
+@contextmanager
+def _threads_restored() -> Iterator[None]:
+    """Set torch's number of threads back at the end of the block: a resumed run takes its own."""
+    threads = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        if torch.get_num_threads() != threads:
+            torch.set_num_threads(threads)
+
+
 @dataclass(frozen=True, slots=True)
 class _Request:
     """What is asked, looked at before any model is loaded."""
@@ -97,7 +134,6 @@ class _Request:
     out: Path
     begun: Manifest | None  # of the run that lies there
     options: ScoreOptions  # as the run began
-    finds_budget: bool  # none was typed
 
 
 def _requested(
@@ -113,7 +149,7 @@ def _requested(
     begun = begun_run(path, options.resume)
     if begun is not None:
         refuse_other_request(begun, path, selection, options)
-    return _as_begun(_Request(name, selection, path, None, options, options.batch_tokens is None), begun)
+    return _as_begun(_Request(name, selection, path, None, options), begun)
 
 
 def _probe(model: str, asked: str | Path | None) -> Probe:
@@ -130,7 +166,7 @@ def _probe(model: str, asked: str | Path | None) -> Probe:
 
 
 def _as_begun(request: _Request, begun: Manifest | None) -> _Request:
-    """The request with what the run that lies there has fixed; its number of threads is set too."""
+    """The request with what the existing run has fixed; torch's number of threads is set to the run's."""
     if begun is None:
         return request
     if begun.settings.threads is not None:
@@ -152,15 +188,16 @@ def _take_part(processes: Processes, request: _Request, model: LoadedModel, load
 
 
 def _manifest(request: _Request, model: LoadedModel, way: Way) -> Manifest:
-    manifest = manifest_of(model, request.selection, way.path, way.batch_tokens, request.options)
-    return replace(manifest, settings=replace(manifest.settings, first_batch_tokens=way.grouped_by))
+    """Everything that is known of the run before its first score."""
+    return manifest_of(model, request.selection, way, request.options)
 
 
 def _work(request: _Request, folder: RunFolder, model: LoadedModel, way: Way, missing: Sequence[Piece]) -> Work:
-    masking = request.options.masking(model.kind, request.name)
-    executor = executor_of(way.path, model, folder.progress().batch_tokens or 1, masking=masking)
-    remembered = way.remembered if request.finds_budget else None
-    return Work(folder, request.selection, model, executor, request.options, missing, remembered)
+    """What is left to score, with the batch budget in force and the groups that the run began with."""
+    options = request.options
+    way = replace(way, batch_tokens=folder.progress().batch_tokens or 1, grouped_by=folder.manifest.settings.grouped_by)
+    engine = Engine(model, request.selection, options, way, folder.manifest.pieces)
+    return Work(folder, engine, missing, options.quiet, options.resume)
 
 
 def _check_kind(request: _Request, kind: ModelKind) -> None:

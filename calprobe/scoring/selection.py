@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from calprobe.errors import UsageError
 from calprobe.probes import Instance, Probe, Relation
@@ -21,7 +22,7 @@ from calprobe.types import ModelKind
 from calprobe.wording import did_you_mean
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Selection:
     """The part of a probe that a run scores, and the templates that it scores it with."""
 
@@ -30,9 +31,18 @@ class Selection:
     template_set: TemplateSet
     numbers: tuple[int, ...]  # template numbers, ascending
 
+    @property
+    def pieces(self) -> tuple[tuple[str, int], ...]:
+        """The (relation, template number) pieces, in the order of scoring."""
+        return tuple((relation.name, number) for relation in self.relations for number in self.numbers)
+
     def relation(self, name: str) -> Relation:
-        """The cut relation of that name."""
-        return next(relation for relation in self.relations if relation.name == name)
+        """The cut relation of that name; KeyError if the selection has none."""
+        return self._relations[name]
+
+    @cached_property
+    def _relations(self) -> dict[str, Relation]:
+        return {relation.name: relation for relation in self.relations}
 
     def text(self, relation: str, number: int) -> str:
         """The wording of one template number for one relation."""

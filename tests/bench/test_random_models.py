@@ -15,6 +15,8 @@ from peers.roof import flop, matrix_peak, weight_shapes
 from real_models import minilm_mlm
 from tiny_models import save_tiny_masked_model, save_tiny_model, tiny_tokenizer
 
+from calprobe.scoring import ScoreOptions
+
 BERT = {
     "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 260,
     "max_position_embeddings": 256,
@@ -84,8 +86,9 @@ def test_random_models_are_scored_like_any_other(spec: ModelSpec) -> None:
     model = random_model(spec, models.load_network(spec, **TINY[spec.name]))
     assert model.start_token == "<s>"
     ours = Calprobe(model).ready([PIECE])
-    assert ours.path == ("tree" if spec.kind == "causal" else "masked")
-    plain = Calprobe(model, path="plain")
+    assert ours.way is not None
+    assert ours.way.path == ("tree" if spec.kind == "causal" else "masked")
+    plain = Calprobe(model, ScoreOptions(path="plain"))
     np.testing.assert_allclose(ours.score([PIECE], None), plain.score([PIECE], None), atol=1e-4)
     assert ours.counts([PIECE]) == plain.counts([PIECE])
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 import json
 import re
-from collections.abc import Callable
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,20 +20,22 @@ import torch
 from click.testing import CliRunner
 
 from calprobe.cli.app import cli, main
-from calprobe.doctor import Check, Diagnosis, devices, examine, kernels, places, selftest, versions
-from calprobe.doctor.looks import attempt, described
-from calprobe.doctor.model import look_at_model
-from calprobe.doctor.text import WIDTH, diagnosis_text
+from calprobe.doctor import Check, Diagnosis, examine
+from calprobe.doctor.diagnosis import WIDTH, diagnosis_text
+from calprobe.doctor.machine import largest_difference
 from calprobe.errors import DataMissingError
+from calprobe.models import memory as model_memory
+from calprobe.runs import Run
+from calprobe.scoring.tree import TreeExecutor
 
 
-def only(found: Any, name: str) -> Check:
+def only(found: Iterable[Check], name: str) -> Check:
     return next(check for check in found if check.name == name)
 
 
-def seen(look: Callable[[], Any], name: str) -> Check:
-    """The check of that name that a look gives, as `examine` takes it."""
-    return only(attempt(name, look), name)
+def found(group: str, name: str, model: str | None = None) -> Check:
+    """The check of that name in that group on the machine as it is faked."""
+    return only(examine(model, only=[group]).checks, name)
 
 
 @pytest.fixture(scope="module")
@@ -122,32 +129,35 @@ def test_colours_are_the_callers() -> None:
 # Broken on purpose.
 
 
-def test_a_look_that_breaks_off_is_a_failed_check_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> Check:
+def test_a_check_that_breaks_off_has_failed_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> Any:
         raise RuntimeError("the disk\nhas more to say")
 
-    monkeypatch.setattr(
-        "calprobe.doctor.looks.GROUPS",
-        (("one", (("broken", broken),)), ("two", (("fine", lambda: Check("fine", "ok", "yes")),))),
-    )
-    found = examine()
-    assert [(check.group, check.name, check.state) for check in found.checks] == [
-        ("one", "broken", "fail"),
-        ("two", "fine", "ok"),
-    ]
-    assert found.checks[0].value == "RuntimeError: the disk"
-    assert found.checks[0].mend == ""
+    monkeypatch.setattr("psutil.virtual_memory", broken)
+    checks = examine(only=["machine"]).checks
+    assert [check.state for check in checks if check.name == "system"] == ["ok"]
+    memory = only(checks, "memory")
+    assert (memory.group, memory.state, memory.value, memory.mend) == ("machine", "fail", "RuntimeError: the disk", "")
 
 
-def test_an_error_of_calprobe_keeps_its_words_and_its_mend() -> None:
-    assert described(DataMissingError("gpt2 is not here\ndownload it")) == ("gpt2 is not here", "download it")
-    assert described(DataMissingError("")) == ("DataMissingError", "")
+def test_an_error_of_calprobe_keeps_its_words_and_its_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+    for error, expected in (
+        (DataMissingError("gpt2 is not here\ndownload it"), ("gpt2 is not here", "download it")),
+        (DataMissingError(""), ("DataMissingError", "")),
+    ):
+
+        def missing(*given: Any, error: Exception = error) -> Any:
+            raise error
+
+        monkeypatch.setattr("calprobe.models.load_model", missing)
+        check = found("model", "model", "gpt2")
+        assert (check.value, check.mend) == expected
 
 
 @pytest.fixture
 def cannot_import(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """From now on, importing that module raises ImportError, whether it was loaded or not."""
-    real_import, real_import_module = builtins.__import__, versions.import_module
+    real_import, real_import_module = builtins.__import__, importlib.import_module
     broken: set[str] = set()
 
     def refuse(name: str) -> None:
@@ -163,69 +173,80 @@ def cannot_import(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         return real_import_module(name)
 
     monkeypatch.setattr(builtins, "__import__", fake_import)
-    monkeypatch.setattr(versions, "import_module", fake_import_module)
+    monkeypatch.setattr("calprobe.doctor.installation.import_module", fake_import_module)
     return broken.add
 
 
 def test_half_installed_transformers(cannot_import: Callable[[str], None]) -> None:
     cannot_import("transformers")
-    check = seen(versions._packages, "transformers")
+    check = found("versions", "transformers")
     assert check.state == "fail"
     assert "cannot be imported (ImportError: transformers: libbroken.so" in check.value
     assert check.mend.startswith("pip install --force-reinstall --no-deps 'transformers==")
-    assert seen(versions._packages, "torch").state == "ok"
+    assert found("versions", "torch").state == "ok"
 
 
 def test_triton_that_cannot_be_imported_keeps_nobody_from_scoring(cannot_import: Callable[[str], None]) -> None:
     cannot_import("triton")
-    assert seen(versions._packages, "triton").state == "note"
+    assert found("versions", "triton").state == "note"
 
 
-def test_a_package_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = versions._version
-    monkeypatch.setattr(versions, "_version", lambda name: "4.40.0" if name == "transformers" else real(name))
-    check = seen(versions._packages, "transformers")
+@pytest.fixture
+def version(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str | None], None]:
+    """Set the version that is installed of a package; None: it is not installed."""
+    real, faked = metadata.version, dict[str, str | None]()
+
+    def fake(name: str) -> str:
+        if name in faked and faked[name] is None:
+            raise metadata.PackageNotFoundError(name)
+        return faked.get(name) or real(name)
+
+    monkeypatch.setattr(metadata, "version", fake)
+    return faked.__setitem__
+
+
+def test_a_package_that_is_too_old(version: Callable[[str, str | None], None]) -> None:
+    version("transformers", "4.40.0")
+    check = found("versions", "transformers")
     assert (check.state, check.value) == ("fail", "4.40.0, calprobe wants >=4.57")
     assert check.mend == "pip install 'transformers>=4.57'"
 
 
-def test_a_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = versions._version
-    monkeypatch.setattr(versions, "_version", lambda name: None if name == "pyarrow" else real(name))
-    check = seen(versions._packages, "pyarrow")
+def test_a_package_that_is_not_there(version: Callable[[str, str | None], None]) -> None:
+    version("pyarrow", None)
+    check = found("versions", "pyarrow")
     assert (check.state, check.value, check.mend) == ("fail", "not installed", "pip install 'pyarrow>=15'")
 
 
-def test_an_unwritable_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "file"  # nothing can be made below a file, not even by root
-    file.write_text("x")
-    monkeypatch.setattr(places, "_nearest", lambda folder: file)
-    check = places.place("cache", tmp_path / "cache", "GGUF files cannot be unpacked", "CALPROBE_CACHE")
+def test_an_unwritable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**given: Any) -> Any:
+        raise OSError("read-only")
+
+    monkeypatch.setenv("CALPROBE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    check = found("places", "cache")
     assert check.state == "note"
     assert "cannot be written to: GGUF files cannot be unpacked" in check.value
     assert check.mend == "set CALPROBE_CACHE to a folder that can be written to"
     assert check.facts["writable"] is False
+    assert found("places", "temporary").state == "fail"
 
 
-def test_a_temporary_folder_that_cannot_be_written_to_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "is_writable", lambda folder: False)
-    assert places._temporary().state == "fail"
-
-
-def test_a_place_that_is_not_there_yet_and_one_that_is(tmp_path: Path) -> None:
-    absent = places.place("cache", tmp_path / "a" / "b", "nothing", "CALPROBE_CACHE")
-    assert absent.state == "ok"
-    assert absent.facts["exists"] is False
+def test_a_folder_that_is_not_there_yet_and_one_that_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALPROBE_CACHE", str(tmp_path / "a" / "b"))
+    absent = found("places", "cache")
+    assert (absent.state, absent.facts["exists"]) == ("ok", False)
     assert list(tmp_path.iterdir()) == []  # and looking did not make it
+    monkeypatch.setenv("CALPROBE_CACHE", str(tmp_path))
     (tmp_path / "weights").write_bytes(b"x" * 3000)
-    there = places.place("cache", tmp_path, "nothing", "CALPROBE_CACHE")
-    assert there.facts["bytes"] == 3000
+    assert found("places", "cache").facts["bytes"] == 3000
     assert [file.name for file in tmp_path.iterdir()] == ["weights"]
 
 
 def test_little_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**6))
-    check = places.place("cache", tmp_path, "nothing", "CALPROBE_CACHE")
+    monkeypatch.setenv("CALPROBE_CACHE", str(tmp_path))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**6))
+    check = found("places", "cache")
     assert check.state == "note"
     assert "1.0 MiB free on its disk; little room" in check.value
     assert check.mend == "make room, or set CALPROBE_CACHE to a folder on another disk"
@@ -233,124 +254,129 @@ def test_little_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bear_is_looked_for_below_the_data_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CALPROBE_DATA", str(tmp_path))
-    check = seen(places._probes, "bear")
+    check = found("probes", "bear")
     assert (check.state, check.value, check.mend) == ("note", "not there", "calprobe fetch bear")
 
 
 def test_scores_that_differ_from_the_models_own_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = selftest._scored
+    real = TreeExecutor.run
 
-    def off_by_a_little(path: str, *rest: Any) -> Any:
-        scores, seconds = real(path, *rest)
-        return (scores - 0.01 if path == "tree" else scores), seconds
+    def off_by_a_little(self: TreeExecutor, plan: Any) -> Any:
+        scores = real(self, plan)
+        return scores._replace(logprobs=scores.logprobs - 0.01)
 
-    monkeypatch.setattr(selftest, "_scored", off_by_a_little)
-    check = only(selftest._paths_agree("tiny-clm"), "tiny-clm")
+    monkeypatch.setattr(TreeExecutor, "run", off_by_a_little)
+    check = found("self-test", "tiny-clm")
     assert check.state == "fail"
     assert "tree: its token scores differ from the model's own by up to 0.01 nats" in check.value
 
 
 def test_a_report_that_says_another_accuracy_than_the_scores_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = selftest._by_instance
-    monkeypatch.setattr(selftest, "_by_instance", lambda table: [-scores for scores in real(table)])
-    check = selftest._run_folder()
+    monkeypatch.setattr(Run, "partial", True)
+    check = found("self-test", "run folder")
     assert check.state == "fail"
-    assert check.facts["accuracy_counted"] < check.facts["accuracy_reported"]
+    assert check.value.startswith("partial: True, accuracy ")
 
 
-def test_without_nvidia_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices.shutil, "which", lambda name: None)
-    assert devices._driver() is None
+@pytest.fixture
+def card(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Give the machine one card, or a driver alone."""
+
+    def give(capability: tuple[int, int] | None, driver: str | None = "550.54.14", cuda: str | None = "12.4") -> None:
+        monkeypatch.setattr(shutil, "which", lambda name: driver and "/usr/bin/nvidia-smi")
+        monkeypatch.setattr(subprocess, "run", lambda *args, **given: SimpleNamespace(stdout=f"{driver}\n"))
+        monkeypatch.setattr(torch.version, "cuda", cuda)
+        monkeypatch.setattr(torch.version, "hip", None, raising=False)
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: capability is not None)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+        monkeypatch.setattr(torch.cuda, "get_device_name", lambda index: "Card")
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda index: capability)
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda index: (2**30, 2**31))
+
+    return give
 
 
-def test_a_card_that_a_cpu_build_of_torch_cannot_see(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "_driver", lambda: "550.54.14")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(devices, "_built_for", lambda: "CPU")
-    check = only(devices._gpus(), "cuda")
+def test_cards_that_torch_does_not_see(card: Callable[..., None]) -> None:
+    card(None, driver=None, cuda=None)
+    assert found("gpu", "cuda").value == "none: torch sees no GPU (built for CPU)"
+    card(None, cuda=None)
+    check = found("gpu", "cuda")
     assert check.value == f"a GPU with driver 550.54.14, but this torch ({torch.__version__}) is CPU-only"
     assert "install torch" in check.mend
-    monkeypatch.setattr(devices, "_built_for", lambda: "CUDA 12.4")
-    assert "does not see it" in only(devices._gpus(), "cuda").value
+    card(None)
+    assert "does not see it" in found("gpu", "cuda").value
 
 
 @pytest.mark.parametrize(("capability", "state"), [((9, 0), "ok"), ((8, 0), "ok"), ((7, 5), "note")])
-def test_cards_are_described(capability: tuple[int, int], state: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda index: "Card")
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda index: capability)
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda index: (2**30, 2**31))
-    check = devices._card(1)
-    assert (check.name, check.state) == ("cuda:1", state)
-    assert check.facts["index"] == 1
+def test_cards_are_described(capability: tuple[int, int], state: str, card: Callable[..., None]) -> None:
+    card(capability)
+    assert found("gpu", "driver").value == "550.54.14; torch is built for CUDA 12.4"
+    check = found("gpu", "cuda:0")
+    assert (check.state, check.facts["index"]) == (state, 0)
     assert "compute capability {}.{}, 1.0 GiB free of 2.0".format(*capability) in check.value
 
 
-def on_a_card(raised: Exception, monkeypatch: pytest.MonkeyPatch) -> Check:
-    def broken(device: torch.device) -> float:
-        raise raised
+def test_kernels_that_do_not_run_say_why_and_what_it_costs(
+    card: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card((9, 0))
+    difference: list[Any] = []
 
-    monkeypatch.setattr(kernels, "largest_difference", broken)
-    return kernels._on_card(torch.device("cuda", 0))
+    def largest(device: torch.device) -> float:
+        if isinstance(difference[-1], Exception):
+            raise difference[-1]
+        return float(difference[-1])
 
-
-def test_kernels_that_do_not_run_say_why_and_what_it_costs(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = on_a_card(ImportError("No module named 'triton'"), monkeypatch)
-    assert (absent.state, absent.mend) == ("note", "pip install triton")
-    assert "the model's own forward scores instead" in absent.value
-    no_compiler = on_a_card(RuntimeError("Failed to find C compiler. Please specify via CC"), monkeypatch)
-    assert "install a C compiler" in no_compiler.mend
-    wrong = Check("cuda:0", "note", "")
-    for difference in (0.1, float("nan")):
-        monkeypatch.setattr(kernels, "largest_difference", lambda device, found=difference: found)
-        wrong = kernels._on_card(torch.device("cuda", 0))
-        assert (wrong.state, wrong.mend) == ("note", "please report it")
-    monkeypatch.setattr(kernels, "largest_difference", lambda device: 1e-6)
-    assert kernels._on_card(torch.device("cuda", 0)).state == "ok"
+    monkeypatch.setattr("calprobe.doctor.machine.largest_difference", largest)
+    for outcome, state, mend in (
+        (ImportError("No module named 'triton'"), "note", "pip install triton"),
+        (RuntimeError("Failed to find C compiler. Please specify via CC"), "note", "install a C compiler"),
+        (0.1, "note", "please report it"),
+        (float("nan"), "note", "please report it"),
+        (1e-6, "ok", ""),
+    ):
+        difference.append(outcome)
+        check = found("kernels", "cuda:0")
+        assert (check.state, check.mend.startswith(mend)) == (state, True)
+        assert ("the model's own forward scores instead" in check.value) == (state == "note")
 
 
 def test_the_kernels_own_check_finds_no_difference_where_there_is_none() -> None:
-    assert kernels.largest_difference(torch.device("cpu")) == 0.0
+    assert largest_difference(torch.device("cpu")) == 0.0
 
 
-def test_more_threads_than_the_container_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def cgroup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(model_memory, "CGROUP", tmp_path)
+    return tmp_path
+
+
+def test_more_threads_than_the_container_may_use(cgroup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cgroup / "cpu.max").write_text("400000 100000\n")
     monkeypatch.setattr(torch, "get_num_threads", lambda: 64)
-    monkeypatch.setattr(devices, "_processor_quota", lambda: 4.0)
-    check = devices._threads()
+    check = found("machine", "threads")
     assert (check.state, check.mend) == ("note", "set OMP_NUM_THREADS=4")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "limit"),
-    [
-        ("memory.max", "max\n", None),
-        ("memory.max", "2147483648\n", 2**31),
-        ("memory/memory.limit_in_bytes", "9223372036854771712\n", None),
-        ("memory/memory.limit_in_bytes", "1073741824\n", 2**30),
-    ],
-)
-def test_the_containers_limit(
-    name: str, text: str, limit: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / name).parent.mkdir(exist_ok=True)
-    (tmp_path / name).write_text(text)
-    monkeypatch.setattr(devices, "_CGROUP", tmp_path)
-    assert devices._memory_limit() == limit
+@pytest.mark.parametrize(("text", "limit"), [("max\n", None), ("1048576\n", 2**20), ("9223372036854771712\n", None)])
+def test_the_containers_limit(text: str, limit: int | None, cgroup: Path) -> None:
+    (cgroup / "memory.max").write_text(text)
+    (cgroup / "memory.current").write_text("4096\n")
+    assert found("machine", "memory").facts["limit_bytes"] == limit
 
 
 def test_a_model_says_its_path_and_why_not_a_faster_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = list(look_at_model("tiny-clm"))
-    assert only(found, "loaded").value.startswith("LlamaForCausalLM, causal, float32 on ")
-    assert only(found, "path").facts == {"path": "tree", "passed_over": {}}
-    monkeypatch.setattr(
-        "calprobe.scoring.tree.TreeExecutor.run", lambda self, plan: (_ for _ in ()).throw(RuntimeError("no mask"))
-    )
-    found = list(look_at_model("tiny-clm"))
-    assert (only(found, "not tree").state, only(found, "not tree").value) == ("note", "RuntimeError: no mask")
-    assert only(found, "path").facts["path"] == "padded"
+    checks = examine("tiny-clm", only=["model"]).checks
+    assert only(checks, "loaded").value.startswith("LlamaForCausalLM, causal, float32 on ")
+    assert only(checks, "path").facts == {"path": "tree", "passed_over": {}}
+    monkeypatch.setattr(TreeExecutor, "run", lambda self, plan: (_ for _ in ()).throw(RuntimeError("no mask")))
+    checks = examine("tiny-clm", only=["model"]).checks
+    assert (only(checks, "not tree").state, only(checks, "not tree").value) == ("note", "RuntimeError: no mask")
+    assert only(checks, "path").facts["path"] == "padded"
 
 
 def test_a_model_that_is_not_there_is_a_failure_with_the_mend() -> None:
-    check = seen(lambda: look_at_model("./nothing.gguf"), "model")
+    check = found("model", "model", "./nothing.gguf")
     assert check.state == "fail"
     assert "no such file or folder" in check.value
 
@@ -358,7 +384,7 @@ def test_a_model_that_is_not_there_is_a_failure_with_the_mend() -> None:
 def test_neither_the_home_folder_nor_secrets_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "https://me:secret@hub.example")
     monkeypatch.setenv("HF_HOME", str(Path.home() / "models"))
-    value = only(versions._settings(), "settings").value
+    value = found("versions", "settings").value
     assert "HF_ENDPOINT=https://***@hub.example" in value
     assert "HF_HOME=~/models" in value
     assert "secret" not in value

@@ -207,7 +207,7 @@ def _meet(fault: Mapping[str, Any]) -> None:
 
         time.time = now
     if "crash_ahead" in fault:
-        module = sys.modules["calprobe.scoring.work"]
+        module = sys.modules["calprobe.scoring.engine"]
         prepare, groups = module.prepare_group, []
 
         def prepare_or_crash(*given: Any, **named: Any) -> Any:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 import torch
-from test_memory import CPU_MESSAGE
-from test_score import PROBE
+from scored_samples import CPU_MESSAGE, PROBE, LimitedMemory
 from tiny_models import save_tiny_model
 from torch.distributed import HashStore
 
@@ -25,8 +26,9 @@ from calprobe.models import LoadedModel, load_model
 from calprobe.runs import Manifest, Progress, RunFolder, open_run
 from calprobe.runs.lock import locked
 from calprobe.scoring import Interrupted, ScoreOptions, score
+from calprobe.scoring.back_off import free_after
+from calprobe.scoring.budget import budgets_file
 from calprobe.scoring.processes import Processes
-from calprobe.scoring.remembered import budgets_file
 from calprobe.scoring.score import _requested, _take_part
 
 ALL = "0,1"  # four pieces
@@ -43,22 +45,9 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CALPROBE_CACHE", str(tmp_path / "cache"))
 
 
-class Memory:
-    """Stands between a run and its model: a pass of more than `n_tokens` fails, from the pass after `well` on."""
-
-    def __init__(self, network: torch.nn.Module) -> None:
-        self.n_tokens, self.well, self.passes = 10**9, 0, 0
-        self.hook = network.register_forward_pre_hook(self._look, with_kwargs=True)
-
-    def _look(self, network: torch.nn.Module, args: Any, given: dict[str, torch.Tensor]) -> None:
-        self.passes += 1
-        if self.passes > self.well and given["input_ids"].numel() > self.n_tokens:
-            raise RuntimeError(CPU_MESSAGE)
-
-
 @pytest.fixture
-def memory(model: LoadedModel) -> Iterator[Memory]:
-    memory = Memory(model.network)
+def memory(model: LoadedModel) -> Iterator[LimitedMemory]:
+    memory = LimitedMemory(model.network)
     yield memory
     memory.hook.remove()
 
@@ -77,14 +66,14 @@ def budgets(out: Path) -> tuple[int | None, int | None]:
     return progress.batch_tokens, progress.first_batch_tokens
 
 
-def test_what_fits_is_left_alone(model: LoadedModel, memory: Memory, tmp_path: Path) -> None:
+def test_what_fits_is_left_alone(model: LoadedModel, memory: LimitedMemory, tmp_path: Path) -> None:
     scored(model, tmp_path / "run")
     assert budgets(tmp_path / "run") == (200, None)
 
 
 @pytest.mark.parametrize("path", ["tree", "padded", "plain"])
 def test_batches_are_halved_until_they_fit(
-    model: LoadedModel, memory: Memory, path: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    model: LoadedModel, memory: LimitedMemory, path: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     right = scored(model, tmp_path / "right", path=path)
     memory.n_tokens = 60
@@ -101,7 +90,7 @@ def test_batches_are_halved_until_they_fit(
 
 
 def test_a_resumed_run_equals_the_unbroken_one(
-    model: LoadedModel, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: LoadedModel, memory: LimitedMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options: dict[str, Any] = {"path": "padded", "batch_tokens": 100}  # groups of one piece
     before = memory.passes
@@ -129,7 +118,9 @@ def test_a_resumed_run_equals_the_unbroken_one(
     np.testing.assert_array_equal(scored(model, tmp_path / "run", **options), unbroken)
 
 
-def test_either_budget_goes_on_with_the_run_and_no_other(model: LoadedModel, memory: Memory, tmp_path: Path) -> None:
+def test_either_budget_goes_on_with_the_run_and_no_other(
+    model: LoadedModel, memory: LimitedMemory, tmp_path: Path
+) -> None:
     memory.n_tokens = 60
     scored(model, tmp_path / "run")
     for batch_tokens in (200, 50, None):
@@ -154,7 +145,9 @@ def test_whoever_joins_late_takes_the_batches_that_the_first_process_has_by_then
     assert json.loads((run / "progress" / "1.json").read_text())["pieces"] == 0
 
 
-def test_the_error_names_the_longest_statement_and_the_mend(model: LoadedModel, memory: Memory, tmp_path: Path) -> None:
+def test_the_error_names_the_longest_statement_and_the_mend(
+    model: LoadedModel, memory: LimitedMemory, tmp_path: Path
+) -> None:
     memory.n_tokens, memory.well = 20, 10**9
     before = memory.passes
     scored(model, tmp_path / "well", limit=1)
@@ -169,7 +162,7 @@ def test_the_error_names_the_longest_statement_and_the_mend(model: LoadedModel, 
     assert budgets(tmp_path / "run") == (200, None)
 
 
-def test_the_check_on_load_backs_off_by_itself(model: LoadedModel, memory: Memory, tmp_path: Path) -> None:
+def test_the_check_on_load_backs_off_by_itself(model: LoadedModel, memory: LimitedMemory, tmp_path: Path) -> None:
     memory.n_tokens = 20
     with pytest.raises(CalprobeError, match=r"^c\w+, template \d, instance \d: out of memory with batches of"):
         scored(model, tmp_path / "run")
@@ -177,7 +170,7 @@ def test_the_check_on_load_backs_off_by_itself(model: LoadedModel, memory: Memor
 
 
 def test_other_errors_are_raised_as_they_are(
-    model: LoadedModel, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: LoadedModel, memory: LimitedMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passes = memory.passes
     scored(model, tmp_path / "well")
@@ -195,21 +188,16 @@ def test_other_errors_are_raised_as_they_are(
         hook.remove()
 
 
-def test_a_budget_that_was_found_is_remembered_and_a_typed_one_is_not(
-    model: LoadedModel, memory: Memory, tmp_path: Path
+def test_a_budget_that_became_smaller_holds_for_that_run_alone(
+    model: LoadedModel, memory: LimitedMemory, tmp_path: Path
 ) -> None:
     memory.n_tokens = 130
-    scored(model, tmp_path / "typed", batch_tokens=200)
-    assert not budgets_file().exists()
     scored(model, tmp_path / "found", batch_tokens=None)
-    found, first = budgets(tmp_path / "found")
-    assert (found, first) == (128, 1024)
-    assert list(json.loads(budgets_file().read_text()).values()) == [found]
+    assert budgets(tmp_path / "found") == (128, 1024)
+    assert not budgets_file().exists()
+    memory.n_tokens = 10**9  # whoever held the memory has gone
     scored(model, tmp_path / "next", batch_tokens=None)
-    assert budgets(tmp_path / "next") == (found, None)
-    memory.n_tokens = 100  # it fails again
-    scored(model, tmp_path / "again", batch_tokens=None)
-    assert list(json.loads(budgets_file().read_text()).values()) == [64]
+    assert budgets(tmp_path / "next") == (1024, None)
 
 
 # A network whose layers are wide, in a process that may take 200 MiB more than it has when the model is loaded.
@@ -243,3 +231,23 @@ def test_a_run_survives_a_real_lack_of_memory(tmp_path: Path) -> None:
     assert not run.partial
     assert run.progress.first_batch_tokens == run.manifest.settings.batch_tokens == 16384
     assert (run.progress.batch_tokens or 0) < 16384
+
+
+def test_the_tensors_of_the_failed_pass_are_freed() -> None:
+    kept: list[weakref.ref[torch.Tensor]] = []
+
+    def pass_that_fails() -> NoReturn:
+        activation = torch.zeros(8)
+        kept.append(weakref.ref(activation))
+        try:
+            raise MemoryError("deep inside")
+        except MemoryError as error:
+            raise RuntimeError(CPU_MESSAGE) from error
+
+    try:
+        pass_that_fails()
+    except RuntimeError as error:
+        gc.collect()
+        assert kept[0]() is not None  # the traceback's frames hold it
+        free_after(error)
+    assert kept[0]() is None

@@ -13,7 +13,7 @@ from tiny_models import TAKES_NO_TREE, VOCAB, loaded, tiny_causal
 from calprobe.planning.token_rows import Contexts, TokenRows
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Path
-from calprobe.scoring.paths import choose_path, executor_of
+from calprobe.scoring.path_choice import choose_path, executor_of
 
 
 def rows_with_contexts(seed: int, n_contexts: int = 9, longest: int = 48) -> TokenRows:

@@ -50,6 +50,15 @@ def test_a_placement_that_all_would_share_is_refused_once(
     assert stopped.value.exit_code == 2
 
 
+def test_a_gpu_that_was_asked_for_and_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "0")
+    with pytest.raises(UsageError, match=r"torch sees 0 GPU\(s\) here"):
+        processes_of_launch(LoadOptions(device="cuda"))
+
+
 def test_a_rank_that_no_launcher_gave_is_said_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("RANK", "0"), ("WORLD_SIZE", "2")):
         monkeypatch.setenv(name, value)

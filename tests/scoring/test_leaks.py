@@ -13,7 +13,7 @@ from calprobe.models import LoadedModel
 from calprobe.probes import Instance, Relation
 from calprobe.scoring.executor import Executor
 from calprobe.scoring.options import Path
-from calprobe.scoring.paths import executor_of
+from calprobe.scoring.path_choice import executor_of
 from calprobe.scoring.pieces import prepare_group, score_group
 from calprobe.statements import Template
 

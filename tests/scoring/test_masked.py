@@ -19,7 +19,7 @@ from calprobe.models import LoadedModel, tokenise
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Masking, Path
-from calprobe.scoring.paths import choose_path, executor_of
+from calprobe.scoring.path_choice import choose_path, executor_of
 from calprobe.statements import Statement, fill
 from calprobe.types import PllMetric
 

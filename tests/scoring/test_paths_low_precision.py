@@ -12,7 +12,7 @@ from torch import Tensor
 import calprobe.scoring.tree as tree
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Path
-from calprobe.scoring.paths import choose_path, executor_of, tolerance_for
+from calprobe.scoring.path_choice import choose_path, executor_of, tolerance_for
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])

@@ -18,7 +18,7 @@ from reference_scores import Reference, read_reference
 from calprobe.models import LoadedModel, tokenise
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Path
-from calprobe.scoring.paths import choose_path, executor_of
+from calprobe.scoring.path_choice import choose_path, executor_of
 
 pytestmark = pytest.mark.weights
 BATCH_TOKENS = 2048

@@ -11,9 +11,9 @@ import pytest
 
 from calprobe.errors import CalprobeError
 from calprobe.runs.lock import OWNER_NAME, Owner
-from calprobe.scoring import same_folder
+from calprobe.scoring import launch
+from calprobe.scoring.launch import wait_until_seen
 from calprobe.scoring.processes import Stopped
-from calprobe.scoring.same_folder import wait_until_seen
 
 FIRST = Owner("node0", 7, "boot 1", "calprobe score --model x", "2026-01-01T00:00:00+00:00")
 
@@ -34,7 +34,7 @@ def test_a_folder_that_is_seen_late_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_another_folder_of_that_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(same_folder, "_SEEN_WITHIN_S", 0.3)
+    monkeypatch.setattr(launch, "_SEEN_WITHIN_S", 0.3)
     with pytest.raises(CalprobeError) as raised:
         wait_until_seen(tmp_path / "run", FIRST, lambda: None)
     said = f"{tmp_path / 'run'} on {socket.gethostname()} is not the folder of that name on node0"

@@ -8,33 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scored_samples import PROBE
 from tiny_models import save_tiny_model
 
 from calprobe.errors import UsageError
 from calprobe.models import LoadedModel, load_model
-from calprobe.probes import Instance, Probe, Relation
 from calprobe.runs import RunFolder, open_run
 from calprobe.runs.manifest import read_manifest
 from calprobe.scoring import Interrupted, ScoreOptions, default_out, score
-
-PROBE = Probe(
-    name="two",
-    relations=(
-        Relation(
-            name="capital",
-            candidates=("Paris", "Rome", "Oslo"),
-            instances=(Instance(0, "France", 0), Instance(1, "Italy", 1), Instance(2, "Norway", 2)),
-            templates=("The capital of [X] is [Y].", "[Y] is the capital of [X]."),
-        ),
-        Relation(
-            name="continent",
-            candidates=("Europe", "Asia"),
-            instances=(Instance(0, "France", 0), Instance(1, "Japan", 1), Instance(2, "China", 1)),
-            templates=("[X] lies in [Y].", "[Y] is where [X] lies."),
-        ),
-    ),
-    fingerprint="f" * 64,
-)
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +56,7 @@ def test_the_manifest_says_what_ran(model: LoadedModel, tmp_path: Path) -> None:
     run = score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1, batch_tokens=64))
     manifest = run.manifest
     assert (manifest.settings.path, manifest.settings.dtype, manifest.settings.batch_tokens) == ("tree", "float32", 64)
+    assert manifest.settings.batch_tokens_from == "typed"
     assert manifest.settings.start_token is not None
     assert (manifest.settings.start_token.text, manifest.settings.start_token.id) == ("<s>", 1)
     assert [relation.n_instances for relation in manifest.relations] == [1, 1]
@@ -165,17 +147,24 @@ def test_default_out_keeps_organisations_apart(tmp_path: Path) -> None:
     assert default_out(str(tmp_path), "mini") == Path("runs") / f"{tmp_path.name}-mini"
 
 
-def test_a_resumed_run_takes_the_threads_and_path_it_began_with(
-    model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_resumed_run_takes_its_path_and_threads_and_gives_the_threads_back(
+    model: LoadedModel, tmp_path: Path
 ) -> None:
     threads = torch.get_num_threads()
     score(model, PROBE, tmp_path / "run", ScoreOptions(path="plain"))
     begun = read_manifest(tmp_path / "run")
     replace(begun, settings=replace(begun.settings, threads=threads + 1)).write(tmp_path / "run")
+    seen = set()
+    hook = model.network.register_forward_pre_hook(lambda network, args: seen.add(torch.get_num_threads()))
     try:
         assert score(model, PROBE, tmp_path / "run").manifest.settings.path == "plain"
-        assert torch.get_num_threads() == threads + 1
+        assert seen == {threads + 1}
+        assert torch.get_num_threads() == threads
+        with pytest.raises(UsageError, match="limit"):
+            score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1))
+        assert torch.get_num_threads() == threads
     finally:
+        hook.remove()
         torch.set_num_threads(threads)
 
 

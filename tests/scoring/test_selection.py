@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_score import PROBE
+from scored_samples import PROBE
 
 from calprobe.errors import UsageError
 from calprobe.scoring import ScoreOptions

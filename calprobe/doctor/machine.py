@@ -1,4 +1,4 @@
-"""The machine that scores: system, processor, memory, and the GPUs that torch sees."""
+"""The machine that scores: system, processor, memory, the GPUs that torch sees, and whether the kernels run there."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ import os
 import platform
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from calprobe.doctor.diagnosis import Check, Look
+
+if TYPE_CHECKING:
+    import torch
 
 GIB = 1024**3
 # The kernels are compiled for these by the tests; Triton itself takes older cards too.
 _TESTED_CAPABILITIES = ((8, 0), (9, 0))
-_CGROUP = Path("/sys/fs/cgroup")
-_MEMORY_LIMITS = ("memory.max", "memory/memory.limit_in_bytes")  # of the two versions of control groups
-_NO_LIMIT = 2**60  # bytes; version 1 says "none" with a number near 2**63
 _SMI_S = 5.0
+# Sizes that leave a rest in every block; float32 sums of 96 products differ by far less than this.
+_ROWS, _WIDTH, _WORDS = 5, 96, 1000
+_NEAR_ENOUGH = 1e-4
+_SLOWER = "the model's own forward scores instead: right, but slower"
 
 
 def _system() -> Check:
@@ -28,7 +33,7 @@ def _system() -> Check:
 def _processor() -> Check:
     import torch
 
-    from calprobe.scoring.record import device_name
+    from calprobe.scoring.device import device_name
 
     name = device_name(torch.device("cpu"))
     return Check("processor", "ok", f"{name}", facts={"name": name})
@@ -51,39 +56,33 @@ def _threads() -> Check:
 
 def _processor_quota() -> float | None:
     """Processors' worth of time that the container may use; None where there is no such limit."""
+    from calprobe.models import memory as model_memory
+
     with suppress(OSError, ValueError):
-        quota, period = (_CGROUP / "cpu.max").read_text().split()
+        quota, period = (model_memory.CGROUP / "cpu.max").read_text().split()
         return int(quota) / int(period)
     return None
 
 
 def _products() -> Check:
-    import torch
+    from calprobe.scoring.device import cpu_products
 
-    from calprobe.kernels.onednn import onednn_takes, stretches_pay
-
-    weight = torch.empty(0)
-    used = "onednn" if stretches_pay(weight) else "onednn for the head" if onednn_takes(weight) else "torch"
+    used = cpu_products("float32", "tree")
     return Check("products", "ok", f"{used} (float32 on the CPU)", facts={"float32": used})
 
 
 def _memory() -> Check:
     import psutil
+    import torch
 
-    memory = psutil.virtual_memory()
-    limit = _memory_limit()
+    from calprobe.models.memory import total_bytes
+
+    memory, allowed = psutil.virtual_memory(), total_bytes(torch.device("cpu"))
+    limit = allowed if allowed < memory.total else None
     limited = "no container limit" if limit is None else f"container limit {limit / GIB:.1f} GiB"
     text = f"{memory.available / GIB:.1f} GiB free of {memory.total / GIB:.1f}, {limited}"
     facts = {"free_bytes": memory.available, "total_bytes": memory.total, "limit_bytes": limit}
     return Check("memory", "ok", text, facts=facts)
-
-
-def _memory_limit() -> int | None:
-    for name in _MEMORY_LIMITS:
-        with suppress(OSError, ValueError):
-            limit = int((_CGROUP / name).read_text())
-            return limit if limit < _NO_LIMIT else None
-    return None
 
 
 def _gpus() -> Iterator[Check]:
@@ -146,6 +145,63 @@ def _driver() -> str | None:
     return None
 
 
+def _kernels() -> Iterator[Check]:
+    import torch
+
+    if not torch.cuda.is_available():
+        yield Check("triton", "ok", "not needed: without a GPU the torch reference runs")
+        return
+    for index in range(torch.cuda.device_count()):
+        yield _on_card(torch.device("cuda", index))
+
+
+def _on_card(device: torch.device) -> Check:
+    """Both kernels compiled and run on a card, held to the reference on the CPU."""
+    started = time.perf_counter()
+    try:
+        difference = largest_difference(device)
+    except Exception as error:  # noqa: BLE001 - Triton, the compiler that it calls and the driver raise what they like
+        return _unusable(device, error)
+    seconds = time.perf_counter() - started
+    facts = {"largest_difference": difference, "seconds": seconds}
+    if not difference <= _NEAR_ENOUGH:  # so written that NaN fails
+        what = f"differ from their reference by {difference:.2g}"
+        return Check(str(device), "note", f"{what}; {_SLOWER}", "please report it", facts)
+    text = f"compiled and right in {seconds:.1f} s (within {difference:.0e} of the reference)"
+    return Check(str(device), "ok", text, facts=facts)
+
+
+def _unusable(device: torch.device, error: Exception) -> Check:
+    from calprobe.models.libraries import first_line
+
+    said = first_line(error)
+    if isinstance(error, ImportError):
+        return Check(str(device), "note", f"triton cannot be imported ({said}); {_SLOWER}", "pip install triton")
+    needs_compiler = "compiler" in said.lower() or "gcc" in said.lower()
+    mend = "install a C compiler (gcc), or name it in CC: Triton calls it" if needs_compiler else ""
+    return Check(str(device), "note", f"do not run ({type(error).__name__}: {said}); {_SLOWER}", mend)
+
+
+def largest_difference(device: torch.device) -> float:
+    """Largest absolute difference, in nats, of both kernels on `device` from their references on the CPU."""
+    import torch
+
+    from calprobe.kernels import gather_reduce, gather_reduce_reference, linear_logprob, linear_logprob_reference
+
+    seeded = torch.Generator().manual_seed(0)
+    hidden, weight = (torch.randn(rows, _WIDTH, generator=seeded) / _WIDTH**0.5 for rows in (_ROWS, _WORDS))
+    targets = torch.randint(_WORDS, (2 * _ROWS,), generator=seeded)
+    offsets = torch.arange(0, 2 * _ROWS + 1, 2)
+    roles = torch.arange(2 * _ROWS).remainder(3).to(torch.int8)
+    lse, logprobs = linear_logprob_reference(hidden, weight, targets, offsets)
+    got_lse, got = linear_logprob(*(each.to(device) for each in (hidden, weight, targets, offsets)))
+    gathered = (logprobs, torch.arange(2 * _ROWS), roles, offsets)
+    sums = gather_reduce_reference(*gathered)
+    got_sums = gather_reduce(*(each.to(device) for each in gathered))
+    pairs = ((lse, got_lse), (logprobs, got), (sums.sum, got_sums.sum), (sums.sum_answer, got_sums.sum_answer))
+    return max(float((want - found.cpu()).abs().max()) for want, found in pairs)
+
+
 MACHINE_LOOKS: tuple[tuple[str, Look], ...] = (
     ("system", _system),
     ("processor", _processor),
@@ -154,3 +210,4 @@ MACHINE_LOOKS: tuple[tuple[str, Look], ...] = (
     ("memory", _memory),
 )
 DEVICE_LOOKS: tuple[tuple[str, Look], ...] = (("cuda", _gpus),)
+KERNEL_LOOKS: tuple[tuple[str, Look], ...] = (("triton", _kernels),)

@@ -12,7 +12,7 @@ from tiny_models import loaded, tiny_causal, tiny_masked
 from torch import nn
 
 from calprobe.models.head import hidden_states, scoring_head
-from calprobe.models.undisturbed import undisturbed
+from calprobe.training.lend import undisturbed
 
 
 def state(network: nn.Module) -> dict[str, Any]:

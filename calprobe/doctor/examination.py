@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from calprobe.doctor.devices import DEVICE_LOOKS, MACHINE_LOOKS
+from calprobe import __version__
 from calprobe.doctor.diagnosis import Check, Diagnosis, Look
-from calprobe.doctor.kernels import KERNEL_LOOKS
-from calprobe.doctor.model import look_at_model
-from calprobe.doctor.places import PLACE_LOOKS, PROBE_LOOKS
-from calprobe.doctor.selftest import SELF_TESTS
-from calprobe.doctor.versions import OWN_VERSION, VERSION_LOOKS
+from calprobe.doctor.installation import PLACE_LOOKS, PROBE_LOOKS, VERSION_LOOKS
+from calprobe.doctor.machine import DEVICE_LOOKS, KERNEL_LOOKS, MACHINE_LOOKS
+from calprobe.doctor.scoring import SELF_TESTS, look_at_model
 from calprobe.errors import CalprobeError
 
 Looks = Sequence[tuple[str, Look]]
@@ -27,19 +25,23 @@ GROUPS: Sequence[tuple[str, Looks]] = (
 )
 
 
-def examine(model: str | None = None) -> Diagnosis:
-    """Look at the installation, the machine and the places, score a few statements, and tell what was found.
+def examine(model: str | None = None, only: Collection[str] | None = None) -> Diagnosis:
+    """Look at the installation, the machine and the folders, score a few statements, and return what was found.
 
-    Needs no network and leaves nothing behind. With `model`, it is loaded as `calprobe score` would, and the load-time
-    check run on it. Raises nothing: what goes wrong is a check whose state is `fail` or `note`.
+    Needs no network and leaves nothing behind. Raises nothing: what goes wrong is a check whose state is `fail` or
+    `note`.
+
+    Args:
+        model: loaded as `calprobe score` would load it, and its paths are checked; None: no model.
+        only: names of the groups to look at; None: all.
     """
-    groups = list(GROUPS)
+    groups = [group for group in GROUPS if only is None or group[0] in only]
     if model is not None:
         groups.append(("model", (("model", partial(look_at_model, model)),)))
     found = (
         replace(check, group=group) for group, looks in groups for name, look in looks for check in attempt(name, look)
     )
-    return Diagnosis(OWN_VERSION, tuple(found))
+    return Diagnosis(__version__, tuple(found))
 
 
 def attempt(name: str, look: Look) -> Iterator[Check]:

@@ -22,8 +22,8 @@ from transformers import T5Config, T5ForConditionalGeneration
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import load_model
-from calprobe.models.in_training import model_in_training, own_tokenizer, refuse_sharded, unwrapped
-from calprobe.models.live import live_model
+from calprobe.models.identity import live_model
+from calprobe.training.trained_model import model_in_training, own_tokenizer, refuse_sharded, unwrapped
 
 SAVED = {"causal": save_tiny_model, "masked": save_tiny_masked_model}
 

@@ -23,7 +23,7 @@ def begun_run(out: Path, resume: bool) -> Manifest | None:
 def options_as_begun(begun: Manifest, out: Path, options: ScoreOptions) -> ScoreOptions:
     """The options with the path and batch budget that the run's first scores were made with.
 
-    Both decide the last bits of a score, so a resumed run takes them over (DESIGN, "A run folder"). Raises UsageError
+    Both decide the last bits of a score, so a resumed run takes them over (docs/reference/files.md). Raises UsageError
     if another batch budget is asked.
     """
     settings, in_force = begun.settings, progress_of(out, begun).batch_tokens

@@ -19,14 +19,14 @@ from trainings import FEW, Recorder, new_model, new_trainer
 from transformers import TrainerCallback
 
 import calprobe
-import calprobe.training as training
+import calprobe.training.callback as training
 from calprobe.analysis import ReportOptions, report
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.metrics import Resampling
 from calprobe.scoring import ScoreOptions
 from calprobe.training import ProbeCallback
 
-MADE_UP = Path(__file__).resolve().parent / "data" / "factor" / "made_up.csv"
+MADE_UP = Path(__file__).resolve().parent.parent / "data" / "factor" / "made_up.csv"
 NAMES = ("accuracy", "ace_base", "brier_base", "ace_margin", "brier_margin", "runtime")
 FULL_NAMES = {f"eval_calprobe/mini/{name}" for name in NAMES}
 
@@ -140,8 +140,8 @@ def test_several_evaluations_of_a_step_score_once(tmp_path: Path, monkeypatch: p
     trainer.add_callback(recorder)
     ProbeCallback("mini", FEW).attach(trainer)
     calls: list[Any] = []
-    real = training.score
-    monkeypatch.setattr(training, "score", lambda *args: (calls.append(args), real(*args))[1])
+    real = training.score_in_memory
+    monkeypatch.setattr(training, "score_in_memory", lambda *args: (calls.append(args), real(*args))[1])
     trainer.train()
     assert len(calls) == len(recorder.figures()) == 2
     assert trainer.evaluate().keys() >= FULL_NAMES | {"eval_one_loss", "eval_other_loss"}
@@ -161,12 +161,12 @@ def test_a_failure_stops_training_only_if_asked(
     def fail(*_: Any) -> None:
         raise RuntimeError("the card is on fire")
 
-    monkeypatch.setattr(training, "score", fail)
+    monkeypatch.setattr(training, "score_in_memory", fail)
     trainer = new_trainer(tmp_path / "out")
     callback = ProbeCallback("mini", FEW).attach(trainer)
     trainer.train()
     assert trainer.state.global_step == 4
-    assert [record.getMessage() for record in caplog.records if record.name == "calprobe.training"] == [
+    assert [record.getMessage() for record in caplog.records if record.name == "calprobe.training.callback"] == [
         "step 2: probe mini is not scored",
         "step 4: probe mini is not scored",
     ]
@@ -301,7 +301,7 @@ launch(train, 2, out / "logs")
 def test_one_of_several_processes_scores_for_all(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(TWO_PROCESSES, "utf-8")
-    tests = str(Path(__file__).resolve().parent)
+    tests = str(Path(__file__).resolve().parent.parent)
     done = subprocess.run(
         [sys.executable, str(script), str(tmp_path)],
         env=os.environ | {"PYTHONPATH": tests, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},

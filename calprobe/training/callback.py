@@ -1,17 +1,9 @@
-"""Watch accuracy and calibration while a model is trained: a callback for the `Trainer` of transformers.
-
-    trainer = Trainer(model, arguments, train_dataset=.., eval_dataset=.., processing_class=tokenizer)
-    ProbeCallback("mini", ScoreOptions(relations=("capital", "currency"), limit=20)).attach(trainer)
-    trainer.train()
-
-At every evaluation the probe is scored with the model as it is, and the figures stand beside the evaluation's own.
-"""
+"""The callback: when it scores, where the run goes, and to whom the figures go."""
 
 from __future__ import annotations
 
 import logging
 import math
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,16 +17,14 @@ from calprobe.analysis import ReportOptions, report
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.metrics import Resampling
 from calprobe.models import LoadedModel
-from calprobe.models.in_training import model_in_training, own_tokenizer, refuse_sharded, unwrapped
-from calprobe.models.undisturbed import undisturbed
 from calprobe.probes import Probe, load_probe
 from calprobe.runs import Run
 from calprobe.runs.manifest import FILE_NAME
-from calprobe.scoring import score
+from calprobe.scoring import score, score_in_memory, select
 from calprobe.scoring.options import ScoreOptions
-from calprobe.scoring.selection import refuse_kind, select
-
-__all__ = ["ProbeCallback"]
+from calprobe.scoring.selection import refuse_kind
+from calprobe.training.lend import undisturbed
+from calprobe.training.trained_model import model_in_training, own_tokenizer, refuse_sharded, unwrapped
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +49,7 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
     Args:
         probe: as for `calprobe.score`.
         options: which statements. A few relations and a `limit` keep an evaluation short.
-        out: the folder of the runs; None keeps them as long as the callback.
+        out: the folder of the runs; None keeps none of them, and nothing is written.
         every: score at the first evaluation of the process and at each `every`-th from there; those of one step count
             as one.
         tokenizer: None for the trainer's `processing_class`.
@@ -89,11 +79,7 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         self.options = replace(options, quiet=True)
         self.selection = select(self.probe, options)
         self.every, self.tokenizer, self.stop_on_error = every, tokenizer, stop_on_error
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None  # removed with the callback
-        if out is None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="calprobe-")
-            out = self._temporary.name
-        self.out = Path(out)
+        self.out = None if out is None else Path(out)
         self._trainer: Trainer | None = None
         self._own_tokenizer: Any = None
         self._training = False
@@ -179,25 +165,27 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         with undisturbed(unwrapped(kwargs["model"])):
             model = self._model(state, kwargs)
             if self._latest is None or self._latest[:2] != (step, model.weights_fingerprint):
-                found = self._scored(model, self.out / f"step-{step}")
+                found = _figures_of(self._scored(model, step))
                 found["runtime"] = round(time.monotonic() - started, 4)
                 figures = {f"{self.prefix}{name}": value for name, value in found.items()}
                 self._latest = step, model.weights_fingerprint, figures
         return self._latest[2]
 
-    def _scored(self, model: LoadedModel, folder: Path) -> dict[str, float]:
+    def _scored(self, model: LoadedModel, step: int) -> Run:
+        """The run of that step, in its folder, or in memory where none is to be kept."""
+        if self.out is None:
+            return score_in_memory(model, self.probe, self.options)
+        folder = self.out / f"step-{step}"
         try:
-            return _figures_of(score(model, self.probe, folder, self.options))
+            return score(model, self.probe, folder, self.options)
         except UsageError:
             if not (folder / FILE_NAME).is_file() or not self.options.resume:
                 raise
-        # Other weights or another request: that run is not this one's to go on with.
-        anew = replace(self.options, resume=False)
-        if self._training:
-            log.warning("%s: held another run, and is scored anew", folder)
-            return _figures_of(score(model, self.probe, folder, anew))
-        with tempfile.TemporaryDirectory(prefix="calprobe-") as elsewhere:
-            return _figures_of(score(model, self.probe, elsewhere, anew))
+        # Other weights or another request: the run in the folder cannot be resumed.
+        if not self._training:
+            return score_in_memory(model, self.probe, self.options)
+        log.warning("%s: held another run, and is scored anew", folder)
+        return score(model, self.probe, folder, replace(self.options, resume=False))
 
     def _log(self, state: TrainerState, figures: dict[str, float]) -> None:
         if self._trainer is not None:

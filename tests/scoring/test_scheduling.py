@@ -1,8 +1,8 @@
-"""Parts dealt into shares: complete, deterministic, near the best; and what a piece costs, by hand."""
+"""Groups and shards: complete, deterministic, near the best; what a piece costs; and that looking up stays cheap."""
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 import pytest
@@ -10,9 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.errors import UsageError
-from calprobe.probes import Instance, Relation
-from calprobe.scoring.costs import piece_cost
-from calprobe.scoring.dealing import Shard, deal, longest_first, parse_shard
+from calprobe.probes import Instance, Probe, Relation
+from calprobe.scoring.options import ScoreOptions, Shard, parse_shard
+from calprobe.scoring.scheduling import (
+    Schedule,
+    deal,
+    groups_of,
+    incomplete,
+    least_statements,
+    longest_first,
+    piece_cost,
+)
+from calprobe.scoring.selection import select
 
 costs = st.lists(st.integers(0, 50).map(float), max_size=7)
 
@@ -104,3 +113,59 @@ def test_the_estimate_follows_the_planned_nodes() -> None:
             texts = [statement.text for statement in statements_of(relation, template)]
             nodes.append(len({text[:end] for text in texts for end in range(1, len(text) + 1)}))
     assert np.corrcoef(estimates, nodes)[0, 1] > 0.99
+
+
+counts = st.lists(st.integers(0, 50)).map(lambda sizes: {(f"P{place}", 0): size for place, size in enumerate(sizes)})
+
+
+@given(counts, st.integers(1, 80))
+def test_every_piece_is_in_one_group_and_only_the_last_is_small(sizes: dict[tuple[str, int], int], least: int) -> None:
+    groups = list(groups_of(sizes, least))
+    assert list(chain(*groups)) == list(sizes)
+    assert all(groups)
+    for group in groups[:-1]:
+        assert sum(sizes[piece] for piece in group) >= least
+        assert sum(sizes[piece] for piece in group[:-1]) < least
+
+
+def test_a_group_is_run_again_whole_for_one_missing_piece() -> None:
+    groups = [(("a", 0), ("b", 0)), (("c", 0),), (("d", 0),)]
+    assert incomplete(groups, [("b", 0), ("d", 0)]) == [(("a", 0), ("b", 0)), (("d", 0),)]
+
+
+def test_a_group_is_a_few_batches_on_every_path() -> None:
+    assert least_statements("tree", 1024) == 1024
+    assert least_statements("masked", 4096) == 256
+    assert least_statements("padded", 8) == 1
+
+
+class CountedName(str):
+    """A relation's name that counts how often it is compared."""
+
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedName.comparisons += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def comparisons_of_a_schedule(n_relations: int) -> int:
+    """How often names are compared to cut that many relations under two templates into groups and deal these."""
+    templates = ("[X] lies in [Y].", "[Y] is where [X] lies.")
+    relations = tuple(
+        Relation(CountedName(f"P{number}"), ANSWERS, (Instance(0, "Ghana", 1),), templates)
+        for number in range(n_relations)
+    )
+    selection = select(Probe("many", relations, "f" * 64), ScoreOptions(templates="0,1"))
+    order = tuple((CountedName(str(name)), number) for name, number in selection.pieces)  # equal, not the same
+    CountedName.comparisons = 0
+    schedule = Schedule(selection, order, "tree", 64, "1/2")
+    schedule.n_statements(schedule.longest_first(schedule.groups))
+    return CountedName.comparisons
+
+
+def test_ten_times_the_pieces_take_ten_times_the_look_ups() -> None:
+    few, many = (comparisons_of_a_schedule(n_relations) / n_relations for n_relations in (120, 1200))
+    assert many <= 2 * few

@@ -10,7 +10,7 @@ from typing import Any, cast
 import torch
 
 from calprobe.errors import UsageError
-from calprobe.models.live import live_model
+from calprobe.models.identity import live_model
 from calprobe.models.types import LoadedModel
 
 

@@ -1,4 +1,4 @@
-"""The pieces that a run still lacks, scored group by group, by one process or by several, and written one by one."""
+"""The pieces that a run folder still lacks, scored by one process or by several, and written one by one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from dataclasses import dataclass, field, replace
 
 from calprobe.errors import CalprobeError
 from calprobe.runs import PieceScores, Progress, RunFolder
-from calprobe.scoring.ahead import prepared_ahead
-from calprobe.scoring.back_off import BackingOff
-from calprobe.scoring.groups import Piece, incomplete
+from calprobe.scoring.engine import Engine
 from calprobe.scoring.interrupts import Interrupted, held_interrupts
 from calprobe.scoring.processes import Processes, Stopped
-from calprobe.scoring.progress import Advance, progress
-from calprobe.scoring.work import Group, Work
+from calprobe.scoring.progress import Advance, no_progress, progress
+from calprobe.scoring.scheduling import Group, Piece, incomplete
 from calprobe.wording import counted
 
 log = logging.getLogger(__name__)
@@ -25,6 +23,17 @@ _UNTIL = "what is in flight is scored"
 # For the others, who finish what they have in flight: a launcher kills what lives half a minute after its signal.
 _WAIT_WHEN_STOPPED_S = 15.0
 _SILENT_WHEN_STOPPED_S = 6.0  # three signs of life left out: it is one that was killed
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An open run folder, the pieces that were missing when it was opened, and the engine that scores them."""
+
+    folder: RunFolder
+    engine: Engine
+    missing: Sequence[Piece]
+    quiet: bool = False  # no progress on stderr
+    resume: bool = True  # False: the user started over with --no-resume, and resumes without it
 
 
 @dataclass(slots=True)
@@ -66,15 +75,14 @@ def score_missing(work: Work, processes: Processes, load_s: float = 0.0) -> None
 
     Raises Interrupted after Ctrl-C, CalprobeError if another process has failed or was lost; both say how to go on.
     """
-    groups, share = work.groups(), _Share.starting(work, processes, load_s)
-    pieces = [piece for group in groups for piece in group]
-    todo = incomplete(groups, work.missing)
+    schedule, share = work.engine.schedule, _Share.starting(work, processes, load_s)
+    pieces, todo = schedule.pieces, incomplete(schedule.groups, work.missing)
     if there := len(pieces) - len(set(pieces).intersection(work.missing)):
         log.info("%s: %d of %s there already", work.folder.path, there, counted(len(pieces), "piece"))
     try:
         with (
             held_interrupts(_UNTIL) as stop_if_asked,
-            progress(work.total(todo), work.model.name, work.options.quiet) as show,
+            progress(schedule.n_statements(todo), work.engine.model.name, work.quiet) as show,
         ):
             advance = processes.adding(show)
             _score(work, processes, share, todo, advance, stop_if_asked)
@@ -85,7 +93,7 @@ def score_missing(work: Work, processes: Processes, load_s: float = 0.0) -> None
                 advance(0, 0)
 
             processes.wait_for_others(meanwhile)
-            if taken_away := incomplete(groups, work.folder.unwritten(pieces)):
+            if taken_away := incomplete(schedule.groups, work.folder.unwritten(pieces)):
                 log.warning("a process of the run was lost; scoring what it had taken")
                 _score(work, Processes(), share, taken_away, advance, stop_if_asked)
     except BaseException as error:
@@ -107,10 +115,11 @@ def score_missing(work: Work, processes: Processes, load_s: float = 0.0) -> None
 def score_share(work: Work, processes: Processes, load_s: float) -> None:
     """Score along in a folder that the first process has opened."""
     share = _Share.starting(work, processes, load_s)
-    advance = processes.adding(lambda statements, tokens: None)
+    advance = processes.adding(no_progress)
     try:
         with held_interrupts(_UNTIL, say=False) as stop_if_asked:
-            _score(work, processes, share, incomplete(work.groups(), work.missing), advance, stop_if_asked)
+            todo = incomplete(work.engine.schedule.groups, work.missing)
+            _score(work, processes, share, todo, advance, stop_if_asked)
     finally:
         with suppress(CalprobeError):
             share.record()
@@ -126,26 +135,29 @@ def _score(
 ) -> None:
     """Score groups and write their missing pieces, in order; of several processes, each takes what is next."""
     together = processes.size > 1
-    ordered = work.longest_first(groups) if together else groups
-    taken = (ordered[turn] for turn in processes.turns(len(ordered)))
+    ordered = work.engine.schedule.longest_first(groups) if together else groups
     missing = set(work.missing)
-    # What is prepared here is taken from the others, so that several processes prepare one group ahead, not two.
-    scorer = BackingOff(work)
-    for ready in prepared_ahead(taken, scorer.prepare, ahead=1 if together else 2):
+
+    def check() -> None:
         processes.check()
         stop_if_asked()
-        scored = scorer.score(ready, advance)
-        share.take_budget(scorer.batch_tokens)
-        for piece in scored:
+
+    check()
+    taken = (ordered[turn] for turn in processes.turns(len(ordered)))
+    # What is prepared here is taken from the others, so that several processes prepare one group ahead, not two.
+    for scored in work.engine.score(taken, advance, prefetch=1 if together else 2):
+        share.take_budget(scored.batch_tokens)
+        for piece in scored.pieces:
             if (piece.relation, piece.template) in missing:
                 share.write(piece)
         share.record()
+        check()
     processes.check()
 
 
 def _left(work: Work, pieces: Sequence[Piece], why: str) -> str:
     """Why the run has stopped, what is left of it, and how to go on."""
-    again = "the same command again" if work.options.resume else "the same command, without --no-resume,"
+    again = "the same command again" if work.resume else "the same command, without --no-resume,"
     left = f"{len(work.folder.unwritten(pieces))} of {len(pieces)} pieces are left"
     return f"{why}; {left}.\nRun {again} to go on in {work.folder.path}"
 

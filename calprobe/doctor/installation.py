@@ -1,20 +1,103 @@
-"""The folders that calprobe reads and writes: there, writable, how full; and whether the probes are in them."""
+"""What is installed: the packages and their versions, the folders that calprobe reads and writes, and the probes."""
 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator
+from importlib import import_module, metadata
 from pathlib import Path
 
-from calprobe.doctor.diagnosis import Check, Look
+from calprobe.doctor.diagnosis import Check, Look, State
 from calprobe.wording import shown
+
+# Those that decide a score or a speed get a line of their own; the others share one unless something is wrong.
+_LEADING = ("torch", "transformers", "tokenizers", "triton", "numpy")
+_MODULES = {"Jinja2": "jinja2", "huggingface-hub": "huggingface_hub"}  # distribution -> module, where they differ
+_OPTIONAL = ("peft",)
+_SETTINGS = (
+    *("CALPROBE_CACHE", "CALPROBE_DATA", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HF_ENDPOINT"),
+    *("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "TRITON_INTERPRET", "TRITON_CACHE_DIR", "PYTHONSAFEPATH"),
+)
 
 _GIB = 1024**3
 _LITTLE_ROOM = 2 * _GIB  # a run of the twelve templates of BEAR with --save-tokens takes less
 _COUNTING_S = 1.0  # a hub cache may hold a million files on a slow disk
+
+
+def _python() -> Check:
+    return Check("python", "ok", f"{platform.python_version()} ({platform.python_implementation()})")
+
+
+def _packages() -> Iterator[Check]:
+    """A check for each leading package and each that is wrong, then one for all that are well."""
+    well = []
+    bounds = _bounds()
+    names = [*_LEADING, *sorted(name for name in bounds if name not in _LEADING)]
+    for name in names:
+        check = _package(name, bounds.get(name, ""))
+        if name in _LEADING or check.state != "ok":
+            yield check
+        else:
+            well.append((name, check.value))
+    well += [(name, version) for name in _OPTIONAL if (version := _version(name)) is not None]
+    yield Check("others", "ok", ", ".join(" ".join(pair) for pair in well), facts=dict(well))
+
+
+def _bounds() -> dict[str, str]:
+    """Distribution -> the versions that calprobe takes, `>=2.6`, of all that it needs on this machine."""
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    needed = [Requirement(line) for line in metadata.requires("calprobe") or ()]
+    return {
+        canonicalize_name(each.name): str(each.specifier)
+        for each in needed
+        if each.marker is None or each.marker.evaluate({"extra": ""})
+    }
+
+
+def _package(name: str, bound: str) -> Check:
+    version = _version(name)
+    if version is None:
+        wanted = f"{name}{bound}"
+        if name == "triton":  # kernels.py says what its absence means here
+            return Check(name, "note", "not installed")
+        return Check(name, "fail", "not installed", f"pip install '{wanted}'")
+    try:
+        import_module(_MODULES.get(name, name.replace("-", "_")))
+        if name == "transformers":  # it imports nothing until it is asked
+            from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: F401
+    except Exception as error:  # noqa: BLE001 - a half-installed package may raise anything
+        said = str(error).strip().splitlines() or [""]
+        state: State = "note" if name == "triton" else "fail"
+        what = f"{version}, cannot be imported ({type(error).__name__}: {said[0]})"
+        return Check(name, state, what, f"pip install --force-reinstall --no-deps '{name}=={version}'")
+    return _within(name, version, bound)
+
+
+def _within(name: str, version: str, bound: str) -> Check:
+    from packaging.specifiers import SpecifierSet
+
+    if SpecifierSet(bound).contains(version, prereleases=True):
+        return Check(name, "ok", version)
+    return Check(name, "fail", f"{version}, calprobe wants {bound}", f"pip install '{name}{bound}'")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _settings() -> Iterator[Check]:
+    found = {name: os.environ[name] for name in _SETTINGS if os.environ.get(name)}
+    if found:
+        yield Check("settings", "ok", ", ".join(f"{name}={value}" for name, value in found.items()))
 
 
 def _hub_cache() -> Check:
@@ -102,14 +185,14 @@ def _size(n_bytes: int) -> str:
 def _probes() -> Iterator[Check]:
     from calprobe.folders import data_root
     from calprobe.probes import load_probe
-    from calprobe.probes.datasets import BEAR_FOLDERS, absent_files, dataset
+    from calprobe.probes.datasets import BEAR_FOLDERS, absent_files, files_below
 
     mini = load_probe("mini")
     yield Check("mini", "ok", f"{len(mini.relations)} relations, comes with calprobe")
     root = data_root()
     for name, folder in (*BEAR_FOLDERS.items(), ("factor", "factor")):
         data = "factor" if name == "factor" else "bear"
-        files = tuple(file for file in dataset(data).files if f"{file.path}/".startswith(f"{folder}/"))
+        files = files_below(data, folder)
         absent = absent_files(files, root)
         if not absent:
             yield Check(name, "ok", f"{len(files)} files, there in their sizes")
@@ -121,6 +204,11 @@ def _probes() -> Iterator[Check]:
             )
 
 
+VERSION_LOOKS: tuple[tuple[str, Look], ...] = (
+    ("python", _python),
+    ("packages", _packages),
+    ("settings", _settings),
+)
 PLACE_LOOKS: tuple[tuple[str, Look], ...] = (
     ("hub cache", _hub_cache),
     ("cache", _own_cache),

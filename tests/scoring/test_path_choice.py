@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
+from typing import NoReturn
 
 import numpy as np
 import pytest
 import torch
+from scored_samples import CPU_MESSAGE
 from statement_rows import as_token_rows, one_at_a_time, random_rows, split
 from tiny_models import CAUSAL_CONFIGS, TAKES_NO_TREE, loaded, tiny_causal
 
 from calprobe.errors import CalprobeError
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Path
-from calprobe.scoring.paths import Tolerance, choose_path, disagreement, executor_of
+from calprobe.scoring.path_choice import Tolerance, choose_path, disagreement, executor_of
 from calprobe.scoring.tree import TreeExecutor
 
 
@@ -92,3 +94,13 @@ def test_windows_shorter_than_a_statement_are_honoured() -> None:
         assert rows.lengths.max() > 20
         scores = score_rows(executor_of("tree", loaded(network), 300), rows)
         np.testing.assert_allclose(scores, one_at_a_time(network, rows), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError(CPU_MESSAGE)])
+def test_it_is_never_a_reason_to_step_down(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(TreeExecutor, "run", fail)
+    with pytest.raises(type(error)):
+        choose_path(loaded(tiny_causal("llama")), 64, random_rows(seed=1))

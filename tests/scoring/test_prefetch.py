@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from calprobe.scoring.ahead import prepared_ahead
+from calprobe.scoring.engine import prefetched
 
 
 def test_order_is_kept_and_the_next_items_are_prepared_elsewhere() -> None:
@@ -16,7 +16,7 @@ def test_order_is_kept_and_the_next_items_are_prepared_elsewhere() -> None:
         threads.add(threading.get_ident())
         return number * number
 
-    assert list(prepared_ahead(range(20), square)) == [number * number for number in range(20)]
+    assert list(prefetched(range(20), square)) == [number * number for number in range(20)]
     assert threading.get_ident() not in threads
 
 
@@ -24,7 +24,7 @@ def test_an_error_is_raised_when_its_turn_comes() -> None:
     def invert(number: int) -> float:
         return 1 / number
 
-    results = prepared_ahead([2, 1, 0, 4], invert)
+    results = prefetched([2, 1, 0, 4], invert)
     assert [next(results), next(results)] == [0.5, 1.0]
     with pytest.raises(ZeroDivisionError):
         next(results)
@@ -38,7 +38,7 @@ def test_no_more_than_a_few_items_are_taken_early() -> None:
             taken.append(number)
             yield number
 
-    results = prepared_ahead(items(), lambda number: number)  # type: ignore[arg-type, var-annotated]
+    results = prefetched(items(), lambda number: number)  # type: ignore[arg-type, var-annotated]
     assert next(results) == 0
     assert len(taken) <= 3
     results.close()

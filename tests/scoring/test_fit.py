@@ -1,20 +1,31 @@
-"""Budgets from measured passes, on a device whose memory is counted by hand: there is no card here."""
+"""How a run's path and budget are found: measured on a card whose memory is counted by hand, and remembered."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
+from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
 import torch
-from tiny_models import MAX_POSITIONS, loaded, tiny_causal, tiny_masked, tiny_masked_tokenizer
+from scored_samples import PROBE
+from tiny_models import (
+    MAX_POSITIONS,
+    loaded,
+    save_tiny_model,
+    tiny_causal,
+    tiny_masked,
+    tiny_masked_tokenizer,
+)
 
-from calprobe.models import LoadedModel
-from calprobe.scoring.budget import PassSize, auto_batch_tokens, budget_that_fits
-from calprobe.scoring.options import Path
-from calprobe.scoring.pass_memory import measured_budget, memories_of, row_width
-from calprobe.scoring.paths import executor_of
+from calprobe.models import LoadedModel, load_model
+from calprobe.scoring.budget import PassSize, budget_that_fits, budgets_file
+from calprobe.scoring.fit import Way, find_way, measured_budget, memories_of, row_width
+from calprobe.scoring.options import Path, ScoreOptions
+from calprobe.scoring.path_choice import executor_of
+from calprobe.scoring.selection import select
 
 MIB = 2**20
 
@@ -23,6 +34,7 @@ class CountedMemory:
     """A card on which a pass takes so many bytes a place of its input, and so many for each pair of places of a row."""
 
     def __init__(self, network: torch.nn.Module, free: int, fixed: int = 0, a_place: int = 1000, a_pair: int = 0):
+        self.whole = 0  # bytes of the card where others hold some of them
         self._free, self._fixed, self._a_place, self._a_pair = free, fixed, a_place, a_pair
         self.peak, self.shapes = 0, [(0, 0)]
         network.register_forward_pre_hook(self._count, with_kwargs=True)
@@ -38,13 +50,16 @@ class CountedMemory:
     def free(self) -> int:
         return self._free
 
+    def capacity(self, model: LoadedModel) -> int:
+        return self.whole or self._free
+
     def peak_of(self, run: Callable[[], object]) -> int:
         self.peak = 0
         run()
         return self.peak
 
 
-def measured(model: LoadedModel, path: Path, longest: int, *memories: CountedMemory) -> int:
+def measured(model: LoadedModel, path: Path, longest: int, *memories: CountedMemory) -> int | None:
     width = row_width(model, path, longest)
     return measured_budget(model, path, executor_of(path, model, 64), width, memories)
 
@@ -109,9 +124,9 @@ def test_several_cards_take_what_the_smallest_holds() -> None:
     assert measured(model, "tree", 30, *memories) == measured(model, "tree", 30, memories[1]) == 8192
 
 
-def test_a_card_too_small_to_measure_has_the_usual_budget() -> None:
+def test_a_card_too_small_to_measure_gives_no_budget() -> None:
     model = loaded(tiny_causal("llama"))
-    assert measured(model, "tree", 30, CountedMemory(model.network, 1000)) == auto_batch_tokens(model, "tree")
+    assert measured(model, "tree", 30, CountedMemory(model.network, 1000)) is None
 
 
 def test_other_errors_of_a_measured_pass_are_raised() -> None:
@@ -137,3 +152,53 @@ def test_the_width_is_a_power_of_two_that_holds_the_longest(longest: int, width:
 
 def test_a_model_on_a_cpu_lies_on_no_card() -> None:
     assert memories_of(loaded(tiny_causal("llama"))) == []
+
+
+@pytest.fixture
+def model(tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch) -> LoadedModel:
+    monkeypatch.setenv("CALPROBE_CACHE", str(tmp_path / "cache"))
+    return load_model(str(save_tiny_model(tmp_path / "tiny")))
+
+
+@pytest.fixture
+def found(model: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Way]:
+    """The way that is found where the model is on a card with so many free bytes."""
+
+    def find(free: int, whole: int = 0, **options: Any) -> Way:
+        # 1,000 bytes a place; a pass of any size goes well, since only what is free differs.
+        memory = CountedMemory(model.network, 2**60)
+        memory.free = lambda: free  # type: ignore[method-assign]
+        memory.whole = whole or free
+        monkeypatch.setattr("calprobe.scoring.fit.memories_of", lambda model: [memory])
+        asked = ScoreOptions(**options)
+        return find_way(model, select(PROBE, asked), asked)
+
+    return find
+
+
+def test_a_budget_of_a_free_card_is_remembered_and_wins_over_what_is_free_later(found: Callable[..., Way]) -> None:
+    assert found(10 * MIB) == Way("tree", 8192, "measured")
+    assert found(40 * MIB) == Way("tree", 8192, "remembered")
+    assert found(1 * MIB) == Way("tree", 8192, "remembered")
+
+
+def test_a_budget_of_a_busy_card_holds_for_that_run_alone(found: Callable[..., Way]) -> None:
+    assert found(10 * MIB, whole=40 * MIB) == Way("tree", 8192, "measured")
+    assert not budgets_file().exists()
+    assert found(40 * MIB) == Way("tree", 32768, "measured")
+    assert list(json.loads(budgets_file().read_text()).values()) == [32768]
+
+
+def test_a_typed_budget_is_taken_and_not_remembered(found: Callable[..., Way]) -> None:
+    assert found(10 * MIB, batch_tokens=100) == Way("tree", 100, "typed")
+    assert found(40 * MIB).batch_tokens == 32768
+
+
+def test_on_a_cpu_the_budget_is_computed_and_not_remembered(model: LoadedModel) -> None:
+    assert find_way(model, select(PROBE, ScoreOptions()), ScoreOptions()) == Way("tree", 1024, "computed")
+    assert not budgets_file().exists()
+
+
+def test_shards_are_grouped_by_the_usual_budget_whatever_was_found(found: Callable[..., Way]) -> None:
+    assert found(0.1 * MIB, shard="1/2") == Way("tree", 64, "measured", grouped_by=1024)
+    assert found(40 * MIB, shard="1/2", batch_tokens=100) == Way("tree", 100, "typed")

@@ -1,0 +1,132 @@
+"""The engine: pieces scored in memory, group by group. It knows no disk, no lock and no other process.
+
+`calprobe score` writes what it yields into a run folder; the training callback, the doctor and the benchmarks take the
+scores as they are.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+
+from calprobe.errors import CalprobeError
+from calprobe.models import LoadedModel
+from calprobe.runs import PieceScores
+from calprobe.scoring.back_off import BackOff
+from calprobe.scoring.fit import Way, find_way
+from calprobe.scoring.options import ScoreOptions
+from calprobe.scoring.path_choice import executor_of
+from calprobe.scoring.pieces import PreparedGroup, prepare_group
+from calprobe.scoring.progress import Advance, no_progress
+from calprobe.scoring.scheduling import Group, Piece, Schedule
+from calprobe.scoring.selection import Selection
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_PREFETCH = 2  # groups: after a long group, the group after a short one is ready too
+
+
+def score_pieces(
+    model: LoadedModel,
+    selection: Selection,
+    options: ScoreOptions = ScoreOptions(),
+    way: Way | None = None,
+    advance: Advance = no_progress,
+) -> Iterator[PieceScores]:
+    """Score the pieces of a selection in memory, in the run's order; each is yielded once its group is scored.
+
+    Scores are the bytes that `calprobe score` writes with the same path, batch budget and number of threads. Statements
+    of the next groups are tokenised and planned in another thread meanwhile. Where memory runs out, the group is scored
+    again with half the batch budget.
+
+    Args:
+        model: from `load_model`.
+        selection: from `select`.
+        options: masking, tokens and shard are read; those that name statements made the selection.
+        way: from `find_way`; None finds it here, before the first piece.
+        advance: called with the numbers of statements and tokens scored since its last call.
+    Raises:
+        CalprobeError: a statement that does not fit the model, or that memory does not hold.
+
+    Example:
+        >>> from calprobe.models import load_model
+        >>> from calprobe.probes import load_probe
+        >>> from calprobe.scoring import ScoreOptions, score_pieces, select
+        >>> options = ScoreOptions(relations=("month",), limit=2)
+        >>> pieces = score_pieces(load_model("tiny-clm"), select(load_probe("mini"), options), options)
+        >>> [(piece.relation, piece.template, piece.sum.shape) for piece in pieces]
+        [('month', 0, (24,))]
+    """
+    engine = Engine(model, selection, options, way or find_way(model, selection, options))
+    for group in engine.score(engine.schedule.groups, advance):
+        yield from group.pieces
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredGroup:
+    """The scores of a group's pieces, in order."""
+
+    pieces: list[PieceScores]
+    batch_tokens: int  # the budget that they were made with
+
+
+class Engine:
+    """Scores groups of a selection's pieces with one model, one path, and a batch budget that only becomes smaller."""
+
+    def __init__(
+        self,
+        model: LoadedModel,
+        selection: Selection,
+        options: ScoreOptions,
+        way: Way,
+        order: tuple[Piece, ...] | None = None,
+    ) -> None:
+        """`order` is that of a run that has begun; None is the selection's."""
+        grouped_by = way.grouped_by or way.batch_tokens
+        self.model = model
+        self.schedule = Schedule(selection, order or selection.pieces, way.path, grouped_by, options.shard)
+        self._selection = selection
+        self._masking = options.masking(model.kind, model.name)
+        executor = executor_of(way.path, model, way.batch_tokens, masking=self._masking)
+        self._back_off = BackOff(model, executor, options.save_tokens)
+
+    def score(self, groups: Iterable[Group], advance: Advance, prefetch: int = _PREFETCH) -> Iterator[ScoredGroup]:
+        """Score the groups in the given order, and prepare up to `prefetch` of them ahead. Raises CalprobeError."""
+        for ready in prefetched(groups, self._prepare, prefetch):
+            pieces = self._back_off.score(ready, advance)
+            yield ScoredGroup(pieces, self._back_off.batch_tokens)
+
+    def _prepare(self, group: Group) -> PreparedGroup:
+        """The group tokenised and planned with the budget in force; runs in another thread."""
+        chosen = self._selection
+        pieces = [(chosen.relation(name), chosen.template_set.template(name, number)) for name, number in group]
+        try:
+            return prepare_group(pieces, self.model, self._back_off.executor, self._masking)
+        except MemoryError as error:
+            shown = ", ".join(f"{relation}, template {number}" for relation, number in group[:1])
+            raise CalprobeError(
+                f"{shown}: out of memory while its statements were planned, before any was scored\n"
+                "free some memory and run the same command again"
+            ) from error
+
+
+def prefetched(items: Iterable[T], prepare: Callable[[T], R], ahead: int = _PREFETCH) -> Iterator[R]:
+    """`prepare(item)` for each item, in order; another thread prepares up to `ahead` items while the caller has one.
+
+    An error of `prepare` is raised at its item's turn. Leaving early cancels what has not begun.
+    """
+    source = iter(items)
+    with ThreadPoolExecutor(1, thread_name_prefix="prepare") as pool:
+        under_way: deque[Future[R]] = deque(pool.submit(prepare, item) for item in islice(source, ahead))
+        try:
+            while under_way:
+                result = under_way.popleft().result()
+                under_way.extend(pool.submit(prepare, item) for item in islice(source, 1))
+                yield result
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

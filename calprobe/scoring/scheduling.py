@@ -1,0 +1,180 @@
+"""Which pieces are scored together, in which order, and which of them a shard takes."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from calprobe.probes import Relation
+from calprobe.probes.types import ANSWER_SLOT, SUBJECT_SLOT
+from calprobe.scoring.options import parse_shard
+from calprobe.scoring.selection import Selection
+
+Piece = tuple[str, int]  # relation, template number
+Group = tuple[Piece, ...]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The groups of pieces that a run, or one shard of it, scores; they follow from these fields alone.
+
+    Shards are whole groups, so that a piece has the same neighbours in its batches, and with them the same last bits,
+    as in one run of everything.
+    """
+
+    selection: Selection
+    order: tuple[Piece, ...]  # all pieces of the whole run, in the order of scoring
+    path: str
+    batch_tokens: int  # that the run began with: batches that became smaller later on must not move the groups
+    shard: str | None = None  # I/N; None: everything
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """All groups of the run, or of the shard, in the run's order."""
+        every = tuple(groups_of(self._n_statements, least_statements(self.path, self.batch_tokens)))
+        if self.shard is None:
+            return every
+        shard = parse_shard(self.shard)
+        return tuple(every[place] for place in deal(self._costs(every), shard.count)[shard.number - 1])
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """The pieces of all groups, in order."""
+        return [piece for group in self.groups for piece in group]
+
+    def longest_first(self, groups: Sequence[Group]) -> list[Group]:
+        """The groups from the highest estimated cost to the lowest, so that those that are scored last are short."""
+        return [groups[place] for place in longest_first(self._costs(groups))]
+
+    def n_statements(self, groups: Iterable[Group]) -> int:
+        """Statements in the groups."""
+        return sum(self._n_statements[piece] for group in groups for piece in group)
+
+    @cached_property
+    def _n_statements(self) -> dict[Piece, int]:
+        return {piece: self.selection.relation(piece[0]).n_statements for piece in self.order}
+
+    def _costs(self, groups: Sequence[Group]) -> list[float]:
+        chosen = self.selection
+        return [
+            sum(piece_cost(chosen.relation(name), chosen.text(name, number), self.path) for name, number in group)
+            for group in groups
+        ]
+
+
+def groups_of(n_statements: Mapping[Piece, int], at_least: int) -> Iterator[Group]:
+    """Cut the pieces of a run, in order, into groups of `at_least` statements or more; the last may have fewer.
+
+    A batch decides the last bits of a score, so the groups must be the same however much of the run is there already:
+    they follow from the whole run's pieces, and from nothing else.
+
+    Args:
+        n_statements: of each piece of the whole run, in the order of scoring.
+        at_least: statements in a group.
+    """
+    group: list[Piece] = []
+    statements = 0
+    for piece, count in n_statements.items():
+        group.append(piece)
+        statements += count
+        if statements >= at_least:
+            yield tuple(group)
+            group, statements = [], 0
+    if group:
+        yield tuple(group)
+
+
+def least_statements(path: str, batch_tokens: int) -> int:
+    """Statements in a group that make a few batches on that path, so that all but the last of those are full.
+
+    A prefix tree has about three nodes a statement of BEAR; padded and plain rows have about ten tokens a statement,
+    and a masked model forwards one such row for each of them.
+    """
+    return batch_tokens if path == "tree" else max(1, batch_tokens // 16)
+
+
+def incomplete(groups: Iterable[Group], missing: Iterable[Piece]) -> list[Group]:
+    """The groups with a piece in `missing`."""
+    wanted = set(missing)
+    return [group for group in groups if wanted.intersection(group)]
+
+
+def longest_first(costs: Sequence[float]) -> list[int]:
+    """Places of the costs, [parts] >= 0, from the largest to the smallest; equal ones in order.
+
+    >>> longest_first([1.0, 3.0, 1.0, 2.0])
+    [1, 3, 0, 2]
+    """
+    return sorted(range(len(costs)), key=lambda place: -costs[place])
+
+
+def deal(costs: Sequence[float], n_shares: int) -> tuple[tuple[int, ...], ...]:
+    """Deal parts into shares: the longest first, each to the share that has least; equal ones to the first of these.
+
+    No share costs more than 4/3 of the best possible largest one (Graham 1969, "Bounds on multiprocessing timing
+    anomalies"). A share may be empty.
+
+    Args:
+        costs: of each part, [parts], >= 0.
+        n_shares: 1 or more.
+    Returns:
+        places of the parts of each share, ascending: every place in one share exactly.
+
+    >>> deal([2.0, 3.0, 3.0, 1.0], 2)
+    ((0, 1), (2, 3))
+    """
+    shares: list[list[int]] = [[] for _ in range(n_shares)]
+    least = [(0.0, share) for share in range(n_shares)]
+    for place in longest_first(costs):
+        load, share = heapq.heappop(least)
+        shares[share].append(place)
+        heapq.heappush(least, (load + costs[place], share))
+    return tuple(tuple(sorted(share)) for share in shares)
+
+
+def piece_cost(relation: Relation, template: str, path: str) -> float:
+    """Estimated cost of a relation under one template: in characters that go through the model, >= 0.
+
+    On the tree path, what statements begin with in common counts once: context and subject where the subject comes
+    first, the candidate where that does. On the padded and the plain path every statement counts whole. A masked model
+    forwards a statement once for each of its tokens, so there its length counts squared.
+
+    A pure function of texts and path, so that every machine deals the same.
+
+    >>> from calprobe.probes import Instance
+    >>> relation = Relation("P30", ("Asia", "Africa"), (Instance(0, "Ghana", 1), Instance(1, "Iran", 0)))
+    >>> [piece_cost(relation, "[X] is in [Y].", path) for path in ("tree", "padded", "masked")]
+    [47.0, 70.0, 1230.0]
+    """
+    subjects = np.array([len(instance.subject) for instance in relation.instances], np.float64)
+    answers = np.array(  # [instances, candidates], or one row for all where they share their candidates
+        [[len(text) for text in texts] for texts in _answer_spaces(relation)], np.float64
+    ).reshape(-1, relation.n_candidates)
+    if not relation.n_statements:
+        return 0.0
+    around = len(template) - len(SUBJECT_SLOT) - len(ANSWER_SLOT)
+    if path == "tree":
+        return _tree_cost(template, subjects, answers, relation.n_candidates)
+    lengths = around + subjects[:, None] + answers
+    return float((lengths**2 if path == "masked" else lengths).sum())
+
+
+def _tree_cost(template: str, subjects: np.ndarray, answers: np.ndarray, n_candidates: int) -> float:
+    subject_at, answer_at = template.index(SUBJECT_SLOT), template.index(ANSWER_SLOT)
+    if subject_at < answer_at:
+        before = answer_at - len(SUBJECT_SLOT)
+        after = len(template) - answer_at - len(ANSWER_SLOT)
+        return float((before + subjects).sum() + (after + answers).sum() * len(subjects) / len(answers))
+    before = subject_at - len(ANSWER_SLOT)
+    after = len(template) - subject_at - len(SUBJECT_SLOT)
+    return float((before + answers).sum() + n_candidates * (after + subjects).sum())
+
+
+def _answer_spaces(relation: Relation) -> list[tuple[str, ...]]:
+    if all(instance.candidates is None for instance in relation.instances):
+        return [relation.candidates]
+    return [relation.candidates_of(instance) for instance in relation.instances]

@@ -1,0 +1,84 @@
+"""The engine: scores in memory are those of a run folder, and nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scored_samples import PROBE, LimitedMemory
+from tiny_models import save_tiny_masked_model, save_tiny_model
+
+from calprobe.analysis import ReportOptions, report
+from calprobe.metrics import Resampling
+from calprobe.models import LoadedModel, load_model
+from calprobe.runs import open_run
+from calprobe.scoring import ScoreOptions, find_way, score, score_in_memory, score_pieces, select
+
+SAVED = {"causal": save_tiny_model, "masked": save_tiny_masked_model}
+OPTIONS = ScoreOptions(templates="0,1", batch_tokens=64, save_tokens=True, quiet=True)
+
+
+@pytest.fixture(params=SAVED)
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> LoadedModel:
+    return load_model(str(SAVED[request.param](tmp_path / "model")))
+
+
+def test_scores_in_memory_are_those_of_the_folder(
+    model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = score(model, PROBE, tmp_path / "run", OPTIONS)
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    run = score_in_memory(model, PROBE, OPTIONS)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert [piece.checksum() for piece in run.pieces] == [piece.checksum() for piece in stored.pieces]
+    tokens = [[run.read_tokens(piece).checksum() for piece in run.pieces] for run in (run, stored)]
+    assert tokens[0] == tokens[1]
+    assert (run.identity, run.partial) == (stored.identity, False)
+
+
+def test_a_run_in_memory_is_reported_like_an_opened_one(model: LoadedModel, tmp_path: Path) -> None:
+    stored = score(model, PROBE, tmp_path / "run", OPTIONS)
+    options = ReportOptions(resampling=Resampling(0))
+    found, expected = (report(run, options).runs[0] for run in (score_in_memory(model, PROBE, OPTIONS), stored))
+    assert found.accuracy == expected.accuracy
+    metrics = [[estimator.metrics for estimator in each.estimators] for each in (found, expected)]
+    assert repr(metrics[0]) == repr(metrics[1])  # NaN among them
+
+
+def test_pieces_come_in_order_and_progress_is_told(model: LoadedModel) -> None:
+    seen = [0, 0]
+
+    def advance(statements: int, tokens: int) -> None:
+        seen[0] += statements
+        seen[1] += tokens
+
+    selection = select(PROBE, OPTIONS)
+    pieces = list(score_pieces(model, selection, OPTIONS, advance=advance))
+    assert [(piece.relation, piece.template) for piece in pieces] == list(selection.pieces)
+    assert seen == [sum(p.n_statements for p in pieces), sum(int(p.column("n_tokens").sum()) for p in pieces)]
+
+
+def test_shards_are_disjoint_and_whole(model: LoadedModel) -> None:
+    selection = select(PROBE, OPTIONS)
+    way = find_way(model, selection, OPTIONS)
+    parts = [
+        [(p.relation, p.template) for p in score_pieces(model, selection, ScoreOptions(shard=f"{n}/2"), way)]
+        for n in (1, 2)
+    ]
+    assert sorted(parts[0] + parts[1]) == sorted(selection.pieces)
+
+
+def test_memory_that_runs_out_makes_batches_smaller(model: LoadedModel, tmp_path: Path) -> None:
+    selection = select(PROBE, OPTIONS)
+    way = find_way(model, selection, OPTIONS)
+    memory = LimitedMemory(model.network)
+    memory.n_tokens = 40
+    try:
+        pieces = list(score_pieces(model, selection, OPTIONS, way))
+    finally:
+        memory.hook.remove()
+    expected = score(model, PROBE, tmp_path / "run", OPTIONS)
+    for piece, stored in zip(sorted(pieces, key=lambda p: (p.relation, p.template)), expected.pieces, strict=True):
+        assert piece.column("sum") == pytest.approx(stored.column("sum"), abs=1e-3)
+    assert open_run(tmp_path / "run").manifest.settings.batch_tokens == 64
