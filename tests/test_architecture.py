@@ -62,6 +62,77 @@ def test_each_stage_knows_only_the_stages_before_it(stage: str) -> None:
         assert not unknown, f"{file.relative_to(ROOT)} imports {', '.join(sorted(unknown))}"
 
 
+def module_name(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(file): file for file in sorted((ROOT / "calprobe").rglob("*.py"))}
+
+
+def imported_modules(name: str) -> set[str]:
+    """The package's own modules that a module imports anywhere: inside functions and under TYPE_CHECKING too."""
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[name].read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= inner & MODULES.keys() or {node.module}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found & MODULES.keys() - {name}
+
+
+def on_a_circle(imports: dict[str, set[str]]) -> set[str]:
+    """The modules that are left when those that import none of the others are taken away, again and again."""
+    left = {name: set(known) for name, known in imports.items()}
+    for towards in (left, {name: {other for other in left if name in left[other]} for name in left}):
+        free = {name for name in left if not towards[name] & left.keys()}
+        while free:
+            for name in free:
+                del left[name]
+            free = {name for name in left if not towards[name] & left.keys()}
+    return set(left)
+
+
+# Circles that are still to be removed. Take names out; never add one.
+CIRCLES = {"calprobe.runs.manifest", "calprobe.runs.manifest_checks"}
+
+
+def test_no_import_goes_in_a_circle() -> None:
+    assert on_a_circle({name: imported_modules(name) for name in MODULES}) <= CIRCLES
+    assert on_a_circle({"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}) == {"b", "c"}
+
+
+# Inside calprobe.analysis: each floor knows its own and those before it. What is in none draws, and knows all.
+FLOORS: tuple[set[str], ...] = (
+    {"options", "json_values", "groups", "number_text", "palette"},
+    {"scored_run"},
+    {
+        *("answer_options", "curves", "paper_figures", "rank", "reductions", "sensitivity", "slices", "uncertainty"),
+        *("compare_match", "compare_numbers", "compare_pairs", "compare_results", "compare_runs"),
+    },
+    {"results"},
+    {"against", "contents", "report_runs"},
+)
+
+
+def floor_of(module: str) -> int:
+    room = [*module.split("."), ""][2]  # "" of the package itself
+    return next((place for place, rooms in enumerate(FLOORS) if room in rooms), len(FLOORS))
+
+
+def test_analysis_builds_on_what_is_below() -> None:
+    own = [name for name in MODULES if name.startswith("calprobe.analysis")]
+    upwards = {
+        f"{name} imports {known}"
+        for name in own
+        for known in imported_modules(name)
+        if known.startswith("calprobe.analysis.") and floor_of(known) > floor_of(name)
+    }
+    assert not upwards
+    assert {floor_of(name) for name in own} == set(range(len(FLOORS) + 1))
+
+
 def fresh_python(code: str, *arguments: str, safe_path: bool = True) -> subprocess.CompletedProcess[str]:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
     if safe_path:

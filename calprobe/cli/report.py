@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 @estimators_option("Which confidences to show of each slice.  [default: base,margin,average_min]")
 @click.option(
     "--against",
-    "figures_of",
-    metavar="paper|FILE.json",
-    help="Show the numbers beside those of Kissling et al. 2026, which come with calprobe, or of a file of its tables.",
+    "beside",
+    type=click.Choice(["paper"]),
+    help="Show the numbers beside those of Kissling et al. 2026, which come with calprobe.",
 )
 @plots_option
 @html_option
@@ -43,7 +43,7 @@ def command(
     form: str,
     by: SliceKind | None,
     estimators: tuple[str, ...] | None,
-    figures_of: str | None,
+    beside: str | None,
     plots: Path | None,
     page: Path | None,
 ) -> None:
@@ -78,7 +78,7 @@ def command(
     options = replace(options, slices=_slices(by, estimators, all_reductions))
     log_to_stderr()
     keep_freed_memory()
-    figures = None if figures_of is None else paper_figures(figures_of)
+    figures = None if beside is None else paper_figures()
     if all_reductions:
         compared = compare_reductions(runs, options)
         compared = compared if figures is None else against(compared, figures)

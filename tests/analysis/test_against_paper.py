@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from compared_runs import run_of, with_model, with_relations
@@ -19,7 +19,6 @@ from calprobe.analysis.paper_figures import (
     Figure,
     PaperFigures,
     RunAgainst,
-    figures_of_tables,
     paper_figures,
 )
 from calprobe.analysis.tables import report_sections
@@ -27,17 +26,12 @@ from calprobe.errors import UsageError
 from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
 from calprobe.metrics import Estimate, Resampling
 from calprobe.runs import Manifest, SourceRecord, TemplateRecord
+from calprobe.words import Reduction
 
 QUICK = Resampling(20)
 AS_THE_PAPER = ReportOptions(compat="kissling2026", resampling=QUICK, slices=SliceOptions("domain"))
 GPT2 = with_model(name="gpt2", id="openai-community/gpt2")
 NUMBERS = (0, 1, 2, 3, 4)
-REDUCTIONS = {
-    "pll_scores_sum": "sum",
-    "pll_scores_avg": "mean",
-    "pll_scores_answer_sum": "sum_answer",
-    "pll_scores_answer_avg": "mean_answer",
-}
 
 
 def of_bear(manifest: Manifest) -> Manifest:
@@ -47,7 +41,7 @@ def of_bear(manifest: Manifest) -> Manifest:
 
 @pytest.fixture(scope="module")
 def paper() -> PaperFigures:
-    return paper_figures("paper")
+    return paper_figures()
 
 
 @pytest.fixture(scope="module")
@@ -68,24 +62,6 @@ def beside(found: Report, paper: PaperFigures) -> RunAgainst:
     own = against(found, paper).runs[0].against
     assert own is not None
     return own
-
-
-def test_bundled_figures_are_those_of_the_tables(shared: Path, paper: PaperFigures) -> None:
-    folder = shared / "paper"
-    tables = figures_of_tables(json.loads((folder / "tables.json").read_text("utf-8")), "tables.json")
-    assert paper.source == tables.source
-    assert list(paper.models) == list(tables.models)
-    lines = [json.loads(line) for line in (folder / "reduction_strategies.json").read_text("utf-8").splitlines()]
-    assert len(lines) == 16 * 4
-    for model, figures in paper.models.items():
-        assert tuple(figure for figure in figures if figure.table != "B") == tables.models[model]
-        expected = {
-            Figure("B", "base", metric, line[metric], REDUCTIONS[line["reduction"]])
-            for line in lines
-            if line["model"] == model
-            for metric in ("accuracy", "ace")
-        }
-        assert {figure for figure in figures if figure.table == "B"} == expected
 
 
 def test_bundled_figures(paper: PaperFigures) -> None:
@@ -222,7 +198,7 @@ def test_appendix_b_of_all_reductions(tmp_path: Path, paper: PaperFigures) -> No
     (run,) = against(compare_reductions(path, ReportOptions(resampling=QUICK)), paper).runs
     assert run.against is not None
     assert [(r.figure.of, r.figure.metric) for r in run.against.rows] == [
-        (reduction, metric) for reduction in REDUCTIONS.values() for metric in ("accuracy", "ace")
+        (reduction, metric) for reduction in get_args(Reduction) for metric in ("accuracy", "ace")
     ]
     by_reduction = {numbers.reduction: numbers for numbers in run.reductions}
     assert all(row.ours == getattr(by_reduction[row.figure.of], row.figure.metric) for row in run.against.rows)  # type: ignore[index]
@@ -268,50 +244,6 @@ def test_a_model_that_the_paper_lacks(tmp_path: Path, found: Report, paper: Pape
     assert [run.against.model for run in both.runs if run.against] == ["gpt2", None]
     assert both.runs[1].against is not None
     assert both.runs[1].against.left_out[0].startswith("tiny is not among the paper's models: bert-base-cased, ")
-
-
-TABLES = {
-    "table1_calibration_bear": {"gpt2": {"ace_base": 0.5, "brier_margin": 0.25}},
-    "table3_models": {"gpt2": {"accuracy_percent": 14.9}},
-}
-
-
-def test_figures_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "own.json").write_text(json.dumps(TABLES))
-    figures = paper_figures(str(tmp_path / "own.json"))
-    assert figures.source == str(tmp_path / "own.json")
-    assert figures.models == {
-        "gpt2": (
-            Figure("1", "base", "ace", 0.5),
-            Figure("1", "margin", "brier", 0.25),
-            Figure("3", "", "bear_score", 0.149),
-        )
-    }
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", r"own.json: not JSON; give paper, or a JSON file"),
-        ("[" * 100_000, r"own.json: not JSON; give paper, or a JSON file"),
-        ("[]", "own.json: none of the paper's tables in it; give an object with table1_"),
-        ("{}", "own.json: none of the paper's tables in it; give an object with table1_"),
-        ('{"table1_calibration_bear": []}', "table1_calibration_bear must be an object with a key for each model"),
-        (
-            '{"table1_calibration_bear": {"gpt2": {"ace_base": "low"}}}',
-            r"table1_calibration_bear, gpt2, ace_base: must be a number in \[0, 1\]; got 'low'",
-        ),
-        (
-            '{"table3_models": {"gpt2": {"accuracy_percent": 101}}}',
-            "table3_models, gpt2, accuracy_percent: must be a percentage; got 101",
-        ),
-        ('{"table1_calibration_bear": {"gpt2": 3}}', "table1_calibration_bear, gpt2: must be an object; got 3"),
-    ],
-)
-def test_a_file_of_another_layout_is_refused(tmp_path: Path, content: str, message: str) -> None:
-    (tmp_path / "own.json").write_text(content)
-    with pytest.raises(UsageError, match=message):
-        paper_figures(str(tmp_path / "own.json"))
 
 
 def drawn(found: Report) -> str:

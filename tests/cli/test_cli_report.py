@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import calprobe
+from compared_runs import run_of, with_model
 from run_samples import write_run
 
 from calprobe.analysis import ReportOptions, SliceOptions, compare_reductions, report
@@ -49,15 +50,15 @@ def test_slices(run_path: Path) -> None:
     assert "\ncardinality " in done.stdout
 
 
-def test_against_a_file_of_tables(run_path: Path, tmp_path: Path) -> None:
-    tables = {"table1_calibration_bear": {"tiny": {"ace_base": 0.25}}}
-    (tmp_path / "tables.json").write_text(json.dumps(tables))
-    options = ["--against", tmp_path / "tables.json", "--bootstrap", 30]
-    done, as_json = calprobe("report", run_path, *options), calprobe("report", run_path, *options, "--json")
+def test_against_the_paper(tmp_path: Path) -> None:
+    path = run_of(tmp_path / "gpt2", change=with_model(name="gpt2"))
+    options = ["--against", "paper", "--bootstrap", 30]
+    done, as_json = calprobe("report", path, *options), calprobe("report", path, *options, "--json")
     assert (done.returncode, done.stderr, as_json.stderr) == (0, "", "")
-    (row,) = json.loads(as_json.stdout)[str(run_path)]["against"]["rows"]
-    assert (row["paper"], row["difference"]) == (0.25, pytest.approx(row["ours"]["value"] - 0.25))
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("  base ACE ")]
+    row = json.loads(as_json.stdout)[path]["against"]["rows"][0]
+    assert (row["table"], row["estimator"], row["metric"]) == ("1", "base", "ace")
+    assert (row["paper"], row["difference"]) == (0.295, pytest.approx(row["ours"]["value"] - 0.295))
+    line = next(line for line in done.stdout.splitlines() if line.startswith("  base ACE "))
     assert line.split()[2] == f"{row['ours']['value']:.4f}"
 
 
@@ -83,7 +84,7 @@ def test_all_reductions(run_path: Path) -> None:
         (["RUN", "--estimator", "base"], 2, "say what to slice by with --by"),
         (["RUN", "--by", "domain", "--reduction", "all"], 2, "leave out --by or --reduction all"),
         (["RUN", "--against", "paper", "--bootstrap", 0], 2, "tiny: not among the paper's models; they are bert-base"),
-        (["RUN", "--against", "no.json"], 2, "--against no.json: No such file"),
+        (["RUN", "--against", "no.json"], 2, "'no.json' is not 'paper'"),
         (["RUN", "--compat", "paper"], 2, "Invalid value for '--compat'"),
         ([], 2, "Missing argument 'RUN..'"),
         (["RUN", "RUN"], 2, "name one run or more, each once"),

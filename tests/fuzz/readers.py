@@ -15,7 +15,6 @@ from lm_eval_rows import choice_row
 from probe_folders import ENTRY, OTHER, ROW, without, write
 from run_samples import make_manifest, make_piece, write_run
 
-from calprobe.analysis.paper_figures import paper_figures
 from calprobe.errors import UsageError
 from calprobe.interop.lm_eval import Evaluation, evaluation_of, import_lm_eval
 from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
@@ -158,13 +157,6 @@ def _lm_pub_quiz(metadata: bytes | None) -> Callable[[Path, bytes], None]:
     return read
 
 
-def _against(folder: Path, content: bytes) -> None:
-    (folder / "f.json").write_bytes(content)
-    found = paper_figures(str(folder / "f.json"))
-    assert all(0 <= figure.value <= 1 for figures in found.models.values() for figure in figures)
-    assert json.loads(json.dumps(found.to_json(), allow_nan=False))["source"] == found.source
-
-
 def _table(suffix: str) -> Callable[[Path, bytes], None]:
     def read(folder: Path, content: bytes) -> None:
         (folder / f"t{suffix}").write_bytes(content)
@@ -190,12 +182,6 @@ def _shard_bytes() -> bytes:
 
 _MANIFEST = json.loads(make_manifest(SHAPES).to_json())
 _FACTOR = f'{CONTEXT},{",".join(COMPLETIONS)}\nRome is,in Italy,in Peru,in Chad,on Mars\n"a\nb",c,d,e,"f,g"\n'
-_FIGURES = {
-    "source": "a paper",
-    "table1_calibration_bear": {"gpt2": {"ace_base": 0.4, "brier_margin": 1e-05}},
-    "table2_matched_pairs": {"gpt2": {"accuracy_percent": 1e-05, "domain_brier_margin": 0.1}},
-    "table5_matched_domains": [{"pair": ["gpt2", "bert"], "domain": "Arts"}],
-}
 _ANSWERS = [{"s": 1.5, "right": True}, {"s": -2, "right": 0}, {"s": "0.5", "right": "false"}]
 
 READERS: dict[str, Reader] = {
@@ -217,7 +203,6 @@ READERS: dict[str, Reader] = {
     "lm_eval_results": _json(_results, {"model_name": "m", "config": {"model_dtype": "torch.float32"}}),
     "lm_pub_quiz_metadata": _json(_lm_pub_quiz(None), {"P1": PUBLISHED}),
     "lm_pub_quiz_rows": _json(_lm_pub_quiz(json.dumps({"P1": PUBLISHED}).encode()), *PUBLISHED_ROWS),
-    "against": _json(_against, _FIGURES),
     "table_jsonl": _json(_table(".jsonl"), *_ANSWERS),
     "table_csv": Reader(_table(".csv"), b's,right\n1.5,true\n-2,0\n"0.5",false\n'),
     "table_parquet": Reader(_table(".parquet"), _parquet(pa.table({"s": [1.5, -2.0], "right": [True, False]}))),

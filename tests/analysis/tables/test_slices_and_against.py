@@ -24,7 +24,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def found(path: str) -> Report:
-    return against(report(path, QUICK), paper_figures("paper"))
+    return against(report(path, QUICK), paper_figures())
 
 
 def lines(tables: tuple[Table, ...]) -> list[dict[str, str]]:
@@ -67,7 +67,7 @@ def test_departures_are_printed(found: Report, path: str) -> None:
     uncommented = [line for line in latex(tables).splitlines() if not line.startswith("%")]
     assert any("NOT AS IN THE PAPER: probe made-up, " in line for line in uncommented)
     options = replace(QUICK, slices=None)
-    reductions = reductions_tables(against(compare_reductions(path, options), paper_figures("paper")))
+    reductions = reductions_tables(against(compare_reductions(path, options), paper_figures()))
     assert "NOT AS IN THE PAPER: probe made-up, the paper's is BEAR; " in markdown(reductions)
 
 
