@@ -105,7 +105,7 @@ def test_no_import_goes_in_a_circle() -> None:
 
 # Inside calprobe.analysis: each floor knows its own and those before it. What is in none draws, and knows all.
 FLOORS: tuple[set[str], ...] = (
-    {"options", "json_values", "groups", "number_text", "palette"},
+    {"options", "json_values", "groups", "number_text", "palette", "plots"},
     {"scored_run"},
     {
         *("answer_options", "curves", "paper_figures", "rank", "reductions", "sensitivity", "slices", "uncertainty"),
