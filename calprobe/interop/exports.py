@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from calprobe.errors import CalprobeError
 from calprobe.runs.run import Run
-from calprobe.runs.shards import ROLE_NAMES, piece_to_arrow
+from calprobe.runs.score_records import ROLE_NAMES, piece_to_arrow
 from calprobe.words import Reduction
 
 _PLACE = [("relation", pa.string()), ("template", pa.int32()), ("instance", pa.int32()), ("candidate", pa.int32())]
@@ -45,7 +45,7 @@ def token_tables(run: Run) -> Iterator[pa.Table]:
     Raises CalprobeError if the run was scored without --save-tokens.
     """
     if not run.manifest.settings.save_tokens:
-        if run.manifest.settings.path == "imported":
+        if run.manifest.is_import:
             raise CalprobeError(f"{run.path}: an import has no token scores; score the probe with --save-tokens")
         raise CalprobeError(f"{run.path}: the run has no token scores; score it again with --save-tokens")
     for piece in run.pieces:

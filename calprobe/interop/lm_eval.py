@@ -22,7 +22,7 @@ from calprobe.errors import UsageError
 from calprobe.interop.lm_eval_samples import Question, read_questions
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.rows import label_fault
-from calprobe.runs.folder import RunFolder, write_whole
+from calprobe.runs.folder import RunFolder
 from calprobe.runs.manifest import (
     Manifest,
     ModelRecord,
@@ -118,11 +118,11 @@ def import_lm_eval(
             RelationRecord(name, len(questions), len(questions[0][0].texts), cardinality=None)
             for name, questions in by_relation.items()
         ),
-        settings=Settings(path="imported", dtype=evaluation.dtype),
+        settings=Settings(path=None, dtype=evaluation.dtype),
         versions={"calprobe": __version__} | ({"lm_eval": evaluation.harness} if evaluation.harness else {}),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    return write_whole(out, manifest, (_piece(name, questions) for name, questions in by_relation.items()))
+    return RunFolder.write_whole(out, manifest, (_piece(name, questions) for name, questions in by_relation.items()))
 
 
 def _relations(path: Path) -> Iterator[tuple[str, list[_Scored]]]:

@@ -20,7 +20,7 @@ from calprobe.interop.lm_pub_quiz_export import RESULTS_SUFFIX
 from calprobe.interop.lm_pub_quiz_metadata import FLAT, Common, domains, read_metadata, wordings
 from calprobe.probes import Probe, Relation
 from calprobe.probes.json_files import JsonObject, read_json_lines
-from calprobe.runs.folder import RunFolder, write_whole
+from calprobe.runs.folder import RunFolder
 from calprobe.runs.manifest import (
     Manifest,
     ModelRecord,
@@ -83,11 +83,13 @@ def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind
         template_set=SourceRecord("imported"),
         templates=tuple(_templates(metadata, published, common)),
         relations=tuple(relation.record for relation in published),
-        settings=Settings(path="imported", pll_metric=common.pll_metric),
+        settings=Settings(path=None, pll_metric=common.pll_metric),
         versions={"calprobe": __version__},
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    return write_whole(out, manifest, (piece for relation in published for piece in _pieces(relation, common)))
+    return RunFolder.write_whole(
+        out, manifest, (piece for relation in published for piece in _pieces(relation, common))
+    )
 
 
 def _read_relation(metadata: JsonObject, name: str, common: Common, probe: Probe | None) -> _Published:

@@ -6,32 +6,39 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Generic, Self, TypeVar
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs import atomic, lock, progress, shards
 from calprobe.runs.file_names import same_on_some_disks
-from calprobe.runs.manifest import FILE_NAME, Manifest, differences, identity_hash, read_manifest
+from calprobe.runs.manifest import Manifest
+from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, write_manifest
 from calprobe.runs.pieces import PieceScores
 from calprobe.runs.progress import NOTHING, Progress
-from calprobe.runs.run import progress_of
+from calprobe.runs.records import OtherRunError, Piece, R, RecordKind, ShardError
+from calprobe.runs.shards import ShardFile
+from calprobe.runs.stored_run import progress_of
+from calprobe.runs.task import RunManifest
 from calprobe.wording import reason
 
 log = logging.getLogger(__name__)
 
 BAD_SUFFIX = ".bad"
 
+M = TypeVar("M", bound=RunManifest)
 
-class RunFolder:
-    """A run being written. `manifest` is the one in force: a resumed run keeps its stored batch_tokens and threads."""
 
-    def __init__(self, path: Path, manifest: Manifest) -> None:
+class RecordFolder(Generic[M, R]):
+    """A run of any task being written. `manifest` is the one in force: a resumed run goes on with the stored one."""
+
+    def __init__(self, path: Path, manifest: M) -> None:
         self.path = path
         self.manifest = manifest
-        self._identity = identity_hash(manifest)
+        self._kind: RecordKind[R] = manifest.records()
         self._spent_before: dict[int, Progress] = {}  # by worker, what it had recorded when this folder was opened
 
     @classmethod
-    def open(cls, path: str | Path, asked: Manifest, resume: bool = True) -> RunFolder:
+    def open(cls, path: str | Path, asked: M, resume: bool = True) -> Self:
         """Create the run at `path`, or take up the one that lies there.
 
         With `resume`, an existing run must have the identity that is asked (`manifest.identity`), and goes on with its
@@ -44,29 +51,27 @@ class RunFolder:
         if not (path / FILE_NAME).is_file():
             return cls._write_new(path, asked)
         # Read first also when starting over: only what is known to be a run may be emptied.
-        stored = read_manifest(path)
+        stored = read_any_manifest(path)
         if not resume:
             _remove_results(path)
             return cls._write_new(path, asked)
-        refuse_other_run(path, stored, asked)
-        _note_adopted(path, stored, asked)
+        taken_up = cls._taken_up(path, stored, asked)
+        _note_adopted(path, taken_up.manifest, asked)
         with _writing(path):
             _remove_leftovers(path)
-        return cls(path, stored)
+        return taken_up
 
     @classmethod
-    def join(cls, path: str | Path, asked: Manifest) -> RunFolder:
+    def join(cls, path: str | Path, asked: M) -> Self:
         """Take part in the run that another process has opened at `path`; nothing there is touched.
 
         Raises UsageError if what this process would score differs from the run (each difference named).
         """
         path = Path(path)
-        stored = read_manifest(path)
-        refuse_other_run(path, stored, asked)
-        return cls(path, stored)
+        return cls._taken_up(path, read_any_manifest(path), asked)
 
     @classmethod
-    def create(cls, path: str | Path, manifest: Manifest) -> RunFolder:
+    def create(cls, path: str | Path, manifest: M) -> Self:
         """Create a new run at `path`, which must be empty or absent. Raises UsageError if it is not."""
         path = Path(path)
         check_folder(path)
@@ -75,48 +80,81 @@ class RunFolder:
         return cls._write_new(path, manifest)
 
     @classmethod
-    def _write_new(cls, path: Path, manifest: Manifest) -> RunFolder:
-        if alike := same_on_some_disks([relation.name for relation in manifest.relations]):
+    def write_whole(cls, out: Path, manifest: M, records: Iterable[R], spent: Progress = NOTHING) -> Self:
+        """Make a run at `out` of these records, whole or not at all; what was `spent` on them is its progress.
+
+        It is written beside `out` and renamed when it is whole. An error leaves nothing; the remains of a killed
+        process (`.NAME.import`) are cleared by the next call for the same `out`.
+
+        Raises UsageError unless `out` is an empty or absent folder, ValueError for a record that the manifest does not
+        have, CalprobeError if the folder cannot be written.
+        """
+        check_folder(out)
+        if (out / FILE_NAME).is_file():
+            raise UsageError(f"{out}: holds a run already; name another with --out")
+        try:
+            # What `out` holds, if it is there, is nothing, or what a killed `score` left before it began.
+            with atomic.replacing_folder(out, "import") as beside:
+                run = cls.create(beside, manifest)
+                for record in records:
+                    run.write_piece(record)
+                    spent += Progress(pieces=1, statements=run._kind.n_rows(record))
+                run.record_progress(0, spent)
+        except (OSError, UnwritableError) as error:
+            # The folder that was asked for, not the one beside it, of which nothing is left.
+            why = error.why if isinstance(error, UnwritableError) else reason(error)
+            raise CalprobeError(f"{out}: cannot be written: {why}; mend that, or name another --out") from error
+        return cls(out, run.manifest)
+
+    @classmethod
+    def _taken_up(cls, path: Path, stored: RunManifest, asked: M) -> Self:
+        """The run that lies at `path`, if it is the one that is asked for."""
+        if not isinstance(stored, type(asked)):
+            raise UsageError(f"{path}: holds a run of task {stored.task}, asked {asked.task}; name another with --out")
+        refuse_other_run(path, stored, asked)
+        return cls(path, stored)
+
+    @classmethod
+    def _write_new(cls, path: Path, manifest: M) -> Self:
+        if alike := same_on_some_disks(list(dict.fromkeys(piece.relation for piece in manifest.pieces))):
             what = "have names that differ in large and small letters only, and share a file on some disks"
             raise UsageError(f"relations {alike[0]!r} and {alike[1]!r} {what}; rename one of them")
         with _writing(path):
             (path / shards.FOLDER).mkdir(parents=True, exist_ok=True)
             _remove_leftovers(path)
-            manifest.write(path)
+            write_manifest(manifest, path)
         return cls(path, manifest)
 
-    def missing(self) -> list[tuple[str, int]]:
-        """The (relation, template number) pieces that have no whole shard, in the manifest's order.
+    def missing(self) -> list[Piece]:
+        """The pieces that have no whole shard, in the manifest's order.
 
         A shard that is unreadable, damaged, of other columns or rows, or of another run is set aside (`.bad`), said on
         the log, and counts as missing. Raises CalprobeError, and sets nothing aside, if all that are there are another
         run's: hours of scores are not thrown out for a manifest that was edited.
         """
-        amiss = {piece: self._amiss(*piece) for piece in self.manifest.pieces}
-        others = sum(isinstance(error, shards.OtherRunError) for error in amiss.values())
+        amiss = {piece: self._amiss(piece) for piece in self.manifest.pieces}
+        others = sum(isinstance(error, OtherRunError) for error in amiss.values())
         shards.refuse_if_none_fits(self.path, others, sum(error is None for error in amiss.values()))
         for piece, error in amiss.items():
-            if isinstance(error, shards.ShardError):
-                self._set_aside(*piece, error)
+            if isinstance(error, ShardError):
+                self._set_aside(piece, error)
         return [piece for piece, error in amiss.items() if error is not None]
 
     def unwritten(self, pieces: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
         """Those of the pieces that have no shard yet; shards that are there are not read."""
         return [piece for piece in pieces if not shards.shard_path(self.path, *piece).is_file()]
 
-    def write_piece(self, piece: PieceScores) -> None:
-        """Write one piece durably; it replaces an older shard of the same piece.
+    def write_piece(self, record: R) -> None:
+        """Write one record durably; it replaces an older shard of the same piece.
 
-        Raises ValueError if the piece is not one of the run's or not in the promised form (`PieceScores`).
+        Raises ValueError if its piece is not one of the run's, or it is not as its kind promises (`RecordKind.check`).
         """
-        if not self.manifest.has_piece(piece.relation, piece.template):
+        piece = self._kind.piece_of(record)
+        if not self.manifest.has_piece(piece):
             raise ValueError(f"piece must be one of the run's, got {piece.relation}, template {piece.template}")
-        relation = self.manifest.relation(piece.relation)
-        piece.validate(relation.n_instances, relation.n_candidates)
-        if self.manifest.settings.save_tokens != (piece.tokens is not None):
-            raise ValueError(f"piece {piece.relation}: tokens must be there exactly if the run's save_tokens is set")
+        self._kind.check(record)
         with _writing(self.path):
-            shards.write_shard(self.path, piece, self._identity)
+            shards.write_shard(self.path, self._kind, record, self.manifest.identity_hash)
 
     def record_progress(self, worker: int, spent: Progress) -> None:
         """Record what that worker has spent since this folder was opened, in place of what it recorded before.
@@ -132,55 +170,29 @@ class RunFolder:
         """What all workers have recorded, in this session and in earlier ones."""
         return progress_of(self.path, self.manifest)
 
-    def _amiss(self, relation: str, template: int) -> shards.ShardError | FileNotFoundError | None:
+    def _amiss(self, piece: Piece) -> ShardError | FileNotFoundError | None:
         """Why the piece's shard cannot be used; None if it is whole."""
-        record = self.manifest.relation(relation)
         try:
-            shards.read_scores(self.path, record, template, self._identity)
-            if self.manifest.settings.save_tokens:
-                shards.read_tokens(self.path, record, template, self._identity)
-        except (FileNotFoundError, shards.ShardError) as error:
+            self._kind.read_whole(ShardFile(self.path, piece, self.manifest.identity_hash), piece)
+        except (FileNotFoundError, ShardError) as error:
             return error
         return None
 
-    def _set_aside(self, relation: str, template: int, error: shards.ShardError) -> None:
-        path = shards.shard_path(self.path, relation, template)
+    def _set_aside(self, piece: Piece, error: ShardError) -> None:
+        path = shards.shard_path(self.path, *piece)
         aside = path.with_name(path.name + BAD_SUFFIX)
         log.warning("%s: %s; set aside as %s, will be scored again", path, error, aside.name)
         with _writing(self.path):
             path.replace(aside)
 
 
-def write_whole(out: Path, manifest: Manifest, pieces: Iterable[PieceScores], spent: Progress = NOTHING) -> RunFolder:
-    """Make a run at `out` of these pieces, and record them as its progress, with what was `spent` on them.
-
-    It is written beside `out` and renamed when it is whole. An error leaves nothing; the remains of a killed process
-    (`.NAME.import`) stand in nobody's way, and the next call for the same `out` clears them.
-
-    Raises UsageError unless `out` is an empty or absent folder, ValueError for a piece that the manifest does not have,
-    CalprobeError if the disk takes it not.
-    """
-    check_folder(out)
-    if (out / FILE_NAME).is_file():
-        raise UsageError(f"{out}: holds a run already; name another with --out")
-    try:
-        # What `out` holds, if it is there, is nothing, or what a killed `score` left before it began.
-        with atomic.replacing_folder(out, "import") as beside:
-            run = RunFolder.create(beside, manifest)
-            for piece in pieces:
-                run.write_piece(piece)
-                spent += Progress(pieces=1, statements=piece.n_statements)
-            run.record_progress(0, spent)
-    except (OSError, UnwritableError) as error:
-        # The folder that was asked for, not the one beside it, of which nothing is left.
-        why = error.why if isinstance(error, UnwritableError) else reason(error)
-        raise CalprobeError(f"{out}: cannot be written: {why}; mend that, or name another --out") from error
-    return RunFolder(out, run.manifest)
+class RunFolder(RecordFolder[Manifest, PieceScores]):
+    """A run of scores being written."""
 
 
-def refuse_other_run(path: Path, stored: Manifest, asked: Manifest) -> None:
+def refuse_other_run(path: Path, stored: M, asked: M) -> None:
     """Raise UsageError if the run that lies at `path` is another than what is asked; each difference is named."""
-    if different := differences(stored, asked):
+    if different := stored.differences(asked):
         raise UsageError(
             f"{path}: holds another run. {'; '.join(different)}.\n"
             "Name another folder with --out, or delete its scores and start over with --no-resume"
@@ -262,15 +274,20 @@ def _remove_results(path: Path) -> None:
             file.unlink()
 
 
-def _note_adopted(path: Path, stored: Manifest, asked: Manifest) -> None:
-    adopted = {"batch_tokens": progress_of(path, stored).batch_tokens, "threads": stored.settings.threads}
-    for name, has in adopted.items():
-        if has != (wants := getattr(asked.settings, name)):
+def _note_adopted(path: Path, stored: RunManifest, asked: RunManifest) -> None:
+    budgets = progress_of(path, stored).batch_tokens, asked.total(NOTHING).batch_tokens
+    adopted: dict[str, tuple[object, object]] = {"batch_tokens": budgets}
+    wanted = asked.taken_over()
+    adopted |= {name: (has, wanted.get(name)) for name, has in stored.taken_over().items()}
+    for name, (has, wants) in adopted.items():
+        if has != wants:
             log.info("resuming with %s %s, as the run began (asked: %s)", name, has, wants)
-    for name in ("device_name", "cpu_products"):
-        began, now = getattr(stored.settings, name), getattr(asked.settings, name)
-        if began != now:
-            log.warning("resuming with %s %s, the run began with %s: last bits of scores may differ", name, now, began)
+    now = asked.recorded_only()
+    for name, began in stored.recorded_only().items():
+        if began != now[name]:
+            log.warning(
+                "resuming with %s %s, the run began with %s: last bits of scores may differ", name, now[name], began
+            )
     changed = [n for n, v in stored.versions.items() if asked.versions.get(n, v) != v]
     if changed:
         log.warning("resuming with other versions than the run began with: %s", ", ".join(changed))

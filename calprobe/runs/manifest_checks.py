@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from calprobe.probes.rows import label_fault
-
-if TYPE_CHECKING:
-    from calprobe.runs.manifest import Manifest, RelationRecord
+from calprobe.runs.manifest import Manifest, RelationRecord
 
 LARGEST = 2**31 - 1  # instances and candidates are int32
 MOST_STATEMENTS = 2**31 - 1  # of a piece: a shard is one table
@@ -18,15 +15,8 @@ LONGEST_NAME = 1000  # every instance of a table of scores carries it
 MOST_PIECES = 1_000_000  # BEAR with twelve templates has 720
 
 
-def manifest_fault(manifest: Manifest) -> str | None:
-    """What no run can have, with the key at fault; None if there is nothing.
-
-    Raises nothing; an empty run (no relations or no templates) has no fault.
-    """
-    return next(_faults(manifest), None)
-
-
-def _faults(manifest: Manifest) -> Iterator[str]:
+def manifest_faults(manifest: Manifest) -> Iterator[str]:
+    """What no run of scores can have, with the key at fault; an empty run has no fault."""
     names = [relation.name for relation in manifest.relations]
     numbers = [template.number for template in manifest.templates]
     if (name := _twice(names)) is not None:
@@ -53,8 +43,9 @@ def _relation_faults(relation: RelationRecord) -> Iterator[str]:
     for key, least in (("n_instances", 0), ("n_candidates", 1)):
         if not least <= (count := getattr(relation, key)) <= LARGEST:
             yield f"{key}: must be {least} to {LARGEST}, got {count!r:.60}"
-    if relation.n_statements > MOST_STATEMENTS:
-        yield f"n_instances times n_candidates are {relation.n_statements:,} statements, more than {MOST_STATEMENTS:,}"
+    n_statements = relation.n_instances * relation.n_candidates
+    if n_statements > MOST_STATEMENTS:
+        yield f"n_instances times n_candidates are {n_statements:,} statements, more than {MOST_STATEMENTS:,}"
 
 
 def _is_share(shard: str) -> bool:

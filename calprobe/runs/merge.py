@@ -6,23 +6,22 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.runs.folder import RunFolder, write_whole
-from calprobe.runs.manifest import Manifest, differences
-from calprobe.runs.pieces import DTYPES, PieceScores
+from calprobe.runs.folder import RecordFolder
 from calprobe.runs.progress import Progress, total
-from calprobe.runs.run import Run, open_run
+from calprobe.runs.records import Piece
+from calprobe.runs.run import open_any_run
+from calprobe.runs.stored_run import StoredRun
 from calprobe.wording import counted
 
 log = logging.getLogger(__name__)
 
-Piece = tuple[str, int]  # relation, template number
-_Held = tuple[Run, PieceScores]  # a run and a piece that it holds
 _NAMED = 8  # missing pieces that a message names
 
 
-def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = False) -> RunFolder:
+def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = False) -> RecordFolder[Any, Any]:
     """Write one run at `out` of all the pieces that the folders hold. The folders stay as they are.
 
     The result equals an unsharded run: its exports are the same bytes if the parts were scored with the same batch
@@ -40,84 +39,60 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = F
     """
     if not folders:
         raise UsageError("nothing to merge; give the folders of the runs")
-    runs = [open_run(folder) for folder in folders]
+    runs: list[StoredRun[Any]] = [open_any_run(folder) for folder in folders]
     for run in runs[1:]:
         _refuse_other(runs[0], run)
-    manifest = _joined([run.manifest for run in runs])
-    holders: dict[Piece, list[_Held]] = {piece: [] for piece in manifest.pieces}
+    manifest = runs[0].manifest.merged(min(run.manifest.created for run in runs))
+    holders: dict[Piece, list[StoredRun[Any]]] = {piece: [] for piece in manifest.pieces}
     for run in runs:
-        for scores in run.pieces:
-            holders[scores.relation, scores.template].append((run, scores))
+        for record in run.pieces:
+            holders[run.kind.piece_of(record)].append(run)
     missing = [piece for piece, held in sorted(holders.items(), key=lambda item: item[0]) if not held]
     if missing and not partial:
         raise CalprobeError(_what_is_missing(missing, runs))
-    pieces = (_only_one(held) for held in holders.values() if held)
-    return write_whole(Path(out), manifest, pieces, _spent(runs))
+    pieces = (_only_one(piece, held) for piece, held in holders.items() if held)
+    return RecordFolder.write_whole(Path(out), manifest, pieces, _spent(runs))
 
 
-def _refuse_other(first: Run, run: Run) -> None:
-    if different := differences(first.manifest, run.manifest, (f"{first.path} has", f"{run.path} has")):
+def _refuse_other(first: StoredRun[Any], run: StoredRun[Any]) -> None:
+    is_other_task = type(first.manifest) is not type(run.manifest)
+    words = (f"{first.path} has", f"{run.path} has")
+    tasks = [f"task: {words[0]} {first.manifest.task}, {words[1]} {run.manifest.task}"]
+    if different := tasks if is_other_task else first.manifest.differences(run.manifest, words):
         raise UsageError(f"{run.path}: not of the same run as {first.path}.\n{'; '.join(different)}")
-    for name in ("batch_tokens", "threads", "device_name", "cpu_products"):
-        has, other = (
-            getattr(r.progress if name == "batch_tokens" else r.manifest.settings, name) for r in (first, run)
-        )
-        if has != other:
+    has, other = _last_bits(first), _last_bits(run)
+    for name in has:
+        if has[name] != other[name]:
             log.warning(
-                "%s was scored with %s %s, %s with %s: last bits may differ", first.path, name, has, run.path, other
+                "%s was scored with %s %s, %s with %s: last bits may differ",
+                *(first.path, name, has[name], run.path, other[name]),
             )
 
 
-def _setting(run: Run, name: str) -> object:
-    """The setting in force."""
-    return run.progress.batch_tokens if name == "batch_tokens" else getattr(run.manifest.settings, name)
+def _last_bits(run: StoredRun[Any]) -> dict[str, object]:
+    """Settings that decide the last bits of records."""
+    batch_tokens = run.progress.batch_tokens
+    return {"batch_tokens": batch_tokens} | run.manifest.taken_over() | run.manifest.recorded_only()
 
 
-def _joined(manifests: list[Manifest]) -> Manifest:
-    """The manifest of the merged run: the first one's, of the whole run."""
-    created = min(manifest.created for manifest in manifests)
-    return replace(manifests[0], shard=None, created=created, first_format=None)
-
-
-def _spent(runs: Sequence[Run]) -> Progress:
+def _spent(runs: Sequence[StoredRun[Any]]) -> Progress:
     """What all parts have cost. Their pieces are counted as they are written, and each once."""
     return replace(total(run.progress for run in runs), pieces=0, statements=0)
 
 
-def _only_one(held: list[_Held]) -> PieceScores:
-    """The piece, with its tokens if the run has them, after a look whether all that hold it agree."""
-    first, *others = (_with_tokens(*one) for one in held)
-    for (run, _), other in zip(held[1:], others, strict=True):
-        if not _same(first, other):
-            where = f"{first.relation}, template {first.template}"
+def _only_one(piece: Piece, held: list[StoredRun[Any]]) -> Any:
+    """The whole record of the piece, after a look whether all that hold it agree."""
+    records = [run.read_whole(piece) for run in held]
+    for run, other in zip(held[1:], records[1:], strict=True):
+        if not run.kind.same(records[0], other):
             raise CalprobeError(
-                f"{where}: {held[0][0].path} and {run.path} hold different scores of it\n"
-                "leave one of the folders out, or score that piece again with the same settings"
+                f"{piece.relation}, template {piece.template}: {held[0].path} and {run.path} hold different scores of"
+                " it\nleave one of the folders out, or score that piece again with the same settings"
             )
-    return first
+    return records[0]
 
 
-def _with_tokens(run: Run, piece: PieceScores) -> PieceScores:
-    return replace(piece, tokens=run.read_tokens(piece)) if run.manifest.settings.save_tokens else piece
-
-
-def _same(piece: PieceScores, other: PieceScores) -> bool:
-    """Whether every score has the same bytes (NaN equals NaN)."""
-    for name in DTYPES:
-        one, two = piece.column(name), other.column(name)
-        if (one is None) != (two is None) or (one is not None and two is not None and one.tobytes() != two.tobytes()):
-            return False
-    if piece.cut_contexts != other.cut_contexts:
-        return False
-    if piece.tokens is None or other.tokens is None:
-        return piece.tokens is other.tokens
-    return list(piece.tokens.tokens) == list(other.tokens.tokens) and all(
-        getattr(piece.tokens, name).tobytes() == getattr(other.tokens, name).tobytes()
-        for name in ("roles", "logprobs", "offsets")
-    )
-
-
-def _what_is_missing(missing: list[Piece], runs: list[Run]) -> str:
+def _what_is_missing(missing: list[Piece], runs: list[StoredRun[Any]]) -> str:
     named = ", ".join(f"{relation}.t{template}" for relation, template in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     shards = _absent_shards(run.manifest.shard for run in runs)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.runs.records import Piece
 from calprobe.words import Reduction, Role
 
 NO_ROLE = -1  # in `first_role`: the statement has no scored token, or an import does not know
@@ -24,13 +25,6 @@ DTYPES = (
     | {"first_role": np.dtype(np.int8)}
     | dict.fromkeys(COUNTS, np.dtype(np.int32))
 )
-
-
-class Piece(NamedTuple):
-    """One relation under one template: what is scored, written and resumed as a whole."""
-
-    relation: str
-    template: int  # its number
 
 
 @dataclass(frozen=True, slots=True)

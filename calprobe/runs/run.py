@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
@@ -13,66 +12,37 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.errors import CalprobeError, DataMissingError
-from calprobe.runs import shards
-from calprobe.runs.manifest import FILE_NAME, Manifest, identity_hash, read_manifest
+from calprobe.runs.manifest import Manifest
+from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, read_manifest
 from calprobe.runs.pieces import REDUCTIONS, PieceScores, PieceTokens
-from calprobe.runs.progress import Progress, read_progress
+from calprobe.runs.progress import Progress
+from calprobe.runs.records import ShardError
 from calprobe.runs.score_table import ScoreTable
+from calprobe.runs.stored_run import StoredRun
 from calprobe.statements import Template
 from calprobe.wording import did_you_mean
 from calprobe.words import Compat as Compat
 from calprobe.words import Reduction as Reduction
 
-log = logging.getLogger(__name__)
 _NAMED = 4  # runs in a folder that are named where the folder itself was given
 
 
-class Run:
-    """A run read from its folder, or made in memory. Shards are read once; damaged ones count as missing."""
+class Run(StoredRun[PieceScores]):
+    """A run of scores read from its folder, or made in memory. Shards are read once; damaged ones count as missing."""
+
+    manifest: Manifest
 
     def __init__(self, path: Path, manifest: Manifest, scored: Iterable[PieceScores] | None = None) -> None:
         """`scored` are the pieces of a run that was made in memory; None reads them from the folder."""
-        self.path = path
-        self.manifest = manifest
-        self.identity = identity_hash(manifest)
-        self._scored = None if scored is None else tuple(sorted(scored, key=lambda p: (p.relation, p.template)))
-
-    @cached_property
-    def pieces(self) -> tuple[PieceScores, ...]:
-        """The whole pieces, without tokens, sorted by relation (as plain strings), then template number.
-
-        Raises CalprobeError if shards are there, and all of them are another run's.
-        """
-        if self._scored is not None:
-            return self._scored
-        refused: list[shards.ShardError] = []
-        read = (self._read_piece(*piece, refused) for piece in sorted(self.manifest.pieces))
-        found = tuple(piece for piece in read if piece is not None)
-        others = [error for error in refused if isinstance(error, shards.OtherRunError)]
-        shards.refuse_if_none_fits(self.path, len(others), len(found))
-        return found
-
-    @property
-    def missing(self) -> tuple[tuple[str, int], ...]:
-        """(relation, template number) of the pieces that are not there whole, sorted."""
-        there = {(piece.relation, piece.template) for piece in self.pieces}
-        return tuple(piece for piece in sorted(self.manifest.pieces) if piece not in there)
-
-    @property
-    def partial(self) -> bool:
-        """Whether any piece is missing."""
-        return len(self.pieces) < len(self.manifest.pieces)
+        super().__init__(path, manifest)
+        if scored is not None:
+            self.pieces = tuple(sorted(scored, key=lambda p: p.piece))
 
     @property
     def complete_relations(self) -> tuple[str, ...]:
         """Relations with all of the run's templates scored, sorted: those that `table` holds."""
         lacking = {relation for relation, _ in self.missing}
         return tuple(sorted(r.name for r in self.manifest.relations if r.name not in lacking))
-
-    @property
-    def progress(self) -> Progress:
-        """What the run has cost so far, all processes and resumes together, and the batch budget in force."""
-        return progress_of(self.path, self.manifest)
 
     @cached_property
     def cut_contexts(self) -> dict[str, int]:
@@ -126,12 +96,11 @@ class Run:
         """The tokens of one of `pieces`. Raises CalprobeError if the shard holds none or they are damaged."""
         if piece.tokens is not None:
             return piece.tokens
+        shard = self.shard(piece.piece)
         try:
-            record = self.manifest.relation(piece.relation)
-            return shards.read_tokens(self.path, record, piece.template, self.identity)
-        except (shards.ShardError, FileNotFoundError) as error:
-            path = shards.shard_path(self.path, piece.relation, piece.template)
-            raise CalprobeError(f"{path}: {error}; resume the run to score it again") from error
+            return self.manifest.records().read_tokens(shard, piece.piece)
+        except (ShardError, FileNotFoundError) as error:
+            raise CalprobeError(f"{shard.path}: {error}; resume the run to score it again") from error
 
     def scores(self, piece: PieceScores, reduction: Reduction, compat: Compat | None = None) -> npt.NDArray[np.float64]:
         """One piece's scores under a reduction, [statements]. Raises as `table`."""
@@ -145,38 +114,26 @@ class Run:
             raise CalprobeError(f"{self.path}: an import that lacks what {what} needs; it has {known} as published")
         return scores.astype(np.float64, copy=False)
 
-    def _read_piece(self, relation: str, template: int, refused: list[shards.ShardError]) -> PieceScores | None:
-        record = self.manifest.relation(relation)
-        try:
-            piece = shards.read_scores(self.path, record, template, self.identity)
-        except FileNotFoundError:
-            return None
-        except shards.ShardError as error:
-            log.warning("%s: %s; left out", shards.shard_path(self.path, relation, template), error)
-            refused.append(error)
-            return None
-        if self.manifest.first_format is not None:
-            piece = replace(piece, cut_contexts=self.manifest.first_format.cut_contexts.get(relation, 0))
-        return piece
-
 
 def open_run(path: str | Path) -> Run:
-    """Open a run folder for reading; the shards are read when first needed.
+    """Open a run of scores for reading; the shards are read when first needed.
 
-    Raises DataMissingError if there is no run at `path`, CalprobeError if its manifest is damaged or of a newer format.
+    Raises DataMissingError if there is no run at `path`, CalprobeError if its manifest is damaged, of a newer format or
+    of another task.
     """
+    return Run(_place_of_run(path), read_manifest(Path(path)))
+
+
+def open_any_run(path: str | Path) -> StoredRun[Any]:
+    """Open a run of any task. Raises as `open_run`."""
+    return StoredRun(_place_of_run(path), read_any_manifest(Path(path)))
+
+
+def _place_of_run(path: str | Path) -> Path:
     path = Path(path)
     if not (path / FILE_NAME).is_file():
         raise DataMissingError(f"{path}: {_what_it_is(path)}")
-    return Run(path, read_manifest(path))
-
-
-def progress_of(path: Path, manifest: Manifest) -> Progress:
-    """What the run in that folder has cost so far, and the batch budget in force."""
-    recorded = read_progress(path)
-    if manifest.first_format is not None:
-        recorded += manifest.first_format.progress
-    return recorded.since(manifest.settings.batch_tokens)
+    return path
 
 
 def whole_record(manifest: Manifest, progress: Progress, cut_contexts: Mapping[str, int]) -> dict[str, Any]:
@@ -190,6 +147,7 @@ def whole_record(manifest: Manifest, progress: Progress, cut_contexts: Mapping[s
         relation["cut_contexts"] = cut_contexts.get(relation["name"], 0)
     costs = asdict(progress)
     budget, first = costs.pop("batch_tokens"), costs.pop("first_batch_tokens")
+    record["settings"]["path"] = manifest.settings.shown_path
     record["settings"] |= {"batch_tokens": budget} | ({} if first is None else {"first_batch_tokens": first})
     return record | {"timings": costs}
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from calprobe.errors import UsageError
 from calprobe.runs import Manifest
 from calprobe.runs.folder import refuse_other_run
-from calprobe.runs.manifest import FILE_NAME, read_manifest
-from calprobe.runs.run import progress_of
+from calprobe.runs.manifest_file import FILE_NAME, read_manifest
+from calprobe.runs.stored_run import progress_of
 from calprobe.scoring.options import NOTHING_MASKED, PATHS, ScoreOptions
 from calprobe.scoring.selection import Selection
 from calprobe.types import ModelKind

@@ -22,7 +22,7 @@ from calprobe.runs import Manifest, Run, RunFolder, open_run
 from calprobe.runs.decode import decode
 from calprobe.runs.folder import check_folder, default_out
 from calprobe.runs.lock import Owner, locked
-from calprobe.runs.manifest import read_manifest
+from calprobe.runs.manifest_file import read_manifest
 from calprobe.scoring.engine import Engine, score_pieces
 from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.interrupts import saying_how_to_resume

@@ -19,7 +19,7 @@ from calprobe.metrics import Resampling
 from calprobe.models import LoadedModel
 from calprobe.probes import Probe, load_probe
 from calprobe.runs import Run
-from calprobe.runs.manifest import FILE_NAME
+from calprobe.runs.manifest_file import FILE_NAME
 from calprobe.scoring import score, score_in_memory, select
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.selection import refuse_kind

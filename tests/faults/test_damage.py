@@ -20,8 +20,9 @@ from run_samples import SHAPES, make_manifest, make_piece
 from unbroken import ASKED, Whole
 
 from calprobe.cli import main
-from calprobe.runs import PieceScores, PieceTokens, RunFolder, open_run
-from calprobe.runs.shards import ShardError, read_scores, read_tokens, shard_path
+from calprobe.runs import PieceScores, RunFolder, open_run
+from calprobe.runs.records import Piece, ShardError
+from calprobe.runs.shards import shard_path
 
 MANY = int(os.environ.get("CALPROBE_FAULTS", "10")) > 10
 SEED = int(os.environ.get("CALPROBE_FAULTS_SEED", "0"))
@@ -34,7 +35,9 @@ def one_shard(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return folder
 
 
-def same(piece: PieceScores, tokens: PieceTokens, expected: PieceScores) -> bool:
+def same(piece: PieceScores, expected: PieceScores) -> bool:
+    tokens = piece.tokens
+    assert tokens is not None
     assert expected.tokens is not None
     names = (
         "instance",
@@ -61,13 +64,11 @@ def refused(run: RunFolder, content: bytes) -> bool:
     """Whether a shard of those bytes is refused; where it is not, it must read as the shard that was written."""
     shard_path(run.path, "P30", 0).write_bytes(content)
     opened = open_run(run.path)
-    relation = opened.manifest.relation("P30")
     try:
-        piece = read_scores(run.path, relation, 0, opened.identity)
-        tokens = read_tokens(run.path, relation, 0, opened.identity)
+        piece = opened.kind.read_whole(opened.shard(Piece("P30", 0)), Piece("P30", 0))
     except ShardError:
         return True
-    assert same(piece, tokens, make_piece(SHAPES[0]))
+    assert same(piece, make_piece(SHAPES[0]))
     return False
 
 

@@ -21,7 +21,7 @@ from commands import exports_of
 from unbroken import ASKED, Whole, shards_in
 
 from calprobe.runs import open_run
-from calprobe.runs.manifest import FILE_NAME
+from calprobe.runs.manifest_file import FILE_NAME
 
 KILLS = int(os.environ.get("CALPROBE_FAULTS", "10"))
 TIMED_KILLS = KILLS // 2 if KILLS > 10 else 0

@@ -23,6 +23,7 @@ from calprobe.probes import Probe, load_probe
 from calprobe.probes.factor import COMPLETIONS, CONTEXT, read_factor
 from calprobe.probes.folder import read_probe_folder
 from calprobe.runs import open_run
+from calprobe.runs.manifest_file import manifest_json
 from calprobe.statements import load_template_set, select_templates
 
 SHAPES = (("P30", 4, 3),)
@@ -180,7 +181,7 @@ def _shard_bytes() -> bytes:
         return (write_run(Path(folder) / "r", SHAPES, numbers=(0,)) / "shards" / "P30.t0.parquet").read_bytes()
 
 
-_MANIFEST = json.loads(make_manifest(SHAPES).to_json())
+_MANIFEST = json.loads(manifest_json(make_manifest(SHAPES)))
 _FACTOR = f'{CONTEXT},{",".join(COMPLETIONS)}\nRome is,in Italy,in Peru,in Chad,on Mars\n"a\nb",c,d,e,"f,g"\n'
 _ANSWERS = [{"s": 1.5, "right": True}, {"s": -2, "right": 0}, {"s": "0.5", "right": "false"}]
 

@@ -123,7 +123,7 @@ def test_tokens_of_a_run_without_them_name_the_option(tmp_path: Path) -> None:
     with pytest.raises(CalprobeError, match=r"score it again with --save-tokens"):
         list(token_tables(run))
     made = make_manifest(SHAPES)
-    made = replace(made, settings=replace(made.settings, path="imported", save_tokens=False))
+    made = replace(made, settings=replace(made.settings, path=None, save_tokens=False))
     RunFolder.open(tmp_path / "imported", made)
     imported = open_run(tmp_path / "imported")
     with pytest.raises(CalprobeError, match=r"an import has no token scores"):

@@ -66,9 +66,9 @@ def test_a_task_is_a_relation_for_each_number_of_choices(tmp_path: Path) -> None
         -30.780059814453125,
     ]
     assert (manifest.model.name, manifest.model.revision, manifest.settings.dtype) == ("tiny-clm", "main", "float32")
-    assert (manifest.probe.name, manifest.settings.path, manifest.versions["lm_eval"]) == (
+    assert (manifest.probe.name, manifest.is_import, manifest.versions["lm_eval"]) == (
         "facts_text",
-        "imported",
+        True,
         "0.4.13",
     )
 

@@ -62,7 +62,7 @@ def test_without_a_probe_rows_are_named_by_their_place(tmp_path: Path) -> None:
     for unknown in ("sum", "sum_answer", "mean_answer", "first", "first_role", "n_tokens", "n_answer"):
         assert piece.column(unknown) is None
     manifest = run.manifest
-    assert (manifest.model.name, manifest.model.kind, manifest.settings.path) == ("gpt2", None, "imported")
+    assert (manifest.model.name, manifest.model.kind, manifest.is_import) == ("gpt2", None, True)
     assert (manifest.probe.name, manifest.probe.fingerprint) == ("atlas-0", None)
     assert [(t.number, t.kind, t.marker) for t in manifest.templates] == [(1, "verbal", "possibly")]
     relation = manifest.relations[0]

@@ -13,6 +13,8 @@ import pytest
 from run_samples import make_manifest, make_piece, without_tokens
 
 from calprobe.runs import Manifest, PieceScores, RelationRecord, RunFolder, open_run, shards
+from calprobe.runs.records import Piece
+from calprobe.runs.score_records import ScoreRecords
 
 FEW, MANY = 2_400, 24_000
 TEMPLATES = range(12)
@@ -88,9 +90,9 @@ def reading(folder: Path, n_pieces: int) -> float:
 def test_a_piece_of_a_run_of_many_costs_no_more_than_twice_that_of_few(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: Callable[[Path, int], float]
 ) -> None:
-    def read_scores(_run: Path, relation: RelationRecord, template: int, _identity: str) -> PieceScores:
-        return replace(PATTERN, relation=relation.name, template=template)
+    def read(_self: ScoreRecords, _shard: object, piece: Piece) -> PieceScores:
+        return replace(PATTERN, relation=piece.relation, template=piece.template)
 
     monkeypatch.setattr(shards, "write_shard", lambda *_: None)
-    monkeypatch.setattr(shards, "read_scores", read_scores)
+    monkeypatch.setattr(ScoreRecords, "read", read)
     assert work(tmp_path / "many", MANY) <= 2 * work(tmp_path / "few", FEW)

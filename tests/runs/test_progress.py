@@ -113,7 +113,7 @@ def as_first_format(run: Path) -> Path:
     """The run with its manifest as calprobe 0.1 wrote it, after batches became smaller and contexts were cut."""
     path = run / "manifest.json"
     manifest = json.loads(path.read_text())
-    del manifest["checksums"]
+    del manifest["checksums"], manifest["task"]
     manifest["calprobe_run"] = 1
     manifest["settings"] |= {"batch_tokens": 16, "first_batch_tokens": 64}
     manifest["relations"][0]["cut_contexts"] = 2

@@ -15,7 +15,7 @@ from run_samples import SHAPES, make_manifest, make_piece, without_tokens, write
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.interop.exports import CANDIDATES, TOKENS, candidate_tables, token_tables
 from calprobe.runs import Progress, RunFolder, open_run
-from calprobe.runs.manifest import read_manifest
+from calprobe.runs.manifest_file import read_manifest, write_manifest
 from calprobe.runs.table_files import write_tables
 
 FIRST_FORMAT = Path(__file__).parents[1] / "data" / "first_format"
@@ -151,7 +151,7 @@ def test_a_shard_of_another_run_or_another_piece_is_not_used(tmp_path: Path) -> 
 def test_a_manifest_that_fits_no_shard_is_refused_and_nothing_is_set_aside(tmp_path: Path) -> None:
     write_run(tmp_path)
     other = make_manifest(dtype="bfloat16")
-    other.write(tmp_path)
+    write_manifest(other, tmp_path)
     before = _bytes(tmp_path)
     for read in (lambda: open_run(tmp_path).table(), RunFolder.open(tmp_path, other).missing):
         with pytest.raises(CalprobeError, match=r"manifest\.json describes another run than the 6 shards beside it"):

@@ -19,13 +19,14 @@ from run_samples import SHAPES, make_manifest, make_piece, without_tokens, write
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs import RunFolder, open_run
-from calprobe.runs.manifest import identity_hash, read_manifest
+from calprobe.runs.manifest_file import read_manifest
 from calprobe.runs.shards import ROWS_A_BYTE, shard_path, write_shard
 
 
 def first_format(manifest: dict[str, Any]) -> dict[str, Any]:
     """The manifest, made one of format 1."""
     manifest["calprobe_run"] = 1
+    del manifest["task"]
     return manifest
 
 
@@ -99,7 +100,7 @@ def _bomb(run: Path, n_rows: int, **columns: pa.Array) -> Path:
     zeros = {f.name: pa.array(np.zeros(n_rows, f.type.to_pandas_dtype())) for f in like.schema if f.type != pa.string()}
     names = {f.name: pa.repeat(pa.scalar("answer"), n_rows) for f in like.schema if f.type == pa.string()}
     table = pa.table({f.name: (names | zeros | columns)[f.name] for f in like.schema}, like.schema.with_metadata(None))
-    identity = {b"calprobe.run": identity_hash(read_manifest(run)).encode()}
+    identity = {b"calprobe.run": read_manifest(run).identity_hash.encode()}
     pq.write_table(table.replace_schema_metadata(identity), path, compression="zstd", write_page_checksum=True)
     return path
 
@@ -131,7 +132,7 @@ def test_shards_too_small_for_the_rows_that_both_promise_are_not_read(
     # The rows are looked at before the columns: any file that promises as many will do.
     schema = pq.read_table(shard_path(write_run(tmp_path / "other"), "P30", 0)).schema
     columns = [pa.nulls(n_rows, field.type) if field.type != pa.float64() else table["sum"] for field in schema]
-    identity = {b"calprobe.run": identity_hash(read_manifest(run)).encode()}
+    identity = {b"calprobe.run": read_manifest(run).identity_hash.encode()}
     full = pa.Table.from_arrays(columns, schema=schema.with_metadata(identity))
     pq.write_table(full, path, compression="zstd", row_group_size=n_rows)
     assert path.stat().st_size * ROWS_A_BYTE < n_rows
@@ -149,7 +150,7 @@ def test_places_that_are_none_are_not_read(
     run = write_run(tmp_path / "run", numbers=(0,))
     piece = without_tokens(make_piece(SHAPES[0]))
     made_up = replace(piece, **{column: np.full_like(piece.column(column), value)})
-    write_shard(run, made_up, identity_hash(read_manifest(run)))  # its checksum is right
+    write_shard(run, read_manifest(run).records(), made_up, read_manifest(run).identity_hash)  # its checksum is right
     assert open_run(run).partial
     assert "P30, template 0: " in caplog.text
 

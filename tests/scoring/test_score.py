@@ -14,7 +14,7 @@ from tiny_models import save_tiny_model
 from calprobe.errors import UsageError
 from calprobe.models import LoadedModel, load_model
 from calprobe.runs import RunFolder, open_run
-from calprobe.runs.manifest import read_manifest
+from calprobe.runs.manifest_file import read_manifest, write_manifest
 from calprobe.scoring import Interrupted, ScoreOptions, default_out, score
 
 
@@ -153,7 +153,7 @@ def test_a_resumed_run_takes_its_path_and_threads_and_gives_the_threads_back(
     threads = torch.get_num_threads()
     score(model, PROBE, tmp_path / "run", ScoreOptions(path="plain"))
     begun = read_manifest(tmp_path / "run")
-    replace(begun, settings=replace(begun.settings, threads=threads + 1)).write(tmp_path / "run")
+    write_manifest(replace(begun, settings=replace(begun.settings, threads=threads + 1)), tmp_path / "run")
     seen = set()
     hook = model.network.register_forward_pre_hook(lambda network, args: seen.add(torch.get_num_threads()))
     try:

@@ -15,7 +15,7 @@ def about(run: RunFacts) -> dict[str, str]:
     return {
         "probe": run.manifest.probe.name,
         "partial": "true" if run.partial else "false",
-        "path": settings.path,
+        "path": settings.shown_path,
         "dtype": settings.dtype or "",
         "start_token": settings.start_token.text if settings.start_token else "",
     }

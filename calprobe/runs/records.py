@@ -1,0 +1,75 @@
+"""What the shards of a run hold: one record a piece, of a kind that says its columns, checksums and checks.
+
+Run folder, shards and merge work with any kind. A task brings its own in its own file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import pyarrow as pa
+
+R = TypeVar("R")
+
+
+class Piece(NamedTuple):
+    """One relation under one template: what is scored, written and resumed as a whole."""
+
+    relation: str
+    template: int  # its number
+
+
+class ShardError(Exception):
+    """A shard that must not be used; the message says why."""
+
+
+class OtherRunError(ShardError):
+    """A shard that was written for another run than the manifest describes."""
+
+    def __init__(self) -> None:
+        super().__init__("it belongs to another run")
+
+
+class Shard(Protocol):
+    """The shard of one piece on disk."""
+
+    def table(self, schema: pa.Schema, n_rows: int | None, dictionaries: Sequence[str] = ()) -> pa.Table:
+        """The columns of the schema, and all metadata.
+
+        `n_rows` is the number of rows that the shard must have (None: any), `dictionaries` are string columns to be
+        read as dictionaries. Raises ShardError if anything is amiss, FileNotFoundError if there is no shard.
+        """
+
+
+class RecordKind(ABC, Generic[R]):
+    """The records of a run: how one is checked, written as a table and read back."""
+
+    @abstractmethod
+    def piece_of(self, record: R) -> Piece:
+        """Which piece the record is of."""
+
+    @abstractmethod
+    def n_rows(self, record: R) -> int:
+        """Rows of its table: statements, or what else the task counts."""
+
+    @abstractmethod
+    def check(self, record: R) -> None:
+        """Raise ValueError unless the record is as the run promises; its piece is one of the run's."""
+
+    @abstractmethod
+    def to_table(self, record: R) -> pa.Table:
+        """The record as the table of a shard. Its metadata has the checksums; equal records give equal tables."""
+
+    @abstractmethod
+    def read(self, shard: Shard, piece: Piece) -> R:
+        """The record of that piece, checked. Raises as `Shard.table`."""
+
+    def read_whole(self, shard: Shard, piece: Piece) -> R:
+        """The record with what `read` leaves out for readers that do not need it. Raises as `read`."""
+        return self.read(shard, piece)
+
+    @abstractmethod
+    def same(self, one: R, other: R) -> bool:
+        """Whether two records of one piece have the same bytes (NaN equals NaN)."""

@@ -1,0 +1,84 @@
+"""The reading side of a run folder, whatever the run's task is: which records are there, checked."""
+
+from __future__ import annotations
+
+import logging
+from functools import cached_property
+from pathlib import Path
+from typing import Generic
+
+from calprobe.errors import CalprobeError
+from calprobe.runs import shards
+from calprobe.runs.progress import Progress, read_progress
+from calprobe.runs.records import OtherRunError, Piece, R, RecordKind, ShardError
+from calprobe.runs.shards import ShardFile
+from calprobe.runs.task import RunManifest
+
+log = logging.getLogger(__name__)
+
+
+class StoredRun(Generic[R]):
+    """A run read from its folder. Shards are read once, when first needed; damaged ones count as missing."""
+
+    def __init__(self, path: Path, manifest: RunManifest) -> None:
+        self.path = path
+        self.manifest = manifest
+        self.identity = manifest.identity_hash
+        self.kind: RecordKind[R] = manifest.records()
+
+    @cached_property
+    def pieces(self) -> tuple[R, ...]:
+        """The records of the whole pieces, sorted by relation (as plain strings), then template number.
+
+        Raises CalprobeError if shards are there, and all of them are another run's.
+        """
+        refused: list[ShardError] = []
+        read = (self._read(piece, refused) for piece in sorted(self.manifest.pieces))
+        found = tuple(record for record in read if record is not None)
+        others = sum(isinstance(error, OtherRunError) for error in refused)
+        shards.refuse_if_none_fits(self.path, others, len(found))
+        return found
+
+    @property
+    def missing(self) -> tuple[Piece, ...]:
+        """The pieces that are not there whole, sorted."""
+        there = {self.kind.piece_of(record) for record in self.pieces}
+        return tuple(piece for piece in sorted(self.manifest.pieces) if piece not in there)
+
+    @property
+    def partial(self) -> bool:
+        """Whether any piece is missing."""
+        return len(self.pieces) < len(self.manifest.pieces)
+
+    @property
+    def progress(self) -> Progress:
+        """What the run has cost so far, all processes and resumes together, and the batch budget in force."""
+        return progress_of(self.path, self.manifest)
+
+    def read_whole(self, piece: Piece) -> R:
+        """The record of one of `pieces` with all that its shard holds. Raises CalprobeError if it is damaged."""
+        shard = self.shard(piece)
+        try:
+            return self.kind.read_whole(shard, piece)
+        except (ShardError, FileNotFoundError) as error:
+            raise CalprobeError(f"{shard.path}: {error}; resume the run to score it again") from error
+
+    def shard(self, piece: Piece) -> ShardFile:
+        """The file of that piece."""
+        return ShardFile(self.path, piece, self.identity)
+
+    def _read(self, piece: Piece, refused: list[ShardError]) -> R | None:
+        shard = self.shard(piece)
+        try:
+            return self.kind.read(shard, piece)
+        except FileNotFoundError:
+            return None
+        except ShardError as error:
+            log.warning("%s: %s; left out", shard.path, error)
+            refused.append(error)
+            return None
+
+
+def progress_of(path: Path, manifest: RunManifest) -> Progress:
+    """What the run in that folder has cost so far, and the batch budget in force."""
+    return manifest.total(read_progress(path))
