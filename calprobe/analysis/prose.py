@@ -16,7 +16,6 @@ from calprobe.analysis.scored_run import RunFacts
 from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices import RunSlices, Slice
 from calprobe.analysis.uncertainty import MeanUncertainty
-from calprobe.runs import Settings
 from calprobe.wording import counted
 
 INDENT = "  "
@@ -49,13 +48,9 @@ def state(run: RunFacts) -> str:
 
 
 def how_scored(run: RunFacts) -> str:
-    """Path, dtype, what each token is conditioned on, templates."""
-    settings = run.manifest.settings
+    """How the scores were made, and under which templates."""
     numbers = ranges(template.number for template in run.manifest.templates)
-    return (
-        f"path {settings.path}, dtype {settings.dtype or 'not known'}, {_conditioning(settings)}, "
-        f"template set {run.manifest.template_set.name} ({numbers})"
-    )
+    return f"{run.manifest.describe()}, template set {run.manifest.template_set.name} ({numbers})"
 
 
 def size(found: RunFacts | Scope) -> str:
@@ -78,13 +73,6 @@ def _completions(run: RunFacts) -> str:
     if not run.manifest.scores_completions:
         return ""
     return f"; completions scored, {counted(sum(run.cut_contexts.values()), 'context')} cut from the left"
-
-
-def _conditioning(settings: Settings) -> str:
-    """What each token's score is conditioned on: the start token and what follows it, or all but the masked tokens."""
-    if settings.pll_metric is not None:
-        return f"PLL {settings.pll_metric}, word split {settings.word_split or 'not known'}"
-    return f"start token {settings.start_token.text if settings.start_token else 'not known'}"
 
 
 # Reports.

@@ -66,6 +66,7 @@ def test_a_task_is_a_relation_for_each_number_of_choices(tmp_path: Path) -> None
         -30.780059814453125,
     ]
     assert (manifest.model.name, manifest.model.revision, manifest.settings.dtype) == ("tiny-clm", "main", "float32")
+    assert manifest.describe() == "path imported, dtype float32, start token not known"
     assert (manifest.probe.name, manifest.is_import, manifest.versions["lm_eval"]) == (
         "facts_text",
         True,

@@ -116,7 +116,7 @@ def test_a_report_is_of_the_sum_or_the_mean(run: Run) -> None:
         for name, confidence in (("base", top[:, -1]), ("margin", top[:, -1] - top[:, -2])):
             assert estimators[name]["brier"].value == pytest.approx(((confidence - right) ** 2).mean())
             assert "ace" in estimators[name]
-        assert found.candidates == (4, 4)
+        assert found.facts.candidates == (4, 4)
 
 
 def write_long(path: Path, lengths: list[int], completion: str = "ends here.") -> Path:
