@@ -99,7 +99,7 @@ def test_no_import_goes_in_a_circle() -> None:
     assert on_a_circle({"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}) == {"b", "c"}
 
 
-# Inside calprobe.analysis: each floor knows its own and those before it (`plots` has the parts that figures are drawn of).
+# Inside calprobe.analysis: each floor knows its own and those before it; `plots` has the parts of figures.
 # What is in none knows all.
 FLOORS: tuple[set[str], ...] = (
     {"options", "json_values", "groups", "number_text", "palette", "plots"},
