@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -157,6 +158,21 @@ def test_a_manifest_that_fits_no_shard_is_refused_and_nothing_is_set_aside(tmp_p
         with pytest.raises(CalprobeError, match=r"manifest\.json describes another run than the 6 shards beside it"):
             read()
     assert _bytes(tmp_path) == before
+
+
+@pytest.mark.parametrize("damaged", ["one character", "the key"])
+def test_a_damaged_identity_of_the_only_shard_is_no_other_run(tmp_path: Path, damaged: str) -> None:
+    manifest = make_manifest()
+    RunFolder.open(tmp_path / "run", manifest).write_piece(without_tokens(make_piece(SHAPES[0])))
+    (shard,) = (tmp_path / "run" / "shards").iterdir()
+    table = pq.read_table(shard)
+    metadata = dict(table.schema.metadata)
+    identity = metadata.pop(b"calprobe.run")
+    key = b"calprobe.sun" if damaged == "the key" else b"calprobe.run"
+    value = identity if damaged == "the key" else bytes([identity[0] ^ 1]) + identity[1:]
+    pq.write_table(table.replace_schema_metadata(metadata | {key: value}), shard)
+    assert set(RunFolder.open(tmp_path / "run", manifest).missing()) == set(manifest.pieces)
+    assert shard.with_name(shard.name + ".bad").exists()
 
 
 def test_writing_that_fails_leaves_the_old_shard_and_no_temporary_file(
