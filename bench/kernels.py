@@ -33,7 +33,7 @@ from torch import Tensor
 
 import calprobe
 from calprobe.kernels import gather_reduce, gather_reduce_reference, linear_logprob
-from calprobe.kernels.gather_reduce import ANSWER
+from calprobe.kernels.arguments import ANSWER
 
 SHAPES = {"gpt2": (50_257, 768), "smollm2": (49_152, 576), "gemma3-270m": (262_144, 640), "gemma-7b": (256_000, 3072)}
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}

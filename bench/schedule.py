@@ -27,7 +27,7 @@ from calprobe.models.aliases import ALIASES
 from calprobe.scoring import ScoreOptions
 from calprobe.scoring.scheduling import deal, groups_of, least_statements, longest_first, piece_cost
 from calprobe.scoring.selection import Selection, select
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 
 PLAN = Path(__file__).parent / "results" / "plan_bear.json"
 # Rows of the output embedding and its width: what a head evaluation multiplies by. Parameters are in the alias table.

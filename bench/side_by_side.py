@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from calprobe.errors import CalprobeError
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 
 # `import peers` finds bench/peers without bench/ on the path: transformers would take bench/kernels.py for a package.
 _SPEC = spec_from_file_location("peers", Path(__file__).with_name("peers") / "__init__.py")

@@ -20,8 +20,8 @@ from calprobe.analysis.curves.curve import Curves
 from calprobe.analysis.curves.exposure import Exposure, ExposureLine
 from calprobe.analysis.curves.markers import MarkerPoint, Markers
 from calprobe.analysis.curves.options import OptionNumbers, Options, OptionsLine
+from calprobe.arrays import Floats
 from calprobe.metrics import Difference, Estimate, ace, ece, reject_by_rank, reject_by_threshold, reject_by_vote
-from calprobe.types import Floats
 
 PAPERS = ("base", "margin", "average_vote_2", "average_min", "consistency_vote_2", "consistency_min")
 RUN = "runs/an-organisation/a-model-of-135m-parameters-mini"

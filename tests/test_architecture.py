@@ -35,8 +35,8 @@ KNOWS: dict[str, set[str]] = {
     "training": {"metrics", "models", "probes", "analysis", "runs", "scoring"},
 }
 # What any stage may use and what uses none: checks of arrays, errors, the cache's folders, texts of messages, and the
-# words of the domain (`types` is where some of these were).
-EVERYBODYS = {"arrays", "errors", "folders", "types", "wording", "words"}
+# words of the domain.
+EVERYBODYS = {"arrays", "errors", "folders", "messages", "words"}
 NO_TORCH = ("probes", "statements", "planning", "runs", "interop", "confidence", "metrics", "analysis")
 
 
@@ -64,10 +64,13 @@ def test_each_stage_knows_only_the_stages_before_it(stage: str) -> None:
 
 def module_name(file: Path) -> str:
     parts = file.relative_to(ROOT).with_suffix("").parts
+    if parts[0] == "kernels":  # kernels/fused is calprobe.kernels
+        parts = ("calprobe", "kernels", *parts[2:])
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {module_name(file): file for file in sorted((ROOT / "calprobe").rglob("*.py"))}
+SOURCES = sorted(file for folder in ("calprobe", "kernels/fused") for file in (ROOT / folder).rglob("*.py"))
+MODULES = {module_name(file): file for file in SOURCES}
 
 
 def imported_modules(name: str) -> set[str]:

@@ -23,7 +23,7 @@ MODULES = [
     "calprobe.scoring.scheduling",
     "calprobe.scoring.score",
     "calprobe.training.callback",
-    "calprobe.wording",
+    "calprobe.messages",
     *(
         f"{package}.{module.name}"
         for package in PACKAGES

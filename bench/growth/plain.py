@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from calprobe.arrays import Floats, Ints
 from calprobe.runs import ScoreTable
-from calprobe.types import Floats, Ints
 
 GROUP = ["template", "instance"]
 FAILED = -1

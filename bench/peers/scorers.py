@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 from peers.job import ModelSpec, Piece
 
 

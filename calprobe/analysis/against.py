@@ -12,9 +12,9 @@ from calprobe.analysis.reductions import ReductionsReport, RunReductions
 from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.scored_run import RunFacts
 from calprobe.errors import UsageError
+from calprobe.messages import counted
 from calprobe.metrics import ACE_BINS, Estimate
 from calprobe.runs import Manifest
-from calprobe.wording import counted
 
 # What the paper's numbers on BEAR were made of.
 RELATIONS, INSTANCES = 60, 7731

@@ -11,10 +11,10 @@ import numpy as np
 
 from calprobe.analysis.number_text import ranges
 from calprobe.analysis.scored_run import ScoredRun, content_of
+from calprobe.arrays import Ints
 from calprobe.errors import UsageError
+from calprobe.messages import counted
 from calprobe.runs import Manifest, SourceRecord
-from calprobe.types import Ints
-from calprobe.wording import counted
 
 K = TypeVar("K")
 Key = tuple[str, int, int, int]  # an instance: relation, line number, place of the answer, number of candidates

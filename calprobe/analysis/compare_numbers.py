@@ -13,11 +13,11 @@ from calprobe.analysis.compare_results import Agreement, Contrast, PairCompariso
 from calprobe.analysis.groups import relation_groups
 from calprobe.analysis.options import CompareOptions
 from calprobe.analysis.scored_run import ScoredRun, right_shares
+from calprobe.arrays import Floats
 from calprobe.confidence import BASE, NO_PREDICTION
 from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.metrics import Metric, Resampling, bootstrap_many, bootstrap_mean, paired_differences
 from calprobe.metrics.scoring_rules import MEAN_CONFIDENCE
-from calprobe.types import Floats
 
 Two = tuple[ScoredRun, ScoredRun]
 Mask = npt.NDArray[np.bool_]  # [instances]

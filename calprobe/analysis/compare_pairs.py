@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from calprobe.analysis.options import Pair
+from calprobe.arrays import Floats
 from calprobe.errors import UsageError
-from calprobe.types import Floats
 
 
 def match_nearest(gaps: Floats) -> tuple[tuple[int, int], ...]:

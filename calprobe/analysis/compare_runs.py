@@ -16,9 +16,9 @@ from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
 from calprobe.analysis.scored_run import RunLike, open_scored_runs
 from calprobe.confidence import BASE, Headline, available_estimators, headline
 from calprobe.errors import UsageError
+from calprobe.messages import counted
 from calprobe.metrics import Metric, holm, standard_metrics
 from calprobe.runs import Run
-from calprobe.wording import counted
 
 METRICS = ("brier", "ace")
 

@@ -16,7 +16,7 @@ from calprobe.analysis.scored_run import RunFacts
 from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices import RunSlices, Slice
 from calprobe.analysis.uncertainty import MeanUncertainty
-from calprobe.wording import counted
+from calprobe.messages import counted
 
 INDENT = "  "
 BINS_FILLED = 2  # instances a bin below which a slice's ACE is called biased

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calprobe.analysis.json_values import estimate_json
+from calprobe.arrays import Floats, Ints
 from calprobe.interop.score_tables import ScoredAnswers
 from calprobe.metrics import (
     ACE_BINS,
@@ -18,7 +19,6 @@ from calprobe.metrics import (
     ordinal_confidence,
     standard_metrics,
 )
-from calprobe.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.options import ReportOptions
+from calprobe.arrays import Floats, Ints
 from calprobe.confidence import Confidence, Distributions, Estimator, available_estimators
 from calprobe.confidence.types import paraphrase_rows
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, bootstrap_mean
 from calprobe.runs import Manifest, Progress, Run, ScoreTable, SourceRecord, open_run
-from calprobe.types import Floats, Ints
 
 RunLike = Run | str | Path
 Labels = npt.NDArray[np.str_]  # [instances]

@@ -10,6 +10,7 @@ import numpy as np
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.scored_run import ClosedSet, Labels, RunLike, cluster_labels, mean_of, read_scores
+from calprobe.arrays import Floats
 from calprobe.confidence import (
     answer_deviation,
     answer_fidelity,
@@ -20,7 +21,6 @@ from calprobe.confidence.types import default_row, rows_of_paraphrases
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, accuracy, ace
 from calprobe.runs import ScoreTable
-from calprobe.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

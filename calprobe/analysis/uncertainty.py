@@ -11,9 +11,9 @@ import numpy as np
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.scored_run import Labels, mean_of
+from calprobe.arrays import Floats
 from calprobe.confidence import Distributions, entropy_decomposition
 from calprobe.metrics import Estimate
-from calprobe.types import Floats
 
 PARTS = ("total", "aleatoric", "epistemic")
 

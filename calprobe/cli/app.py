@@ -13,7 +13,7 @@ from calprobe import __version__
 from calprobe.cli.common import NearestGroup
 from calprobe.cli.terminal_text import printable, say
 from calprobe.errors import CalprobeError
-from calprobe.wording import without_secrets
+from calprobe.messages import without_secrets
 
 # Name on the command line -> module in calprobe.cli, in the order of use. The module's attribute `command` is the
 # click command; nothing heavier than click is imported at its top.

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from calprobe.errors import UsageError
-from calprobe.wording import did_you_mean
+from calprobe.messages import did_you_mean
 from calprobe.words import ClusterKind, Compat, Reduction
 
 Command = TypeVar("Command", bound=Callable[..., Any])

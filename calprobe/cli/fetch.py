@@ -25,8 +25,8 @@ def command(name: str) -> None:
     from rich.progress import Progress
 
     from calprobe.cli.output import print_result
+    from calprobe.messages import counted
     from calprobe.probes.fetching import damaged_files, fetch
-    from calprobe.wording import counted
 
     data, root = dataset(name), data_root()
     folder = root / data.folder

@@ -77,7 +77,7 @@ def lm_eval(files: tuple[Path, ...], out: Path | None, model: str | None, kind: 
 
 def _say(run: RunFolder) -> None:
     """What the run holds, on stderr."""
-    from calprobe.wording import counted
+    from calprobe.messages import counted
 
     relations = counted(len(run.manifest.relations), "relation")
     instances = counted(sum(relation.n_instances for relation in run.manifest.relations), "instance")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from calprobe.cli.terminal_text import say
-from calprobe.wording import counted
+from calprobe.messages import counted
 
 
 @click.command(short_help="Make one run of shards, or of runs that were stopped.")

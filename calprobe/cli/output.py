@@ -13,7 +13,7 @@ import click
 
 from calprobe.cli.terminal_text import cleaned, printable, printable_json, say
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.wording import reason
+from calprobe.messages import reason
 
 if TYPE_CHECKING:
     from calprobe.analysis.tables import Table

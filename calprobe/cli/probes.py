@@ -91,7 +91,7 @@ def _content(probe: Probe) -> dict[str, Any]:
 
 
 def _content_text(probe: Probe) -> str:
-    from calprobe.wording import counted
+    from calprobe.messages import counted
 
     header = ("relation", "instances", "candidates", "cardinality", "statements", "own templates", "domains")
     rows = [

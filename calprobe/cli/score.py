@@ -12,7 +12,7 @@ import click
 
 from calprobe.cli.common import names
 from calprobe.cli.terminal_text import say
-from calprobe.wording import counted
+from calprobe.messages import counted
 from calprobe.words import Dtype, ModelKind, PllMetric, ScoringPath, WordSplit
 
 if TYPE_CHECKING:

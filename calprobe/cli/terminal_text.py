@@ -6,7 +6,7 @@ import re
 
 import click
 
-from calprobe.wording import without_secrets
+from calprobe.messages import without_secrets
 
 # Control characters but tab and line feed (escape sequences begin with one), what turns the direction of writing
 # around, and halves of surrogate pairs, which no terminal can be sent.

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Ints
 from calprobe.confidence.distributions import Distributions
-from calprobe.types import Ints
 
 
 def option_ranks(distributions: Distributions, seed: int) -> Ints:

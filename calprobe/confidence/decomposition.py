@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calprobe.arrays import Floats, Ints
 from calprobe.confidence.distributions import Distributions
 from calprobe.confidence.single_template import entropies
 from calprobe.confidence.types import rows_of_paraphrases
-from calprobe.types import Floats, Ints
 
 if TYPE_CHECKING:
     import pandas as pd

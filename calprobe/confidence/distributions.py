@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import check_answers, check_numbers, check_offsets
-from calprobe.types import Floats, Ints
+from calprobe.arrays import Floats, Ints, check_answers, check_numbers, check_offsets
 
 if TYPE_CHECKING:
     from calprobe.runs import ScoreTable

@@ -13,9 +13,9 @@ from functools import partial
 
 import numpy as np
 
+from calprobe.arrays import Ints
 from calprobe.confidence.distributions import NO_PREDICTION, Distributions, Peak, find_peaks
 from calprobe.confidence.types import Confidence
-from calprobe.types import Ints
 
 
 @dataclass(frozen=True, slots=True)

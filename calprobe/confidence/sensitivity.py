@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from calprobe.arrays import Floats
 from calprobe.confidence.distributions import NO_PREDICTION, Distributions
-from calprobe.types import Floats
 
 SAME = 1e-12  # confidences this close differ by rounding, and a correlation would be one of roundings
 

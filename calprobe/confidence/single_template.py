@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from calprobe.arrays import Floats, Ints
 from calprobe.confidence.distributions import Distributions
 from calprobe.confidence.types import Confidence
-from calprobe.types import Floats, Ints
 
 
 def base_confidence(distributions: Distributions, row: int = 0) -> Confidence:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats, Ints
 from calprobe.confidence.distributions import Distributions, softmax
 from calprobe.confidence.types import Confidence
-from calprobe.types import Floats, Ints
 
 FOLDS = 5
 SEED = 0

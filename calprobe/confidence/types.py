@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Floats, Ints
 from calprobe.confidence.distributions import NO_PREDICTION
-from calprobe.types import Floats, Ints
 
 if TYPE_CHECKING:
     from calprobe.statements import Template

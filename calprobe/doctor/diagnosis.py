@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import Any, Literal
 
-from calprobe.wording import shown
+from calprobe.messages import shown
 
 State = Literal["ok", "note", "fail"]  # note: works, though slower or without something; fail: scoring does not work
 _VERDICT_CHARACTERS = 200

@@ -12,7 +12,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 from calprobe.doctor.diagnosis import Check, Look, State
-from calprobe.wording import shown
+from calprobe.messages import shown
 
 # Those that decide a score or a speed get a line of their own; the others share one unless something is wrong.
 _LEADING = ("torch", "transformers", "tokenizers", "triton", "numpy")

@@ -32,7 +32,7 @@ from calprobe.runs.manifest import (
     TemplateRecord,
 )
 from calprobe.runs.pieces import REDUCTIONS, PieceScores
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 
 SOURCE = "lm-eval"
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[^_]+)")  # of the file, without .jsonl

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.messages import reason
 from calprobe.probes import Probe
 from calprobe.runs import atomic
 from calprobe.runs.file_names import file_name
@@ -15,7 +16,6 @@ from calprobe.runs.manifest import Manifest
 from calprobe.runs.pieces import PieceScores
 from calprobe.runs.run import Reduction, Run
 from calprobe.runs.table_files import finite_or_none
-from calprobe.wording import reason
 
 METADATA = "metadata_results.json"
 RESULTS_SUFFIX = "_results.jsonl"

@@ -31,7 +31,7 @@ from calprobe.runs.manifest import (
 )
 from calprobe.runs.pieces import REDUCTIONS, PieceScores
 from calprobe.statements.template_sets import kind_of
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from calprobe.arrays import Floats, Ints
 from calprobe.errors import ProbeFormatError, UsageError
 from calprobe.probes.csv_files import read_csv
 from calprobe.probes.json_files import read_json_lines
-from calprobe.types import Floats, Ints
 
 _TRUTHS = {"true": 1.0, "false": 0.0}
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
+from calprobe.messages import without_secrets
 from calprobe.models.memory import is_out_of_memory
 from calprobe.models.source import Source, mistyped_alias
 from calprobe.models.types import LoadOptions
-from calprobe.wording import without_secrets
 
 
 def shows_bars(quiet: bool) -> bool:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
+from calprobe.messages import did_you_mean
 from calprobe.models.aliases import ALIASES, Alias
-from calprobe.wording import did_you_mean
 
 _HUB_ID = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?", re.ASCII)
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from calprobe.errors import CalprobeError, DataMissingError
+from calprobe.messages import reason
 from calprobe.probes.datasets import DataFile, Dataset
 from calprobe.probes.download import DownloadError, download_files
-from calprobe.wording import reason
 
 OTHER_FETCH_S = 600.0  # how long to wait for another fetch of the same data set
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from calprobe.errors import DataMissingError, UsageError
 from calprobe.folders import data_root
+from calprobe.messages import did_you_mean
 from calprobe.probes.datasets import BEAR_FOLDERS, absent_files, dataset, files_below
 from calprobe.probes.factor import read_factor
 from calprobe.probes.folder import METADATA, read_probe_folder
 from calprobe.probes.types import Probe
-from calprobe.wording import did_you_mean
 
 BUNDLED = "mini"
 FACTOR = "factor"

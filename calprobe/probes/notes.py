@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from calprobe.messages import counted
 from calprobe.probes.datasets import bear_relations
 from calprobe.probes.types import Relation
-from calprobe.wording import counted
 
 KNOWN_KEYS = frozenset(("templates", "answer_space_labels", "answer_space_ids"))
 LISTED = 20  # names in a note before it is cut short

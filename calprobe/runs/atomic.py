@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from calprobe.errors import CalprobeError
-from calprobe.wording import reason
+from calprobe.messages import reason
 
 TEMPORARY_SUFFIX = ".tmp"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Generic, Self, TypeVar
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.messages import reason
 from calprobe.runs import atomic, lock, progress, shards
 from calprobe.runs.file_names import same_on_some_disks
 from calprobe.runs.manifest import Manifest
@@ -19,7 +20,6 @@ from calprobe.runs.records import OtherRunError, Piece, R, RecordKind, ShardErro
 from calprobe.runs.shards import ShardFile
 from calprobe.runs.stored_run import progress_of
 from calprobe.runs.task import RunManifest
-from calprobe.wording import reason
 
 log = logging.getLogger(__name__)
 

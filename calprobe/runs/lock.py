@@ -23,9 +23,9 @@ from json import JSONDecodeError, dumps, loads
 from pathlib import Path
 
 from calprobe.errors import CalprobeError
+from calprobe.messages import reason, without_secrets
 from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
-from calprobe.wording import reason, without_secrets
 
 log = logging.getLogger(__name__)
 

@@ -7,14 +7,13 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
+from calprobe.messages import counted
 from calprobe.probes.types import Cardinality
 from calprobe.runs.progress import Progress
 from calprobe.runs.records import Piece
 from calprobe.runs.score_records import ScoreRecords
 from calprobe.runs.task import RunManifest
-from calprobe.types import ModelKind, Scored
-from calprobe.wording import counted
-from calprobe.words import TemplateKind
+from calprobe.words import ModelKind, Scored, TemplateKind
 
 IMPORTED = "imported"  # what files and reports call the path of an import
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from calprobe.errors import CalprobeError
+from calprobe.messages import reason
 from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.manifest import IMPORTED, FirstFormat, Manifest
 from calprobe.runs.manifest_checks import LARGEST, manifest_faults
 from calprobe.runs.progress import Progress
 from calprobe.runs.task import RunManifest
-from calprobe.wording import reason
 
 FORMAT = 2
 FILE_NAME = "manifest.json"

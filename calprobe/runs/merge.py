@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.messages import counted
 from calprobe.runs.folder import RecordFolder
 from calprobe.runs.progress import Progress, total
 from calprobe.runs.records import Piece
 from calprobe.runs.run import open_any_run
 from calprobe.runs.stored_run import StoredRun
-from calprobe.wording import counted
 
 log = logging.getLogger(__name__)
 

@@ -16,9 +16,9 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
+from calprobe.messages import reason
 from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
-from calprobe.wording import reason
 
 log = logging.getLogger(__name__)
 

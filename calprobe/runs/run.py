@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.errors import CalprobeError, DataMissingError
+from calprobe.messages import did_you_mean
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, read_manifest
 from calprobe.runs.pieces import REDUCTIONS, PieceScores, PieceTokens
@@ -20,7 +21,6 @@ from calprobe.runs.records import ShardError
 from calprobe.runs.score_table import ScoreTable
 from calprobe.runs.stored_run import StoredRun
 from calprobe.statements import Template
-from calprobe.wording import did_you_mean
 from calprobe.words import Compat as Compat
 from calprobe.words import Reduction as Reduction
 

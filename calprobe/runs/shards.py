@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from calprobe.errors import CalprobeError
+from calprobe.messages import counted
 from calprobe.runs import atomic
 from calprobe.runs.file_names import file_name
 from calprobe.runs.records import OtherRunError, Piece, R, RecordKind, ShardError
-from calprobe.wording import counted
 
 FOLDER = "shards"
 # A shard that promises more rows is a bomb: scores take bytes a row, and the lengths of statements alone some bits.

@@ -20,7 +20,7 @@ from calprobe.models.head import ScoringHead, hidden_states_at
 from calprobe.planning import MaskedBatch, MaskedPlan, plan_masked
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import EdgeScores, on_device, score_batches
-from calprobe.types import PllMetric
+from calprobe.words import PllMetric
 
 
 class OverMaskedRows(ABC):

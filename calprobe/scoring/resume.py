@@ -12,7 +12,7 @@ from calprobe.runs.manifest_file import FILE_NAME, read_manifest
 from calprobe.runs.stored_run import progress_of
 from calprobe.scoring.options import NOTHING_MASKED, PATHS, ScoreOptions
 from calprobe.scoring.selection import Selection
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 
 
 def begun_run(out: Path, resume: bool) -> Manifest | None:

@@ -34,7 +34,7 @@ from calprobe.scoring.resume import begun_run, options_as_begun, refuse_other_ki
 from calprobe.scoring.scheduling import Piece
 from calprobe.scoring.selection import Selection, refuse_kind, select
 from calprobe.scoring.writing import Work, score_missing, score_share
-from calprobe.types import ModelKind
+from calprobe.words import ModelKind
 
 
 def score(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.runs import RelationRecord, SourceRecord, TemplateRecord
 from calprobe.scoring.options import ScoreOptions
@@ -18,8 +19,7 @@ from calprobe.statements import (
     select_templates,
     statements_of,
 )
-from calprobe.types import ModelKind
-from calprobe.wording import did_you_mean
+from calprobe.words import ModelKind
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from calprobe.errors import CalprobeError
+from calprobe.messages import counted
 from calprobe.runs import PieceScores, Progress, RunFolder
 from calprobe.scoring.engine import Engine
 from calprobe.scoring.interrupts import Interrupted, held_interrupts
 from calprobe.scoring.processes import Processes, Stopped
 from calprobe.scoring.progress import Advance, no_progress, progress
 from calprobe.scoring.scheduling import Group, Piece, incomplete
-from calprobe.wording import counted
 
 log = logging.getLogger(__name__)
 

@@ -19,11 +19,11 @@ from typing import Literal
 
 from calprobe.errors import DataMissingError, UsageError
 from calprobe.folders import data_root
+from calprobe.messages import counted, did_you_mean
 from calprobe.probes import Probe
 from calprobe.probes.datasets import absent_files, dataset
 from calprobe.probes.folder import checked_templates
 from calprobe.probes.json_files import JsonObject, read_json_object
-from calprobe.wording import counted, did_you_mean
 from calprobe.words import TemplateKind
 
 MARKERS: dict[Literal["verbal", "numeric"], tuple[str, ...]] = {

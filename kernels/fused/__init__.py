@@ -3,8 +3,9 @@
 The Triton code is in modules of its own, which are imported with the first tensor that they take: one on a CUDA device.
 """
 
-from calprobe.kernels.gather_reduce import StatementScores, gather_reduce, gather_reduce_reference
-from calprobe.kernels.linear_logprob import LogitRule, linear_logprob, linear_logprob_reference
+from calprobe.kernels.arguments import LogitRule, StatementScores
+from calprobe.kernels.gather_reduce import gather_reduce, gather_reduce_reference
+from calprobe.kernels.linear_logprob import linear_logprob, linear_logprob_reference
 
 __all__ = [
     "LogitRule",

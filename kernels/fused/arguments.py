@@ -1,17 +1,60 @@
-"""What every kernel's public function does first: check its arguments, and choose between kernel and reference.
+"""What kernels and references take and return, the checks of their arguments, and the choice between the two.
 
 Each error says argument, rule and value. Values of arrays are checked on the CPU only: on a card that would stall it.
 """
 
 from __future__ import annotations
 
+import math
 import os
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 INDICES = (torch.int32, torch.int64)
+ANSWER = 2  # the value of calprobe.statements.Role.ANSWER; kernels import nothing of calprobe
+
+
+@dataclass(frozen=True, slots=True)
+class LogitRule:
+    """logit = softcap * tanh(scale * (dot + bias) / softcap); without a soft-cap, scale * (dot + bias).
+
+    Gemma 2 soft-caps at 30; Cohere multiplies by `logit_scale`, Granite divides by `logits_scaling`; GPT-J, Phi and
+    the BERT family have a bias.
+    """
+
+    bias: Tensor | None = None  # [vocab], any floating dtype
+    scale: float = 1.0
+    softcap: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a scale or soft-cap that is not a number of the allowed range."""
+        if not math.isfinite(self.scale):
+            raise ValueError(f"scale must be finite, got {self.scale}")
+        if self.softcap is not None and not (math.isfinite(self.softcap) and self.softcap > 0):
+            raise ValueError(f"softcap must be finite and > 0, or None for no cap, got {self.softcap}")
+
+    def apply_(self, dots: Tensor, bias: Tensor | None) -> Tensor:
+        """Turn float32 dot products into logits in place; `bias` is this rule's, cut to the last axis of `dots`."""
+        if bias is not None:
+            dots.add_(bias)
+        if self.softcap is not None:
+            return dots.mul_(self.scale / self.softcap).tanh_().mul_(self.softcap)
+        return dots if self.scale == 1.0 else dots.mul_(self.scale)
+
+
+class StatementScores(NamedTuple):
+    """What `gather_reduce` returns; every tensor is [statements]."""
+
+    sum: Tensor  # float64, nats; 0 over no tokens
+    sum_answer: Tensor  # float64, nats; 0 over no answer tokens
+    n_tokens: Tensor  # int32
+    n_answer: Tensor  # int32
+    first: Tensor  # float64, nats; NaN where a statement has no token
+    first_role: Tensor  # int8; -1 where a statement has no token
 
 
 def triton_takes(array: Tensor) -> bool:
@@ -55,3 +98,9 @@ def check_devices(first: Tensor, name: str, others: dict[str, Tensor]) -> None:
     """Each of `others`, by its name, on the device of the array `first`, which has that name."""
     for other, array in others.items():
         require(array.device == first.device, f"{other} must be on {name}'s device {first.device}, got {array.device}")
+
+
+def rows_of_targets(target_offsets: Tensor, n_targets: int) -> Tensor:
+    """Row [M] int64 that each target belongs to; naming the size spares a GPU the wait for it."""
+    rows = torch.arange(len(target_offsets) - 1, device=target_offsets.device)
+    return rows.repeat_interleave(target_offsets.diff(), output_size=n_targets)

@@ -17,25 +17,19 @@ The Triton kernel is in `gather_reduce_triton`, which is imported with the first
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 
-from calprobe.kernels.arguments import INDICES, check_axes, check_devices, check_offsets, require, triton_takes
-
-ANSWER = 2  # the value of calprobe.statements.Role.ANSWER; kernels import nothing of calprobe
-
-
-class StatementScores(NamedTuple):
-    """What `gather_reduce` returns; every tensor is [statements]."""
-
-    sum: Tensor  # float64, nats; 0 over no tokens
-    sum_answer: Tensor  # float64, nats; 0 over no answer tokens
-    n_tokens: Tensor  # int32
-    n_answer: Tensor  # int32
-    first: Tensor  # float64, nats; NaN where a statement has no token
-    first_role: Tensor  # int8; -1 where a statement has no token
+from calprobe.kernels.arguments import (
+    ANSWER,
+    INDICES,
+    StatementScores,
+    check_axes,
+    check_devices,
+    check_offsets,
+    require,
+    triton_takes,
+)
 
 
 def gather_reduce_reference(

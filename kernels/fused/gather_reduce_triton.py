@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from calprobe.kernels.gather_reduce import ANSWER, StatementScores
+from calprobe.kernels.arguments import ANSWER, StatementScores
 
 # One thread a statement: statements have some ten tokens, too few to share among threads, and a thread that adds its
 # tokens in order gives the reference's bits. 128 statements fill four warps, and a group of 32,768 makes 256 programs.

@@ -18,10 +18,8 @@ comes, triton need neither be loaded nor be installed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -29,10 +27,12 @@ from torch import Tensor
 from calprobe.kernels.arguments import (
     FLOATS,
     INDICES,
+    LogitRule,
     check_axes,
     check_devices,
     check_offsets,
     require,
+    rows_of_targets,
     triton_takes,
 )
 from calprobe.kernels.onednn import linear
@@ -45,34 +45,6 @@ LONGEST_STRIDE = 2**23  # elements between rows: the kernels count inside a bloc
 # more starts and joins of the threads.
 TILE_ROWS, TILE_VOCAB = 512, 2048
 TARGETS_AT_ONCE = 4096  # gathers two arrays [4,096, D] of float32 in the reference
-
-
-@dataclass(frozen=True, slots=True)
-class LogitRule:
-    """logit = softcap * tanh(scale * (dot + bias) / softcap); without a soft-cap, scale * (dot + bias).
-
-    Gemma 2 soft-caps at 30; Cohere multiplies by `logit_scale`, Granite divides by `logits_scaling`; GPT-J, Phi and
-    the BERT family have a bias.
-    """
-
-    bias: Tensor | None = None  # [vocab], any floating dtype
-    scale: float = 1.0
-    softcap: float | None = None
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a scale or soft-cap that is not a number of the allowed range."""
-        if not math.isfinite(self.scale):
-            raise ValueError(f"scale must be finite, got {self.scale}")
-        if self.softcap is not None and not (math.isfinite(self.softcap) and self.softcap > 0):
-            raise ValueError(f"softcap must be finite and > 0, or None for no cap, got {self.softcap}")
-
-    def apply_(self, dots: Tensor, bias: Tensor | None) -> Tensor:
-        """Turn float32 dot products into logits in place; `bias` is this rule's, cut to the last axis of `dots`."""
-        if bias is not None:
-            dots.add_(bias)
-        if self.softcap is not None:
-            return dots.mul_(self.scale / self.softcap).tanh_().mul_(self.softcap)
-        return dots if self.scale == 1.0 else dots.mul_(self.scale)
 
 
 def linear_logprob_reference(
@@ -97,12 +69,6 @@ def linear_logprob_reference(
         logits = rule.apply_(dots, None if rule.bias is None else rule.bias[target].float())
         logprobs[part] = (logits - lse[row]).clamp_(max=0.0)
     return lse, logprobs
-
-
-def rows_of_targets(target_offsets: Tensor, n_targets: int) -> Tensor:
-    """Row [M] int64 that each target belongs to; naming the size spares a GPU the wait for it."""
-    rows = torch.arange(len(target_offsets) - 1, device=target_offsets.device)
-    return rows.repeat_interleave(target_offsets.diff(), output_size=n_targets)
 
 
 def _tiled_lse(hidden: Tensor, weight: Tensor, rule: LogitRule) -> Tensor:

@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from calprobe.kernels.linear_logprob import LogitRule, rows_of_targets
+from calprobe.kernels.arguments import LogitRule, rows_of_targets
 from calprobe.kernels.tiles import Precision, choose_tiles, tiles_per_split
 
 BLOCK_TARGETS, BLOCK_TARGET_DIM = 16, 128  # one program of the target kernel keeps 2,048 sums, 16 a thread
@@ -154,7 +154,7 @@ def linear_logprob_triton(
     weight: Tensor,
     targets: Tensor,
     target_offsets: Tensor,
-    rule: LogitRule = LogitRule(),  # noqa: B008 (frozen)
+    rule: LogitRule = LogitRule(),
     precision: Precision = "ieee",
 ) -> tuple[Tensor, Tensor]:
     """`linear_logprob` by the kernels, on a card or in Triton's interpreter; the arguments are taken as checked."""

@@ -15,8 +15,8 @@ from run_samples import make_manifest, make_piece, without_tokens
 from calprobe.cli import output
 from calprobe.cli.app import main
 from calprobe.cli.terminal_text import cleaned, message, printable, printable_json
+from calprobe.messages import without_secrets
 from calprobe.runs import RunFolder
-from calprobe.wording import without_secrets
 
 # Colour, the window's title, a link (OSC 8), the C1 form of "clear the screen", a line written backwards.
 EVIL = "\x1b[31mR\x1b]0;t\x07\x1b]8;;http://e\x1b\\x\x9b2J\u202eexe\u2066\rP"

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch._subclasses import FakeTensorMode
 
 from calprobe.kernels import StatementScores, gather_reduce, gather_reduce_reference
-from calprobe.kernels.gather_reduce import ANSWER
+from calprobe.kernels.arguments import ANSWER
 from calprobe.kernels.gather_reduce_triton import BLOCK_STATEMENTS, gather_reduce_triton
 from calprobe.words import Role
 

@@ -21,7 +21,7 @@ from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Masking, Path
 from calprobe.scoring.path_choice import choose_path, executor_of
 from calprobe.statements import Statement, fill
-from calprobe.types import PllMetric
+from calprobe.words import PllMetric
 
 METRICS: tuple[PllMetric, ...] = get_args(PllMetric)
 STATEMENTS = [

@@ -18,7 +18,7 @@ from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.runs import RunFolder, open_run
 from calprobe.scoring import Interrupted, ScoreOptions, score
 from calprobe.statements import fill
-from calprobe.types import PllMetric
+from calprobe.words import PllMetric
 
 
 @pytest.fixture(scope="module")

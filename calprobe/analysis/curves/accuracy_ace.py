@@ -30,8 +30,8 @@ from calprobe.analysis.plots.labels import Label, Placing, place_labels
 from calprobe.analysis.plots.style import PAGE_INCHES, style_at
 from calprobe.analysis.scored_run import RunLike
 from calprobe.confidence import BASE, Headline, headline
+from calprobe.messages import counted
 from calprobe.metrics import Estimate, bootstrap_many, spearman
-from calprobe.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,6 +16,7 @@ from calprobe.analysis.plots.groups import Group, Series, group_lines, run_style
 from calprobe.analysis.plots.labels import Label, Placing, place_labels
 from calprobe.analysis.plots.style import FAINT, INK, PAGE_INCHES, SeriesStyle
 from calprobe.analysis.scored_run import RunLike, ScoredRun
+from calprobe.arrays import Floats
 from calprobe.confidence import Confidence, Estimator, Headline, headline
 from calprobe.confidence.estimators import AVERAGE
 from calprobe.metrics import (
@@ -32,7 +33,6 @@ from calprobe.metrics import (
 )
 from calprobe.metrics.rejection import THRESHOLDS, AccuracyCurve
 from calprobe.metrics.sample import sort_instances
-from calprobe.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

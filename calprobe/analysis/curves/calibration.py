@@ -32,9 +32,9 @@ from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import Series, each_line, only_run
 from calprobe.analysis.plots.style import FAINT, INK, PAGE_INCHES
 from calprobe.analysis.scored_run import RunLike, ScoredRun
+from calprobe.arrays import Floats
 from calprobe.confidence import Confidence, Estimator, Headline, headline
 from calprobe.metrics import Bins, Estimate, MetricResult, ace, bootstrap_many, ece, smooth_ece, wilson_interval
-from calprobe.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

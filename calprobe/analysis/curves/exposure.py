@@ -22,10 +22,10 @@ from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import each_line, only_run
 from calprobe.analysis.plots.style import FAINT, PAGE_INCHES, SeriesStyle, style_at
 from calprobe.analysis.scored_run import Instances, RunLike, ScoredRun
+from calprobe.arrays import Floats, Ints
 from calprobe.confidence import Confidence, Estimator
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, bootstrap, wilson_interval
-from calprobe.types import Floats, Ints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,14 +15,13 @@ from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import Group, Series, group_lines
 from calprobe.analysis.plots.style import PAGE_INCHES
 from calprobe.analysis.scored_run import RunLike, ScoredRun, read_scores
-from calprobe.arrays import check_count
+from calprobe.arrays import Floats, Ints, check_count
 from calprobe.confidence import Distributions, base_confidence, keep_options, margin_confidence, option_ranks
 from calprobe.confidence.estimators import ENTRIES
 from calprobe.confidence.types import default_row
 from calprobe.errors import UsageError
 from calprobe.metrics import accuracy, ace, mean_confidence
 from calprobe.runs import ScoreTable
-from calprobe.types import Floats, Ints
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,9 +15,9 @@ from calprobe.analysis.curves.exposure import ExposureLine
 from calprobe.analysis.curves.markers import MarkerPoint
 from calprobe.analysis.html import svg
 from calprobe.analysis.number_text import number, spelled
+from calprobe.arrays import Floats
+from calprobe.messages import counted
 from calprobe.metrics import Estimate
-from calprobe.types import Floats
-from calprobe.wording import counted
 
 Places = Mapping[str, int]  # of series, in the palette
 MOST_POINTS = 50  # of a band

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from calprobe.types import Floats
+    from calprobe.arrays import Floats
 
 POINTS_PER_INCH = 72
 LETTER, SAMPLE, GAP = 4.0, 28.0, 8.5  # widths in a legend, points: of a letter, of a line with its space, of a gap

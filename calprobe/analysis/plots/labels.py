@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
     from matplotlib.transforms import Bbox
 
-    from calprobe.types import Floats
+    from calprobe.arrays import Floats
 
 Offset = tuple[float, float]
 

@@ -21,8 +21,8 @@ from calprobe.analysis.prose import (
 )
 from calprobe.analysis.tables.labels import about, short_names
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.messages import counted
 from calprobe.metrics import Metric
-from calprobe.wording import counted
 
 Key = tuple[str | None, str]  # estimator and metric of a contrast
 ACCURACY: Key = (None, "accuracy")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from calprobe.analysis.rank import RankReport
 from calprobe.analysis.tables.types import Column, Row, Table
-from calprobe.wording import counted
+from calprobe.messages import counted
 
 
 def rank_tables(found: RankReport) -> tuple[Table]:

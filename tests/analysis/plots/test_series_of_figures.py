@@ -18,7 +18,7 @@ from calprobe.analysis.curves.accuracy_rejection import AccuracyRejection
 from calprobe.analysis.palette import MAX_SERIES
 from calprobe.analysis.plots.groups import group_lines
 from calprobe.analysis.plots.style import shortened, style_at
-from calprobe.types import Floats
+from calprobe.arrays import Floats
 
 
 def has_line(axes: Axes, x: Floats, y: Floats) -> bool:

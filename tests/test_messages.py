@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from calprobe.wording import counted, shown
+from calprobe.messages import counted, shown
 
 
 @pytest.mark.parametrize(
