@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from statement_rows import as_token_rows, one_at_a_time, random_rows, split
 from tiny_models import CAUSAL_CONFIGS, TAKES_NO_TREE, loaded, tiny_causal
 
 from calprobe.errors import CalprobeError
-from calprobe.scoring.executor import score_rows
+from calprobe.scoring.executor import EdgeScores, score_rows
 from calprobe.scoring.options import Path
 from calprobe.scoring.path_choice import Tolerance, choose_path, disagreement, executor_of
 from calprobe.scoring.tree import TreeExecutor
@@ -48,7 +48,12 @@ def test_a_path_that_disagrees_is_passed_over_and_said(
 ) -> None:
     model, sample = loaded(tiny_causal("llama")), random_rows(seed=14, n_statements=6)
     right = TreeExecutor.run
-    monkeypatch.setattr(TreeExecutor, "run", lambda self, rows: right(self, rows) - np.float32(0.01))
+
+    def off_by_a_little(self: TreeExecutor, plan: Any) -> EdgeScores:
+        scores = right(self, plan)
+        return scores._replace(logprobs=scores.logprobs - 0.01)
+
+    monkeypatch.setattr(TreeExecutor, "run", off_by_a_little)
     with caplog.at_level(logging.INFO, "calprobe"):
         assert choose_path(model, 64, sample) == "padded"
     assert "not on the tree path (its token scores differ from the model's own by up to 0.01 nats)" in caplog.text

@@ -32,7 +32,6 @@ def test_one_process_takes_all_turns() -> None:
     assert alone.is_first
     assert list(alone.turns(4)) == [0, 1, 2, 3]
     alone.wait_for_others()
-    assert alone.last_words_of_others() == []
 
 
 def test_turns_end_when_somebody_stops() -> None:
@@ -91,17 +90,16 @@ def test_an_interrupt_is_the_first_processs_to_raise() -> None:
         raise KeyboardInterrupt
 
 
-def test_last_words_outlive_a_process_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_is_lost_is_waited_for_no_longer_than_its_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOST_S", 0.3)
     first, second, third = of_size(3)
     with third.ending_together():
-        third.tell_last("all done")
+        pass
     with second._beating():
-        second.tell_last("so far")  # and then it is killed
+        pass  # and then it is killed
     began = time.monotonic()
     first.wait_for_others()
     assert 0.2 < time.monotonic() - began < 60
-    assert first.last_words_of_others() == ["so far", "all done"]
 
 
 def test_a_stop_waits_less_for_whoever_is_silent() -> None:
@@ -115,18 +113,18 @@ def test_whoever_lives_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOST_S", 2.0)  # a busy machine may keep a beat back for a second
     monkeypatch.setattr(module, "_BEAT_S", 0.05)
     first, second = of_size(2)
-    goes_on = threading.Event()
+    goes_on, ended = threading.Event(), list[int]()
 
     def work() -> None:
         with second.ending_together():
             goes_on.wait(3.0)  # longer than what would be silence
-            second.tell_last("done")
+            ended.append(second.rank)
 
     thread = threading.Thread(target=work)
     thread.start()
     first.wait_for_others()
+    assert ended == [1]
     thread.join()
-    assert first.last_words_of_others() == ["done"]
 
 
 @pytest.mark.parametrize(("patience", "has_begun"), [("LOST_S", True), ("_STARTED_WITHIN_S", False)])

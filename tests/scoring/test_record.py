@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import loaded
-from torch import nn
 
-from calprobe.scoring import record
+from calprobe.scoring import device
 
 
 @pytest.mark.parametrize(
@@ -28,10 +26,6 @@ def test_it_says_what_makes_float32_products(
     def is_float32(weight: torch.Tensor) -> bool:
         return weight.dtype == torch.float32
 
-    monkeypatch.setattr(record, "onednn_takes", lambda weight: there and is_float32(weight))
-    monkeypatch.setattr(record, "stretches_pay", lambda weight: pays and is_float32(weight))
-    assert record.cpu_products(loaded(nn.Linear(1, 1), dtype=dtype), path) == said
-
-
-def test_a_card_has_none() -> None:
-    assert record.cpu_products(loaded(nn.Linear(1, 1), device=torch.device("cuda")), "tree") is None
+    monkeypatch.setattr(device, "onednn_takes", lambda weight: there and is_float32(weight))
+    monkeypatch.setattr(device, "stretches_pay", lambda weight: pays and is_float32(weight))
+    assert device.cpu_products(dtype, path) == said
