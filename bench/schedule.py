@@ -103,8 +103,8 @@ def group_tokens(selection: Selection, kind: ModelKind, batch_tokens: int, templ
     """
     path = "tree" if kind == "causal" else "masked"
     relations = {relation.name: relation for relation in selection.relations}
-    n_statements = {(name, number): r.n_statements for name, r in relations.items() for number in selection.numbers}
-    costs = {piece: piece_cost(relations[piece[0]], selection.text(*piece), path) for piece in n_statements}
+    n_statements = {piece: relations[piece.relation].n_statements for piece in selection.pieces}
+    costs = {piece: piece_cost(relations[piece.relation], selection.text(*piece), path) for piece in n_statements}
     of_template_0 = sum(cost for (_, number), cost in costs.items() if number == 0)
     forwarded, rows = template_0["nodes"], template_0["nodes"]
     if kind == "masked":

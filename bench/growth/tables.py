@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from calprobe.runs import ScoreTable
-from calprobe.statements import Template
+from calprobe.runs import ScoreTable, TemplateRecord
 from calprobe.statements.template_sets import MARKERS
 
 # BEAR's 60 relations: how many of them have K candidates and so many instances, (relations, K, instances of each).
 BEAR = ((1, 5, 150), (2, 6, 150), (1, 16, 144), (2, 17, 153), (1, 21, 147), (1, 24, 144), (38, 25, 150), (14, 60, 60))
 SPREAD = [(k, instances) for relations, k, instances in BEAR for _ in range(relations)]
-PARAPHRASES = tuple(Template(number, "", "paraphrase") for number in range(5))
+PARAPHRASES = tuple(TemplateRecord(number, "paraphrase") for number in range(5))
 MARKED = [(kind, marker) for kind, markers in MARKERS.items() for marker in markers]
-TEMPLATES = (*PARAPHRASES, *(Template(number, "", *marked) for number, marked in enumerate(MARKED, len(PARAPHRASES))))
+TEMPLATES = (*PARAPHRASES, *(TemplateRecord(number, *marked) for number, marked in enumerate(MARKED, len(PARAPHRASES))))
 
 
 def random_table(n_instances: int, n_templates: int, seed: int = 0) -> ScoreTable:

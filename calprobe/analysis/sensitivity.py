@@ -85,8 +85,8 @@ def prompt_sensitivity(source: RunLike | ScoreTable, options: ReportOptions = DE
     Raises:
         UsageError: the run has no paraphrase. DataMissingError, CalprobeError: as `report`.
 
-    >>> from calprobe.statements import Template
-    >>> paraphrases = (Template(0, "", "paraphrase"), Template(1, "", "paraphrase"))
+    >>> from calprobe.runs import TemplateRecord
+    >>> paraphrases = (TemplateRecord(0, "paraphrase"), TemplateRecord(1, "paraphrase"))
     >>> scores = np.log([[0.9, 0.1, 0.6, 0.4], [0.7, 0.3, 0.2, 0.8]])
     >>> relation, instance = np.array(["P30", "P30"]), np.array([0, 1])
     >>> found = prompt_sensitivity(

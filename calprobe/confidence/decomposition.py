@@ -120,8 +120,8 @@ def uncertainties(source: Run | ScoreTable, reduction: Reduction = "sum", compat
         ValueError: no such reduction or compat. CalprobeError: the run is an import without the scores this needs.
 
     >>> from calprobe.runs import ScoreTable
-    >>> from calprobe.statements import Template
-    >>> paraphrases, p30 = (Template(0, "", "paraphrase"), Template(1, "", "paraphrase")), np.array(["P30"])
+    >>> from calprobe.runs import TemplateRecord
+    >>> paraphrases, p30 = (TemplateRecord(0, "paraphrase"), TemplateRecord(1, "paraphrase")), np.array(["P30"])
     >>> scores = np.log([[0.9, 0.1], [0.1, 0.9]])
     >>> table = ScoreTable(scores, np.array([0, 2]), np.array([0]), p30, np.array([7]), paraphrases)
     >>> uncertainties(table)[["instance", "candidates", "variance_total", "variance_rho"]].round(3).values.tolist()

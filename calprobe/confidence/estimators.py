@@ -29,8 +29,7 @@ from calprobe.confidence.temperature import FOLDS, temperature_confidence
 from calprobe.confidence.types import Confidence, default_row, paraphrase_rows
 
 if TYPE_CHECKING:
-    from calprobe.runs import ScoreTable
-    from calprobe.statements import Template
+    from calprobe.runs import ScoreTable, TemplateRecord
 
 Group = Literal["intrinsic", "consistency", "grounding", "beyond the paper"]
 Needs = Literal["closed_set"]  # evidence: the scores of every candidate
@@ -95,12 +94,12 @@ class Entry:
     definition: str  # one line
     source: str
     compute: Callable[..., Confidence]
-    bind: Callable[[Entry, Sequence[Template]], Iterator[Estimator]]  # to a run's templates; nothing if they lack
+    bind: Callable[[Entry, Sequence[TemplateRecord]], Iterator[Estimator]]  # to a run's templates; nothing if they lack
     needs: Needs = "closed_set"
     headlines: Mapping[str, Headline] = field(default_factory=dict)  # by the estimator's whole name
 
 
-def of_one_template(entry: Entry, templates: Sequence[Template]) -> Iterator[Estimator]:
+def of_one_template(entry: Entry, templates: Sequence[TemplateRecord]) -> Iterator[Estimator]:
     """The estimator on template 0, else the first paraphrase."""
     row = default_row(templates)
     if row is not None:
@@ -108,19 +107,19 @@ def of_one_template(entry: Entry, templates: Sequence[Template]) -> Iterator[Est
         yield Estimator(entry.name, entry, entry.definition, (templates[row].number,), compute)
 
 
-def of_paraphrases(entry: Entry, templates: Sequence[Template]) -> Iterator[Estimator]:
+def of_paraphrases(entry: Entry, templates: Sequence[TemplateRecord]) -> Iterator[Estimator]:
     """The estimator on all paraphrases, if there are two or more."""
     if rows := paraphrase_rows(templates):
         yield _on_rows(entry, templates, rows)
 
 
-def of_aggregations(entry: Entry, templates: Sequence[Template]) -> Iterator[Estimator]:
+def of_aggregations(entry: Entry, templates: Sequence[TemplateRecord]) -> Iterator[Estimator]:
     """An estimator for each aggregation of the paraphrases, if there are two or more."""
     if rows := paraphrase_rows(templates):
         yield from (_on_rows(entry, templates, rows, aggregation) for aggregation in aggregations(len(rows)))
 
 
-def of_markers(entry: Entry, templates: Sequence[Template]) -> Iterator[Estimator]:
+def of_markers(entry: Entry, templates: Sequence[TemplateRecord]) -> Iterator[Estimator]:
     """An estimator for each epistemic template: possibly, certainly, then percentages ascending.
 
     Of several templates with one marker, the first.
@@ -139,7 +138,7 @@ def of_markers(entry: Entry, templates: Sequence[Template]) -> Iterator[Estimato
 
 
 def _on_rows(
-    entry: Entry, templates: Sequence[Template], rows: tuple[int, ...], aggregation: Aggregation | None = None
+    entry: Entry, templates: Sequence[TemplateRecord], rows: tuple[int, ...], aggregation: Aggregation | None = None
 ) -> Estimator:
     chosen: dict[str, Any] = {} if aggregation is None else {"choose": aggregation.choose}
     return Estimator(
@@ -244,14 +243,14 @@ def headline(level: Headline) -> tuple[str, ...]:
     return tuple(name for entry in ENTRIES for name, own in entry.headlines.items() if own <= level)
 
 
-def available_estimators(templates: Sequence[Template]) -> tuple[Estimator, ...]:
+def available_estimators(templates: Sequence[TemplateRecord]) -> tuple[Estimator, ...]:
     """Every estimator whose templates are among these, in the order of reports.
 
     Args:
         templates: the run's, in the order of the rows of its scores.
 
-    >>> from calprobe.statements import Template
-    >>> paraphrases = [Template(3, "", "paraphrase"), Template(4, "", "paraphrase")]
+    >>> from calprobe.runs import TemplateRecord
+    >>> paraphrases = [TemplateRecord(3, "paraphrase"), TemplateRecord(4, "paraphrase")]
     >>> {estimator.name: estimator.templates for estimator in available_estimators(paraphrases)}
     {'base': (3,), 'margin': (3,), 'average_vote_2': (3, 4), 'average_min': (3, 4), 'average_max': (3, 4), \
 'consistency_vote_2': (3, 4), 'consistency_min': (3, 4), 'consistency_max': (3, 4), 'mixture': (3, 4), \
@@ -260,11 +259,11 @@ def available_estimators(templates: Sequence[Template]) -> tuple[Estimator, ...]
     return tuple(estimator for entry in ENTRIES for estimator in entry.bind(entry, templates))
 
 
-def estimator_groups(templates: Sequence[Template]) -> dict[str, tuple[Estimator, ...]]:
+def estimator_groups(templates: Sequence[TemplateRecord]) -> dict[str, tuple[Estimator, ...]]:
     """The estimators of `available_estimators` by group; no group is empty.
 
-    >>> from calprobe.statements import Template
-    >>> found = estimator_groups([Template(0, "", "paraphrase"), Template(5, "", "verbal", "possibly")])
+    >>> from calprobe.runs import TemplateRecord
+    >>> found = estimator_groups([TemplateRecord(0, "paraphrase"), TemplateRecord(5, "verbal", "possibly")])
     >>> {group: [estimator.name for estimator in estimators] for group, estimators in found.items()}
     {'intrinsic': ['base', 'margin'], 'grounding': ['marker_possibly'], \
 'beyond the paper': ['entropy', 'temperature', 'chance']}
@@ -283,8 +282,8 @@ def estimate(table: ScoreTable) -> dict[str, Confidence]:
 
     >>> import numpy as np
     >>> from calprobe.runs import ScoreTable
-    >>> from calprobe.statements import Template
-    >>> paraphrase, scores, p30 = Template(0, "", "paraphrase"), np.log([[0.75, 0.25]]), np.array(["P30"])
+    >>> from calprobe.runs import TemplateRecord
+    >>> paraphrase, scores, p30 = TemplateRecord(0, "paraphrase"), np.log([[0.75, 0.25]]), np.array(["P30"])
     >>> table = ScoreTable(scores, np.array([0, 2]), np.array([0]), p30, np.array([0]), (paraphrase,))
     >>> {name: float(found.confidence[0].round(6)) for name, found in estimate(table).items()}
     {'base': 0.75, 'margin': 0.5, 'entropy': 0.188722, 'temperature': 0.75, 'chance': 0.5}

@@ -33,9 +33,9 @@ def confidences(source: Run | ScoreTable, reduction: Reduction = "sum", compat: 
 
     >>> import numpy as np
     >>> from calprobe.runs import ScoreTable
-    >>> from calprobe.statements import Template
+    >>> from calprobe.runs import TemplateRecord
     >>> table = ScoreTable(np.array([[-1.0, -2.0]]), np.array([0, 2]), np.array([0]), np.array(["P30"]), np.array([7]),
-    ...                    (Template(0, "", "paraphrase"),))
+    ...                    (TemplateRecord(0, "paraphrase"),))
     >>> confidences(table)[["relation", "instance", "estimator", "prediction", "correct"]].head(2).values.tolist()
     [['P30', 7, 'base', 0, True], ['P30', 7, 'margin', 0, True]]
     """

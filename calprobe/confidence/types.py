@@ -13,7 +13,7 @@ from calprobe.arrays import Floats, Ints
 from calprobe.confidence.distributions import NO_PREDICTION
 
 if TYPE_CHECKING:
-    from calprobe.statements import Template
+    from calprobe.runs import TemplateRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Confidence:
         )
 
 
-def default_row(templates: Sequence[Template]) -> int | None:
+def default_row(templates: Sequence[TemplateRecord]) -> int | None:
     """The row that estimators of one template read: template 0, else the first paraphrase; None if there is neither."""
     numbers = [template.number for template in templates]
     if 0 in numbers:
@@ -51,12 +51,12 @@ def default_row(templates: Sequence[Template]) -> int | None:
     return next(iter(rows_of_paraphrases(templates)), None)
 
 
-def rows_of_paraphrases(templates: Sequence[Template]) -> tuple[int, ...]:
+def rows_of_paraphrases(templates: Sequence[TemplateRecord]) -> tuple[int, ...]:
     """The rows of the paraphrases, however few."""
     return tuple(row for row, template in enumerate(templates) if template.kind == "paraphrase")
 
 
-def paraphrase_rows(templates: Sequence[Template]) -> tuple[int, ...]:
+def paraphrase_rows(templates: Sequence[TemplateRecord]) -> tuple[int, ...]:
     """The rows of the paraphrases, if there are two or more.
 
     With one paraphrase there is nothing to agree with: an estimator over paraphrases would be base by another name, or

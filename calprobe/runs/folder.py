@@ -140,7 +140,7 @@ class RecordFolder(Generic[M, R]):
                 self._set_aside(piece, error)
         return [piece for piece, error in amiss.items() if error is not None]
 
-    def unwritten(self, pieces: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    def unwritten(self, pieces: Iterable[Piece]) -> list[Piece]:
         """Those of the pieces that have no shard yet; shards that are there are not read."""
         return [piece for piece in pieces if not shards.shard_path(self.path, *piece).is_file()]
 

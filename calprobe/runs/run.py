@@ -20,7 +20,6 @@ from calprobe.runs.progress import Progress
 from calprobe.runs.records import ShardError
 from calprobe.runs.score_table import ScoreTable
 from calprobe.runs.stored_run import StoredRun
-from calprobe.statements import Template
 from calprobe.words import Compat as Compat
 from calprobe.words import Reduction as Reduction
 
@@ -78,7 +77,7 @@ class Run(StoredRun[PieceScores]):
             answer_idx=_concatenate([p.answer_idx[::k] for p, k in zip(first, widths, strict=True)]).astype(np.int64),
             relation=np.repeat(np.array([piece.relation for piece in first], dtype=np.str_), counts),
             instance=_concatenate([p.instance[::k] for p, k in zip(first, widths, strict=True)]).astype(np.int64),
-            templates=tuple(Template(record.number, "", record.kind, record.marker) for record in records),
+            templates=tuple(records),
         )
 
     def reductions(self, compat: Compat | None = None) -> tuple[Reduction, ...]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from calprobe.statements import Template
+from calprobe.runs.manifest import TemplateRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +15,7 @@ class ScoreTable:
     """Candidate scores of every instance under every template, flat over ragged answer spaces.
 
     Instance `i` owns the columns `offsets[i]:offsets[i + 1]` of `scores`. Instances are sorted by relation (as plain
-    strings), then by line number; templates by number. Their `text` is empty: it differs by relation.
+    strings), then by line number; templates by number.
     """
 
     scores: npt.NDArray[np.float64]  # [templates, candidates], candidates summed over the instances; nats
@@ -25,7 +23,7 @@ class ScoreTable:
     answer_idx: npt.NDArray[np.int64]  # [instances], place of the right candidate within the instance's own
     relation: npt.NDArray[np.str_]  # [instances]
     instance: npt.NDArray[np.int64]  # [instances], line number in the relation's file, from 0
-    templates: tuple[Template, ...]
+    templates: tuple[TemplateRecord, ...]
 
     @property
     def n_instances(self) -> int:

@@ -16,13 +16,14 @@ from typing import TypeVar
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
 from calprobe.runs import PieceScores
+from calprobe.runs.records import Piece
 from calprobe.scoring.back_off import BackOff
 from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.path_choice import executor_of
 from calprobe.scoring.pieces import PreparedGroup, prepare_group
 from calprobe.scoring.progress import Advance, no_progress
-from calprobe.scoring.scheduling import Group, Piece, Schedule
+from calprobe.scoring.scheduling import Group, Schedule
 from calprobe.scoring.selection import Selection
 
 T = TypeVar("T")

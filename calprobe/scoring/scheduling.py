@@ -11,10 +11,10 @@ import numpy as np
 
 from calprobe.probes import Relation
 from calprobe.probes.types import ANSWER_SLOT, SUBJECT_SLOT
+from calprobe.runs.records import Piece
 from calprobe.scoring.options import parse_shard
 from calprobe.scoring.selection import Selection
 
-Piece = tuple[str, int]  # relation, template number
 Group = tuple[Piece, ...]
 
 

@@ -23,6 +23,7 @@ from calprobe.runs.decode import decode
 from calprobe.runs.folder import check_folder, default_out
 from calprobe.runs.lock import Owner, locked
 from calprobe.runs.manifest_file import read_manifest
+from calprobe.runs.records import Piece
 from calprobe.scoring.engine import Engine, score_pieces
 from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.interrupts import saying_how_to_resume
@@ -31,7 +32,6 @@ from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.processes import Processes
 from calprobe.scoring.record import manifest_of
 from calprobe.scoring.resume import begun_run, options_as_begun, refuse_other_kind, refuse_other_request
-from calprobe.scoring.scheduling import Piece
 from calprobe.scoring.selection import Selection, refuse_kind, select
 from calprobe.scoring.writing import Work, score_missing, score_share
 from calprobe.words import ModelKind
@@ -178,7 +178,7 @@ def _take_part(processes: Processes, request: _Request, model: LoadedModel, load
     """Score along in the folder that the first process has opened, in the way that it has found."""
     told = json.loads(processes.hear("folder"))
     wait_until_seen(request.out, decode(Owner, told["owner"]), processes.check)
-    missing = [(relation, number) for relation, number in told["missing"]]
+    missing = [Piece(relation, number) for relation, number in told["missing"]]
     # The first process has looked at what was typed, and may have made batches smaller since it opened the folder.
     request = replace(request, options=replace(request.options, batch_tokens=None))
     request = _as_begun(request, read_manifest(request.out))

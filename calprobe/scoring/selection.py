@@ -10,6 +10,7 @@ from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.runs import RelationRecord, SourceRecord, TemplateRecord
+from calprobe.runs.records import Piece
 from calprobe.scoring.options import ScoreOptions
 from calprobe.statements import (
     Template,
@@ -32,9 +33,9 @@ class Selection:
     numbers: tuple[int, ...]  # template numbers, ascending
 
     @property
-    def pieces(self) -> tuple[tuple[str, int], ...]:
-        """The (relation, template number) pieces, in the order of scoring."""
-        return tuple((relation.name, number) for relation in self.relations for number in self.numbers)
+    def pieces(self) -> tuple[Piece, ...]:
+        """The pieces, in the order of scoring."""
+        return tuple(Piece(relation.name, number) for relation in self.relations for number in self.numbers)
 
     def relation(self, name: str) -> Relation:
         """The cut relation of that name; KeyError if the selection has none."""

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from calprobe.errors import CalprobeError
 from calprobe.messages import counted
 from calprobe.runs import PieceScores, Progress, RunFolder
+from calprobe.runs.records import Piece
 from calprobe.scoring.engine import Engine
 from calprobe.scoring.interrupts import Interrupted, held_interrupts
 from calprobe.scoring.processes import Processes, Stopped
 from calprobe.scoring.progress import Advance, no_progress, progress
-from calprobe.scoring.scheduling import Group, Piece, incomplete
+from calprobe.scoring.scheduling import Group, incomplete
 
 log = logging.getLogger(__name__)
 
@@ -148,7 +149,7 @@ def _score(
     for scored in work.engine.score(taken, advance, prefetch=1 if together else 2):
         share.take_budget(scored.batch_tokens)
         for piece in scored.pieces:
-            if (piece.relation, piece.template) in missing:
+            if piece.piece in missing:
                 share.write(piece)
         share.record()
         check()

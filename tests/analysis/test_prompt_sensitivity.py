@@ -15,8 +15,7 @@ from sklearn.calibration import calibration_curve
 from calprobe.analysis import PromptSensitivity, ReportOptions, prompt_sensitivity
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, bootstrap_mean
-from calprobe.runs import ScoreTable, open_run
-from calprobe.statements import Template
+from calprobe.runs import ScoreTable, TemplateRecord, open_run
 
 QUICK = ReportOptions(resampling=Resampling(50, seed=3))
 FOUR = ReportOptions(ace_bins=4, resampling=Resampling(50))
@@ -33,7 +32,7 @@ def make_table(probabilities: list[list[float]], widths: list[int], kinds: str, 
         answer_idx=np.zeros(len(widths), np.int64),
         relation=np.array(["P30"] * len(widths), dtype=np.str_),
         instance=np.arange(len(widths)),
-        templates=tuple(Template(first + number, "", names[kind]) for number, kind in enumerate(kinds)),
+        templates=tuple(TemplateRecord(first + number, names[kind]) for number, kind in enumerate(kinds)),
     )
 
 
@@ -69,7 +68,7 @@ def random_table(n_instances: int = 90, n_templates: int = 4) -> ScoreTable:
         answer_idx=np.array([rng.integers(0, width) for width in widths]),
         relation=np.array(["P30"] * n_instances),
         instance=np.arange(n_instances),
-        templates=tuple(Template(number, "", "paraphrase") for number in range(n_templates)),
+        templates=tuple(TemplateRecord(number, "paraphrase") for number in range(n_templates)),
     )
 
 

@@ -10,13 +10,12 @@ from run_samples import SHAPES, write_run
 
 import calprobe
 from calprobe.confidence import confidences, estimate
-from calprobe.runs import ScoreTable, open_run
-from calprobe.statements import Template
+from calprobe.runs import ScoreTable, TemplateRecord, open_run
 
 COLUMNS = ["relation", "instance", "estimator", "prediction", "confidence", "correct", "failed"]
 
 
-def table(templates: tuple[Template, ...] = (Template(0, "", "paraphrase"),)) -> ScoreTable:
+def table(templates: tuple[TemplateRecord, ...] = (TemplateRecord(0, "paraphrase"),)) -> ScoreTable:
     """Three instances out of order, the last one failed."""
     scores = np.array([[-1.0, -2.0, -3.0, -1.0, np.nan, 0.0]])
     return ScoreTable(

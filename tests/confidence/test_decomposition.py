@@ -20,8 +20,7 @@ from calprobe.confidence import (
     uncertainties,
     variance_decomposition,
 )
-from calprobe.runs import ScoreTable
-from calprobe.statements import Template
+from calprobe.runs import ScoreTable, TemplateRecord
 
 Decompose = Callable[[Distributions, list[int]], Decomposition]
 BOTH = pytest.mark.parametrize("decompose", [entropy_decomposition, variance_decomposition])
@@ -156,7 +155,7 @@ def test_no_instances_and_no_templates(decompose: Decompose) -> None:
 def table(kinds: str = "pp") -> ScoreTable:
     """Three instances out of order, the last one failed; a template for each letter: paraphrase or verbal."""
     names = {"p": "paraphrase", "v": "verbal"}
-    templates = tuple(Template(number, "", names[kind]) for number, kind in enumerate(kinds))
+    templates = tuple(TemplateRecord(number, names[kind]) for number, kind in enumerate(kinds))
     scores = np.array([[-1.0, -2.0, -5.0, -3.0, -1.0, np.nan, 0.0], [-2.0, -2.0, -1.0, -1.0, -1.0, -3.0, 0.0]])
     return ScoreTable(
         scores=scores[np.arange(len(kinds)) % 2],

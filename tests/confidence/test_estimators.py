@@ -16,11 +16,11 @@ from calprobe.confidence import (
     base_confidence,
     margin_confidence,
 )
-from calprobe.statements import Template
+from calprobe.runs import TemplateRecord
 
 LOG = math.log
-PARAPHRASES = tuple(Template(number, "", "paraphrase") for number in (2, 3))
-MARKER = Template(5, "", "verbal", "possibly")
+PARAPHRASES = tuple(TemplateRecord(number, "paraphrase") for number in (2, 3))
+MARKER = TemplateRecord(5, "verbal", "possibly")
 SPACES = st.lists(st.lists(st.floats(-50, 0), min_size=1, max_size=7), min_size=1, max_size=6)
 TIED_SPACES = st.lists(st.lists(st.sampled_from([-1.0, -2.0]), min_size=1, max_size=7), min_size=1, max_size=6)
 
@@ -86,12 +86,12 @@ def test_each_reads_its_own_row() -> None:
 @pytest.mark.parametrize(
     ("templates", "number", "row"),
     [
-        ((*PARAPHRASES, Template(0, "", "paraphrase")), 0, 2),  # template 0 wherever it stands
-        ((Template(0, "", "verbal", "possibly"), *PARAPHRASES), 0, 0),
+        ((*PARAPHRASES, TemplateRecord(0, "paraphrase")), 0, 2),  # template 0 wherever it stands
+        ((TemplateRecord(0, "verbal", "possibly"), *PARAPHRASES), 0, 0),
         ((MARKER, *PARAPHRASES), 2, 1),  # else the first paraphrase
     ],
 )
-def test_which_template_base_and_margin_read(templates: tuple[Template, ...], number: int, row: int) -> None:
+def test_which_template_base_and_margin_read(templates: tuple[TemplateRecord, ...], number: int, row: int) -> None:
     found = available_estimators(templates)[:2]
     assert [(e.name, e.templates, e.compute.keywords) for e in found] == [
         (n, (number,), {"row": row}) for n in ("base", "margin")

@@ -13,21 +13,20 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax
 
 from calprobe.confidence import Confidence, Distributions, available_estimators, estimate, fit_temperature
-from calprobe.runs import ScoreTable
-from calprobe.statements import Template
+from calprobe.runs import ScoreTable, TemplateRecord
 
 FREE = st.floats(-20, 0)
 TIES = st.sampled_from([-1.0, -2.0, -5.0])
 WITH_GAPS = st.sampled_from([-1.0, -2.0, -5.0, math.nan, -math.inf])
 
 
-def run_templates(n_paraphrases: int) -> tuple[Template, ...]:
+def run_templates(n_paraphrases: int) -> tuple[TemplateRecord, ...]:
     """Paraphrases, then the two verbal markers and a percentage."""
     numbers = range(n_paraphrases, n_paraphrases + 3)
     markers = [("verbal", "possibly"), ("verbal", "certainly"), ("numeric", "75")]
     return (
-        *(Template(number, "", "paraphrase") for number in range(n_paraphrases)),
-        *(Template(number, "", kind, marker) for number, (kind, marker) in zip(numbers, markers, strict=True)),
+        *(TemplateRecord(number, "paraphrase") for number in range(n_paraphrases)),
+        *(TemplateRecord(number, kind, marker) for number, (kind, marker) in zip(numbers, markers, strict=True)),
     )
 
 
@@ -156,7 +155,7 @@ def test_the_order_of_instances_changes_nothing(table: ScoreTable, random: objec
 @given(tables(), st.integers(2, 7))
 def test_the_same_template_again_agrees_with_itself(table: ScoreTable, times: int) -> None:
     spaces = Distributions.from_scores(np.repeat(table.scores[:1], times, axis=0), table.offsets, table.answer_idx)
-    found = {e.name: e(spaces) for e in available_estimators([Template(t, "", "paraphrase") for t in range(times)])}
+    found = {e.name: e(spaces) for e in available_estimators([TemplateRecord(t, "paraphrase") for t in range(times)])}
     whole = ~found["base"].failed
     for name, confidence in found.items():
         if name.startswith(("average", "consistency", "mixture")):
@@ -182,9 +181,9 @@ def test_all_of_bear_takes_well_under_two_seconds() -> None:
     n, n_candidates = 7731, 209_499
     widths = rng.integers(4, 51, n)
     widths[-1] += n_candidates - widths.sum()
-    paraphrases = tuple(Template(number, "", "paraphrase") for number in range(5))
-    verbal = tuple(Template(5 + place, "", "verbal", ("possibly", "certainly")[place]) for place in range(2))
-    numeric = tuple(Template(7 + place, "", "numeric", str(25 * place)) for place in range(5))
+    paraphrases = tuple(TemplateRecord(number, "paraphrase") for number in range(5))
+    verbal = tuple(TemplateRecord(5 + place, "verbal", ("possibly", "certainly")[place]) for place in range(2))
+    numeric = tuple(TemplateRecord(7 + place, "numeric", str(25 * place)) for place in range(5))
     table = ScoreTable(
         scores=-rng.exponential(5, (12, n_candidates)),
         offsets=np.cumsum([0, *widths]),

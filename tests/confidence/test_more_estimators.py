@@ -26,12 +26,12 @@ from calprobe.confidence import (
     temperature_confidence,
     vote,
 )
-from calprobe.statements import Template
+from calprobe.runs import TemplateRecord
 
 MARKERS = ("possibly", "certainly", "0", "25", "50", "75", "100")
 PAPER = (
-    *(Template(number, "", "paraphrase") for number in range(5)),
-    *(Template(5 + n, "", "verbal" if n < 2 else "numeric", marker) for n, marker in enumerate(MARKERS)),
+    *(TemplateRecord(number, "paraphrase") for number in range(5)),
+    *(TemplateRecord(5 + n, "verbal" if n < 2 else "numeric", marker) for n, marker in enumerate(MARKERS)),
 )
 ALL_NAMES = [
     "base", "margin",
@@ -67,7 +67,7 @@ def test_names_of_the_papers_templates() -> None:
 
 
 def test_one_paraphrase_has_nothing_to_agree_with() -> None:
-    found = available_estimators([Template(3, "", "paraphrase"), Template(6, "", "verbal", "certainly")])
+    found = available_estimators([TemplateRecord(3, "paraphrase"), TemplateRecord(6, "verbal", "certainly")])
     names = ["base", "margin", "marker_certainly", "entropy", "temperature", "chance"]
     assert [estimator.name for estimator in found] == names
 
@@ -81,7 +81,7 @@ def test_paraphrases_are_found_wherever_they_stand() -> None:
 
 @pytest.mark.parametrize("n", range(2, 8))
 def test_any_number_of_paraphrases(n: int) -> None:
-    names = [estimator.name for estimator in available_estimators([Template(t, "", "paraphrase") for t in range(n)])]
+    names = [estimator.name for estimator in available_estimators([TemplateRecord(t, "paraphrase") for t in range(n)])]
     votes = [f"vote_{k}" for k in range(2, n + 1)]
     aggregated = [f"{family}_{g}" for family in ("average", "consistency") for g in (*votes, "min", "max")]
     assert names == ["base", "margin", *aggregated, "mixture", "entropy", "temperature", "chance"]

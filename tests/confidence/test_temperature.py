@@ -13,8 +13,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from calprobe.confidence import Distributions, base_confidence, fit_temperature, temperature_confidence
-from calprobe.runs import ScoreTable
-from calprobe.statements import Template
+from calprobe.runs import ScoreTable, TemplateRecord
 
 SPACES = st.lists(st.lists(st.floats(-30, 0), min_size=1, max_size=6), min_size=1, max_size=12)
 COARSE_SPACES = st.lists(st.lists(st.sampled_from([-1.0, -2.0, -40.0]), min_size=1, max_size=4), min_size=1)
@@ -149,7 +148,7 @@ def test_folds_go_by_relation_and_line_and_not_by_order() -> None:
         lists = [spaces.scores[:, spaces.offsets[i] : spaces.offsets[i + 1]] for i in order]
         offsets = np.cumsum([0, *(part.shape[1] for part in lists)])
         scores, answers = np.concatenate(lists, axis=1), spaces.answer_idx[order]
-        templates = (Template(0, "", "paraphrase"),)
+        templates = (TemplateRecord(0, "paraphrase"),)
         table = ScoreTable(scores, offsets, answers, relation[order], instance[order], templates)
         return temperature_confidence(Distributions.from_table(table)).confidence
 

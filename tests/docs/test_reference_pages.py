@@ -22,14 +22,13 @@ from calprobe.runs import (
     StartToken,
     TemplateRecord,
 )
-from calprobe.statements import Template
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MANIFEST = (Manifest, ModelRecord, SourceRecord, TemplateRecord, RelationRecord, Settings, StartToken, Progress)
 PAPER = [
-    *(Template(number, "", "paraphrase") for number in range(5)),
-    Template(5, "", "verbal", "possibly"),
-    Template(7, "", "numeric", "0"),
+    *(TemplateRecord(number, "paraphrase") for number in range(5)),
+    TemplateRecord(5, "verbal", "possibly"),
+    TemplateRecord(7, "numeric", "0"),
 ]
 
 

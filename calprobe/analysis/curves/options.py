@@ -134,10 +134,10 @@ def answer_option_curve(
         UsageError: no relation has enough candidates, or the run has neither template 0 nor a paraphrase. ValueError:
             a count under two, a negative seed, or none of them. DataMissingError, CalprobeError: as `report`.
 
-    >>> from calprobe.statements import Template
+    >>> from calprobe.runs import TemplateRecord
     >>> scores, p30 = np.log([[0.5, 0.3, 0.2, 0.1, 0.6, 0.3]]), np.array(["P30", "P30"])
     >>> table = ScoreTable(scores, np.array([0, 3, 6]), np.array([0, 0]), p30, np.array([0, 1]),
-    ...                    (Template(0, "", "paraphrase"),))
+    ...                    (TemplateRecord(0, "paraphrase"),))
     >>> found = answer_option_curve(table, counts=[2, 3], seeds=[0])
     >>> found.draws[["options", "seed", "accuracy", "mean_base"]].round(3).values.tolist()
     [[2.0, 0.0, 0.5, 0.786], [3.0, 0.0, 0.5, 0.55]]

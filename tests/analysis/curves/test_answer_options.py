@@ -15,15 +15,14 @@ from calprobe.analysis.curves.options import OPTION_COUNTS, OPTION_SEEDS
 from calprobe.confidence import Distributions, base_confidence, margin_confidence, option_ranks
 from calprobe.errors import UsageError
 from calprobe.metrics import ace
-from calprobe.runs import ScoreTable, open_run
-from calprobe.statements import Template
+from calprobe.runs import ScoreTable, TemplateRecord, open_run
 
-PARAPHRASE = Template(0, "", "paraphrase")
+PARAPHRASE = TemplateRecord(0, "paraphrase")
 COLUMNS = ["accuracy", "mean_base", "mean_margin", "ace_base", "ace_margin"]
 
 
 def make_table(
-    shapes: list[tuple[str, int, int]], templates: tuple[Template, ...] = (PARAPHRASE,), seed: int = 5
+    shapes: list[tuple[str, int, int]], templates: tuple[TemplateRecord, ...] = (PARAPHRASE,), seed: int = 5
 ) -> ScoreTable:
     """Random scores of (relation, instances, candidates), the right answer a little ahead."""
     rng = np.random.default_rng(seed)
@@ -123,7 +122,7 @@ def same(one: AnswerOptions, other: AnswerOptions) -> bool:
 
 
 def test_it_reads_the_template_that_base_reads() -> None:
-    verbal, paraphrase = Template(5, "", "verbal", "possibly"), Template(7, "", "paraphrase")
+    verbal, paraphrase = TemplateRecord(5, "verbal", "possibly"), TemplateRecord(7, "paraphrase")
     table = make_table([("P1", 20, 6)], (verbal, paraphrase))
     found = answer_option_curve(table, counts=(3,))
     assert found.template == 7
@@ -202,7 +201,7 @@ def test_without_room_or_template_the_mend_is_named() -> None:
     with pytest.raises(UsageError, match=r"no relation of the run has 60 candidates, the largest answer space has 9"):
         answer_option_curve(make_table([("P1", 2, 3), ("P2", 2, 9)]))
     with pytest.raises(UsageError, match="has neither template 0 nor a paraphrase"):
-        answer_option_curve(make_table([("P1", 2, 3)], (Template(5, "", "verbal", "possibly"),)), (2,))
+        answer_option_curve(make_table([("P1", 2, 3)], (TemplateRecord(5, "verbal", "possibly"),)), (2,))
     empty = ScoreTable(
         np.zeros((1, 0)), np.array([0]), np.zeros(0, int), np.zeros(0, "U3"), np.zeros(0, int), (PARAPHRASE,)
     )
