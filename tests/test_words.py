@@ -52,5 +52,5 @@ def test_names_are_split_alike_whatever_the_option(value: str | None, expected: 
 
 
 def test_an_option_that_names_none_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"^--relations names none; give names separated by commas$"):
+    with pytest.raises(UsageError, match=r"^--relations has no names; give names separated by commas$"):
         names(click.Context(click.Command("x")), click.Option(["--relations"]), " , ")

@@ -1,4 +1,4 @@
-"""The `calprobe` group: finds each command in the module of its name, turns errors into one line and an exit code."""
+"""The `calprobe` group: imports a command from the module of its name, turns errors into a line and an exit code."""
 
 from __future__ import annotations
 
@@ -77,15 +77,15 @@ def main(args: list[str] | None = None) -> None:
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code, debug)
     except (KeyboardInterrupt, click.Abort) as error:
-        # click turns KeyboardInterrupt into Abort, with what it had to say in the context (early 8.1 names no cause).
+        # click turns KeyboardInterrupt into Abort and keeps its message in the context (early 8.1 sets no cause).
         said = error.__context__ if isinstance(error, click.Abort) else None
         _fail(str(error) or str(said or "") or "interrupted", INTERRUPTED, debug)
-    except OSError as error:  # a name that no disk takes, a folder that may not be read
+    except OSError as error:  # a name that the file system refuses, a folder without read permission
         where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
         _fail(f"{where}{error.strerror or error}; check the path", 1, debug)
     except UnicodeEncodeError as error:
-        _fail(f"a name that was given is no UTF-8 ({error.object!r:.60}); rename the file or folder", 1, debug)
-    except Exception as error:  # noqa: BLE001 - the last line of defence: one line, no traceback
+        _fail(f"a given name is not valid UTF-8 ({error.object!r:.60}); rename the file or folder", 1, debug)
+    except Exception as error:  # noqa: BLE001 - any other error: one line, no traceback
         _fail(f"{type(error).__name__}: {error} (a defect of calprobe: please report it with --debug)", 1, debug)
 
 

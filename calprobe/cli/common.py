@@ -1,4 +1,4 @@
-"""Options that several commands take, each declared once."""
+"""Options that several commands share, each declared once."""
 
 from __future__ import annotations
 
@@ -15,32 +15,34 @@ from calprobe.words import ClusterKind, Compat, Reduction
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 REDUCTIONS: tuple[Reduction, ...] = get_args(Reduction)
-OF_TOKENS = "How a statement's score is made of its tokens'; _answer: of the answer's only"
+OF_TOKENS = "How token scores are combined into a statement's score; _answer: over the answer's tokens only"
 ALL = "all"
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON.")
 format_option = click.option(
-    "--format", "form", type=click.Choice(FORMATS), help="Of what is printed.  [default: text; with --json: json]"
+    "--format", "form", type=click.Choice(FORMATS), help="Format of the output.  [default: text; with --json: json]"
 )
 bins_option = click.option(
-    "--bins", type=click.IntRange(1), default=20, show_default=True, help="Quantile bins of ACE."
+    "--bins", type=click.IntRange(1), default=20, show_default=True, help="Number of quantile bins of ACE."
 )
-seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the resamples.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the resamples."
+)
 compat_option = click.option(
     "--compat",
     type=click.Choice(get_args(Compat)),
-    help="Leave each statement's first scored token out, as the paper's tables do.",
+    help="Leave out each statement's first scored token, as the paper's tables do.",
 )
 
 
 class NearestGroup(click.Group):
-    """A group of commands that says, of one that it does not have, which is near."""
+    """A group of commands that suggests a near name for an unknown command."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """click's, with the commands that are near a mistyped one."""
+        """Resolve a command as click does; the error for an unknown one suggests near names."""
         known = self.list_commands(ctx)
         if args[0].startswith("-") or args[0] in known:
             return super().resolve_command(ctx, args)
@@ -57,7 +59,7 @@ def names(_context: click.Context, parameter: click.Parameter, value: str | None
         return None
     found = tuple(name.strip() for name in value.split(",") if name.strip())
     if not found:
-        raise UsageError(f"{parameter.opts[0]} names none; give names separated by commas")
+        raise UsageError(f"{parameter.opts[0]} has no names; give names separated by commas")
     return found
 
 
@@ -69,7 +71,7 @@ def reduction_option(*, or_all: bool = False) -> Callable[[Command], Command]:
 
 
 def bootstrap_option(results: str = "intervals") -> Callable[[Command], Command]:
-    """`--bootstrap`, the number of resamples for what is named."""
+    """`--bootstrap`, the number of resamples for `results`."""
     return click.option(
         "--bootstrap",
         type=click.IntRange(0),
@@ -80,7 +82,7 @@ def bootstrap_option(results: str = "intervals") -> Callable[[Command], Command]
 
 
 def cluster_option(explained: str) -> Callable[[Command], Command]:
-    """`--cluster`, what the bootstrap draws as a whole."""
+    """`--cluster`, the unit that the bootstrap draws."""
     return click.option("--cluster", type=click.Choice(get_args(ClusterKind)), help=explained)
 
 
@@ -91,9 +93,9 @@ def estimators_option(explained: str) -> Callable[[Command], Command]:
 
 
 def chosen_format(form: str | None, as_json: bool) -> str:
-    """What `--format` and `--json` ask for together. Raises click.UsageError if they ask for different things."""
+    """The format that `--format` and `--json` give. Raises click.UsageError if they contradict each other."""
     if as_json and form not in (None, "json"):
-        raise click.UsageError(f"--json and --format {form} ask for different things: give one of them")
+        raise click.UsageError(f"--json and --format {form} contradict each other: give one of them")
     return "json" if as_json else form or "text"
 
 
@@ -102,14 +104,14 @@ def report_options(
     or_all: bool = False,
     formats: bool = True,
     results: str = "intervals",
-    cluster: str = "Draw whole relations: intervals for facts of a relation that are known or unknown together.",
+    cluster: str = "Draw complete relations: intervals that allow for dependent facts within a relation.",
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Reduction, compat, bins, bootstrap, cluster and seed, which the command gets as one `options: ReportOptions`.
 
     Args:
-        or_all: `--reduction all` is a choice too, and the command gets `all_reductions`, a bool.
+        or_all: `--reduction all` is also a choice, and the command gets `all_reductions`, a bool.
         formats: with `--format` and its short form `--json`; the command gets `form`, one of FORMATS.
-        results: what resamples are for.
+        results: the results that need resamples.
         cluster: the help of `--cluster`.
     """
 

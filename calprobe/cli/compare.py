@@ -1,4 +1,4 @@
-"""`calprobe compare`: runs side by side, with what chance would make of their differences."""
+"""`calprobe compare`: differences between runs, with intervals and p-values."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     default="auto",
     show_default=True,
     metavar="auto|A:B,C:D",
-    help="auto: the two RUNs; of more, each masked one with the causal one of the nearest BEAR score.",
+    help="auto: the two RUNs; of more RUNs, each masked model with the causal model of the nearest BEAR score.",
 )
-@click.option("--by-domain", is_flag=True, help="Every domain, not only the one whose accuracies differ least.")
 @click.option(
-    "--intersect", is_flag=True, help="Of runs that are not alike: compare the instances and templates they share."
+    "--by-domain", is_flag=True, help="Show every domain, not only the one with the smallest difference in accuracy."
 )
-@estimators_option("Which confidences to compare, as `report` names them.  [default: margin,average_min]")
+@click.option("--intersect", is_flag=True, help="Compare only the instances and templates that both runs have.")
+@estimators_option("Estimators to compare, by their names in `report`.  [default: margin,average_min]")
 @html_option
-@report_options(results="intervals and p-values", cluster="Draw whole relations instead of instances.")
+@report_options(results="intervals and p-values", cluster="Draw complete relations instead of instances.")
 def command(
     runs: tuple[str, ...],
     pairs: str,
@@ -40,9 +40,9 @@ def command(
     options: ReportOptions,
     form: str,
 ) -> None:
-    """Accuracy, Brier score and ACE of RUNs in pairs: their differences, with intervals and corrected p-values.
+    """Compare accuracy, Brier score and ACE of pairs of RUNs: differences, with intervals and corrected p-values.
 
-    Any two runs of the same instances and templates: causal and masked, base and instruct, bf16 and fp32.
+    Any two runs with the same instances and templates: causal and masked, base and instruct, bf16 and fp32.
 
     \b
         calprobe compare runs/tiny-clm-mini runs/tiny-mlm-mini

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _ListsKinds(click.Command):
-    """Its help ends with the kinds of curves."""
+    """A command with the kinds of curves at the end of its help."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from calprobe.analysis.curves import KINDS
@@ -27,7 +27,7 @@ class _ListsKinds(click.Command):
 
 
 def _known_kind(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
-    """One of KINDS, which are imported when a name is given."""
+    """The name, if it is in KINDS; these are imported only when a name is given."""
     from calprobe.analysis.curves import KINDS
 
     if name not in KINDS:
@@ -42,16 +42,16 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
 
     known = DATA_SUFFIXES + FIGURE_SUFFIXES
     if path.suffix.lower() not in known:
-        raise UsageError(f"--out {path}: the suffix says the format; give one of {', '.join(known)}")
+        raise UsageError(f"--out {path}: the suffix sets the format; give one of {', '.join(known)}")
     return path
 
 
 @click.command(cls=_ListsKinds, short_help="Write a curve of runs as a table or a figure.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
-@click.option("--kind", required=True, metavar="NAME", callback=_known_kind, help="Which curve, see above.")
+@click.option("--kind", required=True, metavar="NAME", callback=_known_kind, help="The kind of curve, see above.")
 @estimators_option(
-    "Whose confidences, as `report` names them.  [default: base,margin,average_vote_2,average_min; of options base and"
-    " margin, of exposure base]"
+    "Estimators, by their names in `report`.  [default: base,margin,average_vote_2,average_min; options: base,margin;"
+    " exposure: base]"
 )
 @click.option(
     "--out",
@@ -59,13 +59,13 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
     metavar="F.csv|json|parquet|png|svg|pdf",
     type=click.Path(dir_okay=False, path_type=Path),
     callback=_with_known_suffix,
-    help="The suffix says the format; a file is replaced.",
+    help="The suffix sets the format; an existing file is replaced.",
 )
 @report_options(formats=False, results="intervals and bands")
 def command(
     runs: tuple[str, ...], kind: str, estimators: tuple[str, ...] | None, out: Path, options: ReportOptions
 ) -> None:
-    """One kind of curve of each RUN, a folder that `score` or `import` made.
+    """Write one kind of curve of each RUN, a folder from `score` or `import`.
 
     \b
         calprobe curve runs/gpt2-bear --kind accuracy-rejection --out rejection.svg
@@ -91,17 +91,17 @@ def _compute(kind: str, runs: tuple[str, ...], options: CurveOptions) -> Curves:
     from calprobe.analysis.curves import KINDS
 
     found = KINDS[kind]
-    return found.compute(runs, _told(runs), options) if found.needs_told else found.compute(runs, options)
+    return found.compute(runs, _exposures(runs), options) if found.needs_told else found.compute(runs, options)
 
 
-def _told(runs: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
-    """How often the models of all runs were told each fact: the tiny pair read one corpus."""
+def _exposures(runs: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+    """How often each fact is in the training data of the runs' models: the tiny pair has one corpus."""
     from calprobe.models.exposures import exposure_counts
     from calprobe.runs import open_run
 
-    told: dict[str, tuple[int, ...]] = {}
+    exposures: dict[str, tuple[int, ...]] = {}
     for run in runs:
         manifest = open_run(run).manifest
         model = manifest.model
-        told.update(exposure_counts(model.name, model.weights_fingerprint, manifest.probe.fingerprint))
-    return told
+        exposures.update(exposure_counts(model.name, model.weights_fingerprint, manifest.probe.fingerprint))
+    return exposures

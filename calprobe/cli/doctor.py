@@ -1,4 +1,4 @@
-"""`calprobe doctor`: what is installed, what scoring uses on this machine, and whether it works."""
+"""`calprobe doctor`: installed packages, what scoring uses on this machine, and a self-test."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import sys
 import click
 
 
-@click.command(short_help="Tell what is installed and used here, and whether scoring works.")
-@click.option("--model", metavar="NAME|DIR|FILE.gguf", help="Load this model too, and say which path it takes and why.")
+@click.command(short_help="Show what is installed and used, and test scoring.")
+@click.option(
+    "--model", metavar="NAME|DIR|FILE.gguf", help="Also load this model, and show which path it takes and why."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(model: str | None, as_json: bool) -> None:
-    """Tell what is installed, what scoring uses on this machine, and whether it works.
+    """Show what is installed and what scoring uses on this machine, and test scoring.
 
-    Scores a few statements with the bundled models as a self-test. Needs no network. The text names no home folder and
-    no password, so that it can be pasted into a bug report. Exit code 0 if scoring works, else 1.
+    Scores a few statements with the bundled models as a self-test. Needs no network. The output contains no
+    home folder and no password: it can be pasted into a bug report. Exit code 0 if scoring works, else 1.
     """
     if model is not None and not model.strip():
         raise click.UsageError("--model is empty; give an alias, a hub id, a folder or a GGUF file")

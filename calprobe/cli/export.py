@@ -31,14 +31,14 @@ _APPLIES_TO = {
     "--what",
     required=True,
     type=click.Choice(["candidates", "tokens", "confidences", "lm-pub-quiz"]),
-    help="What to write.",
+    help="The table to write.",
 )
 @click.option(
     "--out",
     required=True,
     metavar="F.parquet|csv|jsonl|DIR",
     type=click.Path(path_type=Path),
-    help="The suffix says the format; a file is replaced. lm-pub-quiz: a folder, empty or absent.",
+    help="The suffix sets the format; an existing file is replaced. lm-pub-quiz: an empty or new folder.",
 )
 @click.option(
     "--reduction",
@@ -52,7 +52,7 @@ _APPLIES_TO = {
 @click.option(
     "--probe",
     metavar="NAME|DIR",
-    help="For lm-pub-quiz: where the labels come from.  [default: the run's, by its name]",
+    help="For lm-pub-quiz: the probe with the labels.  [default: the run's probe]",
 )
 @click.pass_context
 def command(
@@ -65,7 +65,7 @@ def command(
     template: int | None,
     probe: str | None,
 ) -> None:
-    """Write what a run holds, sorted, with full precision. --compat is for confidences.
+    """Write a run's scores, tokens or confidences, sorted, with full precision. --compat is for confidences.
 
     \b
         calprobe export runs/smollm2-135m-mini --what candidates --out scores.parquet
@@ -115,7 +115,7 @@ def _write_confidences(run: Run, reduction: Reduction, compat: Compat | None, ou
 
 
 def _labels_of(run: Run, name: str | None) -> Probe | None:
-    """The probe that gives the labels; None if the run cannot know it (an import without --probe)."""
+    """The probe with the labels; None if the run does not know it (an import without --probe)."""
     from calprobe.errors import DataMissingError, UsageError
     from calprobe.probes import load_probe
 
@@ -124,10 +124,10 @@ def _labels_of(run: Run, name: str | None) -> Probe | None:
     if run.manifest.probe.fingerprint is None:
         return None
     known = run.manifest.probe.name
-    what = f"{run.path}: the labels are in the run's probe, {known}; say where it is with --probe DIR"
+    what = f"{run.path}: the labels are in the run's probe, {known}; give its folder with --probe DIR"
     try:
         return load_probe(known)
     except UsageError as error:
         raise UsageError(what) from error
-    except DataMissingError as error:  # or it was a folder of that name
+    except DataMissingError as error:  # or the name was that of a folder
         raise DataMissingError(f"{what}, or run `calprobe fetch bear`") from error

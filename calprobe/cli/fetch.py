@@ -1,4 +1,4 @@
-"""`calprobe fetch`: probes and templates that are not bundled, downloaded and verified."""
+"""`calprobe fetch`: download and verify probes and templates that are not bundled."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from calprobe.probes.datasets import DATASETS, dataset
 @click.command(short_help="Download and verify BEAR or another data set.")
 @click.argument("name", type=click.Choice(DATASETS))
 def command(name: str) -> None:
-    """Download a data set below CALPROBE_DATA, or the user's cache, and verify every file.
+    """Download a data set into CALPROBE_DATA, or the user's cache, and verify every file.
 
     \b
         bear           BEAR and BEAR-big, with the relations' domains
         factor         EXPERT-FACTOR
-        kissling2026   the twelve templates a relation of Kissling et al. 2026, for --template-set
+        kissling2026   the twelve templates of each relation of Kissling et al. 2026, for --template-set
     """
     from rich.console import Console
     from rich.progress import Progress
@@ -44,5 +44,5 @@ def command(name: str) -> None:
             task = progress.add_task(name, total=size)
             fetch(data, root, lambda file: progress.advance(task, file.size))
     except KeyboardInterrupt as error:
-        raise click.Abort(f"interrupted, nothing half-done was kept; run `calprobe fetch {name}` again") from error
+        raise click.Abort(f"interrupted, no incomplete file was kept; run `calprobe fetch {name}` again") from error
     print_result(f"{name}: in {folder}, {counted(len(data.files), 'file')} as pinned")

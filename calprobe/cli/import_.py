@@ -1,4 +1,4 @@
-"""`calprobe import`: scores that another tool published, as a run."""
+"""`calprobe import`: make a run from scores of another tool."""
 
 from __future__ import annotations
 
@@ -15,24 +15,20 @@ if TYPE_CHECKING:
     from calprobe.runs import RunFolder
 
 
-@click.group(cls=NearestGroup, short_help="Make a run of scores that another tool saved.")
+@click.group(cls=NearestGroup, short_help="Make a run from the scores of another tool.")
 def command() -> None:
-    """Make a run of scores that another tool saved."""
+    """Make a run from the scores of another tool."""
 
 
-@command.command("lm-pub-quiz", short_help="A folder of results saved by lm-pub-quiz.")
+@command.command("lm-pub-quiz", short_help="Import a folder of results of lm-pub-quiz.")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--out", required=True, metavar="RUN", type=click.Path(path_type=Path), help="Run folder, empty or new.")
+@click.option("--probe", metavar="NAME|DIR", help="The scored probe: gives line numbers of instances, and domains.")
 @click.option(
-    "--out", required=True, metavar="RUN", type=click.Path(path_type=Path), help="Run folder, empty or absent."
-)
-@click.option(
-    "--probe", metavar="NAME|DIR", help="The probe that was scored: names instances by its line numbers, gives domains."
-)
-@click.option(
-    "--kind", type=click.Choice(get_args(ModelKind)), help="Of the model. Without it: as its alias or a metric says."
+    "--kind", type=click.Choice(get_args(ModelKind)), help="Kind of the model.  [default: from its alias or a metric]"
 )
 def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: ModelKind | None) -> None:
-    """Make a run of the results in DIR: metadata_results.json and RELATION_results.jsonl, reduced.
+    """Make a run from the results in DIR: metadata_results.json and RELATION_results.jsonl, with reduced scores.
 
     \b
         calprobe import lm-pub-quiz results --probe bear --kind causal --out runs/gpt2-published
@@ -45,7 +41,7 @@ def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: ModelKind | No
     _say(import_lm_pub_quiz(folder, out, load_probe(probe) if probe else None, kind))
 
 
-@command.command("lm-eval", short_help="Samples that lm-evaluation-harness logged.")
+@command.command("lm-eval", short_help="Import samples logged by lm-evaluation-harness.")
 @click.argument(
     "files", metavar="FILE..", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
@@ -53,12 +49,12 @@ def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: ModelKind | No
     "--out",
     metavar="RUN",
     type=click.Path(path_type=Path),
-    help="Run folder, empty or absent.  [default: runs/MODEL-TASK]",
+    help="Run folder, empty or new.  [default: runs/MODEL-TASK]",
 )
-@click.option("--model", metavar="NAME", help="The model's name.  [default: as in results_*.json beside FILE]")
-@click.option("--kind", type=click.Choice(get_args(ModelKind)), help="Of the model. Without it: as its alias says.")
+@click.option("--model", metavar="NAME", help="Name of the model.  [default: from results_*.json beside FILE]")
+@click.option("--kind", type=click.Choice(get_args(ModelKind)), help="Kind of the model.  [default: from its alias]")
 def lm_eval(files: tuple[Path, ...], out: Path | None, model: str | None, kind: ModelKind | None) -> None:
-    """Make a run of FILE.., each the samples_TASK_DATE.jsonl of a multiple-choice task (`lm_eval --log_samples`).
+    """Make a run from FILE.., each the samples_TASK_DATE.jsonl of a multiple-choice task (`lm_eval --log_samples`).
 
     A task becomes a relation, a document an instance, a choice a candidate.
 
@@ -76,7 +72,7 @@ def lm_eval(files: tuple[Path, ...], out: Path | None, model: str | None, kind: 
 
 
 def _say(run: RunFolder) -> None:
-    """What the run holds, on stderr."""
+    """Print the size of the run on stderr."""
     from calprobe.messages import counted
 
     relations = counted(len(run.manifest.relations), "relation")

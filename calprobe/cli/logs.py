@@ -1,4 +1,4 @@
-"""Where the library's log goes when a command runs: to stderr, bare lines without level or time."""
+"""The library's log during a command: on stderr, lines without level or time."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from calprobe.cli.terminal_text import message
 
 
 class _Formatter(logging.Formatter):
-    """What the log says of labels and paths, fit for a terminal."""
+    """Formats log messages so that labels and paths are safe for a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
         return message(super().format(record))
 
 
 def log_to_stderr(quiet: bool = False, prefix: str = "") -> None:
-    """Show calprobe's messages on stderr, each behind the prefix; warnings only if `quiet`."""
+    """Show calprobe's messages on stderr, each after the prefix; only warnings if `quiet`."""
     handler = logging.StreamHandler()
     handler.setFormatter(_Formatter(f"{prefix}%(message)s"))
     logger = logging.getLogger("calprobe")

@@ -1,4 +1,4 @@
-"""`calprobe merge`: one run of the shards of a job array."""
+"""`calprobe merge`: one run from the shards of a job array."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from calprobe.cli.terminal_text import say
 from calprobe.messages import counted
 
 
-@click.command(short_help="Make one run of shards, or of runs that were stopped.")
+@click.command(short_help="Make one run from shards, or from stopped runs.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", required=True, metavar="RUN", type=click.Path(path_type=Path), help="Empty or absent folder.")
-@click.option("--partial", is_flag=True, help="Merge what is there though pieces are missing.")
+@click.option("--out", required=True, metavar="RUN", type=click.Path(path_type=Path), help="Run folder, empty or new.")
+@click.option("--partial", is_flag=True, help="Merge even if pieces are missing.")
 def command(runs: tuple[Path, ...], out: Path, partial: bool) -> None:
-    """Make one run of all the pieces that RUN.. hold: same model, probe, templates and settings.
+    """Make one run from all pieces in RUN..: same model, probe, templates and settings.
 
-    A piece that is in several must have the same scores in each. The result is what one run of everything gives.
+    A piece in several runs must have the same scores in each. The result equals one run of all pieces.
 
     \b
         calprobe score --model gpt2 --shard 1/2

@@ -1,4 +1,4 @@
-"""`calprobe models`: the short names, and what one wants to know before downloading a model."""
+"""`calprobe models`: short names of models, with their size, kind and licence remarks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _LEGEND = """\
 paper: one of the sixteen of Kissling et al. 2026 (arXiv 2601.18901)
-gated: accept its licence on https://huggingface.co/MODEL, then log in with `hf auth login`
-pickle: its weights are pickle files, which can run code when they are read: add --allow-pickle"""
+gated: accept the licence on https://huggingface.co/MODEL, then log in with `hf auth login`
+pickle: the weights are pickle files, which can run code when they are read; add --allow-pickle"""
 
 
 @click.command()
@@ -29,7 +29,7 @@ def command(as_json: bool) -> None:
 
 
 def _entry(name: str, alias: Alias) -> dict[str, Any]:
-    """One alias as it is printed; `parameters` is a count, rounded to millions."""
+    """The printed entry of one alias; `parameters` is a count, rounded to millions."""
     return {
         "name": name,
         "model": alias.location,

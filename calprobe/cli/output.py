@@ -1,4 +1,4 @@
-"""Where results go: stdout and pages, and what to do when they take no more."""
+"""Output of results: stdout and pages, and errors when they cannot be written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ html_option = click.option(
     "page",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write it all as one page too, with figures and definitions; a file is replaced.",
+    help="Also write one HTML page with figures and definitions; an existing file is replaced.",
 )
 
 
@@ -44,12 +44,12 @@ def in_format(form: str, found: Found, on_terminal: Tables[Found], in_files: Tab
     from calprobe.analysis.tables import WRITERS
 
     text = WRITERS[form](in_files(found))
-    # A file of data holds what it was given; a terminal, whose tables these are too, is sent no escape sequence.
+    # A data file keeps labels unchanged; a terminal gets no escape sequences.
     return text if form == "csv" and not sys.stdout.isatty() else printable(text)
 
 
 def tables_text(tables: Sequence[Table]) -> str:
-    """Tables as text, as wide and colourful as stdout is."""
+    """Tables as text, with the width and colours of stdout."""
     import io
 
     from rich.console import Console
@@ -58,7 +58,7 @@ def tables_text(tables: Sequence[Table]) -> str:
     from calprobe.analysis.tables.text import print_tables
 
     class CleanConsole(Console):
-        """Knows its own escape sequences from those in labels, and prints no others."""
+        """A console that prints its own escape sequences, but none from labels."""
 
         def print(self, *objects: Any, **how: Any) -> None:
             for thing in objects:
@@ -74,8 +74,7 @@ def tables_text(tables: Sequence[Table]) -> str:
 def listing(rows: Sequence[Sequence[str]], align: str) -> str:
     """Rows as plain text, in columns two blanks apart, each flush left (`<`) or right (`>`).
 
-    Of a few names and sizes, without what `calprobe.analysis` needs to be imported. Raises ValueError for a row of
-    another length than `align`.
+    Works without importing `calprobe.analysis`. Raises ValueError for a row with a length different from `align`.
 
     >>> print(listing([("probe", "facts"), ("mini", "583")], "<>"))
     probe  facts
@@ -95,7 +94,7 @@ def listing(rows: Sequence[Sequence[str]], align: str) -> str:
 
 
 def printed_json(found: _Result) -> str:
-    """A result's JSON, indented; NaN is an error, for JSON has none."""
+    """A result's JSON, indented; NaN is an error, since JSON has no NaN."""
     import json
 
     return printable_json(json.dumps(found.to_json(), indent=2, allow_nan=False, ensure_ascii=False))
@@ -104,33 +103,33 @@ def printed_json(found: _Result) -> str:
 def print_result(text: str) -> None:
     """Print a command's result and a line end.
 
-    Ends the process as any filter if the reader went away (`calprobe report RUN | head`): quietly, with 128 + SIGPIPE.
-    click would end it with 1, and rich, which draws reports, likewise. Raises CalprobeError if the disk is full.
+    If the reader closes the pipe (`calprobe report RUN | head`), ends the process quietly with exit code 128 + SIGPIPE,
+    as other filters do (click would exit with 1). Raises CalprobeError if the disk is full.
     """
     try:
-        click.echo(text, color=True)  # whoever draws in colour has looked whether this is a terminal
+        click.echo(text, color=True)  # the caller uses colours only on a terminal
     except BrokenPipeError:
         _drop_stdout()
         sys.exit(128 + signal.SIGPIPE)
     except OSError as error:
         _drop_stdout()
-        raise CalprobeError(f"stdout cannot be written: {reason(error)}; make room or write elsewhere") from error
+        raise CalprobeError(f"cannot write to stdout: {reason(error)}; free disk space or write elsewhere") from error
 
 
 def write_page(html: str, path: Path) -> None:
-    """Write the page, whole or not at all, and say on stderr where it is.
+    """Write the page atomically, and print its path on stderr.
 
-    A folder that is not there is made. Raises CalprobeError if the file cannot be written.
+    Creates missing folders. Raises CalprobeError if the file cannot be written.
     """
     from calprobe.runs import atomic
 
     if not path.name:
-        raise UsageError(f"--html {str(path)!r}: not the name of a file; give one such as report.html")
+        raise UsageError(f"--html {str(path)!r}: not a file name; give one such as report.html")
     with atomic.named_file(path, "name another --html") as temporary:
         temporary.write_text(html, encoding="utf-8")
     say(f"wrote {path}")
 
 
 def _drop_stdout() -> None:
-    # Python flushes stdout once more when it ends, and would complain of what is left in it.
+    # Python flushes stdout again at exit, which would fail with unwritten text.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`calprobe probes`: which probes there are, and what is in one."""
+"""`calprobe probes`: the known probes, or the contents of one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 GET = {"bear": "calprobe fetch bear", "bear-big": "calprobe fetch bear", "factor": "calprobe fetch factor"}
 
 
-@click.command(short_help="List the probes, or show what is in one.")
+@click.command(short_help="List the probes, or show the contents of one.")
 @click.argument("probe", required=False, metavar="[NAME|DIR|FILE.csv]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(probe: str | None, as_json: bool) -> None:
-    """List the known probes, or show what a probe holds and what is odd about its files."""
+    """List the known probes, or show the contents of a probe and the irregularities of its files."""
     from calprobe.cli.terminal_text import printable, printable_json
     from calprobe.probes import load_probe
 
@@ -36,7 +36,7 @@ def command(probe: str | None, as_json: bool) -> None:
 
 
 def _known_probes() -> list[dict[str, Any]]:
-    """One entry a known probe; where it is not here, its sizes are null and `get` is the command that gets it."""
+    """One entry for each known probe; a probe that is not on this machine has null sizes and the command `get`."""
     from calprobe.errors import DataMissingError
     from calprobe.probes import PROBES, load_probe
 

@@ -1,4 +1,4 @@
-"""`calprobe rank`: what a table of scores and correctness says, whatever tool made it."""
+"""`calprobe rank`: ranking metrics of a table of scores and correctness from any tool."""
 
 from __future__ import annotations
 
@@ -11,28 +11,36 @@ from calprobe.cli.common import bins_option, bootstrap_option, json_option, seed
 
 
 def _finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
-    """The number as it is, unless all answers or none would be right from it on, whatever their quality."""
+    """The number itself; NaN and infinities are refused, since all answers or none would count as correct."""
     if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is no value of a quality; give a finite number")
+        raise click.BadParameter(f"{value} is not finite; give a finite number")
     return value
 
 
 @click.command(short_help="Show ranking metrics of a (score, correct) table.")
 @click.argument("path", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
-    "--score", "scores", required=True, multiple=True, metavar="COLUMN", help="A column of numbers; may be repeated."
+    "--score",
+    "scores",
+    required=True,
+    multiple=True,
+    metavar="COLUMN",
+    help="A column of numbers; the option may be repeated.",
 )
 @click.option(
-    "--correct", required=True, metavar="COLUMN", help="The column that says what is right: true or false, 1 or 0."
+    "--correct",
+    required=True,
+    metavar="COLUMN",
+    help="The column that says whether an answer is correct: true or false, 1 or 0.",
 )
 @click.option(
     "--correct-at",
     type=float,
     metavar="Q",
     callback=_finite,
-    help="Answers are right from this value of --correct on.",
+    help="Count answers as correct if the --correct column is at least Q.",
 )
-@click.option("--uncertainty", is_flag=True, help="Larger scores are less sure.")
+@click.option("--uncertainty", is_flag=True, help="Larger scores mean less certain answers.")
 @json_option
 @bins_option
 @bootstrap_option()
@@ -48,9 +56,10 @@ def command(
     bootstrap: int,
     seed: int,
 ) -> None:
-    """AUROC, AURC and prediction-rejection ratio of the scores in FILE (.csv, .parquet or .jsonl, a row an answer).
+    """Compute AUROC, AURC and prediction-rejection ratio of the scores in FILE.
 
-    Scores that all lie in [0, 1] are confidences, and get the calibration metrics too, unless --uncertainty is given.
+    FILE is a .csv, .parquet or .jsonl file with one row for each answer. Scores that are all in [0, 1] are
+    confidences: they also get calibration metrics, unless --uncertainty is given.
 
     \b
         calprobe rank polygraph.csv --score SemanticEntropy --score Perplexity --correct Accuracy --uncertainty

@@ -1,4 +1,4 @@
-"""`calprobe report`: what a run says of accuracy and calibration."""
+"""`calprobe report`: accuracy and calibration of runs."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 @click.option(
     "--by",
     type=click.Choice(get_args(SliceKind)),
-    help="Accuracy, ACE and Brier score of each slice too: of every relation, domain, or 1:1 and N:1 relations.",
+    help="Also show accuracy, ACE and Brier score of each slice: each relation, each domain, or 1:1 and N:1 relations.",
 )
-@estimators_option("Which confidences to show of each slice.  [default: base,margin,average_min]")
+@estimators_option("Estimators to show for each slice.  [default: base,margin,average_min]")
 @click.option(
     "--against",
     "beside",
     type=click.Choice(["paper"]),
-    help="Show the numbers beside those of Kissling et al. 2026, which come with calprobe.",
+    help="Show the numbers beside those of Kissling et al. 2026, which are part of calprobe.",
 )
 @plots_option
 @html_option
@@ -47,7 +47,7 @@ def command(
     plots: Path | None,
     page: Path | None,
 ) -> None:
-    """Accuracy, confidence and calibration of each RUN, a folder that `score` or `import` made.
+    """Show accuracy, confidence and calibration of each RUN, a folder from `score` or `import`.
 
     \b
         calprobe report runs/smollm2-135m-mini
@@ -59,10 +59,10 @@ def command(
         calprobe report runs/gpt2-bear runs/opt-125m-bear --plots figures
         calprobe report runs/*-bear --html report.html
 
-    With --reduction all: a table of accuracy, ACE of base, and the harmonic mean of accuracy and 1 - ACE under each
+    --reduction all shows accuracy, ACE of base, and the harmonic mean of accuracy and 1 - ACE under each
     reduction. Its JSON has, for each RUN, model, kind, probe, instances, partial, candidates, reductions {NAME:
-    {accuracy, ace, harmonic_mean}}, best (the NAME of the highest harmonic mean) and unknown (those that an import
-    lacks).
+    {accuracy, ace, harmonic_mean}}, best (the NAME with the highest harmonic mean) and unknown (reductions that an
+    import cannot compute).
     """
     from calprobe.analysis import compare_reductions, report
     from calprobe.analysis.against import against
@@ -72,9 +72,9 @@ def command(
     from calprobe.heap import keep_freed_memory
 
     if plots is not None and all_reductions:
-        raise UsageError("--plots draws one reduction; leave out --plots or --reduction all")
+        raise UsageError("--plots takes one reduction; leave out --plots or --reduction all")
     if page is not None and all_reductions:
-        raise UsageError("--html goes with one reduction; leave out --html or --reduction all")
+        raise UsageError("--html takes one reduction; leave out --html or --reduction all")
     options = replace(options, slices=_slices(by, estimators, all_reductions))
     log_to_stderr()
     keep_freed_memory()
@@ -92,7 +92,7 @@ def command(
 
 
 def _draw(shown: Report, plots: Path | None, page: Path | None) -> None:
-    """Write the figures, the page, or both, from contents that are computed once."""
+    """Write the figures, the page, or both; their contents are computed once."""
     from calprobe.analysis.contents import Wanted, gather
     from calprobe.analysis.html import page_wants, report_page
     from calprobe.cli.report_plots import write_plots
@@ -103,7 +103,7 @@ def _draw(shown: Report, plots: Path | None, page: Path | None) -> None:
         wanted |= Wanted(headline(Headline.PAPER))
     if page is not None:
         wanted |= page_wants(shown)
-    contents = gather(shown, wanted, _told(shown))
+    contents = gather(shown, wanted, _exposures(shown))
     if plots is not None:
         write_plots(contents, plots)
     if page is not None:
@@ -111,25 +111,27 @@ def _draw(shown: Report, plots: Path | None, page: Path | None) -> None:
 
 
 def _slices(by: SliceKind | None, estimators: tuple[str, ...] | None, all_reductions: bool) -> SliceOptions | None:
-    """What --by and --estimator ask for."""
+    """The slices that --by and --estimator request."""
     from calprobe.analysis import SliceOptions
 
     if by is None and estimators is not None:
-        raise UsageError("--estimator names the confidences of slices; say what to slice by with --by")
+        raise UsageError("--estimator applies to slices; choose slices with --by")
     if by is not None and all_reductions:
-        raise UsageError("--by goes with one reduction; leave out --by or --reduction all")
+        raise UsageError("--by takes one reduction; leave out --by or --reduction all")
     return None if by is None else SliceOptions(by, estimators)
 
 
-def _told(report: Report) -> dict[str, Told]:
-    """How often the models were told the facts that they were asked, by run; of the runs of which that is known."""
+def _exposures(report: Report) -> dict[str, Told]:
+    """How often each fact is in a model's training data, by run; only runs for which this is known."""
     from calprobe.models.exposures import exposure_counts
 
-    told: dict[str, Told] = {}
+    exposures: dict[str, Told] = {}
     for run in report.runs:
         model = run.manifest.model
         try:
-            told[run.label] = exposure_counts(model.name, model.weights_fingerprint, run.manifest.probe.fingerprint)
+            exposures[run.label] = exposure_counts(
+                model.name, model.weights_fingerprint, run.manifest.probe.fingerprint
+            )
         except UsageError:
             continue
-    return told
+    return exposures

@@ -1,4 +1,4 @@
-"""`calprobe report --plots DIR`: the figures that the runs allow, as files whose names say run and kind."""
+"""`calprobe report --plots DIR`: the figures of the runs, one file for each run and kind."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from calprobe.analysis.contents import ReportContents
 
 FORMATS = (".png", ".svg")  # to look at and to print; `calprobe curve --out F.pdf` writes a single PDF
-JOINT = "runs"  # stands where a run's name does, in figures of several
-NAME_WIDTH = 100  # characters of a run in a file's name: file systems take 255 bytes
+JOINT = "runs"  # in place of a run's name, in figures of several runs
+NAME_WIDTH = 100  # most characters of a run in a file's name: file systems allow 255 bytes
 
 plots_option = click.option(
     "--plots",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Draw the figures that each RUN allows, and those that compare several, as PNG and SVG into this folder.",
+    help="Write the figures of each RUN, and those that compare several, into this folder as PNG and SVG.",
 )
 
 
 def write_plots(contents: ReportContents, folder: Path) -> None:
-    """Draw the contents into the folder, and say on stderr what was written. Raises as `save`."""
+    """Write the figures into the folder and list the files on stderr. Raises the errors of `save`."""
     from calprobe.analysis.curves import plot
     from calprobe.analysis.plots import save
 
@@ -41,9 +41,9 @@ def write_plots(contents: ReportContents, folder: Path) -> None:
 
 
 def file_names(labels: Sequence[str]) -> dict[str, str]:
-    """What each run is called in names of files: its label with a dash for all that a shell or a file system minds.
+    """The name of each run in file names: its label, with a dash for each character that is not safe in a file name.
 
-    Two runs never share a name, not even where large and small letters are one.
+    Names of two runs differ in more than upper and lower case.
 
     >>> file_names(["runs/gpt2-bear/", "../my run", "../My run"])
     {'runs/gpt2-bear/': 'runs-gpt2-bear', '../my run': 'my-run', '../My run': 'My-run-2'}
@@ -58,18 +58,18 @@ def file_names(labels: Sequence[str]) -> dict[str, str]:
 
 
 def _curves(contents: ReportContents) -> Iterator[tuple[str, Curves]]:
-    """The curves one by one, each with what the run, or JOINT, is called in its file's name."""
+    """Each curve with the name of its run, or JOINT, in the name of its file."""
     runs = contents.report.runs
     names = file_names([run.label for run in runs])
     drawn = []
     for run in runs:
         figures = list(contents.runs[run.label].figures())
         if not figures:
-            say(f"{run.label}: no figures, it has neither template 0 nor a paraphrase")
+            say(f"{run.label}: no figures: the run has neither template 0 nor a paraphrase")
             continue
         drawn.append(run)
         yield from ((names[run.label], curves) for curves in figures)
     if len({run.facts.questions for run in drawn}) > 1:
-        say("no figures of several runs: they are not all of the same probe and instances")
+        say("no figures of several runs: the runs differ in probe or instances")
     elif len(drawn) > 1:
         yield from ((JOINT, curves) for curves in contents.joint_figures())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--probe",
     metavar="bear|bear-big|mini|factor|DIR|FILE.csv",
-    help="What to ask.  [default: mini for tiny-clm and tiny-mlm, else bear]",
+    help="The probe.  [default: mini for tiny-clm and tiny-mlm, else bear]",
 )
 @click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="Run folder.  [default: runs/MODEL-PROBE]")
 @click.option(
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     default="0",
     show_default=True,
     metavar="LIST",
-    help="Numbers and groups (paraphrases, verbal, numeric, all), combined by commas.",
+    help="Numbers and groups (paraphrases, verbal, numeric, all), separated by commas.",
 )
 @click.option(
     "--template-set",
-    metavar="calprobe|native|FILE.json",
-    help="Whose templates.  [default: calprobe for bear and mini, else native]",
+    metavar="calprobe|native|kissling2026|FILE.json",
+    help="The set of templates.  [default: calprobe for bear and mini, else native]",
 )
-@click.option("--relations", metavar="P30,P36", callback=names, help="Only these relations.")
-@click.option("--limit", type=int, metavar="N", help="Only the first N instances of each relation.")
-@click.option("--kind", type=click.Choice(get_args(ModelKind)), help="Instead of what the config says.")
+@click.option("--relations", metavar="P30,P36", callback=names, help="Score only these relations.")
+@click.option("--limit", type=int, metavar="N", help="Score only the first N instances of each relation.")
+@click.option("--kind", type=click.Choice(get_args(ModelKind)), help="Kind of the model.  [default: as in its config]")
 @click.option(
     "--dtype",
     type=click.Choice(get_args(Dtype)),
@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="auto: the checkpoint's own on a GPU, float32 on a CPU.",
 )
-@click.option("--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N", help="Where to run.")
+@click.option(
+    "--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N", help="The device that computes."
+)
 @click.option("--device-map", metavar="auto", help="Spread a large model over devices (accelerate).")
 @click.option("--batch-tokens", default="auto", show_default=True, metavar="auto|N", help="Tokens in one forward pass.")
 @click.option(
@@ -57,32 +59,32 @@ if TYPE_CHECKING:
     type=click.Choice(["auto", *get_args(ScoringPath)]),
     default="auto",
     show_default=True,
-    help="How to compute; auto: the fastest that agrees with the model's own forward.",
+    help="How scores are computed; auto: the fastest path that agrees with the model's own forward pass.",
 )
 @click.option(
     "--pll-metric",
     type=click.Choice(get_args(PllMetric)),
-    help="What is masked to score a token of a masked model.  [default: within_word_l2r]",
+    help="Which tokens are masked when one token is scored (masked models).  [default: within_word_l2r]",
 )
 @click.option(
     "--word-split",
     type=click.Choice(get_args(WordSplit)),
-    help="What a word is to a masked model's metric.  [default: tokenizer]",
+    help="How words are split for --pll-metric.  [default: tokenizer]",
 )
-@click.option("--save-tokens", is_flag=True, help="Keep every token's score (for export --what tokens).")
+@click.option("--save-tokens", is_flag=True, help="Store the score of every token (for export --what tokens).")
 @click.option(
     "--resume/--no-resume",
     default=True,
     show_default=True,
-    help="Go on with what RUN holds; --no-resume deletes its scores.",
+    help="Resume the run in RUN; --no-resume deletes its scores and starts over.",
 )
 @click.option(
-    "--shard", metavar="I/N", help="Only the I-th of N equal shares (1 to N), into a run of its own; see merge."
+    "--shard", metavar="I/N", help="Score only part I of N equal parts (I from 1), in a separate run; see merge."
 )
 @click.option("--revision", metavar="R", help="Branch, tag or commit of a hub id.")
 @click.option("--allow-pickle", is_flag=True, help="Read .bin checkpoints; they can run code.")
-@click.option("--trust-remote-code", is_flag=True, help="Run Python code that comes with the model.")
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@click.option("--trust-remote-code", is_flag=True, help="Run Python code from the model's repository.")
+@click.option("--quiet", is_flag=True, help="Show no progress on stderr.")
 def command(
     model: str,
     probe: str | None,
@@ -103,15 +105,15 @@ def command(
 ) -> None:
     """Score every statement of a probe with a language model.
 
-    Each statement is a template filled with a subject and one candidate answer; its score is the log-probability that
-    the model gives it. A run that was stopped goes on where it was: run the same command again.
+    Each statement is a template filled with a subject and one candidate answer; its score is the log-probability under
+    the model. To resume a stopped run, run the same command again.
 
     \b
         calprobe score --model smollm2-135m --probe mini
         calprobe score --model gemma-7b --templates paraphrases --device cuda
     """
-    # Before torch is imported: threads that spin while they wait make scoring 4 to 7 times slower once other processes
-    # want the same cores (SmolLM2-135M, two cores, load 5).
+    # Set before torch is imported: waiting threads that spin make scoring several times slower when other processes
+    # need the same cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
@@ -138,7 +140,7 @@ def command(
     )
     try:
         run = score(model, probe, out, options, LoadOptions(**load, quiet=quiet))  # type: ignore[arg-type]
-    except Stopped as stopped:  # another process has said why
+    except Stopped as stopped:  # another process has printed the reason
         sys.exit(stopped.exit_code)
     if rank == 0:
         say(_next_step(run))

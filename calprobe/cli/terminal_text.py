@@ -1,4 +1,4 @@
-"""Text on its way to a terminal: labels of strangers' files must not move its cursor, nor secrets of the user show."""
+"""Text for a terminal: removes control characters from labels of files, and hides secrets."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import click
 
 from calprobe.messages import without_secrets
 
-# Control characters but tab and line feed (escape sequences begin with one), what turns the direction of writing
-# around, and halves of surrogate pairs, which no terminal can be sent.
+# Control characters other than tab and line feed (escape sequences begin with one), characters that change the
+# writing direction, and surrogates, which cannot be encoded.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_LONGEST = 1000  # characters of a line of a message; paths are a few hundred
+_LONGEST = 1000  # most characters in a line of a message; paths have a few hundred
 
 
 def printable(text: str) -> str:
-    r"""The text with each character that a terminal would obey, or could not print, as its escape in Python.
+    r"""The text with each character that would control a terminal, or cannot be printed, as a Python escape.
 
     >>> print(printable("\x1b[31mRome\u202e"))
     \x1b[31mRome\u202e
@@ -24,7 +24,7 @@ def printable(text: str) -> str:
 
 
 def cleaned(text: str) -> str:
-    r"""The text with a `\ufffd` for each such character: as long as it was, for tables.
+    r"""The text with `\ufffd` for each such character: its length stays the same, for tables.
 
     >>> cleaned("\x1b[31mRome") == "\ufffd[31mRome"
     True
@@ -33,7 +33,7 @@ def cleaned(text: str) -> str:
 
 
 def printable_json(text: str) -> str:
-    r"""JSON with such characters as JSON escapes them: it reads back the same.
+    r"""JSON with such characters as JSON escapes: it parses to the same value.
 
     >>> print(printable_json('"a\u202e"'))
     "a\u202e"
@@ -47,7 +47,7 @@ def say(text: str) -> None:
 
 
 def message(text: str) -> str:
-    """A message for stderr: printable, without secrets, the middle of each very long line left out.
+    """A message for stderr: printable, without secrets, very long lines without their middle.
 
     >>> len(message("x" * 10_000)) < 1100
     True

@@ -54,7 +54,7 @@ def read_scored_answers(
             wrong; names file, line (row, of Parquet) and mend.
     """
     if path.suffix.lower() not in _READERS:
-        raise UsageError(f"{path}: the suffix says the format; give one of {', '.join(_READERS)}")
+        raise UsageError(f"{path}: the suffix sets the format; give one of {', '.join(_READERS)}")
     names = list(dict.fromkeys((*scores, correct)))
     columns = {column.name: column for column in _READERS[path.suffix.lower()](path, names)}
     if not columns[correct].values:

@@ -26,7 +26,7 @@ def write_tables(schema: pa.Schema, tables: Tables, path: Path) -> None:
     whole. Raises UsageError for another suffix, CalprobeError if the file cannot be written.
     """
     if path.suffix.lower() not in _WRITERS:
-        raise UsageError(f"--out {path}: the suffix says the format; give one of {', '.join(_WRITERS)}")
+        raise UsageError(f"--out {path}: the suffix sets the format; give one of {', '.join(_WRITERS)}")
     with atomic.named_file(path, "name another --out") as temporary:
         _WRITERS[path.suffix.lower()](schema, tables, temporary)
 

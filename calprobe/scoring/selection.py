@@ -134,7 +134,7 @@ def _relations(probe: Probe, names: tuple[str, ...] | None) -> tuple[Relation, .
     if names is None:
         return probe.relations
     if not names:
-        raise UsageError("--relations names none; leave it out for all")
+        raise UsageError("--relations has no names; leave it out for all relations")
     known = {relation.name for relation in probe.relations}
     if unknown := [name for name in names if name not in known]:
         few = ", ".join(sorted(known)[:8]) + (", .." if len(known) > 8 else "")

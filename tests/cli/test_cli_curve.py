@@ -141,7 +141,7 @@ def test_an_unknown_suffix_is_refused_before_anything_is_read(capsys: pytest.Cap
     code, error = refusal(capsys, "no-run", "--kind", "options", "--out", "curve.xlsx")
     assert code == 2
     assert error == (
-        "calprobe: --out curve.xlsx: the suffix says the format; give one of .csv, .json, .parquet, .png, .svg, .pdf\n"
+        "calprobe: --out curve.xlsx: the suffix sets the format; give one of .csv, .json, .parquet, .png, .svg, .pdf\n"
     )
 
 

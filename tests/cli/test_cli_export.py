@@ -104,7 +104,7 @@ def test_lm_pub_quiz_takes_its_labels_from_the_probe(tmp_path: Path, invoke: Inv
     run = write_run(tmp_path / "run")
     code, said = invoke("export", run, "--what", "lm-pub-quiz", "--out", tmp_path / "out")
     assert code == 2
-    assert "the labels are in the run's probe, made-up; say where it is with --probe DIR" in said
+    assert "the labels are in the run's probe, made-up; give its folder with --probe DIR" in said
     code, said = invoke("export", run, "--what", "lm-pub-quiz", "--out", tmp_path / "out", "--probe", "mini")
     assert code == 2
     assert "probe mini: not the one that" in said
@@ -119,7 +119,7 @@ def test_labels_of_a_probe_that_is_not_here_name_both_mends(
     run = RunFolder.create(tmp_path / "run", manifest).path
     code, said = invoke("export", run, "--what", "lm-pub-quiz", "--out", tmp_path / "out")
     assert code == 3
-    labels = f"{run}: the labels are in the run's probe, bear; say where it is with --probe DIR"
+    labels = f"{run}: the labels are in the run's probe, bear; give its folder with --probe DIR"
     assert said == f"calprobe: {labels}, or run `calprobe fetch bear`\n"
 
 
@@ -135,7 +135,7 @@ def test_a_partial_run_is_exported_and_said(tmp_path: Path, invoke: Invoke) -> N
     ("what", "out", "code", "message"),
     [
         ("tokens", "t.csv", 1, "--save-tokens"),
-        ("candidates", "c.xlsx", 2, "the suffix says the format"),
+        ("candidates", "c.xlsx", 2, "the suffix sets the format"),
         ("sums", "c.csv", 2, "'sums' is not one of"),
     ],
 )

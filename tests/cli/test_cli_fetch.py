@@ -120,7 +120,7 @@ def test_interrupt_leaves_nothing(toy_fetch: tuple[FileServer, list[str]], tmp_p
     _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert err.splitlines()[-1] == (
-        "calprobe: interrupted, nothing half-done was kept; run `calprobe fetch bear` again"
+        "calprobe: interrupted, no incomplete file was kept; run `calprobe fetch bear` again"
     )
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 

@@ -60,7 +60,7 @@ def test_every_format_begins_with_how_the_run_was_made(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--json", "--format", "csv"], "--json and --format csv ask for different things: give one of them"),
+        (["--json", "--format", "csv"], "--json and --format csv contradict each other: give one of them"),
         (["--format", "html"], "Invalid value for '--format'"),
     ],
 )

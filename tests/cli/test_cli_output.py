@@ -47,4 +47,5 @@ def test_a_full_disk_is_said_in_one_line(run_path: Path, arguments: list[str]) -
     with Path("/dev/full").open("wb") as full:
         done = calprobe(arguments, run_path, full.fileno())
     assert done.returncode == 1
-    assert done.stderr == "calprobe: stdout cannot be written: No space left on device; make room or write elsewhere\n"
+    said = "calprobe: cannot write to stdout: No space left on device; free disk space or write elsewhere\n"
+    assert done.stderr == said

@@ -53,8 +53,8 @@ def test_a_table(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["--score", "none", "--correct", "right"], 2, "no column 'none'; its columns are entropy, sure, right, rouge"),
         (["--score", "sure", "--correct", "rouge"], 1, "answers.csv:2: rouge '0.1' is neither right"),
-        (["--score", "sure", "--correct", "rouge", "--correct-at", "nan"], 2, "nan is no value of a quality"),
-        (["--score", "sure", "--correct", "rouge", "--correct-at", "-inf"], 2, "-inf is no value of a quality"),
+        (["--score", "sure", "--correct", "rouge", "--correct-at", "nan"], 2, "nan is not finite"),
+        (["--score", "sure", "--correct", "rouge", "--correct-at", "-inf"], 2, "-inf is not finite"),
         (["--correct", "right"], 2, "Missing option '--score'"),
         (["--score", "sure"], 2, "Missing option '--correct'"),
     ],

@@ -81,7 +81,7 @@ def test_all_reductions(run_path: Path) -> None:
         (["RUN", "--cluster", "template"], 2, "Invalid value for '--cluster'"),
         (["RUN", "--by", "template"], 2, "Invalid value for '--by'"),
         (["RUN", "--by", "domain", "--estimator", "best"], 2, "has no estimator best"),
-        (["RUN", "--estimator", "base"], 2, "say what to slice by with --by"),
+        (["RUN", "--estimator", "base"], 2, "choose slices with --by"),
         (["RUN", "--by", "domain", "--reduction", "all"], 2, "leave out --by or --reduction all"),
         (["RUN", "--against", "paper", "--bootstrap", 0], 2, "tiny: not among the paper's models; they are bert-base"),
         (["RUN", "--against", "no.json"], 2, "'no.json' is not 'paper'"),

@@ -67,7 +67,7 @@ def test_a_run_without_a_plain_template_gets_no_figures_and_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["report", "runs/c", "--bootstrap", "0", "--plots", str(tmp_path / "figures")])
-    assert "runs/c: no figures, it has neither template 0 nor a paraphrase" in capsys.readouterr().err
+    assert "runs/c: no figures: the run has neither template 0 nor a paraphrase" in capsys.readouterr().err
     assert not (tmp_path / "figures").exists()
 
 
@@ -75,7 +75,7 @@ def test_runs_of_other_instances_share_no_figure(tmp_path: Path, capsys: pytest.
     other, plots = run_of(tmp_path / "other", shapes=(("P36", 10, 4),)), tmp_path / "figures"
     main(["report", "runs/a", other, "--json", "--bootstrap", "0", "--plots", str(plots)])
     assert set(kinds_of(plots)) == {"runs-a", *file_names([other]).values()}
-    assert "no figures of several runs: they are not all of the same probe and instances" in capsys.readouterr().err
+    assert "no figures of several runs: the runs differ in probe or instances" in capsys.readouterr().err
 
 
 def test_a_partial_run_is_reported_as_such_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -139,7 +139,7 @@ def test_stdout_takes_no_more(forge: Forge, whole: Whole, tmp_path: Path) -> Non
     ):
         ended = forge.run(*command, watch=tmp_path, out=str(FULL))
         assert (ended.code, "Traceback" in ended.stderr) == (1, False), (command, ended.stderr)
-        assert "calprobe: stdout cannot be written: No space left on device; make room" in ended.stderr
+        assert "calprobe: cannot write to stdout: No space left on device; free" in ended.stderr
 
 
 def test_files_that_take_no_more(forge: Forge, whole: Whole, tmp_path: Path) -> None:

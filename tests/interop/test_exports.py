@@ -140,7 +140,7 @@ def test_damaged_tokens_are_an_error_that_names_the_shard(tmp_path: Path) -> Non
 
 def test_another_suffix_or_place_is_refused_and_nothing_is_left(tmp_path: Path) -> None:
     run = open_run(write_run(tmp_path / "run"))
-    with pytest.raises(UsageError, match=r"the suffix says the format; give one of .parquet, .csv, .jsonl"):
+    with pytest.raises(UsageError, match=r"the suffix sets the format; give one of .parquet, .csv, .jsonl"):
         write_tables(CANDIDATES, candidate_tables(run), tmp_path / "scores.xlsx")
     (tmp_path / "file").write_text("")
     with pytest.raises(CalprobeError, match="cannot be written"):

@@ -77,7 +77,7 @@ def _write(folder: Path, name: str, content: str | bytes | pa.Table) -> Path:
         ("a.parquet", b"PAR1", "a.parquet: cannot be read ("),
         ("a.parquet", pa.table({"s": [1.0, None], "right": [1, 0]}), "a.parquet: row 2: s (empty) is no number"),
         ("a.parquet", pa.table({"s": [[1.0]], "right": [1]}), "a.parquet: row 1: s [1.0] is no number"),
-        ("a.txt", "s,right\n", "a.txt: the suffix says the format; give one of .csv, .parquet, .jsonl"),
+        ("a.txt", "s,right\n", "a.txt: the suffix sets the format; give one of .csv, .parquet, .jsonl"),
     ],
 )
 def test_what_cannot_be_read_is_said(tmp_path: Path, name: str, content: Any, message: str) -> None:

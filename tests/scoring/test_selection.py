@@ -45,5 +45,5 @@ def test_the_sample_shares_prefixes_and_holds_the_longest_statement() -> None:
 
 
 def test_no_relation_is_an_error() -> None:
-    with pytest.raises(UsageError, match="names none"):
+    with pytest.raises(UsageError, match="has no names"):
         select(PROBE, ScoreOptions(relations=()))
