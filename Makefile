@@ -60,7 +60,7 @@ demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled pr
 	$(BIN)/calprobe report runs/demo runs/tiny-clm runs/tiny-mlm --plots out/demo/figures --html out/demo/index.html
 
 test: $(VENV)/.dev ## the whole suite
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal --durations=25
 
 test-references: $(VENV)/.dev ## token scores of the real models against all of the reference files, with the figures of docs/accuracy-of-scores.md
 	CALPROBE_REFERENCES=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/scoring/test_reference_scores.py -s

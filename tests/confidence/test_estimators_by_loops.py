@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import time
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from call_counts import python_calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax
@@ -176,7 +176,7 @@ def test_a_stricter_vote_only_fails_more(table: ScoreTable) -> None:
             assert (strict.prediction[~strict.failed] == loose.prediction[~strict.failed]).all()
 
 
-def test_all_of_bear_takes_well_under_two_seconds() -> None:
+def test_estimating_all_of_bear_loops_over_no_instances() -> None:
     rng = np.random.default_rng(0)
     n, n_candidates = 7731, 209_499
     widths = rng.integers(4, 51, n)
@@ -192,10 +192,5 @@ def test_all_of_bear_takes_well_under_two_seconds() -> None:
         instance=np.arange(n),
         templates=paraphrases + verbal + numeric,
     )
-    seconds = []  # of processor time, which other work on the machine leaves alone
-    for _ in range(3):
-        started = time.process_time()
-        found = estimate(table)
-        seconds.append(time.process_time() - started)
-    assert len(found) == 25
-    assert min(seconds) < 1.5, f"fastest of three: {min(seconds):.2f} s"
+    assert python_calls(estimate, table) < n
+    assert len(estimate(table)) == 25

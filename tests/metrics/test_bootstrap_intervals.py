@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import pytest
 from confidence_samples import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from metric_functions import ON_ARRAYS
 
 from calprobe.metrics import (
-    MetricResult,
     Resampling,
-    accuracy,
-    ace,
-    ace_weighted,
-    aurc,
-    auroc,
     bootstrap,
     bootstrap_mean,
-    brier,
-    brier_decomposition,
-    debiased_ece,
-    e_aurc,
-    ece,
-    max_calibration_error,
-    mean_confidence,
-    nll,
-    prr,
     resamples,
-    smooth_ece,
     standard_metrics,
 )
 from calprobe.metrics.bins import Binning, bin_sample
@@ -40,33 +23,6 @@ from calprobe.metrics.metric import evaluate
 from calprobe.metrics.resamples import resample_counts
 from calprobe.metrics.sample import sort_instances
 
-
-def term_of_brier(name: str) -> Callable[[np.ndarray, np.ndarray], MetricResult]:
-    """That term of the decomposition as a function like those of the other metrics."""
-    return lambda confidence, correct: MetricResult(getattr(brier_decomposition(confidence, correct), name))
-
-
-ON_ARRAYS: dict[str, Callable[..., MetricResult]] = {
-    "accuracy": accuracy,
-    "mean_confidence": mean_confidence,
-    "ace": ace,
-    "ace_weighted": ace_weighted,
-    "ece": ece,
-    "ece_15": partial(ece, n_bins=15),
-    "max_calibration_error": max_calibration_error,
-    "smooth_ece": smooth_ece,
-    "debiased_ece": debiased_ece,
-    "brier": brier,
-    "brier_reliability": term_of_brier("reliability"),
-    "brier_resolution": term_of_brier("resolution"),
-    "brier_uncertainty": term_of_brier("uncertainty"),
-    "brier_within_bins": term_of_brier("within_bins"),
-    "nll": nll,
-    "auroc": auroc,
-    "aurc": aurc,
-    "e_aurc": e_aurc,
-    "prr": prr,
-}
 BINNED = ("ace", "ace_weighted", "ece", "ece_15", "max_calibration_error", "debiased_ece", "brier_reliability")
 SHIFTED = (*BINNED, "smooth_ece")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from confidence_samples import samples
 from hypothesis import given, settings
-from test_bootstrap_intervals import ON_ARRAYS
+from metric_functions import ON_ARRAYS
 
 from calprobe.metrics import Resampling, ace, bootstrap, bootstrap_many, bootstrap_mean, resamples, standard_metrics
 from calprobe.metrics import resamples as resamples_module

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from metric_functions import ON_DISTRIBUTIONS, Forecast, drawn
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
@@ -16,22 +17,6 @@ from calprobe.metrics import MetricResult, brier_mean, brier_sum, multiclass_met
 from calprobe.metrics.bins import Binning, bin_sample
 from calprobe.metrics.forecasts import check_forecasts
 from calprobe.metrics.sample import sort_instances
-
-Forecast = tuple[np.ndarray, np.ndarray, np.ndarray]  # probabilities, offsets, answer_idx
-
-ON_ARRAYS: dict[str, Callable[..., MetricResult]] = {
-    "brier_sum": brier_sum,
-    "brier_mean": brier_mean,
-    "static_calibration_error": static_calibration_error,
-}
-
-
-def drawn(rng: np.random.Generator, widths: np.ndarray, sharpness: float = 1.0) -> Forecast:
-    """Distributions over answer spaces of these sizes, with answers that they only half know."""
-    pieces = [rng.dirichlet(np.full(width, sharpness)) for width in widths]
-    answers = [rng.choice(width, p=(p + 1 / width) / 2) for p, width in zip(pieces, widths, strict=True)]
-    offsets = np.concatenate([[0], np.cumsum(widths)])
-    return np.concatenate([*pieces, []]), offsets, np.array(answers, np.int64)
 
 
 @st.composite
@@ -97,11 +82,11 @@ def test_scikit_learn_agrees_where_all_answer_spaces_are_of_one_size(width: int)
 def test_sums_over_instances_give_the_values_of_the_functions(forecast: Forecast) -> None:
     checked = check_forecasts(*forecast)
     for metric in multiclass_metrics():
-        assert metric.value(checked) == pytest.approx(ON_ARRAYS[metric.name](*forecast).value, abs=1e-12)
+        assert metric.value(checked) == pytest.approx(ON_DISTRIBUTIONS[metric.name](*forecast).value, abs=1e-12)
 
 
 def test_every_metric_of_a_report_has_its_function() -> None:
-    assert [metric.name for metric in multiclass_metrics()] == list(ON_ARRAYS)
+    assert [metric.name for metric in multiclass_metrics()] == list(ON_DISTRIBUTIONS)
     assert [metric.biased for metric in multiclass_metrics()] == [False, False, True]
 
 
@@ -130,7 +115,7 @@ def test_by_hand() -> None:
 
 def test_extremes() -> None:
     sure = [1.0, 0.0, 0.0, 1.0], [0, 2, 4]
-    for metric in ON_ARRAYS.values():
+    for metric in ON_DISTRIBUTIONS.values():
         assert metric(*sure, [0, 1]).value == 0
     assert brier_sum(*sure, [1, 0]).value == 2
     assert brier_mean(*sure, [1, 0]).value == 1
@@ -141,12 +126,12 @@ def test_extremes() -> None:
     assert static_calibration_error(*uniform).value == pytest.approx(0, abs=1e-15)
 
 
-@pytest.mark.parametrize("metric", ON_ARRAYS.values(), ids=ON_ARRAYS)
+@pytest.mark.parametrize("metric", ON_DISTRIBUTIONS.values(), ids=ON_DISTRIBUTIONS)
 def test_a_single_candidate_says_nothing(metric: Callable[..., MetricResult]) -> None:
     assert metric([1.0], [0, 1], [0]).value == 0
 
 
-@pytest.mark.parametrize("metric", ON_ARRAYS.values(), ids=ON_ARRAYS)
+@pytest.mark.parametrize("metric", ON_DISTRIBUTIONS.values(), ids=ON_DISTRIBUTIONS)
 def test_failed_instances_are_left_out(metric: Callable[..., MetricResult]) -> None:
     nan = float("nan")
     without = metric([0.25, 0.75, 0.5, 0.25, 0.25], [0, 2, 5], [0, 2])
@@ -155,7 +140,7 @@ def test_failed_instances_are_left_out(metric: Callable[..., MetricResult]) -> N
     assert np.isnan(metric([nan, nan], [0, 2], [1]).value)
 
 
-@pytest.mark.parametrize("metric", ON_ARRAYS.values(), ids=ON_ARRAYS)
+@pytest.mark.parametrize("metric", ON_DISTRIBUTIONS.values(), ids=ON_DISTRIBUTIONS)
 def test_no_instances_leave_every_metric_undefined(metric: Callable[..., MetricResult]) -> None:
     assert np.isnan(metric([], [0], []).value)
 
@@ -166,7 +151,7 @@ def test_float32_probabilities_pass() -> None:
     assert brier_sum(probabilities.astype(np.float32), offsets, answers).value == pytest.approx(exact, abs=1e-6)
 
 
-@pytest.mark.parametrize("metric", ON_ARRAYS.values(), ids=ON_ARRAYS)
+@pytest.mark.parametrize("metric", ON_DISTRIBUTIONS.values(), ids=ON_DISTRIBUTIONS)
 @pytest.mark.parametrize(
     ("probabilities", "offsets", "answer_idx", "message"),
     [

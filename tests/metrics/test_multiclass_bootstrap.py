@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from test_multiclass import ON_ARRAYS, Forecast, drawn
+from metric_functions import ON_DISTRIBUTIONS, Forecast, drawn
 
 from calprobe.metrics import (
     Estimate,
@@ -48,7 +48,7 @@ def values_of_resamples(
     drawn_together = check_clusters(clusters, len(forecast[2]))
     counts = np.concatenate(list(resample_counts(len(forecast[2]), resampling, drawn_together)))
     written_out = [taken(forecast, np.repeat(np.arange(len(forecast[2])), count)) for count in counts]
-    return {name: [metric(*resample).value for resample in written_out] for name, metric in ON_ARRAYS.items()}
+    return {name: [metric(*resample).value for resample in written_out] for name, metric in ON_DISTRIBUTIONS.items()}
 
 
 @pytest.mark.parametrize("clusters", [None, np.arange(60) % 12])
@@ -58,7 +58,7 @@ def test_intervals_are_those_of_the_resamples_written_out(failed: list[int], clu
     resampling = Resampling(60, seed=2)
     found = intervals(forecast, resampling, clusters)
     values = values_of_resamples(forecast, resampling, clusters)
-    for name, metric in ON_ARRAYS.items():
+    for name, metric in ON_DISTRIBUTIONS.items():
         assert found[name].value == pytest.approx(metric(*forecast).value, abs=1e-12)
         low, high = np.percentile(values[name], [2.5, 97.5])
         if name == "static_calibration_error":  # shifted, docs/methods.md
@@ -140,7 +140,7 @@ def test_answers_that_hang_together_widen_the_interval_of_clusters() -> None:
     known = np.repeat(rng.random(40) < 0.5, 10)
     forecast = np.tile([0.7, 0.1, 0.1, 0.1], 400), np.arange(0, 1601, 4), np.where(known, 0, 2)
     single, together = intervals(forecast, Resampling(300)), intervals(forecast, Resampling(300), clusters)
-    for name in ON_ARRAYS:
+    for name in ON_DISTRIBUTIONS:
         assert together[name].high - together[name].low > 2 * (single[name].high - single[name].low), name
         assert together[name].value == single[name].value
 

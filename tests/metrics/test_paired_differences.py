@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from test_bootstrap_intervals import ON_ARRAYS
+from metric_functions import ON_ARRAYS
 
 from calprobe.metrics import Resampling, bootstrap, paired_differences, standard_metrics
 from calprobe.metrics.resamples import check_clusters, resample_counts

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import string
+from typing import Any
 
+from tiny_models import loaded
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
+
+from calprobe.models import LoadedModel
 
 SPECIALS = ["<pad>", "<s>", "</s>", "<unk>", "<mask>"]
 WORDS = ["Paris", "Rome", "capital", "the", "France", "of", "is"]
@@ -97,3 +101,10 @@ def xlm_roberta() -> PreTrainedTokenizerFast:
     )
     tokenizer.cls_token, tokenizer.sep_token, tokenizer.mask_token = "<s>", "</s>", "<mask>"
     return tokenizer
+
+
+def with_tokenizer(tokenizer: Any, **changes: Any) -> LoadedModel:
+    """The tokenizer as that of a loaded model, masked if it has a CLS token; there is no network."""
+    kind = "masked" if getattr(tokenizer, "cls_token", None) else "causal"
+    known = {"tokenizer": tokenizer, "start_token_id": 1, "start_token": "<s>", "kind": kind, "max_positions": None}
+    return loaded(None, **(known | changes))

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_tokenizers import byte_level, sentence_piece
-from test_tokens import with_tokenizer
+from sample_tokenizers import byte_level, sentence_piece, with_tokenizer
 from tokenizers import Tokenizer, models
 
 import calprobe.models.tokens as tokens_module

@@ -10,8 +10,7 @@ import pytest
 from call_counts import python_calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_tokenizers import byte_level, deaf, sentence_piece, word_piece
-from tiny_models import loaded
+from sample_tokenizers import byte_level, deaf, sentence_piece, with_tokenizer, word_piece
 
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel, tokenise
@@ -27,12 +26,6 @@ TOKENIZERS = {
     "wordpiece": word_piece(),
 }
 FRANCE = fill("The capital of [X] is [Y].", "France", "Paris")
-
-
-def with_tokenizer(tokenizer: Any, **changes: Any) -> LoadedModel:
-    kind = "masked" if getattr(tokenizer, "cls_token", None) else "causal"
-    known = {"tokenizer": tokenizer, "start_token_id": 1, "start_token": "<s>", "kind": kind, "max_positions": None}
-    return loaded(None, **(known | changes))
 
 
 def words_and_roles(statement: Statement, model: LoadedModel) -> list[tuple[str, str]]:

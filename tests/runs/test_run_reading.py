@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from call_counts import python_calls
 from run_samples import SHAPES, make_manifest, make_piece, without_tokens, write_run
 
 from calprobe.errors import CalprobeError, DataMissingError
@@ -126,16 +126,13 @@ def test_a_folder_of_runs_and_a_file_are_told_from_what_is_not_there(tmp_path: P
         open_run(tmp_path / "a" / "manifest.json")
 
 
-def test_reading_a_large_run_takes_seconds(tmp_path: Path) -> None:
+def test_reading_a_large_run_loops_over_no_rows(tmp_path: Path) -> None:
     shapes = tuple((f"P{i}", 200, 50) for i in range(24))
     folder = RunFolder.open(tmp_path, make_manifest(shapes, (0,)))
     pattern = without_tokens(make_piece(("P0", 200, 50)))
     for name, _, _ in shapes:
         folder.write_piece(replace(pattern, relation=name))
-    start = time.process_time()
-    assert open_run(tmp_path).table().scores.shape == (1, 240_000)
-    # 0.1 s where it was written: the bound only catches loops over rows.
-    assert time.process_time() - start < 2
+    assert python_calls(lambda: open_run(tmp_path).table()) < 240_000 / 4  # rows
 
 
 def test_reading_and_exporting_never_import_torch(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ Three of them, and their ways to end early, are in tests/faults/test_processes_l
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 from commands import exports_of
+from gated_process import PROCESS, free_port
 from tiny_models import save_tiny_model
 
 from calprobe.cli import main
@@ -22,33 +22,6 @@ ACCELERATE = (
     *("accelerate.commands.launch", "--multi_gpu", "--num_processes=2", "--num_machines=1"),
     *("--mixed_precision=no", "--dynamo_backend=no"),
 )
-
-# The command line. The first process waits for the other's first piece, so that it does not score everything before
-# the other has imported torch.
-PROCESS = """
-import os, sys, time
-from pathlib import Path
-from calprobe.cli import main
-from calprobe.runs.folder import RunFolder
-rank, gate = int(os.environ["RANK"]), Path(os.environ["GATE"])
-write_piece = RunFolder.write_piece
-def write(folder, piece):
-    end = time.monotonic() + 120
-    while rank == 0 and not gate.exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    write_piece(folder, piece)
-    if rank:
-        gate.touch()
-RunFolder.write_piece = write
-main(sys.argv[1:])
-"""
-
-
-def free_port() -> int:
-    """One that nobody listens on; 0 would do, but accelerate before 1.7 takes it at its word."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_two_processes_give_the_bytes_of_one(tmp_path: Path) -> None:

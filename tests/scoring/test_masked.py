@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_masked_row import METRICS, one_row_at_a_time
 from tiny_models import KEEPS_ITS_HEAD, MASKED_CONFIGS, loaded, tiny_masked, tiny_masked_tokenizer
 
 import calprobe.scoring.masked as masked
@@ -20,10 +20,9 @@ from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Masking, Path
 from calprobe.scoring.path_choice import choose_path, executor_of
-from calprobe.statements import Statement, fill
+from calprobe.statements import fill
 from calprobe.words import PllMetric
 
-METRICS: tuple[PllMetric, ...] = get_args(PllMetric)
 STATEMENTS = [
     fill("[X] is in [Y].", "Oslo", "No way"),
     fill("[X] is in [Y].", "Oslo", "It aly"),  # masks to the first one's rows wherever its whole answer is masked
@@ -39,28 +38,6 @@ def tiny(architecture: str) -> LoadedModel:
 @pytest.fixture(scope="module")
 def bert() -> LoadedModel:
     return tiny("bert")
-
-
-@torch.inference_mode()
-def one_row_at_a_time(model: LoadedModel, statement: Statement, metric: PllMetric) -> list[float]:
-    """The definition, written out: mask, forward one row, take the float32 log-softmax at the token's place."""
-    encoded = model.tokenizer(statement.text, return_offsets_mapping=True)
-    ids, words, spans = encoded["input_ids"], encoded.word_ids(), encoded["offset_mapping"]
-    places = [place for place, word in enumerate(words) if word is not None]
-    answer = [p for p in places if spans[p][0] < statement.answer[1] and spans[p][1] > statement.answer[0]]
-    scores = []
-    for place in places:
-        also = {
-            "original": [],
-            "within_word_l2r": [p for p in places if words[p] == words[place]],
-            "sentence_l2r": list(range(len(ids))),
-        }
-        also["answer_l2r+word_l2r"] = answer if place in answer else also["within_word_l2r"]
-        hidden = {place, *(p for p in also[metric] if p > place)}
-        row = [model.tokenizer.mask_token_id if p in hidden else token for p, token in enumerate(ids)]
-        logits = model.network(input_ids=torch.tensor([row])).logits[0, place]
-        scores.append(float(logits.float().log_softmax(-1)[ids[place]]))
-    return scores
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from one_masked_row import METRICS, one_row_at_a_time
 from scored_samples import PROBE
-from test_masked import METRICS, one_row_at_a_time
 from tiny_models import save_tiny_masked_model, save_tiny_model
 
 from calprobe.cli import main

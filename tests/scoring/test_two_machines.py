@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import pytest
 from commands import exports_of
-from test_launched import PROCESS, free_port
+from gated_process import PROCESS, free_port
 from tiny_models import save_tiny_model
 
 from calprobe.cli import main
