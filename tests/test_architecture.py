@@ -108,11 +108,11 @@ FLOORS: tuple[set[str], ...] = (
     {"options", "json_values", "groups", "number_text", "palette", "plots"},
     {"scored_run"},
     {
-        *("answer_options", "curves", "paper_figures", "rank", "reductions", "sensitivity", "slices", "uncertainty"),
+        *("answer_options", "curves", "paper_figures", "reductions", "sensitivity", "slices", "uncertainty"),
         *("compare_match", "compare_numbers", "compare_pairs", "compare_results", "compare_runs"),
     },
     {"results"},
-    {"against", "contents", "report_runs"},
+    {"against", "contents", "rank", "report_runs"},
 )
 
 

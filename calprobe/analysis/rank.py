@@ -1,24 +1,24 @@
-"""Metrics of (score, correct) tables: does a larger score mean more often right, and is it a calibrated confidence?"""
+"""A table of scores and correctness as a run: does a larger score mean more often right, and is it calibrated?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
+
+import numpy as np
 
 from calprobe.analysis.json_values import estimate_json
-from calprobe.arrays import Floats, Ints
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.report_runs import report_run
+from calprobe.analysis.results import EstimatorReport, RunReport
+from calprobe.analysis.scored_run import Instances, ScoredRun
+from calprobe.arrays import Floats, Ints, check_correct
+from calprobe.confidence import NO_PREDICTION, Confidence, Distributions, Estimator
+from calprobe.confidence.estimators import Entry
 from calprobe.interop.score_tables import ScoredAnswers
-from calprobe.metrics import (
-    ACE_BINS,
-    Estimate,
-    Metric,
-    RankMetric,
-    Resampling,
-    bootstrap,
-    ordinal_confidence,
-    standard_metrics,
-)
+from calprobe.metrics import ACE_BINS, Metric, Resampling, ordinal_confidence, standard_metrics
+from calprobe.runs import TemplateRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +34,27 @@ DEFAULT_OPTIONS = RankOptions()
 
 
 @dataclass(frozen=True, slots=True)
-class RankedScore:
-    """One score's metrics."""
-
-    name: str  # the column's
-    is_confidence: bool  # all in [0, 1] and larger is surer: then calibration is measured too
-    metrics: Mapping[str, Estimate]  # by metric name
-
-
-@dataclass(frozen=True, slots=True)
 class RankReport:
     """The metrics of every score of a table."""
 
-    label: str  # the file as typed
-    answers: int
-    scores: tuple[RankedScore, ...]
+    run: RunReport
     metrics: tuple[Metric, ...]  # those that any of the scores has, in the order of their columns
     options: RankOptions
+
+    @property
+    def label(self) -> str:
+        """The file as typed."""
+        return self.run.label
+
+    @property
+    def answers(self) -> int:
+        """Number of answers."""
+        return self.run.instances
+
+    @property
+    def scores(self) -> tuple[EstimatorReport, ...]:
+        """Each score's metrics, under the name of its column."""
+        return self.run.estimators
 
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe rank --json`, in the manner of `report --json`, with columns for estimators."""
@@ -79,18 +83,51 @@ def rank(answers: ScoredAnswers, options: RankOptions = DEFAULT_OPTIONS, label: 
     >>> rank(answers, RankOptions(uncertainty=True)).scores[0].metrics["auroc"].value
     1.0
     """
-    ranked = tuple(_rank_score(name, values, answers.correct, options) for name, values in answers.scores.items())
-    computed = {name for score in ranked for name in score.metrics}
+    run = run_of_answers(answers, label, uncertainty=options.uncertainty)
+    found = report_run(run, ReportOptions(ace_bins=options.ace_bins, resampling=options.resampling))
+    computed = {name for score in found.estimators for name in score.metrics}
     metrics = tuple(metric for metric in standard_metrics(options.ace_bins) if metric.name in computed)
-    return RankReport(label, len(answers.correct), ranked, metrics, options)
+    return RankReport(found, metrics, options)
 
 
-def _rank_score(name: str, values: Floats, correct: Ints, options: RankOptions) -> RankedScore:
-    is_confidence = not options.uncertainty and bool(((values >= 0) & (values <= 1)).all())
-    confidence = values if is_confidence else ordinal_confidence(values, uncertainty=options.uncertainty)
-    chosen = [m for m in standard_metrics(options.ace_bins) if is_confidence or _asks_for_order_only(m)]
-    return RankedScore(name, is_confidence, bootstrap(chosen, confidence, correct, options.resampling))
+def run_of_answers(answers: ScoredAnswers, label: str, *, uncertainty: bool = False) -> ScoredRun:
+    """The table as a run: an instance an answer, an estimator a score, and no candidates. Raises as `rank`."""
+    estimators: dict[str, Estimator] = {}
+    known: dict[str, Confidence] = {}
+    for name, values in answers.scores.items():
+        is_confidence = not uncertainty and bool(((values >= 0) & (values <= 1)).all())
+        entry = CONFIDENCE if is_confidence else SCORE
+        estimators[name] = Estimator(name, entry, entry.definition, (), entry.compute)
+        confidence = values if is_confidence else ordinal_confidence(values, uncertainty=uncertainty)
+        known[name] = _given(confidence, check_correct(answers.correct, len(values)))
+    count = len(answers.correct)
+    return ScoredRun(
+        label=label,
+        recorded=None,
+        relations=frozenset(),
+        instances=Instances(np.full(count, ""), np.arange(count), None),
+        estimators=estimators,
+        clusters=None,
+        questions=f"table {label}",
+        evidence=None,
+        known=known,
+    )
 
 
-def _asks_for_order_only(metric: Metric) -> bool:
-    return isinstance(metric, RankMetric) or metric.name == "accuracy"
+def _given(confidence: Floats, correct: Ints) -> Confidence:
+    nowhere = np.full(len(correct), NO_PREDICTION)
+    return Confidence(nowhere, confidence, correct == 1, failed=np.zeros(len(correct), np.bool_))
+
+
+def _compute(_distributions: Distributions) -> NoReturn:
+    raise ValueError("a score of a table is given, not computed from probabilities of candidates")
+
+
+def _bind(_entry: Entry, _templates: Sequence[TemplateRecord]) -> Iterator[Estimator]:
+    return iter(())  # no templates give it
+
+
+CONFIDENCE = Entry("{}", "given", "a confidence, as the table gives it", "", _compute, _bind, needs="given")
+SCORE = Entry(
+    "{}", "given", "the rank of a score among those of the table", "", _compute, _bind, needs="given", scale="order"
+)

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
 from calprobe.analysis.scored_run import RunLike, ScoredRun, open_scored_runs
-from calprobe.analysis.sensitivity import sensitivity_of
+from calprobe.analysis.sensitivity import PromptSensitivity, sensitivity_of
 from calprobe.analysis.slices import slice_run
-from calprobe.analysis.uncertainty import mean_uncertainty
+from calprobe.analysis.uncertainty import MeanUncertainty, mean_uncertainty
 from calprobe.confidence import BASE
 from calprobe.confidence.types import paraphrase_rows
 from calprobe.metrics import (
     Estimate,
+    Metric,
+    RankMetric,
     bootstrap_many,
     bootstrap_mean,
     bootstrap_multiclass,
@@ -43,12 +45,16 @@ def report(runs: RunLike | Sequence[RunLike], options: ReportOptions = DEFAULT_O
     found: list[RunReport] = []
     scored: list[ScoredRun] = []
     for run in open_scored_runs(runs, options):
-        found.append(_report_run(run, options))
+        found.append(report_run(run, options))
         scored.append(run.released())  # whoever draws the report reads confidences alone
     return Report(tuple(found), metrics, options, tuple(scored))
 
 
-def _report_run(run: ScoredRun, options: ReportOptions) -> RunReport:
+def report_run(run: ScoredRun, options: ReportOptions) -> RunReport:
+    """The numbers of one run. Sections that need the scores of candidates are None without them.
+
+    Raises UsageError for slices of an estimator that the run does not have.
+    """
     metrics = _metrics(run, options)
     estimators = tuple(
         EstimatorReport(
@@ -56,36 +62,66 @@ def _report_run(run: ScoredRun, options: ReportOptions) -> RunReport:
             group=estimator.group,
             definition=estimator.definition,
             source=estimator.source,
+            scale=estimator.scale,
             templates=estimator.templates,
             failed=int(run.confidence(name).failed.sum()),
             metrics=metrics[name],
         )
         for name, estimator in run.estimators.items()
     )
-    shares, paraphrases = run.right_shares, paraphrase_rows(run.table.templates)
+    shares = run.right_shares
+    sensitivity, uncertainty = _of_the_wording(run, options)
     return RunReport(
         facts=run.facts,
         accuracy=metrics[BASE]["accuracy"] if BASE in metrics else None,
         bear_score=None if shares is None else bootstrap_mean(shares, options.resampling, run.clusters),
         estimators=estimators,
-        sensitivity=sensitivity_of(run.closed_set, options, run.clusters) if paraphrases else None,
-        uncertainty=mean_uncertainty(run.distributions, paraphrases, options, run.clusters) if paraphrases else None,
+        sensitivity=sensitivity,
+        uncertainty=uncertainty,
         slices=slice_run(run, options) if options.slices else None,
     )
 
 
+def _of_the_wording(
+    run: ScoredRun, options: ReportOptions
+) -> tuple[PromptSensitivity, MeanUncertainty] | tuple[None, None]:
+    """What the wording changes; None without scores of candidates under two paraphrases or more."""
+    rows = () if run.evidence is None else paraphrase_rows(run.table.templates)
+    if not rows:
+        return None, None
+    sensitivity = sensitivity_of(run.closed_set, options, run.clusters)
+    return sensitivity, mean_uncertainty(run.distributions, rows, options, run.clusters)
+
+
 def _metrics(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Estimate]]:
-    """Every metric by its name, for each estimator by its own; NaN where it takes distributions and there are none."""
-    confidences = run.confidences()
-    predictions = {name: (found.confidence, found.correct) for name, found in confidences.items()}
-    top_label = bootstrap_many(standard_metrics(options.ace_bins), predictions, options.resampling, run.clusters)
+    """The metrics of each estimator that have a meaning for its scale and the run's evidence, by both names."""
+    found = _top_label(run, options)
+    if run.evidence is None:
+        return found
+    distributions = {name: run.confidence(name).probabilities for name in run.estimators}
     whole = bootstrap_multiclass(
         multiclass_metrics(),
-        {name: found.probabilities for name, found in confidences.items() if found.probabilities is not None},
+        {name: given for name, given in distributions.items() if given is not None},
         run.distributions.offsets,
         run.distributions.answer_idx,
         options.resampling,
         run.clusters,
     )
     none = {metric.name: Estimate(float("nan")) for metric in multiclass_metrics()}
-    return {name: found | whole.get(name, none) for name, found in top_label.items()}
+    return {name: metrics | whole.get(name, none) for name, metrics in found.items()}
+
+
+def _top_label(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Estimate]]:
+    """Metrics of confidence and correctness; those of order alone where a confidence is no probability."""
+    every = standard_metrics(options.ace_bins)
+    of_scale = {"probability": every, "order": [metric for metric in every if _reads_order_alone(metric)]}
+    found: dict[str, dict[str, Estimate]] = {}
+    for scale in dict.fromkeys(estimator.scale for estimator in run.estimators.values()):
+        names = [name for name, estimator in run.estimators.items() if estimator.scale == scale]
+        samples = {name: (of.confidence, of.correct) for name, of in run.confidences(names).items()}
+        found |= bootstrap_many(of_scale[scale], samples, options.resampling, run.clusters)
+    return found
+
+
+def _reads_order_alone(metric: Metric) -> bool:
+    return isinstance(metric, RankMetric) or metric.name == "accuracy"

@@ -13,6 +13,7 @@ from calprobe.analysis.scored_run import RunFacts, ScoredRun
 from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices import RunSlices
 from calprobe.analysis.uncertainty import MeanUncertainty
+from calprobe.confidence.estimators import Scale
 from calprobe.metrics import Estimate, Metric
 from calprobe.runs import Manifest
 
@@ -25,9 +26,10 @@ class EstimatorReport:
     group: str  # of the estimators, see `calprobe.confidence.estimator_groups`
     definition: str
     source: str  # of the definition; empty for calprobe's own
+    scale: Scale  # what its confidences mean
     templates: tuple[int, ...]  # numbers of the templates it reads
     failed: int  # instances without a prediction; they count as incorrect, with confidence 0
-    metrics: Mapping[str, Estimate]  # by metric name
+    metrics: Mapping[str, Estimate]  # by metric name; those that have a meaning for its scale and the run's evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class RunReport:
     accuracy: Estimate | None  # of base; None if the run has no template for it
     bear_score: Estimate | None  # mean accuracy over the paraphrases; None with fewer than two
     estimators: tuple[EstimatorReport, ...]
-    sensitivity: PromptSensitivity | None  # None with fewer than two paraphrases
+    sensitivity: PromptSensitivity | None  # None with fewer than two paraphrases or without scores of candidates
     uncertainty: MeanUncertainty | None  # likewise
     slices: RunSlices | None = None  # None unless asked for
     against: RunAgainst | None = None  # likewise

@@ -33,19 +33,32 @@ class RunFacts:
     """What was scored: the instances of a run's complete relations."""
 
     label: str  # the run as typed
-    manifest: Manifest
+    recorded: Recorded | None  # None: a table of scores
     relations: int  # with all of the run's templates scored; the others are left out
     instances: int
     candidates: tuple[int, int]  # smallest and largest answer space; (0, 0) without instances
     chance_accuracy: float  # mean 1/K over the instances; NaN without any
     questions: str  # equal for runs that were asked the same, see `questions_of`
-    cut_contexts: Mapping[str, int]  # by relation: instances whose context was too long and lost its beginning
-    progress: Progress  # what the run has cost
+
+    @property
+    def manifest(self) -> Manifest:
+        """The run's. Raises ValueError for a table of scores, which has none."""
+        return _of_folder(self.label, self.recorded).manifest
+
+    @property
+    def cut_contexts(self) -> Mapping[str, int]:
+        """By relation: instances whose context was too long and lost its beginning. Raises as `manifest`."""
+        return _of_folder(self.label, self.recorded).cut_contexts
+
+    @property
+    def progress(self) -> Progress:
+        """What the run has cost. Raises as `manifest`."""
+        return _of_folder(self.label, self.recorded).progress
 
     @property
     def partial(self) -> bool:
         """Whether relations are left out because scores are missing."""
-        return self.relations < len(self.manifest.relations)
+        return self.recorded is not None and self.relations < len(self.manifest.relations)
 
     @property
     def paraphrases(self) -> int:
@@ -53,7 +66,9 @@ class RunFacts:
         return sum(template.kind == "paraphrase" for template in self.manifest.templates)
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of the run's JSON that do not depend on the reduction."""
+        """The keys of the run's JSON that do not depend on the reduction; fewer for a table of scores."""
+        if self.recorded is None:
+            return {"instances": self.instances, "partial": self.partial}
         return {
             "model": self.manifest.model.name,
             "kind": self.manifest.model.kind,
@@ -69,7 +84,7 @@ class Recorded:
     """What a run's folder says beside its scores."""
 
     manifest: Manifest
-    cut_contexts: Mapping[str, int]  # as `RunFacts` has them
+    cut_contexts: Mapping[str, int]  # by relation, without zeros
     progress: Progress
 
 
@@ -102,7 +117,6 @@ class ScoredRun:
     """A run's instances x estimators -> confidence, correct, failed (and a distribution, where there is one)."""
 
     label: str  # as typed
-    path: Path | None  # None: of a part of a run
     recorded: Recorded | None  # None: a table of scores, of which nothing else is known
     relations: frozenset[str]  # those of the instances: all that are complete
     instances: Instances
@@ -115,7 +129,7 @@ class ScoredRun:
     @property
     def manifest(self) -> Manifest:
         """The run's. Raises ValueError for a table of scores, which has none."""
-        return self._from_folder().manifest
+        return _of_folder(self.label, self.recorded).manifest
 
     @property
     def model(self) -> str:
@@ -150,17 +164,14 @@ class ScoredRun:
     def facts(self) -> RunFacts:
         """What was scored, in a few numbers."""
         sizes = np.zeros(0) if self.instances.n_candidates is None else self.instances.n_candidates
-        recorded = self._from_folder()
         return RunFacts(
             label=self.label,
-            manifest=recorded.manifest,
+            recorded=self.recorded,
             relations=len(self.relations),
             instances=len(self.instances),
             candidates=(int(sizes.min()), int(sizes.max())) if len(sizes) else (0, 0),
             chance_accuracy=float((1 / sizes).mean()) if len(sizes) else float("nan"),
             questions=self.questions,
-            cut_contexts=recorded.cut_contexts,
-            progress=recorded.progress,
         )
 
     @cached_property
@@ -169,7 +180,7 @@ class ScoredRun:
 
         Its mean is the BEAR score: the mean accuracy over the paraphrases, every instance weighing the same.
         """
-        rows = paraphrase_rows(self.table.templates)
+        rows = () if self.evidence is None else paraphrase_rows(self.table.templates)
         return right_shares(self.distributions, rows) if rows else None
 
     def confidence(self, estimator: str) -> Confidence:
@@ -189,11 +200,6 @@ class ScoredRun:
         run.__dict__["right_shares"] = self.right_shares  # where cached_property keeps it
         return run
 
-    def _from_folder(self) -> Recorded:
-        if self.recorded is None:
-            raise ValueError(f"{self.label}: a table of scores has no manifest")
-        return self.recorded
-
     def restricted(self, rows: Ints, places: Ints) -> ScoredRun:
         """Some templates and instances of a run over a closed set, in this order; the run itself if these are all.
 
@@ -208,7 +214,6 @@ class ScoredRun:
         table = _restricted(self.table, rows, places)
         return ScoredRun(
             label=self.label,
-            path=None,
             recorded=self.recorded,
             relations=frozenset(np.unique(table.relation).tolist()),
             instances=Instances(table.relation, table.instance, np.diff(table.offsets)),
@@ -248,7 +253,6 @@ def scored_run(label: str, run: Run, options: ReportOptions) -> ScoredRun:
     table = run.table(options.reduction, options.compat)
     return ScoredRun(
         label=label,
-        path=run.path,
         recorded=Recorded(run.manifest, run.cut_contexts, run.progress),
         relations=frozenset(run.complete_relations),
         instances=Instances(table.relation, table.instance, np.diff(table.offsets)),
@@ -311,6 +315,12 @@ def _restricted(table: ScoreTable, rows: Ints, places: Ints) -> ScoreTable:
         instance=table.instance[places],
         templates=tuple(table.templates[row] for row in rows),
     )
+
+
+def _of_folder(label: str, recorded: Recorded | None) -> Recorded:
+    if recorded is None:
+        raise ValueError(f"{label}: a table of scores has no manifest")
+    return recorded
 
 
 def _by_name(table: ScoreTable) -> dict[str, Estimator]:

@@ -31,8 +31,9 @@ from calprobe.confidence.types import Confidence, default_row, paraphrase_rows
 if TYPE_CHECKING:
     from calprobe.runs import ScoreTable, TemplateRecord
 
-Group = Literal["intrinsic", "consistency", "grounding", "beyond the paper"]
-Needs = Literal["closed_set"]  # evidence: the scores of every candidate
+Group = Literal["intrinsic", "consistency", "grounding", "beyond the paper", "given"]
+Needs = Literal["closed_set", "given"]  # evidence: the scores of every candidate; or none, a table has the confidences
+Scale = Literal["probability", "order"]  # what a confidence means: the probability to be right, or a rank alone
 
 BASE = "base"  # the estimator whose prediction and accuracy stand for the run's
 PAPER = "Kissling et al. 2026"
@@ -76,6 +77,11 @@ class Estimator:
         return self.entry.needs
 
     @property
+    def scale(self) -> Scale:
+        """What its confidences mean; calibration has a meaning for probabilities alone."""
+        return self.entry.scale
+
+    @property
     def headline(self) -> Headline | None:
         """How early it is shown; None: where all are."""
         return self.entry.headlines.get(self.name)
@@ -96,6 +102,7 @@ class Entry:
     compute: Callable[..., Confidence]
     bind: Callable[[Entry, Sequence[TemplateRecord]], Iterator[Estimator]]  # to a run's templates; nothing if they lack
     needs: Needs = "closed_set"
+    scale: Scale = "probability"
     headlines: Mapping[str, Headline] = field(default_factory=dict)  # by the estimator's whole name
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Confidence:
     """A prediction and how sure it is, for every instance. A failed one has no prediction and counts as incorrect."""
 
-    prediction: Ints  # [instances], place of a candidate; NO_PREDICTION where failed
+    prediction: Ints  # [instances], place of a candidate; NO_PREDICTION where failed or not of a closed set
     confidence: Floats  # [instances], in [0, 1]; 0 where failed
     correct: npt.NDArray[np.bool_]  # [instances], False where failed
     failed: npt.NDArray[np.bool_]  # [instances]

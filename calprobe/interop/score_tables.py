@@ -1,6 +1,6 @@
 """Tables of scores and correctness, a row an answer, as lm-polygraph and others give them: CSV, Parquet, JSON lines.
 
-Such a table has no candidates, so it makes no run: it is read into plain arrays.
+Such a table has no candidates and makes no run folder: it is read into plain arrays (`calprobe.analysis.rank`).
 """
 
 from __future__ import annotations

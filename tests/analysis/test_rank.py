@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from calprobe.analysis.rank import RankOptions, rank
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.rank import RankOptions, rank, run_of_answers
+from calprobe.analysis.report_runs import report_run
 from calprobe.interop.score_tables import ScoredAnswers
 from calprobe.metrics import Resampling
 
@@ -21,7 +23,7 @@ ORDER_ONLY = {"accuracy", "auroc", "aurc", "e_aurc", "prr"}
 def test_confidences_get_every_metric_other_scores_those_of_order() -> None:
     found = rank(ANSWERS, RankOptions(resampling=QUICK), "mine.csv")
     confidence, logit = found.scores
-    assert (confidence.is_confidence, logit.is_confidence) == (True, False)
+    assert (confidence.scale, logit.scale) == ("probability", "order")
     assert set(logit.metrics) == ORDER_ONLY
     assert {name: confidence.metrics[name] for name in ORDER_ONLY} == dict(logit.metrics)
     assert confidence.metrics["auroc"].value == pytest.approx(roc_auc_score(CORRECT, CONFIDENCE), abs=1e-12)
@@ -33,8 +35,36 @@ def test_an_uncertainty_is_a_confidence_turned_round() -> None:
     sure = rank(ANSWERS, RankOptions(resampling=QUICK)).scores[1]
     unsure = ScoredAnswers({"entropy": -ANSWERS.scores["logit"], "in [0, 1]": 1 - CONFIDENCE}, CORRECT)
     for score in rank(unsure, RankOptions(uncertainty=True, resampling=QUICK)).scores:
-        assert not score.is_confidence
+        assert score.scale == "order"
         assert dict(score.metrics) == dict(sure.metrics)
+
+
+def test_a_table_is_a_run_that_only_lacks_what_candidates_give() -> None:
+    run = run_of_answers(ANSWERS, "mine.csv")
+    found = report_run(run, ReportOptions(resampling=QUICK))
+    assert (found.label, found.instances, found.facts.partial) == ("mine.csv", 300, False)
+    assert (found.accuracy, found.bear_score, found.sensitivity, found.uncertainty) == (None,) * 4
+    assert [(score.name, score.templates, score.failed) for score in found.estimators] == [
+        ("confidence", (), 0),
+        ("logit", (), 0),
+    ]
+    assert found.to_json()["estimators"]["logit"].keys() == ORDER_ONLY
+    np.testing.assert_array_equal(run.released().confidence("confidence").confidence, CONFIDENCE)
+    with pytest.raises(ValueError, match=r"mine\.csv: a table of scores has no manifest"):
+        _ = found.manifest
+
+
+@pytest.mark.parametrize(
+    ("scores", "correct", "message"),
+    [
+        ([0.5, float("nan")], [0, 1], "NaN"),
+        ([0.5, 0.6], [0, 1, 1], "correct must have"),
+        ([0.5, 0.6], [0, 2], "correct must be"),
+    ],
+)
+def test_what_is_no_table_of_answers_is_refused(scores: list[float], correct: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        rank(ScoredAnswers({"s": np.array(scores)}, np.array(correct)), RankOptions(resampling=Resampling(0)))
 
 
 def test_json_has_the_shape_of_a_report() -> None:

@@ -16,7 +16,8 @@ from calprobe.analysis import ReportOptions
 from calprobe.analysis.scored_run import ScoredRun, open_scored_runs
 from calprobe.cli.app import cli
 from calprobe.confidence import distributions, estimate
-from calprobe.runs import open_run, shards
+from calprobe.runs import open_run
+from calprobe.runs.score_records import ScoreRecords
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +43,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         return call
 
-    read = counted(shards.read_scores, lambda _, relation, template, __: f"{relation.name}.{template}")
-    monkeypatch.setattr(shards, "read_scores", read)
+    read = counted(ScoreRecords.read, lambda _, __, piece: f"{piece.relation}.{piece.template}")
+    monkeypatch.setattr(ScoreRecords, "read", read)
     monkeypatch.setattr(distributions, "softmax", counted(distributions.softmax, lambda *_: "softmax"))
     return counter
 

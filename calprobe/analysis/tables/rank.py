@@ -34,6 +34,6 @@ def _notes(found: RankReport) -> Iterator[str]:
     if found.options.resampling.n_resamples:
         resamples = counted(found.options.resampling.n_resamples, "resample")
         yield f"Ranges: 95 % bootstrap intervals ({resamples}, seed {found.options.resampling.seed})."
-    if not all(score.is_confidence for score in found.scores):
+    if not all(score.scale == "probability" for score in found.scores):
         why = "larger scores are less sure" if found.options.uncertainty else "not all scores lie in [0, 1]"
         yield f"Ranking metrics alone where calibration has no meaning ({why})."
