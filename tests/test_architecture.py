@@ -109,7 +109,7 @@ FLOORS: tuple[set[str], ...] = (
     {"scored_run"},
     {
         *("answer_options", "curves", "paper_figures", "reductions", "sensitivity", "slices", "uncertainty"),
-        *("compare_match", "compare_numbers", "compare_pairs", "compare_results", "compare_runs"),
+        *("compare_match", "compare_numbers", "compare_runs"),
     },
     {"results"},
     {"against", "contents", "rank", "report_runs"},

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from calprobe.analysis.compare_pairs import named_pairs
-from calprobe.analysis.compare_results import Comparison
-from calprobe.analysis.compare_runs import compare
+from calprobe.analysis.compare_numbers import Comparison
+from calprobe.analysis.compare_runs import compare, named_pairs
 from calprobe.analysis.curves.accuracy_ace import accuracy_ace
 from calprobe.analysis.curves.accuracy_rejection import accuracy_rejection
 from calprobe.analysis.curves.calibration import calibration

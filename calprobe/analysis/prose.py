@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from calprobe.analysis.compare_results import SIGNIFICANT, Agreement, Comparison, PairComparison, Scope
+from calprobe.analysis.compare_numbers import SIGNIFICANT, Agreement, Comparison, PairComparison, Scope
 from calprobe.analysis.number_text import number, ranges, spelled
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.paper_figures import Figure, RunAgainst

@@ -12,7 +12,7 @@ import pytest
 from compared_runs import DOMAINS, run_of, with_model, with_relations
 
 from calprobe.analysis import CompareOptions, Comparison, ReportOptions, compare, report
-from calprobe.analysis.compare_results import Contrast
+from calprobe.analysis.compare_numbers import Contrast
 from calprobe.confidence import confidences
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, ace, holm

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calprobe.analysis.compare_results import Comparison
+from calprobe.analysis.compare_numbers import Comparison
 from calprobe.analysis.html import definitions
 from calprobe.analysis.html.page import render
 from calprobe.analysis.html.run_view import manifests, options_made, page_title, run_head

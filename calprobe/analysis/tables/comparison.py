@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from calprobe.analysis.compare_results import Comparison, Contrast, PairComparison, Scope
+from calprobe.analysis.compare_numbers import Comparison, Contrast, PairComparison, Scope
 from calprobe.analysis.prose import (
     agreement_shares,
     compared_templates,
