@@ -16,7 +16,7 @@ import pyarrow as pa
 
 
 def from_numbers(values: npt.NDArray[Any], is_null: npt.NDArray[np.bool_] | None = None) -> pa.Array:
-    """The numbers [n] as they are, NaN too, without a copy where they lie in one piece; null where `is_null` [n]."""
+    """The numbers [n] as they are, NaN too, without a copy where they are contiguous; null where `is_null` [n]."""
     validity = None if is_null is None else pa.py_buffer(np.packbits(~is_null, bitorder="little"))
     data = pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [validity, data])

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever moment the process dies at."""
+"""Atomic files and folders: complete or absent, even if the process is killed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ TEMPORARY_SUFFIX = ".tmp"
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`; when the block ends well it is flushed to disk and takes `path`'s place.
+    """Yield a temporary path beside `path`; at the end of the block it is flushed to disk and renamed to `path`.
 
-    When the block raises, the temporary file is removed and `path` stays as it was. After SIGKILL the temporary file
-    may stay behind; `remove_leftovers` clears it.
+    If the block raises, the temporary file is removed and `path` does not change. After SIGKILL the temporary file
+    may remain; `remove_leftovers` removes it.
     """
     temporary = _temporary(path)
     try:
@@ -41,25 +41,25 @@ def write_text(path: Path, text: str) -> None:
 
 
 @contextmanager
-def named_file(path: Path, mend: str) -> Iterator[Path]:
-    """`replacing` for a file that a person named; a folder that is not there is made, and a link is followed.
+def named_file(path: Path, fix: str) -> Iterator[Path]:
+    """`replacing` for a file that the user named; creates missing folders and follows a link.
 
-    Raises CalprobeError if the file cannot be written, or is a device or a pipe, whose place no file must take; `mend`
-    ends its message, and says what to do.
+    Raises CalprobeError if the file cannot be written, or is a device or a pipe; its message ends with `fix`, which
+    tells the user what to do.
     """
     try:
         place = Path(os.path.realpath(path))
         if place.exists() and not (place.is_file() or place.is_dir()):
-            raise CalprobeError(f"{path}: is no regular file; {mend}")
+            raise CalprobeError(f"{path}: is not a regular file; {fix}")
         place.parent.mkdir(parents=True, exist_ok=True)
         with replacing(place) as temporary:
             yield temporary
     except OSError as error:
-        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; {mend}") from error
+        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; {fix}") from error
 
 
 def create_text(path: Path, text: str) -> bool:
-    """Write UTF-8 text to `path` unless something is there; of several processes only one succeeds, and has True."""
+    """Write UTF-8 text to `path` unless the path exists; of several processes only one succeeds and gets True."""
     temporary = _temporary(path)
     try:
         temporary.write_text(text, encoding="utf-8")
@@ -74,9 +74,10 @@ def create_text(path: Path, text: str) -> bool:
 
 @contextmanager
 def replacing_folder(path: Path, work: str) -> Iterator[Path]:
-    """A place beside `path` for a folder; when the block ends well it takes `path`'s place, which must hold nothing.
+    """Yield a path beside `path` for a new folder; at the end of the block the folder is renamed to `path`.
 
-    When the block raises, nothing stays. After SIGKILL the place (`.NAME.WORK`) may; the next call clears it.
+    `path` must be empty or new. If the block raises, the new folder is removed. After SIGKILL it may remain as
+    `.NAME.WORK`; the next call removes it.
     """
     place = path.absolute()
     beside = place.with_name(f".{place.name}.{work}")
@@ -92,12 +93,12 @@ def replacing_folder(path: Path, work: str) -> Iterator[Path]:
 
 
 def is_leftover(path: Path) -> bool:
-    """Whether the name is one that `replacing` gives to its temporary files."""
+    """Whether the name is that of a temporary file of `replacing`."""
     return path.name.startswith(".") and path.name.endswith(TEMPORARY_SUFFIX)
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files that a killed process left in `folder`; nothing if there is no such folder."""
+    """Remove the temporary files that a killed process left in `folder`; no effect without such a folder."""
     if folder.is_dir():
         for path in folder.iterdir():
             if is_leftover(path):
@@ -105,13 +106,13 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    # Machines that share a disk may have processes of one number; in containers they often do.
+    # Processes on machines that share a disk may have equal numbers; in containers they often do.
     return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
 
 
 def _create(temporary: Path, path: Path) -> None:
     try:
-        path.hardlink_to(temporary)  # a second name is given in one step, and not over a file that is there
+        path.hardlink_to(temporary)  # atomic, and fails if the path exists
     except FileExistsError:
         raise
     except OSError:  # a file system without hard links
@@ -121,7 +122,7 @@ def _create(temporary: Path, path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    # A rename is durable only once its folder is. Windows cannot open a folder, and needs no such thing.
+    # A rename is durable once its folder is flushed. Windows cannot open a folder, and does not need this.
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:

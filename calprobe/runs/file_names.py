@@ -30,7 +30,7 @@ def file_name(relation: str) -> str:
 
 
 def same_on_some_disks(relations: Sequence[str]) -> tuple[str, str] | None:
-    """The first two relations whose files a disk that takes p30 and P30 for one could not tell apart; None mostly.
+    """The first two relations with names that differ only in case, which share a file on some disks; else None.
 
     >>> same_on_some_disks(["P30", "capital", "p30"])
     ('P30', 'p30')

@@ -1,4 +1,4 @@
-"""The writing side of a run folder: create or resume it, say what is missing, take pieces in."""
+"""The writing side of a run folder: create or resume it, list missing pieces, write pieces."""
 
 from __future__ import annotations
 
@@ -29,71 +29,71 @@ M = TypeVar("M", bound=RunManifest)
 
 
 class RecordFolder(Generic[M, R]):
-    """A run of any task being written. `manifest` is the one in force: a resumed run goes on with the stored one."""
+    """A run of any task that is being written. `manifest` is the one in use: for a resumed run, the stored one."""
 
     def __init__(self, path: Path, manifest: M) -> None:
         self.path = path
         self.manifest = manifest
         self._kind: RecordKind[R] = manifest.records()
-        self._spent_before: dict[int, Progress] = {}  # by worker, what it had recorded when this folder was opened
+        self._spent_before: dict[int, Progress] = {}  # by worker, its progress when this folder was opened
 
     @classmethod
     def open(cls, path: str | Path, asked: M, resume: bool = True) -> Self:
-        """Create the run at `path`, or take up the one that lies there.
+        """Create the run at `path`, or resume the one that is there.
 
-        With `resume`, an existing run must have the identity that is asked (`manifest.identity`), and goes on with its
-        stored manifest. Without it, an existing run's shards are removed and it starts over. Raises UsageError if the
-        existing run differs (each difference named), or if the folder holds something else than a run; CalprobeError
-        if its manifest is damaged.
+        With `resume`, an existing run must have the requested identity (`manifest.identity`), and keeps its stored
+        manifest. Without it, an existing run's shards are removed and the run starts over. Raises UsageError if the
+        existing run differs (the message names each difference), or if the folder contains anything other than a run;
+        CalprobeError if its manifest is damaged.
         """
         path = Path(path)
         check_folder(path)
         if not (path / FILE_NAME).is_file():
             return cls._write_new(path, asked)
-        # Read first also when starting over: only what is known to be a run may be emptied.
+        # Also read when starting over: only a folder that is known to be a run may be emptied.
         stored = read_any_manifest(path)
         if not resume:
             _remove_results(path)
             return cls._write_new(path, asked)
-        taken_up = cls._taken_up(path, stored, asked)
-        _note_adopted(path, taken_up.manifest, asked)
+        resumed = cls._resumed(path, stored, asked)
+        _note_adopted(path, resumed.manifest, asked)
         with _writing(path):
             _remove_leftovers(path)
-        return taken_up
+        return resumed
 
     @classmethod
     def join(cls, path: str | Path, asked: M) -> Self:
-        """Take part in the run that another process has opened at `path`; nothing there is touched.
+        """Join the run that another process has opened at `path`, without any change to its files.
 
-        Raises UsageError if what this process would score differs from the run (each difference named).
+        Raises UsageError if this process would score a different run (the message names each difference).
         """
         path = Path(path)
-        return cls._taken_up(path, read_any_manifest(path), asked)
+        return cls._resumed(path, read_any_manifest(path), asked)
 
     @classmethod
     def create(cls, path: str | Path, manifest: M) -> Self:
-        """Create a new run at `path`, which must be empty or absent. Raises UsageError if it is not."""
+        """Create a new run at `path`, which must be empty or new. Raises UsageError if it is not."""
         path = Path(path)
         check_folder(path)
         if (path / FILE_NAME).is_file():
-            raise UsageError(f"{path}: holds a run already; name another with --out")
+            raise UsageError(f"{path}: already contains a run; give another folder with --out")
         return cls._write_new(path, manifest)
 
     @classmethod
     def write_whole(cls, out: Path, manifest: M, records: Iterable[R], spent: Progress = NOTHING) -> Self:
-        """Make a run at `out` of these records, whole or not at all; what was `spent` on them is its progress.
+        """Make a run at `out` of these records, atomically; `spent` becomes its progress.
 
-        It is written beside `out` and renamed when it is whole. An error leaves nothing; the remains of a killed
-        process (`.NAME.import`) are cleared by the next call for the same `out`.
+        The run is written beside `out` and renamed when it is complete. An error leaves nothing; the files of a killed
+        process (`.NAME.import`) are removed by the next call for the same `out`.
 
-        Raises UsageError unless `out` is an empty or absent folder, ValueError for a record that the manifest does not
-        have, CalprobeError if the folder cannot be written.
+        Raises UsageError unless `out` is an empty or new folder, ValueError for a record that is not in the manifest,
+        CalprobeError if the folder cannot be written.
         """
         check_folder(out)
         if (out / FILE_NAME).is_file():
-            raise UsageError(f"{out}: holds a run already; name another with --out")
+            raise UsageError(f"{out}: already contains a run; give another folder with --out")
         try:
-            # What `out` holds, if it is there, is nothing, or what a killed `score` left before it began.
+            # An existing `out` is empty, or has the files of a `score` that was killed before it began.
             with atomic.replacing_folder(out, "import") as beside:
                 run = cls.create(beside, manifest)
                 for record in records:
@@ -101,23 +101,27 @@ class RecordFolder(Generic[M, R]):
                     spent += Progress(pieces=1, statements=run._kind.n_rows(record))
                 run.record_progress(0, spent)
         except (OSError, UnwritableError) as error:
-            # The folder that was asked for, not the one beside it, of which nothing is left.
+            # Name the requested folder, not the temporary one beside it.
             why = error.why if isinstance(error, UnwritableError) else reason(error)
-            raise CalprobeError(f"{out}: cannot be written: {why}; mend that, or name another --out") from error
+            raise CalprobeError(
+                f"{out}: cannot be written: {why}; fix this, or give another folder with --out"
+            ) from error
         return cls(out, run.manifest)
 
     @classmethod
-    def _taken_up(cls, path: Path, stored: RunManifest, asked: M) -> Self:
-        """The run that lies at `path`, if it is the one that is asked for."""
+    def _resumed(cls, path: Path, stored: RunManifest, asked: M) -> Self:
+        """The run at `path`, if it is the requested one."""
         if not isinstance(stored, type(asked)):
-            raise UsageError(f"{path}: holds a run of task {stored.task}, asked {asked.task}; name another with --out")
+            raise UsageError(
+                f"{path}: contains a run of task {stored.task}, not {asked.task}; give another folder with --out"
+            )
         refuse_other_run(path, stored, asked)
         return cls(path, stored)
 
     @classmethod
     def _write_new(cls, path: Path, manifest: M) -> Self:
         if alike := same_on_some_disks(list(dict.fromkeys(piece.relation for piece in manifest.pieces))):
-            what = "have names that differ in large and small letters only, and share a file on some disks"
+            what = "have names that differ only in upper and lower case, and share a file on some disks"
             raise UsageError(f"relations {alike[0]!r} and {alike[1]!r} {what}; rename one of them")
         with _writing(path):
             (path / shards.FOLDER).mkdir(parents=True, exist_ok=True)
@@ -126,11 +130,11 @@ class RecordFolder(Generic[M, R]):
         return cls(path, manifest)
 
     def missing(self) -> list[Piece]:
-        """The pieces that have no whole shard, in the manifest's order.
+        """The pieces without a complete shard, in the manifest's order.
 
-        A shard that is unreadable, damaged, of other columns or rows, or of another run is set aside (`.bad`), said on
-        the log, and counts as missing. Raises CalprobeError, and sets nothing aside, if all that are there are another
-        run's: hours of scores are not thrown out for a manifest that was edited.
+        A shard that is unreadable, damaged, has other columns or rows, or belongs to another run is renamed (`.bad`),
+        logged, and counts as missing. Raises CalprobeError, and renames nothing, if all shards belong to another run:
+        an edited manifest must not discard hours of scores.
         """
         amiss = {piece: self._amiss(piece) for piece in self.manifest.pieces}
         others = sum(isinstance(error, OtherRunError) for error in amiss.values())
@@ -141,13 +145,13 @@ class RecordFolder(Generic[M, R]):
         return [piece for piece, error in amiss.items() if error is not None]
 
     def unwritten(self, pieces: Iterable[Piece]) -> list[Piece]:
-        """Those of the pieces that have no shard yet; shards that are there are not read."""
+        """Those of the pieces that have no shard yet; existing shards are not read."""
         return [piece for piece in pieces if not shards.shard_path(self.path, *piece).is_file()]
 
     def write_piece(self, record: R) -> None:
         """Write one record durably; it replaces an older shard of the same piece.
 
-        Raises ValueError if its piece is not one of the run's, or it is not as its kind promises (`RecordKind.check`).
+        Raises ValueError if its piece is not in the run, or if it fails the check of its kind (`RecordKind.check`).
         """
         piece = self._kind.piece_of(record)
         if not self.manifest.has_piece(piece):
@@ -157,21 +161,20 @@ class RecordFolder(Generic[M, R]):
             shards.write_shard(self.path, self._kind, record, self.manifest.identity_hash)
 
     def record_progress(self, worker: int, spent: Progress) -> None:
-        """Record what that worker has spent since this folder was opened, in place of what it recorded before.
+        """Record what that worker has spent since this folder was opened; replaces its earlier record.
 
-        What it had recorded in earlier sessions is added. The file is replaced atomically, so that the run stays whole
-        whenever the process is killed.
+        The progress of earlier sessions is added. The file is replaced atomically: a killed process leaves a valid run.
         """
         before = self._spent_before.setdefault(worker, progress.read_worker(self.path, worker))
         with _writing(self.path):
             progress.write_progress(self.path, worker, before + spent)
 
     def progress(self) -> Progress:
-        """What all workers have recorded, in this session and in earlier ones."""
+        """The progress of all workers, in this session and in earlier ones."""
         return progress_of(self.path, self.manifest)
 
     def _amiss(self, piece: Piece) -> ShardError | FileNotFoundError | None:
-        """Why the piece's shard cannot be used; None if it is whole."""
+        """The reason why the piece's shard cannot be used; None if it is complete."""
         try:
             self._kind.read_whole(ShardFile(self.path, piece, self.manifest.identity_hash), piece)
         except (FileNotFoundError, ShardError) as error:
@@ -181,42 +184,42 @@ class RecordFolder(Generic[M, R]):
     def _set_aside(self, piece: Piece, error: ShardError) -> None:
         path = shards.shard_path(self.path, *piece)
         aside = path.with_name(path.name + BAD_SUFFIX)
-        log.warning("%s: %s; set aside as %s, will be scored again", path, error, aside.name)
+        log.warning("%s: %s; renamed to %s, will be scored again", path, error, aside.name)
         with _writing(self.path):
             path.replace(aside)
 
 
 class RunFolder(RecordFolder[Manifest, PieceScores]):
-    """A run of scores being written."""
+    """A run of scores that is being written."""
 
 
 def refuse_other_run(path: Path, stored: M, asked: M) -> None:
-    """Raise UsageError if the run that lies at `path` is another than what is asked; each difference is named."""
+    """Raise UsageError if the run at `path` is not the requested one; the message names each difference."""
     if different := stored.differences(asked):
         raise UsageError(
-            f"{path}: holds another run. {'; '.join(different)}.\n"
-            "Name another folder with --out, or delete its scores and start over with --no-resume"
+            f"{path}: contains a different run. {'; '.join(different)}.\n"
+            "Give another folder with --out, or delete its scores and start over with --no-resume"
         )
     if stored.shard != asked.shard:
-        has, wants = (f"shard {m.shard}" if m.shard else "the whole run" for m in (stored, asked))
+        has, wants = (f"shard {m.shard}" if m.shard else "the complete run" for m in (stored, asked))
         raise UsageError(
-            f"{path}: holds {has}, asked {wants}.\n"
-            "Name another folder with --out; `calprobe merge` makes one run of several shards"
+            f"{path}: contains {has}, not {wants}.\n"
+            "Give another folder with --out; `calprobe merge` makes one run of several shards"
         )
 
 
 class UnwritableError(CalprobeError):
-    """A run folder that the disk does not take; `why` is what the disk says."""
+    """A run folder that cannot be written; `why` is the operating system's reason."""
 
     def __init__(self, path: Path, why: str) -> None:
-        mend = "mend that and run the same command again, it goes on from there"
-        super().__init__(f"{path}: cannot be written: {why}; {mend}")
+        fix = "fix this and run the same command again; it resumes from there"
+        super().__init__(f"{path}: cannot be written: {why}; {fix}")
         self.why = why
 
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Turn what the disk says into an error for people: what is there stays whole, so the mend is to go on."""
+    """Turn an OSError into an error with instructions: written files stay valid, so the run can be resumed."""
     try:
         yield
     except OSError as error:
@@ -238,9 +241,9 @@ def default_out(model: str, probe: str, shard: str | None = None) -> Path:
 
 
 def check_folder(path: Path) -> None:
-    """Raise UsageError if `path` is a file, or a folder that holds something else than a run."""
+    """Raise UsageError if `path` is a file, or a folder that contains anything other than a run."""
     if not _holds_nothing(path) and not (path / FILE_NAME).is_file():
-        raise UsageError(f"{path}: not a run folder, and not empty; name another with --out")
+        raise UsageError(f"{path}: not a run folder, and not empty; give another folder with --out")
 
 
 def _holds_nothing(path: Path) -> bool:
@@ -248,7 +251,7 @@ def _holds_nothing(path: Path) -> bool:
     if not path.exists():
         return True
     if not path.is_dir():
-        raise UsageError(f"{path}: is a file, not a folder; name another with --out")
+        raise UsageError(f"{path}: is a file, not a folder; give another path with --out")
     if (path / FILE_NAME).exists():
         return False
     inside = [entry for entry in path.iterdir() if entry.name not in lock.NAMES and not atomic.is_leftover(entry)]
@@ -257,17 +260,18 @@ def _holds_nothing(path: Path) -> bool:
 
 def _remove_leftovers(path: Path) -> None:
     for folder in (path, path / shards.FOLDER, path / progress.FOLDER):
-        if folder == path or not folder.is_symlink():  # nothing is deleted behind a link in a run
+        if folder == path or not folder.is_symlink():  # no file behind a symbolic link is deleted
             atomic.remove_leftovers(folder)
 
 
 def _remove_results(path: Path) -> None:
-    """Remove shards and progress, and nothing else that lies there."""
+    """Remove shards and progress, and no other files."""
     folders = [path / shards.FOLDER, path / progress.FOLDER]
     for folder in folders:
         if folder.is_symlink():
             raise UsageError(
-                f"{folder}: a link, and nothing is deleted behind one; delete the run yourself, or name another --out"
+                f"{folder}: a symbolic link, and no file behind one is deleted\n"
+                "delete the run yourself, or give another folder with --out"
             )
     for folder, suffixes in zip(folders, ((".parquet", f".parquet{BAD_SUFFIX}"), (".json",)), strict=True):
         for file in [file for suffix in suffixes for file in folder.glob(f"*{suffix}")]:
@@ -281,13 +285,13 @@ def _note_adopted(path: Path, stored: RunManifest, asked: RunManifest) -> None:
     adopted |= {name: (has, wanted.get(name)) for name, has in stored.taken_over().items()}
     for name, (has, wants) in adopted.items():
         if has != wants:
-            log.info("resuming with %s %s, as the run began (asked: %s)", name, has, wants)
+            log.info("resuming with the run's %s %s (requested: %s)", name, has, wants)
     now = asked.recorded_only()
     for name, began in stored.recorded_only().items():
         if began != now[name]:
             log.warning(
-                "resuming with %s %s, the run began with %s: last bits of scores may differ", name, now[name], began
+                "resuming with %s %s, the run started with %s: last bits of scores may differ", name, now[name], began
             )
     changed = [n for n, v in stored.versions.items() if asked.versions.get(n, v) != v]
     if changed:
-        log.warning("resuming with other versions than the run began with: %s", ", ".join(changed))
+        log.warning("resuming with other versions than at the start of the run: %s", ", ".join(changed))

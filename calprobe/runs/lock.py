@@ -1,10 +1,9 @@
-"""One process at a time scores into a run folder, and says who it is to whoever comes second.
+"""The lock of a run folder: one process at a time writes to it, and others learn which one.
 
-The guard is a lock of the operating system (`.lock`), which goes with its process, however that ends. Not every shared
-file system carries such locks from machine to machine, so the holder's name lies beside it (`.owner`): created in one
-step that only one process can win, and removed at the end. What a killed process leaves is cleared by the next one on
-the same machine; on another machine nobody can know whether it still runs, and a person has to say so, except where
-Slurm has put the same job back into the queue.
+The operating system's lock (`.lock`) ends with its process. Not every shared file system extends such locks to other
+machines, so the holder is also recorded beside it (`.owner`): created atomically by one process, and removed at the
+end. The record of a killed process is removed by the next process on the same machine. Another machine cannot know
+whether the process still runs, so the user has to remove the record, except where Slurm has requeued the same job.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ OWNER_NAME = ".owner"
 NAMES = frozenset({LOCK_NAME, OWNER_NAME})
 
 _SHOWN_COMMAND = 120  # characters
-# What file systems without locks answer: Lustre mounted without them, NFS without its lock service. Older releases of
-# filelock make a NotImplementedError of the first, newer ones a lock of another kind.
+# Errors of file systems without locks: Lustre mounted without them, NFS without its lock service. Older releases of
+# filelock raise NotImplementedError for the first, newer ones use a lock of another kind.
 _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 
 
 @dataclass(frozen=True, slots=True)
 class SlurmJob:
-    """One start of a job: a job that is put back into the queue keeps its number and counts its restarts."""
+    """One start of a job: a requeued job keeps its number and counts its restarts."""
 
     cluster: str
     number: str
@@ -49,16 +48,16 @@ class SlurmJob:
 
     @classmethod
     def of_this_process(cls) -> SlurmJob | None:
-        """As Slurm says it in the environment; None outside a job."""
+        """The job from Slurm's environment variables; None outside a job."""
         number = os.environ.get("SLURM_JOB_ID", "")
         if not number:
             return None
         return cls(os.environ.get("SLURM_CLUSTER_NAME", ""), number, _number("SLURM_RESTART_COUNT"))
 
     def follows(self, former: SlurmJob | None) -> bool:
-        """Whether this is a later start of the same job: Slurm starts a job again when it has ended the former start.
+        """Whether this is a later start of the same job: Slurm ends the former start before it starts a job again.
 
-        Of a machine that it cannot reach it only supposes so. What may still run there writes the same scores.
+        If Slurm cannot reach the machine, the former start may still run; it writes the same scores.
         """
         if former is None:
             return False
@@ -66,7 +65,7 @@ class SlurmJob:
 
 
 def tasks_of_step() -> int:
-    """How many processes the srun has started that started this one; 0 without one, or with a launcher between."""
+    """The number of processes of this process's srun step; 0 without srun, or with a launcher in between."""
     return 0 if "RANK" in os.environ else _number("SLURM_STEP_NUM_TASKS")
 
 
@@ -77,13 +76,13 @@ def _number(name: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The process that scores into a folder."""
+    """The process that writes to a folder."""
 
     host: str
     pid: int
-    birth: str  # tells it from a later process of the same number
+    birth: str  # distinguishes it from a later process with the same number
     command: str
-    since: str  # UTC, ISO 8601; shown, and nothing depends on it
+    since: str  # UTC, ISO 8601; for display only
     job: SlurmJob | None = None
 
     @classmethod
@@ -108,29 +107,29 @@ class Owner:
 
     @property
     def shown(self) -> str:
-        """As messages name it: `PID 123 on HOST, since 14:02, 5 min ago`."""
+        """Its name in messages: `PID 123 on HOST, since 14:02, 5 min ago`."""
         return _printable(f"PID {self.pid} on {self.host}{_since(self.since)}")
 
     @property
     def shown_command(self) -> str:
-        """What it was started with, cut."""
+        """Its command line, shortened."""
         cut = len(self.command) > _SHOWN_COMMAND
         return _printable(self.command[:_SHOWN_COMMAND] + (" .." if cut else ""))
 
 
 @contextmanager
 def locked(run: Path) -> Iterator[Owner]:
-    """Hold the run folder, which is made if it is not there, for this process alone; the value is what names it there.
+    """Lock the run folder, created if missing, for this process; yields the recorded owner.
 
-    Raises CalprobeError, with the owner, if another process holds it or may hold it from another machine, or if the
-    folder cannot be written.
+    Raises CalprobeError, which names the owner, if another process has the lock or may have it on another machine, or
+    if the folder cannot be written.
     """
     with _locked_by_system(run):
         own = _claim(run)
         try:
             yield own
         finally:
-            # A folder that was removed, or is full or read-only by now, has no owner to be removed.
+            # The folder may have been removed, or be full or read-only by now.
             with suppress(OSError):
                 if read_owner(run) == own:
                     (run / OWNER_NAME).unlink()
@@ -138,12 +137,12 @@ def locked(run: Path) -> Iterator[Owner]:
 
 @contextmanager
 def _locked_by_system(run: Path) -> Iterator[None]:
-    """Hold the operating system's lock. A file system may have none; the owner's name is then all there is."""
-    import filelock  # a tenth of a second, which readers do not need
+    """Hold the operating system's lock. On a file system without locks, only the owner's record protects the folder."""
+    import filelock  # imported here: readers do not need it
 
     path = run / LOCK_NAME
     if path.is_symlink():  # filelock would open the file behind it for writing
-        raise CalprobeError(f"{path}: a link, and nothing is written through one; delete it and run the same again")
+        raise CalprobeError(f"{path}: a symbolic link, which is never written to; delete it and run the same again")
     lock = filelock.FileLock(path, timeout=0)
     try:
         run.mkdir(parents=True, exist_ok=True)
@@ -161,31 +160,31 @@ def _locked_by_system(run: Path) -> Iterator[None]:
 
 
 def read_owner(run: Path) -> Owner | None:
-    """The owner that the folder names; None if it names none, or none that can be read."""
+    """The recorded owner of the folder; None without a readable record."""
     path = run / OWNER_NAME
     try:
-        if not path.is_file():  # a pipe would be waited for without end
+        if not path.is_file():  # reading a pipe would block
             return None
         named = loads(path.read_text(encoding="utf-8"))
-        known = {field.name for field in fields(Owner)}  # a later version may say more, and is an owner all the same
+        known = {field.name for field in fields(Owner)}  # a later version may have more fields
         return decode(Owner, {key: named[key] for key in named if key in known} if isinstance(named, dict) else named)
     except (OSError, UnicodeDecodeError, JSONDecodeError, RecursionError, DecodeError):
         return None
 
 
 def _claim(run: Path) -> Owner:
-    """Write this process down as the owner; where there are locks, none of this machine's processes does so at once."""
+    """Record this process as the owner; the system's lock, if any, excludes other processes of this machine."""
     own, path = Owner.here(), run / OWNER_NAME
-    # Looked at first: what comes from now on is a faster process's, and stays.
-    something_lies_there = path.is_symlink() or path.exists()
+    # Checked first: a record that appears after this belongs to a faster process, and stays.
+    has_record = path.is_symlink() or path.exists()
     former = read_owner(run)
     was_requeued = former is not None and own.job is not None and own.job.follows(former.job)
     if former is not None and former.is_elsewhere and not was_requeued:
         raise _left_elsewhere(run, former)
     if former is not None and former.runs and former.pid != own.pid:
-        raise _taken(run, former)  # this file system's locks hold nobody back
+        raise _taken(run, former)  # this file system's locks have no effect
     try:
-        if something_lies_there:  # a killed process's, or none that can be read
+        if has_record:  # of a killed process, or unreadable
             path.unlink(missing_ok=True)
         if not atomic.create_text(path, dumps(asdict(own), indent=1) + "\n"):
             raise _taken(run, read_owner(run))  # a process of another machine was faster
@@ -196,35 +195,35 @@ def _claim(run: Path) -> Owner:
 
 def _taken(run: Path, owner: Owner | None) -> CalprobeError:
     who, what = ("", "") if owner is None else (f" ({owner.shown})", f": {owner.shown_command}")
-    mend = _one_for_all(owner) or "wait for it, or name another folder with --out"
-    return CalprobeError(f"{run}: another process{who} scores into this folder{what}\n{mend}")
+    fix = _one_for_all(owner) or "wait for it, or give another folder with --out"
+    return CalprobeError(f"{run}: another process{who} is writing to this folder{what}\n{fix}")
 
 
 def _left_elsewhere(run: Path, owner: Owner) -> CalprobeError:
-    mend = f"wait for it; if it runs no more, delete {run / OWNER_NAME} and run the same command again, it goes on"
+    fix = f"wait for it; if it has ended, delete {run / OWNER_NAME} and run the same command again to resume"
     return CalprobeError(
-        f"{run}: a process of another machine ({owner.shown}) scores into this folder, or was killed there\n"
-        f"{_one_for_all(owner) or mend}"
+        f"{run}: a process of another machine ({owner.shown}) is writing to this folder, or was killed\n"
+        f"{_one_for_all(owner) or fix}"
     )
 
 
 def _one_for_all(owner: Owner | None) -> str:
-    """What to do if srun has started this process and the owner side by side, and each knows only of itself."""
+    """The fix if one srun started both this process and the owner without a launcher; empty otherwise."""
     job, tasks = SlurmJob.of_this_process(), tasks_of_step()
     if owner is None or job is None or job != owner.job or tasks < 2:
         return ""
-    either = "put torchrun behind srun, or give each task its own --shard I/N"
-    return f"srun started {tasks} tasks, and each scores alone: {either} (docs/scale.md)"
+    either = "start torchrun with srun, or give each task its own --shard I/N"
+    return f"srun started {tasks} independent tasks: {either} (docs/scale.md)"
 
 
 def _unwritable(run: Path, error: OSError) -> CalprobeError:
-    return CalprobeError(f"{run}: cannot be written: {reason(error)}; mend that or name another with --out")
+    return CalprobeError(f"{run}: cannot be written: {reason(error)}; fix this, or give another folder with --out")
 
 
 def _birth(pid: int) -> str | None:
-    """What no other process of this machine shares with it; None if there is no such process."""
+    """A value that identifies the process on this machine; None without such a process."""
     try:
-        # Ticks since boot: a clock that is set changes nothing here, unlike psutil's seconds since 1970.
+        # Ticks since boot do not depend on the clock, unlike psutil's seconds since 1970.
         ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
         return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {ticks}"
     except (OSError, IndexError):
@@ -233,7 +232,7 @@ def _birth(pid: int) -> str | None:
 
     try:
         return str(psutil.Process(pid).create_time())
-    except (psutil.Error, ValueError):  # the latter of a number below 0
+    except (psutil.Error, ValueError):  # ValueError for a number below 0
         return None
 
 
@@ -248,7 +247,7 @@ def _since(moment: str) -> str:
 
 
 def _ago(seconds: float) -> str:
-    """Nothing for less than a minute, and for a moment to come: clocks differ, and are set."""
+    """The time since then; empty below one minute and for times in the future, since clocks differ."""
     for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f", {seconds / size:.0f} {unit} ago"

@@ -149,7 +149,7 @@ class Manifest(RunManifest):
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """The (relation, template number) pieces that a whole run has, in the order of scoring."""
+        """The (relation, template number) pieces of the complete run, in the order of scoring."""
         return tuple(Piece(relation.name, t.number) for relation in self.relations for t in self.templates)
 
     def relation(self, name: str) -> RelationRecord:
@@ -163,7 +163,7 @@ class Manifest(RunManifest):
         return ScoreRecords(shapes, self.settings.save_tokens, cut_contexts)
 
     def describe(self) -> str:
-        """The path, the number type, and what each token's score is given."""
+        """The path, the number type, and the context of each token's score."""
         settings = self.settings
         given = f"start token {settings.start_token.text if settings.start_token else 'not known'}"
         if settings.pll_metric is not None:
@@ -171,7 +171,7 @@ class Manifest(RunManifest):
         return f"path {settings.shown_path}, dtype {settings.dtype or 'not known'}, {given}"
 
     def merged(self, created: str) -> Self:
-        """The manifest of the whole run."""
+        """The manifest of the complete run."""
         return replace(self, shard=None, created=created, first_format=None)
 
     def total(self, recorded: Progress) -> Progress:
@@ -192,17 +192,17 @@ class Manifest(RunManifest):
         return {relation.name: relation for relation in self.relations}
 
     def identity(self) -> dict[str, Any]:
-        """The fields that must agree for two runs' shards to be one run's, by the name a person knows them by.
+        """The fields that must agree for two runs' shards to be one run's, by the name shown to users.
 
-        This is the one place that decides it. Left out, and so recorded only: names and places as typed (fingerprints
-        stand for the content), device index and name and cpu_products (another one is said on resuming), batch budgets
-        and threads (a resumed run takes over the stored ones), the shard, versions, time stamps, domains, wordings (the
-        template set's fingerprint stands for them), what of a statement is scored (the probe's stands for it), the
-        note, whether an adapter was merged.
+        Only this method decides it. Not in it, and so only recorded: names and paths as typed (fingerprints identify
+        the content), device index, device name and cpu_products (a difference is logged on resuming), batch budgets and
+        threads (a resumed run keeps the stored ones), the shard, versions, time stamps, domains, wordings (in the
+        template set's fingerprint), which part of a statement is scored (in the probe's fingerprint), the note,
+        whether an adapter was merged.
         """
         model, settings = self.model, self.settings
         return {
-            # Without a fingerprint the id is the best that is known of the weights.
+            # Without a fingerprint, the id identifies the weights best.
             "model weights": model.weights_fingerprint or model.id or model.name,
             "revision": model.revision,
             "tokenizer": model.tokenizer_fingerprint,
@@ -211,7 +211,7 @@ class Manifest(RunManifest):
             "adapter": model.adapter,
             "probe": self.probe.fingerprint or self.probe.name,
             "template set": self.template_set.fingerprint or self.template_set.name,
-            # The order of scoring makes no other run.
+            # The order of scoring is not part of the identity.
             "templates": sorted([t.number, t.kind, t.marker] for t in self.templates),
             "relations": sorted([r.name, r.n_instances, r.n_candidates] for r in self.relations),
             "limit": self.limit,
@@ -225,13 +225,13 @@ class Manifest(RunManifest):
             "save tokens": settings.save_tokens,
         }
 
-    def differences(self, other: Self, words: tuple[str, str] = ("the run has", "asked")) -> list[str]:
-        """One clause for each identity field that differs: `dtype: the run has float32, asked bfloat16`."""
+    def differences(self, other: Self, words: tuple[str, str] = ("the run has", "requested")) -> list[str]:
+        """One clause for each identity field that differs: `dtype: the run has float32, requested bfloat16`."""
         has, wants = self.identity(), other.identity()
         shown_has, shown_wants = _shown(self, has), _shown(other, wants)
         differing = [key for key in has if has[key] != wants[key]]
         if "templates" in differing and self.template_set.name == other.template_set.name:
-            differing.remove("template set")  # The fingerprint is of the templates taken: of course it differs.
+            differing.remove("template set")  # Its fingerprint covers the selected templates, which differ.
         return [f"{key}: {words[0]} {shown_has[key]}, {words[1]} {shown_wants[key]}" for key in differing]
 
 

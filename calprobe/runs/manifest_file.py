@@ -132,7 +132,7 @@ def _checksum(value: Any) -> str:
 
 
 def _changed(data: Mapping[str, Any], checksums: Any) -> list[str]:
-    """The keys whose values are not those of their checksums, sorted."""
+    """The keys with values that do not match their checksums, sorted."""
     if checksums is None:
         return []
     if not isinstance(checksums, dict):

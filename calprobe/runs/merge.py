@@ -1,4 +1,4 @@
-"""One run out of several folders that hold parts of it: the shards of a job array, or runs that were stopped."""
+"""One run from several folders with parts of it: the shards of a job array, or stopped runs."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _NAMED = 8  # missing pieces that a message names
 
 
 def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = False) -> RecordFolder[Any, Any]:
-    """Write one run at `out` of all the pieces that the folders hold. The folders stay as they are.
+    """Write one run at `out` from all pieces in the folders. The folders do not change.
 
     The result equals an unsharded run: its exports are the same bytes if the parts were scored with the same batch
-    budget, threads and kind of device (a difference is said on the log).
+    budget, threads and kind of device (a difference is logged).
 
     Args:
-        folders: runs of one identity (`runs.manifest.identity`), one or more. A piece that several hold must have the
-            same scores in all of them.
-        out: an empty or absent folder.
-        partial: whether pieces may be missing; the merged run can be gone on with by `calprobe score`.
+        folders: runs of one identity (`runs.manifest.identity`), one or more. A piece in several folders must have
+            the same scores in all of them.
+        out: an empty or new folder.
+        partial: whether pieces may be missing; `calprobe score` can resume the merged run.
     Raises:
-        UsageError: no folder is given, they hold different runs (each difference is named), or `out` holds something.
-        CalprobeError: a piece is missing or has two different scores; or the disk does not take the run.
+        UsageError: no folder is given, the runs differ (the message names each difference), or `out` is not empty.
+        CalprobeError: a piece is missing or has two different scores; or the run cannot be written.
         DataMissingError: there is no run at one of the folders.
     """
     if not folders:
@@ -76,18 +76,18 @@ def _last_bits(run: StoredRun[Any]) -> dict[str, object]:
 
 
 def _spent(runs: Sequence[StoredRun[Any]]) -> Progress:
-    """What all parts have cost. Their pieces are counted as they are written, and each once."""
+    """The cost of all parts, without counts of pieces: these are counted when they are written."""
     return replace(total(run.progress for run in runs), pieces=0, statements=0)
 
 
 def _only_one(piece: Piece, held: list[StoredRun[Any]]) -> Any:
-    """The whole record of the piece, after a look whether all that hold it agree."""
+    """The complete record of the piece, after a check that all runs with it agree."""
     records = [run.read_whole(piece) for run in held]
     for run, other in zip(held[1:], records[1:], strict=True):
         if not run.kind.same(records[0], other):
             raise CalprobeError(
-                f"{piece.relation}, template {piece.template}: {held[0].path} and {run.path} hold different scores of"
-                " it\nleave one of the folders out, or score that piece again with the same settings"
+                f"{piece.relation}, template {piece.template}: {held[0].path} and {run.path} have different scores"
+                " for it\nleave one of the folders out, or score that piece again with the same settings"
             )
     return records[0]
 
@@ -97,15 +97,15 @@ def _what_is_missing(missing: list[Piece], runs: list[StoredRun[Any]]) -> str:
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     shards = _absent_shards(run.manifest.shard for run in runs)
     lack = f"{counted(len(missing), 'piece')} of {len(runs[0].manifest.pieces)} {'is' if len(missing) == 1 else 'are'}"
-    return f"{lack} in none of the runs: {named}{more}\n{shards}score them first, or merge what is there with --partial"
+    return f"{lack} in none of the runs: {named}{more}\n{shards}score them first, or merge the others with --partial"
 
 
 def _absent_shards(shards: Iterator[str | None]) -> str:
-    """Which shards were not given, or that those that were are of different counts."""
+    """Which shards are not given, or that the given ones have different counts."""
     given = [tuple(map(int, shard.split("/"))) for shard in shards if shard is not None]
     counts = {count for _, count in given}
     if len(counts) > 1:
-        return f"the shards are cut differently, into {' and '.join(map(str, sorted(counts)))}; "
+        return f"the shards have different counts, {' and '.join(map(str, sorted(counts)))}; "
     if not counts:
         return ""
     absent = sorted(set(range(1, counts.pop() + 1)) - {number for number, _ in given})

@@ -76,7 +76,7 @@ class PieceScores:
     n_tokens: npt.NDArray[np.int32] | None  # scored tokens
     n_answer: npt.NDArray[np.int32] | None  # answer tokens among them
     tokens: PieceTokens | None = None
-    cut_contexts: int = 0  # instances whose context was too long for the model and lost its beginning
+    cut_contexts: int = 0  # instances with a context too long for the model, cut from the left
 
     @property
     def piece(self) -> Piece:

@@ -1,4 +1,4 @@
-"""What the shards of a run hold: one record a piece, of a kind that says its columns, checksums and checks.
+"""What the shards of a run hold: one record for each piece; its kind defines columns, checksums and checks.
 
 Run folder, shards and merge work with any kind. A task brings its own in its own file.
 """
@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 class Piece(NamedTuple):
-    """One relation under one template: what is scored, written and resumed as a whole."""
+    """One relation under one template: the unit of scoring, writing and resuming."""
 
     relation: str
     template: int  # its number

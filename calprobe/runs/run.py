@@ -1,4 +1,4 @@
-"""The reading side of a run folder: what is there, checked, as arrays and tables."""
+"""The reading side of a run folder: its scores, checked, as arrays and tables."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Run(StoredRun[PieceScores]):
 
     @cached_property
     def cut_contexts(self) -> dict[str, int]:
-        """Instances, by relation, whose context was too long for the model and lost its beginning; without zeros."""
+        """Instances with a context too long for the model, cut from the left, by relation; without zeros."""
         counts: dict[str, int] = {}
         for piece in self.pieces:
             if piece.cut_contexts:
@@ -110,7 +110,7 @@ class Run(StoredRun[PieceScores]):
         if scores is None:
             what = f"--reduction {reduction}" if compat is None else f"--reduction {reduction} --compat {compat}"
             known = ", ".join(name for name in REDUCTIONS if piece.column(name) is not None)
-            raise CalprobeError(f"{self.path}: an import that lacks what {what} needs; it has {known} as published")
+            raise CalprobeError(f"{self.path}: this import cannot compute {what}; it has {known} as published")
         return scores.astype(np.float64, copy=False)
 
 
@@ -152,19 +152,19 @@ def whole_record(manifest: Manifest, progress: Progress, cut_contexts: Mapping[s
 
 
 def _what_it_is(path: Path) -> str:
-    """Why there is no run at `path`, and the mend: a folder of runs and a file are told from what is not there."""
-    mend = f"make one with `calprobe score --model NAME --out {path}`"
+    """Why there is no run at `path`, and the fix: distinguishes a folder of runs, a file, and a missing path."""
+    fix = f"make one with `calprobe score --model NAME --out {path}`"
     if path.is_file():
         return "a file, not a run folder; give the folder that `calprobe score` or `import` made"
     if not path.is_dir():
         meant = did_you_mean(path.name, _runs_in(path.parent))
-        return f"no such run{meant}\n{mend}" if meant else f"no such run; {mend}"
+        return f"no such run{meant}\n{fix}" if meant else f"no such run; {fix}"
     inside = _runs_in(path)
     if inside:
         more = f" and {len(inside) - _NAMED} more" if len(inside) > _NAMED else ""
         named = ", ".join(inside[:_NAMED])
         return f"not a run folder, but it holds {named}{more}; give these, such as {path / inside[0]}"
-    return f"not a run folder (no {FILE_NAME}); {mend}"
+    return f"not a run folder (no {FILE_NAME}); {fix}"
 
 
 def _runs_in(folder: Path) -> list[str]:

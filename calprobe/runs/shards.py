@@ -1,4 +1,4 @@
-"""Shards on disk: one Parquet file a piece, written atomically, and believed only after every check has passed."""
+"""Shards on disk: one Parquet file for each piece, written atomically, and checked when read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from calprobe.runs.file_names import file_name
 from calprobe.runs.records import OtherRunError, Piece, R, RecordKind, ShardError
 
 FOLDER = "shards"
-# A shard that promises more rows is a bomb: scores take bytes a row, and the lengths of statements alone some bits.
+# A shard that claims more rows could exhaust memory: real scores take bytes for each row.
 ROWS_A_BYTE = 16
 _IDENTITY = b"calprobe.run"
 _DAMAGED_CHARACTERS = 8  # of 64: SHA-256 of two runs agree in 56 places with a probability below 1e-55
@@ -27,12 +27,12 @@ def refuse_if_none_fits(run: Path, others: int, fitting: int) -> None:
     if others and not fitting:
         raise CalprobeError(
             f"{run}: manifest.json describes another run than the {counted(others, 'shard')} beside it: it was "
-            "edited or exchanged\nrestore it, or score the run again into another folder"
+            "edited or replaced\nrestore it, or score the run again into another folder"
         )
 
 
 def shard_path(run: Path, relation: str, template: int) -> Path:
-    """The file of that piece in the run folder: shards/P30.t0.parquet. It lies there whatever the name says."""
+    """The file of that piece in the run folder: shards/P30.t0.parquet, safe for every relation name."""
     return run / FOLDER / f"{file_name(relation)}.t{template}.parquet"
 
 
@@ -54,18 +54,18 @@ class ShardFile:
 
     @property
     def path(self) -> Path:
-        """Where it lies, if it is there."""
+        """Its path, whether or not it exists."""
         return shard_path(self.run, *self.piece)
 
     def table(self, schema: pa.Schema, n_rows: int | None, dictionaries: Sequence[str] = ()) -> pa.Table:
-        """The columns of the schema but for relation and template, which the file's name says, and all metadata.
+        """The columns of the schema without relation and template, which are in the file's name, and all metadata.
 
-        Identity, columns, rows and page checksums are checked. Raises ShardError if anything is amiss, and before it
-        makes room for another number of rows than `n_rows` (None: any); FileNotFoundError if there is no such shard.
+        Checks identity, columns, rows and page checksums. Raises ShardError if a check fails, before it allocates a
+        number of rows other than `n_rows` (None: any); FileNotFoundError if there is no such shard.
         """
         path = self.path
-        if path.exists() and not path.is_file():  # a pipe would be waited for without end
-            raise ShardError("it is no file")
+        if path.exists() and not path.is_file():  # reading a pipe would block
+            raise ShardError("it is not a file")
         columns = [name for name in schema.names if name not in ("relation", "template")]
         try:
             with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=list(dictionaries)) as file:
@@ -76,7 +76,7 @@ class ShardFile:
             raise
         except KeyError as error:  # pyarrow's, if there is no such column to be read as a dictionary
             raise ShardError("its columns are not those of this run") from error
-        # Everything pyarrow may say of damaged bytes; its own errors derive from these.
+        # All errors of pyarrow for damaged bytes; its own errors derive from these.
         except (pa.ArrowException, OSError, ValueError, TypeError, IndexError, MemoryError) as error:
             raise ShardError(f"it cannot be read: {str(error).strip()[:100]}") from error
         return table
@@ -94,14 +94,14 @@ class ShardFile:
 
 
 def _check_identity(found: bytes | None, expected: bytes) -> None:
-    """Raise OtherRunError for another run's identity, ShardError for one that is lost or damaged.
+    """Raise OtherRunError for another run's identity, ShardError for a missing or damaged one.
 
-    Two hashes differ in nearly all of their characters, so one that differs in a few is this run's after a bit flipped.
+    Two hashes differ in nearly all characters, so a hash with few differences is this run's, with flipped bits.
     """
     if found == expected:
         return
     if found is None:
-        raise ShardError("it does not say which run it is of")
+        raise ShardError("it does not name its run")
     if len(found) == len(expected):
         differing = sum(ours != theirs for ours, theirs in zip(expected, found, strict=True))
         if differing <= _DAMAGED_CHARACTERS:

@@ -1,4 +1,4 @@
-"""The reading side of a run folder, whatever the run's task is: which records are there, checked."""
+"""The reading side of a run folder, for every task: its records, checked."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StoredRun(Generic[R]):
 
     @cached_property
     def pieces(self) -> tuple[R, ...]:
-        """The records of the whole pieces, sorted by relation (as plain strings), then template number.
+        """The records of the complete pieces, sorted by relation (as plain strings), then template number.
 
         Raises CalprobeError if shards are there, and all of them are another run's.
         """
@@ -41,7 +41,7 @@ class StoredRun(Generic[R]):
 
     @property
     def missing(self) -> tuple[Piece, ...]:
-        """The pieces that are not there whole, sorted."""
+        """The missing pieces, sorted; damaged ones are missing."""
         there = {self.kind.piece_of(record) for record in self.pieces}
         return tuple(piece for piece in sorted(self.manifest.pieces) if piece not in there)
 
@@ -52,7 +52,7 @@ class StoredRun(Generic[R]):
 
     @property
     def progress(self) -> Progress:
-        """What the run has cost so far, all processes and resumes together, and the batch budget in force."""
+        """What the run has cost so far, over all processes and sessions, and the current batch budget."""
         return progress_of(self.path, self.manifest)
 
     def read_whole(self, piece: Piece) -> R:

@@ -1,4 +1,4 @@
-"""Tables as Parquet, CSV or JSON-lines files: written piece by piece, whole or not at all, the same bytes each time."""
+"""Tables as Parquet, CSV or JSON-lines files: written piece by piece, atomically, the same bytes each time."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Tables = Iterable[pa.Table]
 
 
 def write_tables(schema: pa.Schema, tables: Tables, path: Path) -> None:
-    """Write the tables, all of one schema, as one file; the suffix says how: .parquet, .csv or .jsonl.
+    """Write the tables, all of one schema, as one file; the suffix sets the format: .parquet, .csv or .jsonl.
 
-    Numbers are written so that they read back to the very same value. Null is an empty CSV
-    field; NaN is `nan` in CSV, and null in JSON, which has no NaN. A file that is there is replaced when the new one is
-    whole. Raises UsageError for another suffix, CalprobeError if the file cannot be written.
+    Numbers are written with full precision. Null is an empty CSV
+    field; NaN is `nan` in CSV, and null in JSON, which has no NaN. An existing file is replaced when the new one is
+    complete. Raises UsageError for another suffix, CalprobeError if the file cannot be written.
     """
     if path.suffix.lower() not in _WRITERS:
         raise UsageError(f"--out {path}: the suffix sets the format; give one of {', '.join(_WRITERS)}")
-    with atomic.named_file(path, "name another --out") as temporary:
+    with atomic.named_file(path, "give another --out") as temporary:
         _WRITERS[path.suffix.lower()](schema, tables, temporary)
 
 

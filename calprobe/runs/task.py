@@ -25,14 +25,14 @@ class RunManifest(ABC):
     """
 
     task: ClassVar[str]  # as manifest.json names it
-    shard: str | None  # I/N: this folder takes that share of the run's pieces; None: all of them
+    shard: str | None  # I/N: this folder has that share of the run's pieces; None: all of them
     versions: Mapping[str, str]
     created: str
 
     @property
     @abstractmethod
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces that a whole run has, in their order."""
+        """The pieces of the complete run, in their order."""
 
     @abstractmethod
     def records(self) -> RecordKind[Any]:
@@ -40,26 +40,26 @@ class RunManifest(ABC):
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """The fields that must agree for two runs' shards to be one run's, by the name a person knows them by."""
+        """The fields that must agree for two runs' shards to be one run's, by the name shown to users."""
 
     @abstractmethod
-    def differences(self, other: Self, words: tuple[str, str] = ("the run has", "asked")) -> list[str]:
-        """One clause for each identity field that differs: `dtype: the run has float32, asked bfloat16`."""
+    def differences(self, other: Self, words: tuple[str, str] = ("the run has", "requested")) -> list[str]:
+        """One clause for each identity field that differs: `dtype: the run has float32, requested bfloat16`."""
 
     @abstractmethod
     def describe(self) -> str:
-        """How the records are made, in a few words, as the heading of a report says it."""
+        """How the records are made, in a few words for the heading of a report."""
 
     @abstractmethod
     def merged(self, created: str) -> Self:
-        """The manifest of the whole run of which this is a part."""
+        """The manifest of the complete run of which this is a part."""
 
     def total(self, recorded: Progress) -> Progress:
         """What the run has cost, from the sum of its progress files."""
         return recorded
 
     def taken_over(self) -> dict[str, object]:
-        """Settings, by name, that a resumed run takes over from the manifest though others are asked."""
+        """Settings, by name, that a resumed run takes from the manifest, whatever is requested."""
         return {}
 
     def recorded_only(self) -> dict[str, object]:
@@ -73,7 +73,7 @@ class RunManifest(ABC):
         return hashlib.sha256(text.encode()).hexdigest()
 
     def has_piece(self, piece: Piece) -> bool:
-        """Whether a whole run has that piece."""
+        """Whether the complete run has that piece."""
         return piece in self._known_pieces
 
     @cached_property

@@ -1,4 +1,4 @@
-"""A group of pieces scored with the batch budget in force, and with half of it wherever memory runs out."""
+"""Scores a group of pieces with the current batch budget, and with half of it when memory runs out."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ log = logging.getLogger(__name__)
 
 
 class BackOff:
-    """Scores groups; a group that does not fit is scored again, whole, with half the batch budget.
+    """Scores groups; a group that does not fit in memory is scored again with half the batch budget.
 
-    All groups after it keep the smaller budget, those that were planned ahead too: so what the budget is for a group
-    follows from the groups before it alone.
+    All later groups keep the smaller budget, also those that were planned ahead: the budget of a group depends only on
+    the groups before it.
     """
 
     def __init__(self, model: LoadedModel, executor: Executor, save_tokens: bool) -> None:
         self._model = model
         self._save_tokens = save_tokens
-        self.executor = executor  # with the budget in force
+        self.executor = executor  # with the current budget
 
     @property
     def batch_tokens(self) -> int:
-        """The budget in force."""
+        """The current budget."""
         return self.executor.batch_tokens
 
     def score(self, ready: PreparedGroup, advance: Advance) -> list[PieceScores]:
-        """Score the group, with ever smaller batches until it fits.
+        """Score the group, with smaller and smaller batches until it fits.
 
         Raises CalprobeError, which names the longest statement, if batches that just hold that one do not fit either.
         """
@@ -63,7 +63,7 @@ class BackOff:
             free_after(error)
         counted.take_back()
         self.executor = with_budget(self.executor, smaller)
-        log.warning("%s: out of memory with batches of %d tokens; going on with %d", ready.shown, batch_tokens, smaller)
+        log.warning("%s: out of memory with batches of %d tokens; retrying with %d", ready.shown, batch_tokens, smaller)
         return None
 
 
@@ -72,12 +72,12 @@ def refuse_statement(longest: LongestStatement, batch_tokens: int, error: Except
     raise CalprobeError(
         f"{longest.shown}: out of memory with batches of {batch_tokens} tokens, and this statement has"
         f" {longest.n_tokens}\n"
-        "free some memory, or take a device with more of it, --dtype bfloat16 or --device-map auto"
+        "free memory, use a device with more memory, --dtype bfloat16 or --device-map auto"
     ) from error
 
 
 def free_after(error: BaseException) -> None:
-    """Free what the failed pass held: the tensors in the frames of its traceback, and torch's cache on a card.
+    """Free the memory of the failed pass: the tensors in the frames of its traceback, and torch's cache on a card.
 
     For an error that is not raised further: its traceback shows no values after this.
     """
@@ -92,7 +92,7 @@ def free_after(error: BaseException) -> None:
 
 
 class _Counted:
-    """An Advance that can be taken back."""
+    """An Advance that can be undone."""
 
     def __init__(self, advance: Advance) -> None:
         self._advance = advance

@@ -1,6 +1,6 @@
-"""How many tokens go through the model at once when the user does not say: the arithmetic, and budgets kept on disk.
+"""The default number of tokens in one forward pass: its arithmetic, and budgets stored on disk.
 
-Nothing here runs the model; `fit.py` does.
+This module does not run the model; `fit.py` does.
 """
 
 from __future__ import annotations
@@ -21,24 +21,22 @@ from calprobe.scoring.options import Path as ScoringPath
 
 log = logging.getLogger(__name__)
 
-_CPU_TOKENS = 1024  # enough to keep matrix products busy; 2,048 and more are slower by a tenth (SmolLM2-135M, P30)
-# A head of 250,002 words wants many rows at once: 4,096 tokens are about a tenth faster than 512 (XLM-R's width, six
-# layers; one core of two, shared), and as fast as 1,024 with 30,522 words (MiniLM).
+_CPU_TOKENS = 1024  # enough for fast matrix products; larger batches are slower
+# A head over a large vocabulary is faster with many rows at once.
 _CPU_MASKED_TOKENS = 4096
 _GPU_TOKENS = 32768
 _LEAST_TOKENS = 64
 _CPU_LOGITS_BYTES = 2**29
 _GPU_FREE_SHARE = 0.25  # of the free memory, for logits and their float32 copies; the rest is for activations
-_SHARE = 0.8  # of the free memory, for a pass that was measured; the rest is for what does not fit together
+_SHARE = 0.8  # of the free memory, for a measured pass; the rest is for fragmentation
 
 
 def auto_batch_tokens(model: LoadedModel, path: ScoringPath | None = None, longest: int = 0) -> int:
-    """A token budget whose logits fit: at most 0.5 GiB of them on a CPU, a quarter of the free memory on a GPU.
+    """A token budget with logits that fit: at most 0.5 GiB on a CPU, a quarter of the free memory on a GPU.
 
-    The masked path has a head evaluation a row and keeps no logits, so that the vocabulary sets no limit there. None is
-    a path that is not chosen yet. On a CPU these are the budgets that are fast; they become smaller where the free
-    memory is less than a pass may take. The `longest` statement has to fit anyway; so the budget is a quarter more than
-    its tokens at least, and a long context has room beside it for its other completions.
+    The masked path keeps no logits, so the vocabulary sets no limit there. A path of None is not chosen yet. On a CPU
+    the budget is the fastest one, or a smaller one if free memory is low. The `longest` statement must always fit: the
+    budget is at least its tokens plus a quarter, so that a long context has room for its other completions.
     """
     return with_room_for(_fitting_tokens(model, path), longest)
 
@@ -53,9 +51,9 @@ def with_room_for(batch_tokens: int, longest: int) -> int:
 
 
 def usual_batch_tokens(model: LoadedModel, path: ScoringPath | None = None, longest: int = 0) -> int:
-    """The budget where memory is no matter: what is fast on a CPU, the most that is ever taken on a GPU.
+    """The budget without memory limits: the fastest on a CPU, the maximum on a GPU.
 
-    It follows from the model, the path and the kind of device alone, so every machine has the same.
+    It depends only on the model, the path and the kind of device, so it is the same on every machine.
     """
     return with_room_for(_fast_tokens(model, path), longest)
 
@@ -79,20 +77,20 @@ def _fitting_tokens(model: LoadedModel, path: ScoringPath | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PassSize:
-    """A forward pass, and what it took at its fullest."""
+    """A forward pass and its peak memory."""
 
     n_tokens: int  # forwarded at once
-    n_bytes: int  # allocated beyond what was there before
+    n_bytes: int  # allocated during the pass
 
 
 def budget_that_fits(small: PassSize, large: PassSize, free: int) -> int:
-    """The budget whose pass takes 0.8 of what is free: the power of two below it, from 64 to 32,768 tokens.
+    """The budget that takes 0.8 of the free memory, rounded down to a power of two from 64 to 32,768 tokens.
 
-    Bytes are taken to be a line in tokens, through two passes whose rows are equally wide, so that what grows with the
-    square of a row (masks, attention) grows with the number of rows alone. A line that falls, or passes below zero
-    (buffers of one size that both passes need, rounding), is replaced by one from zero through the larger pass.
+    Memory is modelled as a linear function of tokens, through two passes with rows of equal width, so that quadratic
+    parts (masks, attention) are proportional to the number of rows. If the slope or the value at zero is negative
+    (buffers of constant size, rounding), the line goes from zero through the larger pass.
 
-    Powers of two, so that a little more or less free memory gives the same budget.
+    The budget is a power of two, so that small changes in free memory do not change it.
 
     Args:
         small: a pass of some tokens.
@@ -101,7 +99,7 @@ def budget_that_fits(small: PassSize, large: PassSize, free: int) -> int:
     Raises:
         ValueError: `large` has no more tokens than `small`.
 
-    >>> budget_that_fits(PassSize(1000, 30_000_000), PassSize(4000, 90_000_000), 512_500_000)  # 10 MB + 20 kB a token
+    >>> budget_that_fits(PassSize(1000, 30_000_000), PassSize(4000, 90_000_000), 512_500_000)  # 10 MB + 20 kB per token
     16384
     """
     if large.n_tokens <= small.n_tokens:
@@ -116,7 +114,7 @@ def budget_that_fits(small: PassSize, large: PassSize, free: int) -> int:
 
 
 def smaller_budget(batch_tokens: int, longest: int) -> int | None:
-    """Half the budget, but enough for the longest statement; None if it is no more than that already.
+    """Half the budget, but enough for the longest statement; None if the budget is already no larger than that.
 
     >>> [smaller_budget(tokens, longest=30) for tokens in (100, 50, 30, 8)]
     [50, 30, None, None]
@@ -125,7 +123,7 @@ def smaller_budget(batch_tokens: int, longest: int) -> int | None:
 
 
 def vocabulary_size(model: LoadedModel) -> int:
-    """The width of the logits: rows of the output embedding, padded ones included, where the model has one."""
+    """The width of the logits: rows of the output embedding, if there is one, with padding."""
     network: Any = model.network
     head = network.get_output_embeddings()
     named = getattr(network.config.get_text_config(), "vocab_size", 0)
@@ -133,7 +131,7 @@ def vocabulary_size(model: LoadedModel) -> int:
 
 
 def _cpu_bytes_per_token(model: LoadedModel, path: ScoringPath | None) -> int:
-    """Roughly what a token of a pass takes: a layer's activations, and its logits with a copy where they are kept."""
+    """Approximate memory of one token in a pass: a layer's activations, and two copies of logits that are kept."""
     widest = max((max(p.shape) for p in _layer_weights(model)), default=1)
     logits = 2 * vocabulary_size(model) if path in (None, "plain") else 0
     return 4 * (_WIDTHS_ALIVE * widest + logits)
@@ -143,7 +141,7 @@ _WIDTHS_ALIVE = 8  # of a layer's widest activation: gate, up, their product, st
 
 
 def _layer_weights(model: LoadedModel) -> list[Any]:
-    """Weight matrices without the embeddings, which are recognised by the vocabulary's size."""
+    """Weight matrices without the embeddings, which have as many rows as the vocabulary."""
     n_words = vocabulary_size(model)
     return [p for p in model.network.parameters() if p.dim() == 2 and p.shape[0] < n_words]
 
@@ -184,7 +182,7 @@ class RememberedBudget:
 
 
 def budgets_file() -> Path:
-    """Where budgets are kept, as JSON from key to tokens."""
+    """The file of stored budgets, JSON from key to tokens."""
     return cache_root() / _FILE_NAME
 
 
@@ -204,8 +202,8 @@ def _read() -> dict[str, object]:
 
 
 def _machine(model: LoadedModel) -> str:
-    """Each device that the model lies on, with its memory."""
-    # Weights that are kept off the device ("meta") lie in no memory of their own.
+    """Each device of the model, with its memory."""
+    # Offloaded weights ("meta") use no memory.
     devices = {parameter.device for parameter in model.network.parameters() if not parameter.is_meta}
     shown = (f"{device_name(device)}, {total_bytes(device) // _MIB} MiB" for device in sorted(devices, key=str))
     return " + ".join(shown)

@@ -1,7 +1,7 @@
-"""The engine: pieces scored in memory, group by group. It knows no disk, no lock and no other process.
+"""The engine: scores pieces in memory, group by group, without files, locks or other processes.
 
-`calprobe score` writes what it yields into a run folder; the training callback, the doctor and the benchmarks take the
-scores as they are.
+`calprobe score` writes its results into a run folder; the training callback, the doctor and the benchmarks use them
+directly.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ def score_pieces(
     way: Way | None = None,
     advance: Advance = no_progress,
 ) -> Iterator[PieceScores]:
-    """Score the pieces of a selection in memory, in the run's order; each is yielded once its group is scored.
+    """Score the pieces of a selection in memory, in the run's order; each is yielded when its group is scored.
 
     Scores are the bytes that `calprobe score` writes with the same path, batch budget and number of threads. Statements
-    of the next groups are tokenised and planned in another thread meanwhile. Where memory runs out, the group is scored
+    of the next groups are tokenised and planned in another thread. If memory runs out, the group is scored
     again with half the batch budget.
 
     Args:
         model: from `load_model`.
         selection: from `select`.
-        options: masking, tokens and shard are read; those that name statements made the selection.
+        options: only masking, tokens and shard are used; the selection has the others.
         way: from `find_way`; None finds it here, before the first piece.
         advance: called with the numbers of statements and tokens scored since its last call.
     Raises:
-        CalprobeError: a statement that does not fit the model, or that memory does not hold.
+        CalprobeError: a statement does not fit the model or the memory.
 
     Example:
         >>> from calprobe.models import load_model
@@ -73,7 +73,7 @@ class ScoredGroup:
     """The scores of a group's pieces, in order."""
 
     pieces: list[PieceScores]
-    batch_tokens: int  # the budget that they were made with
+    batch_tokens: int  # the budget of these scores
 
 
 class Engine:
@@ -87,7 +87,7 @@ class Engine:
         way: Way,
         order: tuple[Piece, ...] | None = None,
     ) -> None:
-        """`order` is that of a run that has begun; None is the selection's."""
+        """`order` is that of an existing run; None is the selection's."""
         grouped_by = way.grouped_by or way.batch_tokens
         self.model = model
         self.schedule = Schedule(selection, order or selection.pieces, way.path, grouped_by, options.shard)
@@ -97,13 +97,13 @@ class Engine:
         self._back_off = BackOff(model, executor, options.save_tokens)
 
     def score(self, groups: Iterable[Group], advance: Advance, prefetch: int = _PREFETCH) -> Iterator[ScoredGroup]:
-        """Score the groups in the given order, and prepare up to `prefetch` of them ahead. Raises CalprobeError."""
+        """Score the groups in the given order, and prefetch up to `prefetch` of them. Raises CalprobeError."""
         for ready in prefetched(groups, self._prepare, prefetch):
             pieces = self._back_off.score(ready, advance)
             yield ScoredGroup(pieces, self._back_off.batch_tokens)
 
     def _prepare(self, group: Group) -> PreparedGroup:
-        """The group tokenised and planned with the budget in force; runs in another thread."""
+        """The group tokenised and planned with the current budget; runs in another thread."""
         chosen = self._selection
         pieces = [(chosen.relation(name), chosen.template_set.template(name, number)) for name, number in group]
         try:
@@ -112,7 +112,7 @@ class Engine:
             shown = ", ".join(f"{relation}, template {number}" for relation, number in group[:1])
             raise CalprobeError(
                 f"{shown}: out of memory while its statements were planned, before any was scored\n"
-                "free some memory and run the same command again"
+                "free memory and run the same command again"
             ) from error
 
 

@@ -1,7 +1,7 @@
-"""How a run is executed: the path that agrees with the model, and the batch budget that the machine holds.
+"""How a run is executed: the path that agrees with the model, and a batch budget that fits in memory.
 
-A typed budget is taken as it is. On a card the budget is the remembered one, or it is measured by two forward passes.
-On a CPU it is computed.
+A typed budget is used unchanged. On a GPU the budget is remembered, or measured by two forward passes. On a CPU it is
+computed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BudgetSource = Literal["typed", "remembered", "measured", "computed"]
 
 _ROWS = 4  # in the larger of the measured passes; the smaller has one
 _LEAST_WIDTH, _MOST_MASKED_WIDTH = 16, 128  # a masked statement has as many rows as tokens: 128 give 16,640 places
-_MOST = 0.8  # of what the model's weights leave of a card: with less free, something else holds memory
+_MOST = 0.8  # of the card's memory beside the weights: with less free, another process uses the card
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class CudaMemory:
         return free_bytes(self._device)
 
     def capacity(self, model: LoadedModel) -> int:
-        """All memory of the card less the model's weights on it."""
+        """All memory of the card minus the model's weights on it."""
         weights = (p.numel() * p.element_size() for p in model.network.parameters() if p.device == self._device)
         return total_bytes(self._device) - sum(weights)
 
@@ -108,15 +108,15 @@ def memories_of(model: LoadedModel) -> list[DeviceMemory]:
 def find_way(model: LoadedModel, selection: Selection, options: ScoreOptions) -> Way:
     """Check the paths on a handful of the statements, and find a budget unless the options have one.
 
-    The shards of a run must be cut alike on every machine, at any time. So their groups follow from the usual budget of
-    the kind of device, whatever was found or remembered here; batches may still be smaller.
+    The shards of a run must be equal on every machine, at any time. So their groups follow from the usual budget of
+    the kind of device, not from a measured or remembered one; batches may still be smaller.
 
     Args:
         model: the loaded model.
         selection: the run's statements.
         options: the run's; for a resumed run they hold its path and budget.
     Raises:
-        CalprobeError: no path gives the model's own scores, or memory does not hold the longest statement.
+        CalprobeError: no path gives the model's own scores, or the longest statement does not fit in memory.
     """
     masking = options.masking(model.kind, model.name)
     path, longest, _ = check_paths(model, selection, options)
@@ -144,7 +144,7 @@ def check_paths(
 ) -> CheckedPath:
     """Check the paths on a handful of the selection's statements, with smaller batches where memory runs out.
 
-    `on_pass` is called with each path that is passed over and the reason. Raises as `find_way`.
+    `on_pass` is called with each rejected path and the reason. Raises as `find_way`.
     """
     masking = options.masking(model.kind, model.name)
     pieces = tokenise_pieces(selection.sample(), model, masking)
@@ -162,8 +162,8 @@ def find_budget(model: LoadedModel, path: Path, longest: int, masking: Masking) 
     """The batch budget of that path where none was typed.
 
     On a card it is the one that was remembered for this version, card, model, path and width of rows, so that the same
-    run has the same batches whatever else holds memory just then. Else it is measured, and remembered only if most of
-    each card was free: what a busy card allowed holds for this run alone. On a CPU it is computed and never remembered.
+    run has the same batches, whatever else uses memory. Else it is measured, and remembered only if most of each card
+    was free: a busy card's budget is for this run only. On a CPU it is computed and never remembered.
 
     Args:
         model: the loaded model.
@@ -200,9 +200,9 @@ def row_width(model: LoadedModel, path: Path, longest: int) -> int:
 def measured_budget(
     model: LoadedModel, path: Path, executor: Executor, width: int, memories: Sequence[DeviceMemory]
 ) -> int | None:
-    """The budget whose batches fit on every card, from the memory that one row and four rows of that width take.
+    """A budget that fits on every card, from the memory of one row and of four rows of that width.
 
-    None where not even these fit.
+    None if not even these fit.
     """
     rows, n_places = _made_up(model, width)
     small, large = n_places // _ROWS, n_places
@@ -240,13 +240,13 @@ def _size(model: LoadedModel, memory: DeviceMemory, executor: Executor, rows: To
 
 
 def _made_up(model: LoadedModel, width: int) -> tuple[TokenRows, int]:
-    """Statements of random tokens, so that little is shared, that fill four rows of that width, and their places.
+    """Statements of random tokens, with few shared prefixes, that fill four rows of that width, and their places.
 
     For a masked model, one statement: it has a row for each of its tokens, with two special tokens.
     """
     n_tokens = width if model.max_positions is None else min(width, model.max_positions - 2)
     if model.kind == "masked":
-        n_tokens -= n_tokens % _ROWS  # a quarter of its rows is then a whole number
+        n_tokens -= n_tokens % _ROWS  # divisible by four rows
     n_statements = 1 if model.kind == "masked" else -(-_ROWS * width // n_tokens)
     count = n_statements * n_tokens
     n_words = min(model.embedding_rows or vocabulary_size(model), vocabulary_size(model))
@@ -260,7 +260,7 @@ def _made_up(model: LoadedModel, width: int) -> tuple[TokenRows, int]:
 
 
 def _in_memory(tried: Callable[[int], Path], batch_tokens: int, longest: LongestStatement) -> Path:
-    """What `tried` finds with batches of that size, or with smaller ones if memory runs out."""
+    """The result of `tried` with batches of that size, or with smaller ones if memory runs out."""
     while True:
         try:
             return tried(batch_tokens)

@@ -1,4 +1,4 @@
-"""Ctrl-C that waits for what is in flight, so that nothing scored is lost."""
+"""Ctrl-C that waits for the current group, so that no scores are lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user stopped the run; what is scored is safe, and the message says how to go on."""
+    """The user stopped the run; scores are safe, and the message says how to resume."""
 
     exit_code = 130
 
@@ -24,8 +24,8 @@ def _terminated(number: int, frame: FrameType | None) -> None:
 
 
 _BY_SIGTERM = "ended by SIGTERM"
-# What is held, and the handlers that it has as long as nobody has asked for another. A launcher of several processes
-# ends them by SIGTERM when one dies; so does Slurm at the end of a job's time.
+# The signals that are held, and their default handlers. A launcher of several processes ends them by SIGTERM when one
+# dies; so does Slurm at the end of a job's time.
 _HELD: dict[signal.Signals, tuple[Any, ...]] = {
     signal.SIGINT: (signal.default_int_handler,),
     signal.SIGTERM: (signal.SIG_DFL, _terminated),
@@ -34,9 +34,9 @@ _HELD: dict[signal.Signals, tuple[Any, ...]] = {
 
 @contextmanager
 def saying_how_to_resume() -> Iterator[None]:
-    """In the block SIGTERM interrupts as Ctrl-C does, and either is raised as Interrupted, with what to do next.
+    """In the block, SIGTERM interrupts like Ctrl-C; both are raised as Interrupted, with the next step for the user.
 
-    Nothing changes for SIGTERM outside the main thread, or where the caller has a handler of its own.
+    SIGTERM is unchanged outside the main thread, or if the caller has set a handler.
     """
     in_main = threading.current_thread() is threading.main_thread()
     ours = in_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
@@ -48,7 +48,7 @@ def saying_how_to_resume() -> Iterator[None]:
         raise
     except KeyboardInterrupt as error:
         why = f"{str(error) or 'interrupted'} while no piece was being scored"
-        raise Interrupted(f"{why}; nothing is lost.\nRun the same command again to go on") from None
+        raise Interrupted(f"{why}; no scores are lost.\nRun the same command again to resume") from None
     finally:
         if ours:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -58,14 +58,14 @@ def saying_how_to_resume() -> Iterator[None]:
 def held_interrupts(until: str, say: bool = True) -> Iterator[Callable[[], None]]:
     """Hold back the first Ctrl-C in the block, and SIGTERM; a second Ctrl-C interrupts at once.
 
-    The value is a function to be called wherever it is good to stop: it raises KeyboardInterrupt if a signal came. The
-    end of the block is such a place too, so that a loop over models stops after the last piece of one. Nothing changes
-    outside the main thread, where Python delivers no signals, and where the caller has a handler of its own or ignores
-    the signal (nohup).
+    Yields a function to call wherever the run may stop: it raises KeyboardInterrupt if a signal came. The end of the
+    block is also such a place, so that a loop over models stops after the last piece of one. Signals are unchanged
+    outside the main thread, where Python delivers none, and if the caller has set a handler or ignores the signal
+    (nohup).
 
     Args:
-        until: what the wait is for, for the log: "what is in flight is scored".
-        say: whether the log is told of the first signal.
+        until: what the wait is for, for the log: "the current group is scored".
+        say: whether the first signal is logged.
     """
     asked: list[int] = []
 

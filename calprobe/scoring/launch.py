@@ -1,6 +1,6 @@
-"""How this process was started: alone, or as one of several by a launcher, each with a device of its own.
+"""How this process was started: alone, or by a launcher as one of several workers, each with its own device.
 
-Several processes must see one run folder; each machine may have a disk of its own under that name.
+All workers must see one run folder; the same path may be a different disk on another machine.
 """
 
 from __future__ import annotations
@@ -20,67 +20,69 @@ from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadOptions
 from calprobe.models.libraries import first_line
 from calprobe.runs.lock import Owner, read_owner
-from calprobe.scoring.processes import Processes, Stopped, Store
+from calprobe.scoring.workers import Stopped, Store, Workers
 
 _POLL_S = 0.2
-# NFS remembers for up to a minute that a file was not there (acdirmax).
+# NFS caches the absence of a file for up to a minute (acdirmax).
 _SEEN_WITHIN_S = 65.0
 
 
 def launched() -> tuple[int, int]:
-    """Rank and number of processes, as torchrun and `accelerate launch` say it in the environment; (0, 1) otherwise."""
+    """Rank and number of processes, from the environment variables of torchrun and `accelerate launch`; else (0, 1)."""
     rank, size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
     return (int(rank), int(size)) if rank.isdigit() and size.isdigit() and int(size) > 1 else (0, 1)
 
 
-def processes_of_launch(options: LoadOptions) -> tuple[Processes, LoadOptions]:
-    """The processes that were started together, and how this one loads its model: each GPU process on a GPU of its own.
+def workers_of_launch(options: LoadOptions) -> tuple[Workers, LoadOptions]:
+    """This process as a worker of its launch, and how it loads its model: each GPU process on its own GPU.
 
-    Raises UsageError for a placement that all processes would share, or if the machine has fewer GPUs than processes.
+    Raises UsageError for a device that all processes would share, or if the machine has fewer GPUs than processes.
     """
     rank, size = launched()
     if size == 1:
-        return Processes(), options
+        return Workers(), options
     try:
         _check_placement(options)
     except UsageError as error:
         if rank == 0:
             raise
-        raise Stopped(0, error.exit_code) from None  # the first says the same
+        raise Stopped(0, error.exit_code) from None  # the first process prints the error
     on_cpu = options.device == "cpu" or (options.device == "auto" and not torch.cuda.is_available())
     if on_cpu:
-        return Processes(rank, size, _next_store(rank)), replace(options, device="cpu")
+        return Workers(rank, size, _next_store(rank)), replace(options, device="cpu")
     if (local := int(os.environ.get("LOCAL_RANK", "0"))) >= torch.cuda.device_count():
         count = torch.cuda.device_count()
-        raise UsageError(f"process {rank}: torch sees {count} GPU(s) here, and this is process {local + 1} on them")
+        raise UsageError(
+            f"process {rank}: torch sees {count} GPU(s) here, but this is process {local + 1} on this machine"
+        )
     torch.cuda.set_device(local)
-    return Processes(rank, size, _next_store(rank)), replace(options, device=f"cuda:{local}")
+    return Workers(rank, size, _next_store(rank)), replace(options, device=f"cuda:{local}")
 
 
 def _check_placement(options: LoadOptions) -> None:
     if options.device_map is not None:
         raise UsageError(
-            f"--device-map {options.device_map}: spreads one model over all GPUs, and each process would do so\n"
-            "start a single process, or leave the option out: each process then has a GPU and a model of its own"
+            f"--device-map {options.device_map}: spreads one model over all GPUs, in each process\n"
+            "start a single process, or leave the option out: each process then loads the model on its own GPU"
         )
     if options.device.startswith("cuda:"):
         raise UsageError(f"--device {options.device}: all processes would share it; leave the option out")
 
 
 def _next_store(rank: int) -> Store:
-    """Keys of this run's own: a script may score several, one after another, in the same order in every process."""
+    """A store with separate keys for each run; a script may score several, in the same order in every process."""
     from torch.distributed.distributed_c10d import PrefixStore
 
     base = PrefixStore("calprobe", _store())
     return PrefixStore(f"run {base.add(f'runs of {rank}', 1)}", base)
 
 
-@cache  # the first process's store may be the one that all others speak to, and lives as long as the process
+@cache  # the first process's store may serve all others, so it lives as long as the process
 def _store() -> Any:
-    """The launcher's store, on a connection of our own.
+    """The launcher's store, over a separate connection.
 
-    No process group is asked for: gloo's connects every process with every other, and hangs where a machine's own name
-    leads to its loopback address.
+    There is no process group: gloo connects all processes with each other, and hangs on a machine with a host name
+    that resolves to the loopback address.
     """
     from torch.distributed.rendezvous import rendezvous
 
@@ -88,21 +90,21 @@ def _store() -> Any:
         store, _, _ = next(rendezvous("env://"))
     except (ValueError, RuntimeError) as error:  # a variable is missing; torch's errors of the network
         raise CalprobeError(
-            f"RANK and WORLD_SIZE say that this is one of several processes; they cannot meet: {first_line(error)}\n"
-            "start them with torchrun or accelerate launch; for one process alone unset both"
+            f"RANK and WORLD_SIZE are set for several processes, which cannot connect: {first_line(error)}\n"
+            "start them with torchrun or accelerate launch; for a single process, unset both"
         ) from error
     return store
 
 
 def wait_until_seen(run: Path, first: Owner, check: Callable[[], None]) -> None:
-    """Wait until the folder names that process as its owner, as it does on the machine where the process runs.
+    """Wait until the folder records that process as its owner, as on the machine of the first process.
 
     Args:
-        run: the folder as this process was told it.
-        first: what the first process has written there.
-        check: called now and then; raises where there is nothing to wait for any more.
+        run: the path of the folder for this process.
+        first: the owner that the first process has recorded.
+        check: called repeatedly; raises if waiting is useless.
     Raises:
-        CalprobeError: it does not for a minute, and so is another folder than the first process's.
+        CalprobeError: no such record within a minute: it is not the first process's folder.
     """
     began = time.monotonic()
     while read_owner(run) != first:
@@ -110,6 +112,6 @@ def wait_until_seen(run: Path, first: Owner, check: Callable[[], None]) -> None:
         if time.monotonic() - began > _SEEN_WITHIN_S:
             raise CalprobeError(
                 f"{run.absolute()} on {socket.gethostname()} is not the folder of that name on {first.host}, "
-                "where the first process scores\nname a folder with --out that all machines share"
+                "where the first process writes\ngive a folder with --out that all machines share"
             )
         time.sleep(_POLL_S)

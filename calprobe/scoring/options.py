@@ -1,4 +1,4 @@
-"""What a caller chooses about a run beside the model."""
+"""The options of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATHS_OF: Mapping[ModelKind, tuple[Path, ...]] = {"causal": ("tree", "padded", "
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """What is hidden from a masked model to score a token; both None for a causal model. Source: docs/methods.md."""
+    """Which tokens a masked model does not see when it scores one; both None for a causal model (docs/methods.md)."""
 
     metric: PllMetric | None = None
     word_split: WordSplit | None = None
@@ -33,12 +33,12 @@ DEFAULT_WORD_SPLIT: WordSplit = "tokenizer"
 class ScoreOptions:
     """Which statements of the probe are scored, and how.
 
-    Raises UsageError for a number below 1, an unknown word, and what is of another type than said here.
+    Raises UsageError for a number below 1, an unknown word, or a value of another type.
 
-    The defaults score template 0 of every relation and resume what is there.
+    The defaults score template 0 of every relation and resume an existing run.
     """
 
-    templates: str = "0"  # numbers and groups (paraphrases, verbal, numeric, all), combined by commas
+    templates: str = "0"  # numbers and groups (paraphrases, verbal, numeric, all), separated by commas
     template_set: str | None = None  # calprobe, native or a JSON file; None: the probe's default
     relations: tuple[str, ...] | None = None  # None: all
     limit: int | None = None  # first N instances of each relation; None: all
@@ -48,7 +48,7 @@ class ScoreOptions:
     word_split: WordSplit | None = None  # of a masked model; None: tokenizer
     save_tokens: bool = False  # keep every token's score beside the reductions
     shard: str | None = None  # I/N, such as 2/8: score the second of eight shares only; None: everything
-    resume: bool = True  # go on with what lies in the run folder; False starts over
+    resume: bool = True  # resume the run in the folder; False starts over
     quiet: bool = False  # no progress on stderr
 
     def __post_init__(self) -> None:
@@ -65,19 +65,21 @@ class ScoreOptions:
         _check("--word-split", self.word_split, get_args(WordSplit))
 
     def masking(self, kind: ModelKind, name: str) -> Masking:
-        """What is masked in a model of that kind and name.
+        """The masking for a model of that kind and name.
 
-        Raises UsageError for an option that does not go with the kind: a path of the other, masking of a causal model.
+        Raises UsageError for an option of the other kind: its path, or masking of a causal model.
         """
         if self.path not in (None, *PATHS_OF[kind]):
             raise UsageError(
-                f"--path {self.path}: {name} is a {kind} language model, whose paths are {', '.join(PATHS_OF[kind])}"
+                f"--path {self.path}: {name} is a {kind} language model; its paths are {', '.join(PATHS_OF[kind])}"
             )
         if kind == "masked":
             return Masking(self.pll_metric or DEFAULT_METRIC, self.word_split or DEFAULT_WORD_SPLIT)
         for option, value in (("--pll-metric", self.pll_metric), ("--word-split", self.word_split)):
             if value is not None:
-                raise UsageError(f"{option} {value}: {name} is a causal language model, in which nothing is masked")
+                raise UsageError(
+                    f"{option} {value}: {name} is a causal language model, without masking; leave the option out"
+                )
         return NOTHING_MASKED
 
 
@@ -93,7 +95,7 @@ class Shard:
 
 
 def parse_shard(text: str) -> Shard:
-    """The share that `I/N` names, I from 1 to N. Raises UsageError for anything else.
+    """The share `I/N`, I from 1 to N. Raises UsageError for anything else.
 
     >>> parse_shard("2/8")
     Shard(number=2, count=8)
@@ -110,7 +112,7 @@ def parse_shard(text: str) -> Shard:
 def _check_number(option: str, value: object) -> None:
     if value is None:
         return
-    # True is an int to Python, and no number to the manifest.
+    # True is an int in Python, but not a number in the manifest.
     if not isinstance(value, int) or isinstance(value, bool):
         raise UsageError(f"{option} must be an int, got {value!r}")
     if value < 1:

@@ -42,16 +42,16 @@ _FLOORS = {
     "bfloat16": Tolerance(0.5, 0.08),
     "float16": Tolerance(0.06, 0.01),
 }
-# .. and a model whose own forward, batched, is further than that from itself, unbatched, is granted a multiple of it.
+# .. and a multiple of the difference between the model's batched and unbatched forward passes, if that is larger.
 _TIMES_OWN_NOISE = 3.0
-# A masked model forwards a row for each of these, three times over: a few statements, several rows of one length.
+# A masked model forwards a row for each of these, three times: a few statements, several rows of one length.
 _MASKED_SAMPLE_TOKENS = 48
 
 
 def tolerance_for(dtype: str, own_noise: npt.NDArray[np.float64]) -> Tolerance:
-    """The tolerance for a model of that dtype whose own forward differs from itself by `own_noise` [tokens], >= 0."""
+    """The tolerance for a dtype and the differences `own_noise` [tokens], >= 0, between two own forward passes."""
     floor = _FLOORS[dtype]
-    if dtype == "float32" or not own_noise.size:  # nothing but a fault makes float32 noisy
+    if dtype == "float32" or not own_noise.size:  # in float32 such differences are a fault
         return floor
     largest, mean = _TIMES_OWN_NOISE * float(own_noise.max()), _TIMES_OWN_NOISE * float(own_noise.mean())
     return Tolerance(max(floor.largest, largest), max(floor.mean, mean))
@@ -67,10 +67,10 @@ def choose_path(
 ) -> Path:
     """The first path of the model's kind that scores `sample` as the model's own forward does.
 
-    Causal: tree, padded, plain. Masked: masked, plain, held to the first tokens of the sample, since each is a row. A
-    path that is passed over is said once on the log, with the reason, and to `on_pass`. A path that is `asked` for is
-    the only one tried, and its failure is an error (CalprobeError). `plain` is never in question: it is the own
-    forward; but where that gives NaN no path is right, and CalprobeError is raised.
+    Causal: tree, padded, plain. Masked: masked, plain, on the first tokens of the sample, since each is a row. A
+    rejected path is logged once with the reason, which `on_pass` also gets. A path in `asked` is the only one tried,
+    and its failure raises CalprobeError. `plain` is not checked: it is the own forward; if that gives NaN, no path is
+    right, and CalprobeError is raised.
     """
     if model.kind == "masked":
         sample = _first_tokens(sample, _MASKED_SAMPLE_TOKENS)
@@ -95,10 +95,10 @@ def executor_of(
     row_length: int | None = None,
     masking: Masking = NOTHING_MASKED,
 ) -> Executor:
-    """The executor of that path. `row_length` is the tree's, None for what suits the device; `masking` is a masked
-    model's; it need not be named for the default metric.
+    """The executor of that path. `row_length` is for the tree path, None for the device's default; `masking` is for a
+    masked model, and optional for the default metric.
 
-    Raises HeadUnusable if the path needs the head taken apart and it cannot be.
+    Raises HeadUnusable if the path needs the parts of the head and cannot get them.
     """
     metric = masking.metric or DEFAULT_METRIC
     if path == "plain":
@@ -126,19 +126,19 @@ def _own_forward(model: LoadedModel, batch_tokens: int, sample: TokenRows, maski
     # Each row by itself, without padding.
     own = score_rows(executor_of("plain", model, 1, masking=masking), sample)
     if n_failed := int(np.isnan(own).sum()):
-        mend = "copy or download them again" if model.dtype == "float32" else "try --dtype float32"
+        fix = "copy or download them again" if model.dtype == "float32" else "try --dtype float32"
         raise CalprobeError(
             f"{model.name}: its own forward in {model.dtype} gives NaN for {n_failed} of the first {len(own)} tokens\n"
-            f"its weights are damaged, or too large for the dtype: {mend}"
+            f"its weights are damaged, or too large for the dtype: {fix}"
         )
-    if model.dtype == "float32":  # its noise is not asked for, and a batch's full logits are large
+    if model.dtype == "float32":  # float32 needs no noise estimate, and the full logits of a batch are large
         return _Truth(sample, own, _FLOORS["float32"])
     batched = score_rows(executor_of("plain", model, batch_tokens, masking=masking), sample)
     return _Truth(sample, own, tolerance_for(model.dtype, np.abs(batched.astype(np.float64) - own)))
 
 
 def _first_tokens(rows: TokenRows, at_most: int) -> TokenRows:
-    """The first `at_most` tokens of `rows`; the last statement may be cut, which makes it another one."""
+    """The first `at_most` tokens of `rows`; the last statement may be cut."""
     return TokenRows(
         rows.token_ids[:at_most],
         rows.roles[:at_most],
@@ -148,7 +148,7 @@ def _first_tokens(rows: TokenRows, at_most: int) -> TokenRows:
 
 
 def _why_not(path: Path, model: LoadedModel, batch_tokens: int, truth: _Truth, masking: Masking) -> str | None:
-    # Rows so short that the sample fills several: then packing, padding and repeated prefixes are checked too.
+    # Rows so short that the sample fills several, which also checks packing, padding and repeated prefixes.
     short = int(truth.sample.lengths.max(initial=0)) + 8
     try:
         scores = score_rows(executor_of(path, model, batch_tokens, short, masking), truth.sample)
@@ -162,7 +162,7 @@ def _why_not(path: Path, model: LoadedModel, batch_tokens: int, truth: _Truth, m
 def disagreement(own: npt.NDArray[np.float32], scores: npt.NDArray[np.float32], tolerance: Tolerance) -> str | None:
     """Why `scores` [tokens] are not the same as `own` [tokens] within the tolerance; None if they are."""
     difference = np.abs(scores.astype(np.float64) - own)
-    # Written so that NaN fails.
+    # This form fails for NaN.
     if not difference.max(initial=0.0) <= tolerance.largest:
         return f"its token scores differ from the model's own by up to {difference.max():.2g} nats"
     if len(difference) and not difference.mean() <= tolerance.mean:

@@ -1,4 +1,4 @@
-"""Pieces, one relation under one template each, from their statements to the scores that go into the run folder."""
+"""Pieces, one relation under one template each, from their statements to the scores in the run folder."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from calprobe.scoring.options import NOTHING_MASKED, Masking
 from calprobe.scoring.progress import Advance
 from calprobe.statements import Template, statements_of
 
-# Tokens that are planned and run at once where texts are long (FACTOR): some ten batches on a CPU, so that progress is
-# seen and a plan stays small.
+# Tokens that are planned and run at once for long texts (FACTOR): about ten batches on a CPU, so that progress is
+# visible and a plan stays small.
 _STRETCH = 2**15
 
 
@@ -37,12 +37,12 @@ class TokenisedPiece:
 
     @property
     def shown(self) -> str:
-        """The piece as messages name it: `P30, template 0`."""
+        """Its name in messages: `P30, template 0`."""
         return f"{self.relation.name}, template {self.number}"
 
     @property
     def cut_contexts(self) -> int:
-        """Instances of which some statement's context lost its beginning, being too long for the model."""
+        """Instances with a context too long for the model, cut from the left."""
         if self.rows.contexts is None:
             return 0
         return int((self.rows.contexts.cut > 0).reshape(-1, self.relation.n_candidates).any(axis=1).sum())
@@ -75,7 +75,7 @@ class PlannedStretch(NamedTuple):
 class LongestStatement(NamedTuple):
     """The statement of a group that has most tokens."""
 
-    shown: str  # as messages name it: `P30, template 0, instance 2`
+    shown: str  # name in messages: `P30, template 0, instance 2`
     n_tokens: int
 
 
@@ -89,7 +89,7 @@ class PreparedGroup:
 
     @property
     def shown(self) -> str:
-        """The group as messages name it: its piece, or its first and its last."""
+        """Its name in messages: its piece, or its first and last piece."""
         first, last = self.pieces[0].shown, self.pieces[-1].shown
         return first if len(self.pieces) == 1 else f"{first} to {last}"
 
@@ -116,14 +116,14 @@ def prepare_group(
 ) -> PreparedGroup:
     """Fill and tokenise each piece, and plan all of them together.
 
-    `masking` is a masked model's. Raises CalprobeError if a statement does not fit the model (its tokens, its length).
+    `masking` is a masked model's. Raises CalprobeError if a statement does not fit the model (tokens or length).
     """
     tokenised = tokenise_pieces(pieces, model, masking)
     return PreparedGroup(tokenised, _plans(tokenised, executor), executor.batch_tokens)
 
 
 def planned_again(group: PreparedGroup, executor: Executor) -> PreparedGroup:
-    """The group with plans for that executor: itself, if it was planned for the same batches."""
+    """The group with plans for that executor; unchanged if it was planned for the same batches."""
     if group.batch_tokens == executor.batch_tokens:
         return group
     return replace(group, plans=_plans(group.pieces, executor), batch_tokens=executor.batch_tokens)
@@ -136,7 +136,7 @@ def _plans(tokenised: tuple[TokenisedPiece, ...], executor: Executor) -> tuple[P
 
 
 def _stretches(rows: TokenRows, together: int) -> list[TokenRows]:
-    """Parts of about `_STRETCH` tokens; statements that share a context, `together` of them, are not parted."""
+    """Parts of about `_STRETCH` tokens; `together` statements that share a context stay together."""
     starts = np.append(np.arange(0, rows.n_statements, together), rows.n_statements)
     wanted = np.arange(0, rows.offsets[-1], _STRETCH)
     cuts = [*np.unique(starts[np.searchsorted(rows.offsets[starts], wanted)]).tolist(), rows.n_statements]
@@ -159,8 +159,8 @@ def score_group(
 ) -> Iterator[PieceScores]:
     """Run the group and reduce the scores of its tokens to those of its statements, piece by piece, in order.
 
-    Both happen on the device that has the scores: what leaves it, once a group, are arrays [statements], and the
-    tokens' scores only where they are to be kept. `advance` is called after each stretch.
+    Both happen on the device of the scores: only arrays [statements] are copied, once for each group, and token scores
+    only if they are saved. `advance` is called after each stretch.
     """
     reduced, of_tokens = [], []
     for stretch in group.plans:
@@ -195,7 +195,7 @@ def _piece_scores(piece: TokenisedPiece, reduced: StatementScores, tokens: Piece
     relation = piece.relation
     instances, candidates = len(relation.instances), relation.n_candidates
     total, total_answer, n_tokens, n_answer, first, first_role = (column.numpy() for column in reduced)
-    with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN that is meant
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN on purpose
         mean, mean_answer = total / n_tokens, total_answer / n_answer
     return PieceScores(
         relation=relation.name,

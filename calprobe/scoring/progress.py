@@ -1,4 +1,4 @@
-"""How far a run is: one bar on a terminal's stderr, a line on the log now and then elsewhere."""
+"""Progress of a run: a bar on a terminal's stderr, else a line in the log every half minute."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def no_progress(statements: int, tokens: int) -> None:
 
 @dataclass(slots=True)
 class _Lines:
-    """Progress for a log: a line each half minute, and one at the end."""
+    """Progress for a log: one line every half minute, and one at the end."""
 
     total: int  # statements
     done: int = 0

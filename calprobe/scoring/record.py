@@ -1,4 +1,4 @@
-"""The manifest of a run that is about to be scored."""
+"""The manifest of a new run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from calprobe.scoring.selection import Selection
 
 _PACKAGES = (
     *("calprobe", "torch", "transformers", "tokenizers", "accelerate", "numpy", "triton", "peft", "gguf"),
-    "regex",  # knows which characters make a word
+    "regex",  # defines which characters make a word
 )
 
 
@@ -54,7 +54,7 @@ def manifest_of(model: LoadedModel, selection: Selection, way: Way, options: Sco
 
 
 def model_record(model: LoadedModel) -> ModelRecord:
-    """The model as a manifest has it."""
+    """The manifest's record of the model."""
     base, _, adapter = model.source.partition(" + ")
     return ModelRecord(
         name=model.name,

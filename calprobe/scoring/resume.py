@@ -1,4 +1,4 @@
-"""A run that lies in the folder already: what it fixes for the rest of it, known before any model is loaded."""
+"""An existing run in the folder: its settings for the remaining pieces, known before any model is loaded."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from calprobe.words import ModelKind
 
 
 def begun_run(out: Path, resume: bool) -> Manifest | None:
-    """The manifest of the run in `out` that is to be gone on with; None if there is none, or it is started over."""
+    """The manifest of the run in `out` that is to be resumed; None if there is none, or with `resume` False."""
     return read_manifest(out) if resume and (out / FILE_NAME).is_file() else None
 
 
 def options_as_begun(begun: Manifest, out: Path, options: ScoreOptions) -> ScoreOptions:
-    """The options with the path and batch budget that the run's first scores were made with.
+    """The options with the path and batch budget of the run's first scores.
 
-    Both decide the last bits of a score, so a resumed run takes them over (docs/reference/files.md). Raises UsageError
-    if another batch budget is asked.
+    Both decide the last bits of a score, so a resumed run keeps them (docs/reference/files.md). Raises UsageError
+    if another batch budget is requested.
     """
     settings, in_force = begun.settings, progress_of(out, begun).batch_tokens
     if options.batch_tokens not in (None, in_force, settings.batch_tokens, settings.first_batch_tokens):
         raise UsageError(
-            f"{out}: the run has --batch-tokens {in_force}, asked {options.batch_tokens}.\n"
-            "Leave the option out to go on with the run, or delete its scores and start over with --no-resume"
+            f"{out}: the run has --batch-tokens {in_force}, requested {options.batch_tokens}.\n"
+            "Leave out the option to resume the run, or delete its scores and start over with --no-resume"
         )
     stored = next((path for path in PATHS if path == settings.path), None)  # None: an import
     return replace(options, batch_tokens=in_force, path=options.path or stored)
 
 
 def refuse_other_request(begun: Manifest, out: Path, selection: Selection, options: ScoreOptions) -> None:
-    """Raise UsageError if other statements or scores are asked than the run's: cheap, and before minutes of loading."""
+    """Raise UsageError if the requested statements or scores differ from the run's; cheap, before a model is loaded."""
     kind = begun.model.kind
     # The kind of an import may not be known.
     masking = NOTHING_MASKED if kind is None else options.masking(kind, begun.model.name)
@@ -60,5 +60,5 @@ def refuse_other_request(begun: Manifest, out: Path, selection: Selection, optio
 
 
 def refuse_other_kind(begun: Manifest, out: Path, kind: ModelKind) -> None:
-    """Raise UsageError if the model that is asked for is of another kind than the run's."""
+    """Raise UsageError if the requested model has another kind than the run's."""
     refuse_other_run(out, begun, replace(begun, model=replace(begun.model, kind=kind)))

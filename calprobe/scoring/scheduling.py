@@ -1,4 +1,4 @@
-"""Which pieces are scored together, in which order, and which of them a shard takes."""
+"""Which pieces are scored together, in which order, and which of them belong to a shard."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Group = tuple[Piece, ...]
 
 @dataclass(frozen=True)
 class Schedule:
-    """The groups of pieces that a run, or one shard of it, scores; they follow from these fields alone.
+    """The groups of pieces that a run, or one shard of it, scores; they depend only on these fields.
 
-    Shards are whole groups, so that a piece has the same neighbours in its batches, and with them the same last bits,
-    as in one run of everything.
+    Shards consist of complete groups, so that a piece has the same neighbours in its batches, and the same last bits,
+    as in an unsharded run.
     """
 
     selection: Selection
-    order: tuple[Piece, ...]  # all pieces of the whole run, in the order of scoring
+    order: tuple[Piece, ...]  # all pieces of the complete run, in the order of scoring
     path: str
-    batch_tokens: int  # that the run began with: batches that became smaller later on must not move the groups
+    batch_tokens: int  # at the start of the run: smaller batches later must not change the groups
     shard: str | None = None  # I/N; None: everything
 
     @cached_property
@@ -47,7 +47,7 @@ class Schedule:
         return [piece for group in self.groups for piece in group]
 
     def longest_first(self, groups: Sequence[Group]) -> list[Group]:
-        """The groups from the highest estimated cost to the lowest, so that those that are scored last are short."""
+        """The groups from the highest estimated cost to the lowest, so that the last ones are short."""
         return [groups[place] for place in longest_first(self._costs(groups))]
 
     def n_statements(self, groups: Iterable[Group]) -> int:
@@ -69,11 +69,11 @@ class Schedule:
 def groups_of(n_statements: Mapping[Piece, int], at_least: int) -> Iterator[Group]:
     """Cut the pieces of a run, in order, into groups of `at_least` statements or more; the last may have fewer.
 
-    A batch decides the last bits of a score, so the groups must be the same however much of the run is there already:
-    they follow from the whole run's pieces, and from nothing else.
+    A batch decides the last bits of a score, so the groups must not depend on how much of the run is already scored:
+    they depend only on the complete run's pieces.
 
     Args:
-        n_statements: of each piece of the whole run, in the order of scoring.
+        n_statements: of each piece of the complete run, in the order of scoring.
         at_least: statements in a group.
     """
     group: list[Piece] = []
@@ -91,7 +91,7 @@ def groups_of(n_statements: Mapping[Piece, int], at_least: int) -> Iterator[Grou
 def least_statements(path: str, batch_tokens: int) -> int:
     """Statements in a group that make a few batches on that path, so that all but the last of those are full.
 
-    A prefix tree has about three nodes a statement of BEAR; padded and plain rows have about ten tokens a statement,
+    A prefix tree has about three nodes for a statement of BEAR; padded and plain rows have about ten tokens,
     and a masked model forwards one such row for each of them.
     """
     return batch_tokens if path == "tree" else max(1, batch_tokens // 16)
@@ -113,7 +113,7 @@ def longest_first(costs: Sequence[float]) -> list[int]:
 
 
 def deal(costs: Sequence[float], n_shares: int) -> tuple[tuple[int, ...], ...]:
-    """Deal parts into shares: the longest first, each to the share that has least; equal ones to the first of these.
+    """Divide parts into shares: the longest first, each to the share with the lowest cost, the first of equal ones.
 
     No share costs more than 4/3 of the best possible largest one (Graham 1969, "Bounds on multiprocessing timing
     anomalies"). A share may be empty.
@@ -122,7 +122,7 @@ def deal(costs: Sequence[float], n_shares: int) -> tuple[tuple[int, ...], ...]:
         costs: of each part, [parts], >= 0.
         n_shares: 1 or more.
     Returns:
-        places of the parts of each share, ascending: every place in one share exactly.
+        places of the parts of each share, ascending: every place in exactly one share.
 
     >>> deal([2.0, 3.0, 3.0, 1.0], 2)
     ((0, 1), (2, 3))
@@ -139,11 +139,11 @@ def deal(costs: Sequence[float], n_shares: int) -> tuple[tuple[int, ...], ...]:
 def piece_cost(relation: Relation, template: str, path: str) -> float:
     """Estimated cost of a relation under one template: in characters that go through the model, >= 0.
 
-    On the tree path, what statements begin with in common counts once: context and subject where the subject comes
-    first, the candidate where that does. On the padded and the plain path every statement counts whole. A masked model
-    forwards a statement once for each of its tokens, so there its length counts squared.
+    On the tree path, a shared beginning of statements counts once: context and subject if the subject comes first, else
+    the candidate. On the padded and the plain path every statement counts completely. A masked model forwards a
+    statement once for each of its tokens, so its length counts squared.
 
-    A pure function of texts and path, so that every machine deals the same.
+    A pure function of texts and path, so that every machine divides the run in the same way.
 
     >>> from calprobe.probes import Instance
     >>> relation = Relation("P30", ("Asia", "Africa"), (Instance(0, "Ghana", 1), Instance(1, "Iran", 0)))

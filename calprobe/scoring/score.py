@@ -27,12 +27,12 @@ from calprobe.runs.records import Piece
 from calprobe.scoring.engine import Engine, score_pieces
 from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.interrupts import saying_how_to_resume
-from calprobe.scoring.launch import processes_of_launch, wait_until_seen
+from calprobe.scoring.launch import wait_until_seen, workers_of_launch
 from calprobe.scoring.options import ScoreOptions
-from calprobe.scoring.processes import Processes
 from calprobe.scoring.record import manifest_of
 from calprobe.scoring.resume import begun_run, options_as_begun, refuse_other_kind, refuse_other_request
 from calprobe.scoring.selection import Selection, refuse_kind, select
+from calprobe.scoring.workers import Workers
 from calprobe.scoring.writing import Work, score_missing, score_share
 from calprobe.words import ModelKind
 
@@ -48,8 +48,8 @@ def score(
 
     A statement's score is the sum over its tokens of `log p(token | start token, tokens before it)`, or, for a masked
     model, of `log p(token | the statement with that token, and what `options.pll_metric` says, masked)`, in nats and
-    float32 (docs/methods.md, "Token scores"). Pieces that are in the folder already are not scored again. The process's
-    number of threads and its handlers of signals are the caller's again at the end.
+    float32 (docs/methods.md, "Token scores"). Pieces that are already in the folder are not scored again. At the end,
+    torch's number of threads and the signal handlers are restored.
 
     Args:
         model: an alias, a hub id, a folder, a GGUF file, or a model from `load_model`, which this process scores alone,
@@ -67,24 +67,24 @@ def score(
         >>> run = calprobe.score("smollm2-135m", "mini")  # doctest: +SKIP
         >>> run.table().scores.shape  # doctest: +SKIP
     """
-    processes = Processes()
+    workers = Workers()
     if isinstance(model, str):  # one in memory, in training perhaps, is this process's own
-        processes, load_options = processes_of_launch(load_options)
-    with saying_how_to_resume(), processes.ending_together(), _threads_restored():
-        request = processes.after_first(partial(_requested, model, probe, out, options))
+        workers, load_options = workers_of_launch(load_options)
+    with saying_how_to_resume(), workers.stopping_together(), _threads_restored():
+        request = workers.after_first(partial(_requested, model, probe, out, options))
         started = time.monotonic()
         loaded = _load(model, load_options, partial(_check_kind, request))
         give_back_freed_memory()
-        if not processes.is_first:
-            _take_part(processes, request, loaded, time.monotonic() - started)
+        if not workers.is_first:
+            _take_part(workers, request, loaded, time.monotonic() - started)
             return open_run(request.out)
         way = find_way(loaded, request.selection, request.options)
         with locked(request.out) as owner:
             folder = RunFolder.open(request.out, _manifest(request, loaded, way), options.resume)
             missing = folder.missing()
-            processes.tell("folder", json.dumps({"owner": asdict(owner), "missing": missing}))
+            workers.send("folder", json.dumps({"owner": asdict(owner), "missing": missing}))
             load_s = time.monotonic() - started
-            score_missing(_work(request, folder, loaded, way, missing), processes, load_s)
+            score_missing(_work(request, folder, loaded, way, missing), workers, load_s)
     return open_run(request.out)
 
 
@@ -116,7 +116,7 @@ def score_in_memory(model: LoadedModel, probe: str | Path | Probe, options: Scor
 
 @contextmanager
 def _threads_restored() -> Iterator[None]:
-    """Set torch's number of threads back at the end of the block: a resumed run takes its own."""
+    """Restore torch's number of threads at the end of the block: a resumed run sets its own."""
     threads = torch.get_num_threads()
     try:
         yield
@@ -127,22 +127,22 @@ def _threads_restored() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What is asked, looked at before any model is loaded."""
+    """The request, checked before any model is loaded."""
 
     name: str  # of the model, as typed
     selection: Selection
     out: Path
-    begun: Manifest | None  # of the run that lies there
+    begun: Manifest | None  # of the run that is there
     options: ScoreOptions  # as the run began
 
 
 def _requested(
     model: str | LoadedModel, probe: str | Path | Probe | None, out: str | Path | None, options: ScoreOptions
 ) -> _Request:
-    """Pick the statements and look at the folder; refuse what cannot go there."""
+    """Pick the statements and check the folder; raise UsageError for a request that does not fit it."""
     name = model if isinstance(model, str) else model.name
     if isinstance(model, str):
-        resolve(model)  # a slip in the name is said before anybody downloads a probe
+        resolve(model)  # a mistyped name is reported before a probe is downloaded
     selection = select(probe if isinstance(probe, Probe) else _probe(name, probe), options)
     path = Path(out) if out is not None else default_out(name, selection.probe.name, options.shard)
     check_folder(path)
@@ -153,20 +153,20 @@ def _requested(
 
 
 def _probe(model: str, asked: str | Path | None) -> Probe:
-    """The probe that is asked for, or the model's default."""
+    """The requested probe, or the model's default."""
     if asked is not None:
         return load_probe(asked)
     try:
         return load_probe(default_probe(model))
     except DataMissingError as error:
-        if meant := mistyped_alias(model):  # of two things amiss the one that needs no download
-            if_of_the_hub = "if it is a model of the hub: run `calprobe fetch bear`, or name a probe with --probe DIR"
+        if meant := mistyped_alias(model):  # of two errors, the one that needs no download
+            if_of_the_hub = "if it is a model of the hub: run `calprobe fetch bear`, or give a probe with --probe DIR"
             raise DataMissingError(f"--model {model}: no alias{meant}\n{if_of_the_hub}") from error
         raise
 
 
 def _as_begun(request: _Request, begun: Manifest | None) -> _Request:
-    """The request with what the existing run has fixed; torch's number of threads is set to the run's."""
+    """The request with the settings of the existing run; sets torch's number of threads to the run's."""
     if begun is None:
         return request
     if begun.settings.threads is not None:
@@ -174,17 +174,17 @@ def _as_begun(request: _Request, begun: Manifest | None) -> _Request:
     return replace(request, begun=begun, options=options_as_begun(begun, request.out, request.options))
 
 
-def _take_part(processes: Processes, request: _Request, model: LoadedModel, load_s: float) -> None:
-    """Score along in the folder that the first process has opened, in the way that it has found."""
-    told = json.loads(processes.hear("folder"))
-    wait_until_seen(request.out, decode(Owner, told["owner"]), processes.check)
-    missing = [Piece(relation, number) for relation, number in told["missing"]]
-    # The first process has looked at what was typed, and may have made batches smaller since it opened the folder.
+def _take_part(workers: Workers, request: _Request, model: LoadedModel, load_s: float) -> None:
+    """Score a share of the run in the folder that the first process has opened, with its path and budget."""
+    opened = json.loads(workers.receive("folder"))
+    wait_until_seen(request.out, decode(Owner, opened["owner"]), workers.check)
+    missing = [Piece(relation, number) for relation, number in opened["missing"]]
+    # The first process has checked the options, and may have made batches smaller since it opened the folder.
     request = replace(request, options=replace(request.options, batch_tokens=None))
     request = _as_begun(request, read_manifest(request.out))
     way = find_way(model, request.selection, request.options)
     folder = RunFolder.join(request.out, _manifest(request, model, way))
-    score_share(_work(request, folder, model, way, missing), processes, load_s)
+    score_share(_work(request, folder, model, way, missing), workers, load_s)
 
 
 def _manifest(request: _Request, model: LoadedModel, way: Way) -> Manifest:
@@ -193,7 +193,7 @@ def _manifest(request: _Request, model: LoadedModel, way: Way) -> Manifest:
 
 
 def _work(request: _Request, folder: RunFolder, model: LoadedModel, way: Way, missing: Sequence[Piece]) -> Work:
-    """What is left to score, with the batch budget in force and the groups that the run began with."""
+    """The remaining work, with the current batch budget and the groups of the run's first budget."""
     options = request.options
     way = replace(way, batch_tokens=folder.progress().batch_tokens or 1, grouped_by=folder.manifest.settings.grouped_by)
     engine = Engine(model, request.selection, options, way, folder.manifest.pieces)
@@ -201,7 +201,7 @@ def _work(request: _Request, folder: RunFolder, model: LoadedModel, way: Way, mi
 
 
 def _check_kind(request: _Request, kind: ModelKind) -> None:
-    """Raise UsageError if a model of that kind cannot go on with the run, or cannot be scored with the options."""
+    """Raise UsageError if a model of that kind cannot resume the run, or cannot be scored with the options."""
     refuse_kind(request.selection, request.name, kind)
     if request.begun is not None:
         refuse_other_kind(request.begun, request.out, kind)

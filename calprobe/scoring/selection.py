@@ -1,4 +1,4 @@
-"""What a run will score: the relations, instances and templates that the options pick out of a probe."""
+"""The relations, instances and templates of a probe that a run scores, as its options select them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from calprobe.words import ModelKind
 
 @dataclass(frozen=True)
 class Selection:
-    """The part of a probe that a run scores, and the templates that it scores it with."""
+    """The part of a probe that a run scores, and the templates for it."""
 
     probe: Probe
     relations: tuple[Relation, ...]  # cut to the limit, in the probe's order
@@ -50,10 +50,10 @@ class Selection:
         return self.template_set.template(relation, number).text
 
     def sample(self) -> list[tuple[Relation, Template]]:
-        """A handful of statements with what a path must get right: shared prefixes, several templates, the longest.
+        """A few statements that check a path: shared prefixes, several templates, the longest text.
 
-        Two subjects with two candidates each out of up to four relations spread over the run, and the longest text;
-        each a relation cut to these, with the template to fill.
+        Two subjects with two candidates each from up to four relations spread over the run, and the longest text;
+        each as a relation with only these, and its template.
         """
         step = max(1, len(self.relations) // 4)
         spread = [
@@ -78,13 +78,13 @@ class Selection:
         return max((longest_of(relation) for relation in self.relations if relation.instances), key=length)
 
     def template_records(self) -> tuple[TemplateRecord, ...]:
-        """The templates as a manifest has them; number and kind agree over the relations."""
+        """The manifest's records of the templates; number and kind agree over the relations."""
         first = self.relations[0].name
         templates = [self.template_set.template(first, number) for number in self.numbers]
         return tuple(TemplateRecord(t.number, t.kind, t.marker) for t in templates)
 
     def relation_records(self) -> tuple[RelationRecord, ...]:
-        """The relations as a manifest has them. Cardinality is the whole relation's: a few instances may look 1:1."""
+        """The manifest's records of the relations. Cardinality is that of the complete relation, without the limit."""
         return tuple(
             RelationRecord(
                 name=relation.name,
@@ -111,12 +111,12 @@ class Selection:
 def select(probe: Probe, options: ScoreOptions) -> Selection:
     """Pick relations, instances and templates.
 
-    Raises UsageError for a relation or template that is not there, and for a template set where completions are scored.
+    Raises UsageError for an unknown relation or template, and for a template set where completions are scored.
     """
     relations = _relations(probe, options.relations)
     if options.template_set not in (None, "native") and any(r.scored == "completion" for r in relations):
-        what = f"--template-set {options.template_set}: probe {probe.name} has contexts and completions as they stand"
-        raise UsageError(f"{what}, and no templates; leave the option out")
+        what = f"--template-set {options.template_set}: probe {probe.name} has contexts and completions"
+        raise UsageError(f"{what}, without templates; leave the option out")
     template_set = load_template_set(options.template_set or default_template_set(probe), probe)
     numbers = select_templates(template_set, options.templates, [relation.name for relation in relations])
     cut = tuple(replace(relation, instances=relation.instances[: options.limit]) for relation in relations)
@@ -124,10 +124,10 @@ def select(probe: Probe, options: ScoreOptions) -> Selection:
 
 
 def refuse_kind(selection: Selection, name: str, kind: ModelKind) -> None:
-    """Raise UsageError if a model of that kind cannot score the selection: completions are a causal model's."""
+    """Raise UsageError if a model of that kind cannot score the selection: completions need a causal model."""
     if kind == "masked" and any(relation.scored == "completion" for relation in selection.relations):
-        asked = f"probe {selection.probe.name} asks what completes a context"
-        raise UsageError(f"{name}: a masked language model, but {asked}; take a causal model or another --probe")
+        asked = f"probe {selection.probe.name} scores completions of contexts"
+        raise UsageError(f"{name}: a masked language model, but {asked}; use a causal model or another --probe")
 
 
 def _relations(probe: Probe, names: tuple[str, ...] | None) -> tuple[Relation, ...]:
@@ -152,5 +152,5 @@ def _part(
 
 
 def _length(instance: Instance) -> int:
-    """Characters of an instance's part of its longest statement."""
+    """Characters of the instance's subject and its longest candidate."""
     return len(instance.subject) + max(map(len, instance.candidates or ()), default=0)

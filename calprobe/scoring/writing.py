@@ -1,4 +1,4 @@
-"""The pieces that a run folder still lacks, scored by one process or by several, and written one by one."""
+"""Score the missing pieces of a run folder, with one process or several, and write them one by one."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from calprobe.runs import PieceScores, Progress, RunFolder
 from calprobe.runs.records import Piece
 from calprobe.scoring.engine import Engine
 from calprobe.scoring.interrupts import Interrupted, held_interrupts
-from calprobe.scoring.processes import Processes, Stopped
 from calprobe.scoring.progress import Advance, no_progress, progress
 from calprobe.scoring.scheduling import Group, incomplete
+from calprobe.scoring.workers import Stopped, Workers
 
 log = logging.getLogger(__name__)
 
-_UNTIL = "what is in flight is scored"
-# For the others, who finish what they have in flight: a launcher kills what lives half a minute after its signal.
+_UNTIL = "the current group is scored"
+# For the other processes to finish their groups: a launcher kills its processes half a minute after its signal.
 _WAIT_WHEN_STOPPED_S = 15.0
-_SILENT_WHEN_STOPPED_S = 6.0  # three signs of life left out: it is one that was killed
+_SILENT_WHEN_STOPPED_S = 6.0  # three missed heartbeats: the process was killed
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +39,27 @@ class Work:
 
 @dataclass(slots=True)
 class _Share:
-    """What this process has scored since it began, as it records it in the run folder."""
+    """What this process has scored since its start, for its progress file in the run folder."""
 
     folder: RunFolder
-    processes: Processes
+    workers: Workers
     spent: Progress  # without seconds of scoring
     began: float = field(default_factory=lambda: time.monotonic())
 
     @classmethod
-    def starting(cls, work: Work, processes: Processes, load_s: float) -> _Share:
+    def starting(cls, work: Work, workers: Workers, load_s: float) -> _Share:
         """Nothing scored yet."""
-        size = processes.size if processes.is_first else 0
-        return cls(work.folder, processes, Progress(load_s=load_s, processes=size))
+        size = workers.size if workers.is_first else 0
+        return cls(work.folder, workers, Progress(load_s=load_s, processes=size))
 
     def record(self) -> None:
-        """Write down what was spent so far; the wall clock is the first process's."""
+        """Record what was spent so far; only the first process records wall-clock time."""
         seconds = time.monotonic() - self.began
-        wall_s = seconds if self.processes.is_first else 0.0
-        self.folder.record_progress(self.processes.rank, replace(self.spent, score_s=seconds, wall_s=wall_s))
+        wall_s = seconds if self.workers.is_first else 0.0
+        self.folder.record_progress(self.workers.rank, replace(self.spent, score_s=seconds, wall_s=wall_s))
 
     def take_budget(self, batch_tokens: int) -> None:
-        """Record a budget that became smaller before the first scores that were made with it."""
+        """Record a smaller budget before the first scores that use it."""
         if batch_tokens != self.spent.batch_tokens:
             self.spent = replace(self.spent, batch_tokens=batch_tokens)
             self.record()
@@ -71,56 +71,56 @@ class _Share:
         self.spent += Progress(pieces=1, statements=piece.n_statements, tokens=tokens)
 
 
-def score_missing(work: Work, processes: Processes, load_s: float = 0.0) -> None:
-    """Score what the folder lacks, as the first process or the only one.
+def score_missing(work: Work, workers: Workers, load_s: float = 0.0) -> None:
+    """Score the missing pieces, as the first process or the only one.
 
-    Raises Interrupted after Ctrl-C, CalprobeError if another process has failed or was lost; both say how to go on.
+    Raises Interrupted after Ctrl-C, CalprobeError if another process has failed or was lost; both say how to resume.
     """
-    schedule, share = work.engine.schedule, _Share.starting(work, processes, load_s)
+    schedule, share = work.engine.schedule, _Share.starting(work, workers, load_s)
     pieces, todo = schedule.pieces, incomplete(schedule.groups, work.missing)
     if there := len(pieces) - len(set(pieces).intersection(work.missing)):
-        log.info("%s: %d of %s there already", work.folder.path, there, counted(len(pieces), "piece"))
+        log.info("%s: %d of %s already scored", work.folder.path, there, counted(len(pieces), "piece"))
     try:
         with (
             held_interrupts(_UNTIL) as stop_if_asked,
             progress(schedule.n_statements(todo), work.engine.model.name, work.quiet) as show,
         ):
-            advance = processes.adding(show)
-            _score(work, processes, share, todo, advance, stop_if_asked)
+            advance = workers.summed(show)
+            _score(work, workers, share, todo, advance, stop_if_asked)
 
             def meanwhile() -> None:
-                processes.check()
+                workers.check()
                 stop_if_asked()
                 advance(0, 0)
 
-            processes.wait_for_others(meanwhile)
-            if taken_away := incomplete(schedule.groups, work.folder.unwritten(pieces)):
-                log.warning("a process of the run was lost; scoring what it had taken")
-                _score(work, Processes(), share, taken_away, advance, stop_if_asked)
+            workers.wait_for_others(meanwhile)
+            if unfinished := incomplete(schedule.groups, work.folder.unwritten(pieces)):
+                log.warning("a process of the run was lost; scoring its groups")
+                _score(work, Workers(), share, unfinished, advance, stop_if_asked)
     except BaseException as error:
-        processes.stop(error)
-        with suppress(CalprobeError):  # the others are out of reach, and this error is the news
-            processes.wait_for_others(at_most_s=_WAIT_WHEN_STOPPED_S, silent_s=_SILENT_WHEN_STOPPED_S)
+        workers.stop(error)
+        with suppress(CalprobeError):  # the others cannot be reached; this error matters more
+            workers.wait_for_others(at_most_s=_WAIT_WHEN_STOPPED_S, silent_s=_SILENT_WHEN_STOPPED_S)
         if isinstance(error, KeyboardInterrupt):
             raise Interrupted(_left(work, pieces, str(error) or "interrupted")) from None
         if isinstance(error, Stopped):
             raise _resumable(error, work, pieces) from None
         raise
     finally:
-        with suppress(CalprobeError):  # where the disk is full, that is worth no second error
+        with suppress(CalprobeError):  # a full disk should not raise a second error
             share.record()
     if work.folder.unwritten(pieces):
         raise CalprobeError(_left(work, pieces, "a process of the run was lost"))
 
 
-def score_share(work: Work, processes: Processes, load_s: float) -> None:
-    """Score along in a folder that the first process has opened."""
-    share = _Share.starting(work, processes, load_s)
-    advance = processes.adding(no_progress)
+def score_share(work: Work, workers: Workers, load_s: float) -> None:
+    """Score a share of the run in a folder that the first process has opened."""
+    share = _Share.starting(work, workers, load_s)
+    advance = workers.summed(no_progress)
     try:
         with held_interrupts(_UNTIL, say=False) as stop_if_asked:
             todo = incomplete(work.engine.schedule.groups, work.missing)
-            _score(work, processes, share, todo, advance, stop_if_asked)
+            _score(work, workers, share, todo, advance, stop_if_asked)
     finally:
         with suppress(CalprobeError):
             share.record()
@@ -128,24 +128,24 @@ def score_share(work: Work, processes: Processes, load_s: float) -> None:
 
 def _score(
     work: Work,
-    processes: Processes,
+    workers: Workers,
     share: _Share,
     groups: list[Group],
     advance: Advance,
     stop_if_asked: Callable[[], None],
 ) -> None:
-    """Score groups and write their missing pieces, in order; of several processes, each takes what is next."""
-    together = processes.size > 1
+    """Score groups and write their missing pieces, in order; several processes take groups from one queue."""
+    together = workers.size > 1
     ordered = work.engine.schedule.longest_first(groups) if together else groups
     missing = set(work.missing)
 
     def check() -> None:
-        processes.check()
+        workers.check()
         stop_if_asked()
 
     check()
-    taken = (ordered[turn] for turn in processes.turns(len(ordered)))
-    # What is prepared here is taken from the others, so that several processes prepare one group ahead, not two.
+    taken = (ordered[turn] for turn in workers.queue(len(ordered)))
+    # A prefetched group is taken from the queue, so several processes prefetch one group each, not two.
     for scored in work.engine.score(taken, advance, prefetch=1 if together else 2):
         share.take_budget(scored.batch_tokens)
         for piece in scored.pieces:
@@ -153,18 +153,18 @@ def _score(
                 share.write(piece)
         share.record()
         check()
-    processes.check()
+    workers.check()
 
 
 def _left(work: Work, pieces: Sequence[Piece], why: str) -> str:
-    """Why the run has stopped, what is left of it, and how to go on."""
+    """Why the run has stopped, how many pieces are left, and how to resume."""
     again = "the same command again" if work.resume else "the same command, without --no-resume,"
     left = f"{len(work.folder.unwritten(pieces))} of {len(pieces)} pieces are left"
-    return f"{why}; {left}.\nRun {again} to go on in {work.folder.path}"
+    return f"{why}; {left}.\nRun {again} to resume in {work.folder.path}"
 
 
 def _resumable(stopped: Stopped, work: Work, pieces: Sequence[Piece]) -> CalprobeError | Interrupted:
-    """What the first process raises when another has stopped; Ctrl-C may have reached that one first."""
+    """The first process's error when another process has stopped, perhaps by Ctrl-C."""
     if stopped.exit_code == Interrupted.exit_code:
         return Interrupted(_left(work, pieces, "interrupted"))
     error = CalprobeError(_left(work, pieces, str(stopped)))

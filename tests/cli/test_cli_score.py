@@ -121,7 +121,7 @@ def test_an_interrupt_says_how_to_go_on(
     finally:
         signal.signal(signal.SIGINT, before)
     said = capsys.readouterr().err
-    assert "pieces are left.\nRun the same command again to go on in" in said
+    assert "pieces are left.\nRun the same command again to resume in" in said
     assert "Traceback" not in said
     run = open_run(tmp_path / "run")
     assert run.partial
@@ -149,7 +149,7 @@ def test_two_processes_do_not_share_a_folder(model: Path, tmp_path: Path, capsys
     (tmp_path / "run").mkdir()
     with FileLock(tmp_path / "run" / ".lock"):
         assert run_cli("score", "--model", model, "--probe", "mini", "--out", tmp_path / "run") == 1
-    assert "another process scores into this folder" in capsys.readouterr().err
+    assert "another process is writing to this folder" in capsys.readouterr().err
 
 
 FACTOR = Path(__file__).resolve().parent.parent / "data" / "factor" / "made_up.csv"

@@ -137,7 +137,7 @@ def test_a_damaged_shard_is_scored_again(
     assert shard.read_bytes() == content  # reading sets nothing aside
     resumed = forge.run("score", *ASKED, "--out", run, watch=run)
     assert resumed.code == 0
-    assert f"set aside as {shard.name}.bad, will be scored again" in resumed.stderr
+    assert f"renamed to {shard.name}.bad, will be scored again" in resumed.stderr
     assert shard.with_name(f"{shard.name}.bad").read_bytes() == content
     assert exports_of(run) == whole.exports
 

@@ -47,7 +47,7 @@ def assert_said(ended: Ended, place: Path, why: str) -> None:
     """One or two lines, with the folder, what is wrong there, and what to do."""
     assert ended.code == 1
     assert f"calprobe: {place}: cannot be written: {why}" in ended.stderr
-    assert "mend that" in ended.stderr
+    assert "fix this" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert len([line for line in ended.stderr.splitlines() if line]) <= 2
 

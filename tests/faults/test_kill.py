@@ -132,7 +132,7 @@ def test_a_signal_that_can_be_heard_finishes_the_group(
     done = shards_in(stopped.changes)
     assert 0 < len(done) < pieces
     why = "ended by SIGTERM" if number == signal.SIGTERM else "interrupted"
-    said = f"{why}; {pieces - len(done)} of {pieces} pieces are left.\nRun the same command again to go on in {run}\n"
+    said = f"{why}; {pieces - len(done)} of {pieces} pieces are left.\nRun the same command again to resume in {run}\n"
     assert stopped.stderr.endswith(said)
     assert not list(run.rglob("*.tmp"))
     assert open_run(run).progress.pieces == len(done)
@@ -144,6 +144,8 @@ def test_sigterm_before_a_piece_is_scored(forge: Forge, whole: Whole, tmp_path: 
     run = tmp_path / "run"
     stopped = forge.run("score", *ASKED, "--out", run, watch=run, at=2, send=signal.SIGTERM)
     assert stopped.code == 130
-    assert "ended by SIGTERM while no piece was being scored; nothing is lost.\nRun the same command" in stopped.stderr
+    assert (
+        "ended by SIGTERM while no piece was being scored; no scores are lost.\nRun the same command" in stopped.stderr
+    )
     assert not (run / ".owner").exists()
     assert_it_goes_on(forge, run, whole)

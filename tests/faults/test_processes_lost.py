@@ -13,7 +13,7 @@ from unbroken import ASKED, Whole
 from calprobe.runs import open_run
 
 COMMAND = ("score", *(word for word in ASKED if word != "--quiet"), "--out")
-LEFT = "pieces are left.\nRun the same command again to go on in"
+LEFT = "pieces are left.\nRun the same command again to resume in"
 
 
 def test_three_processes_give_the_bytes_of_one(forge: Forge, whole: Whole, tmp_path: Path) -> None:

@@ -247,5 +247,5 @@ def test_several_tasks_make_one_run_each_task_once(tmp_path: Path) -> None:
 
 def test_a_run_is_never_written_over(tmp_path: Path) -> None:
     imported(tmp_path / "run", samples("pronouns"))
-    with pytest.raises(CalprobeError, match="holds a run already; name another with --out"):
+    with pytest.raises(CalprobeError, match="already contains a run; give another folder with --out"):
         imported(tmp_path / "run", samples("pronouns"))

@@ -227,7 +227,7 @@ def test_a_relation_that_the_probe_lacks(tmp_path: Path) -> None:
 def test_an_import_never_writes_over_a_run(tmp_path: Path) -> None:
     folder = write_results(tmp_path / "in")
     import_lm_pub_quiz(folder, tmp_path / "run")
-    with pytest.raises(UsageError, match="holds a run already; name another with --out"):
+    with pytest.raises(UsageError, match="already contains a run; give another folder with --out"):
         import_lm_pub_quiz(folder, tmp_path / "run")
 
 
@@ -271,7 +271,7 @@ def test_an_import_goes_into_an_empty_folder_and_no_other(tmp_path: Path) -> Non
     assert not open_run(out).partial
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "mine.txt").write_text("kept")
-    with pytest.raises(UsageError, match="notes: not a run folder, and not empty; name another with --out"):
+    with pytest.raises(UsageError, match="notes: not a run folder, and not empty; give another folder with --out"):
         import_lm_pub_quiz(folder, tmp_path / "notes")
     assert [path.name for path in (tmp_path / "notes").iterdir()] == ["mine.txt"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "notes", "run"]

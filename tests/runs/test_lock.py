@@ -49,7 +49,7 @@ def test_the_second_hears_who_the_first_is(tmp_path: Path, monkeypatch: pytest.M
         )
         said = refused(tmp_path / "run")
         assert f"another process (PID {os.getpid()} on {socket.gethostname()}, since " in said
-        assert "scores into this folder: calprobe score --model 'a b'\nwait for it, or name another folder" in said
+        assert "is writing to this folder: calprobe score --model 'a b'\nwait for it, or give another folder" in said
         assert read_owner(tmp_path / "run") == owner
     assert not (tmp_path / "run" / OWNER_NAME).exists()
     with locked(tmp_path / "run"):
@@ -58,7 +58,7 @@ def test_the_second_hears_who_the_first_is(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_lock_without_an_owner_refuses_too(tmp_path: Path) -> None:
     with filelock.FileLock(tmp_path / LOCK_NAME):
-        assert "another process scores into this folder\nwait for it" in refused(tmp_path)
+        assert "another process is writing to this folder\nwait for it" in refused(tmp_path)
 
 
 @pytest.mark.parametrize("who", ["gone", "a later process of its number"])
@@ -126,12 +126,12 @@ def test_tasks_of_srun_that_know_nothing_of_each_other_are_told(
     with locked(tmp_path / "here"):
         assert "\nwait for it" in refused(tmp_path / "here")  # nothing else of the job is known
         monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "2")
-        assert "\nsrun started 2 tasks, and each scores alone: put torchrun behind srun" in refused(tmp_path / "here")
+        assert "\nsrun started 2 independent tasks: start torchrun with srun" in refused(tmp_path / "here")
     (tmp_path / "there").mkdir()
     leave(tmp_path / "there", replace(ELSEWHERE, job=SlurmJob.of_this_process()))
-    assert "\nsrun started 2 tasks" in refused(tmp_path / "there")
+    assert "\nsrun started 2 independent tasks" in refused(tmp_path / "there")
     leave(tmp_path / "there", ELSEWHERE)
-    assert "\nwait for it; if it runs no more, delete" in refused(tmp_path / "there")
+    assert "\nwait for it; if it has ended, delete" in refused(tmp_path / "there")
 
 
 @pytest.mark.parametrize("last_step", ["read_owner", "create_text"])
@@ -220,7 +220,7 @@ def test_what_a_stranger_may_have_put_in_place_of_the_two_files(
         assert owner.is_file()
     (tmp_path / "run" / LOCK_NAME).unlink(missing_ok=True)
     (tmp_path / "run" / LOCK_NAME).symlink_to(mine)
-    assert ".lock: a link, and nothing is written through one" in refused(tmp_path / "run")
+    assert ".lock: a symbolic link, which is never written to" in refused(tmp_path / "run")
     assert mine.read_text() == "mine"
 
 

@@ -105,11 +105,11 @@ def test_each_identity_field_that_differs_is_named_with_both_values() -> None:
     asked = make_manifest(dtype="bfloat16", attention="eager", start_token=StartToken("<bos>", 2))
     asked = replace(asked, limit=5, model=replace(asked.model, name="other", weights_fingerprint="dd" * 32))
     assert stored.differences(asked) == [
-        "model weights: the run has tiny (aaaaaaaaaaaa), asked other (dddddddddddd)",
-        "limit: the run has none, asked 5",
-        "dtype: the run has float32, asked bfloat16",
-        "attention: the run has sdpa, asked eager",
-        "start token: the run has none, asked <bos>",
+        "model weights: the run has tiny (aaaaaaaaaaaa), requested other (dddddddddddd)",
+        "limit: the run has none, requested 5",
+        "dtype: the run has float32, requested bfloat16",
+        "attention: the run has sdpa, requested eager",
+        "start token: the run has none, requested <bos>",
     ]
 
 
@@ -130,7 +130,7 @@ def test_fields_that_are_only_recorded_make_no_other_run() -> None:
 def test_a_template_set_of_one_name_is_not_told_apart_by_the_templates_taken_from_it() -> None:
     stored, asked = make_manifest(numbers=(0,)), make_manifest(numbers=(0, 1))
     taken = replace(asked, template_set=replace(asked.template_set, fingerprint="dd" * 32))
-    assert stored.differences(taken) == ["templates: the run has 0, asked 0,1"]
+    assert stored.differences(taken) == ["templates: the run has 0, requested 0,1"]
     renamed = replace(taken, template_set=replace(taken.template_set, name="mine"))
     assert [text.partition(":")[0] for text in stored.differences(renamed)] == ["template set", "templates"]
 

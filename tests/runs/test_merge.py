@@ -66,7 +66,7 @@ def test_pieces_that_are_there_twice_must_agree(tmp_path: Path) -> None:
     piece = without_tokens(make_piece(*PIECES[3]))
     assert piece.sum is not None
     other.write_piece(replace(piece, sum=np.nextafter(piece.sum, 0)))
-    with pytest.raises(CalprobeError, match=r"P1376, template 1: .*one and .*two hold different scores"):
+    with pytest.raises(CalprobeError, match=r"P1376, template 1: .*one and .*two have different scores"):
         merge_runs([one, two], tmp_path / "again")
     assert not (tmp_path / "again").exists()
 
@@ -87,7 +87,7 @@ def test_a_disk_that_takes_no_more_is_said_of_the_folder_that_was_asked_for(
             patched.setattr("os.fsync", full)
             with pytest.raises(CalprobeError) as refused:
                 merge_runs([whole], tmp_path / "merged")
-        why = "cannot be written: No space left on device; mend that, or name another --out"
+        why = "cannot be written: No space left on device; fix this, or give another folder with --out"
         assert str(refused.value) == f"{tmp_path / 'merged'}: {why}"
         assert [path.name for path in tmp_path.iterdir()] == ["whole"]
 
@@ -111,7 +111,7 @@ def test_another_run_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_shards_of_different_counts_are_told(tmp_path: Path) -> None:
     parts = [write_part(tmp_path / "a", [0, 1], "1/3"), write_part(tmp_path / "b", [4], "2/2")]
-    with pytest.raises(CalprobeError, match="the shards are cut differently, into 2 and 3; score them first"):
+    with pytest.raises(CalprobeError, match="the shards have different counts, 2 and 3; score them first"):
         merge_runs(parts, tmp_path / "merged")
 
 
@@ -121,7 +121,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         merge_runs(parts, tmp_path / "merged")
     assert str(error.value) == (
         "3 pieces of 6 are in none of the runs: P1376.t0, P1376.t1, P36.t1\n"
-        "shards 2, 4 of 4 were not given; score them first, or merge what is there with --partial"
+        "shards 2, 4 of 4 were not given; score them first, or merge the others with --partial"
     )
     with pytest.raises(CalprobeError, match=r"^1 piece of 6 is in none of the runs: P1376\.t1\n"):
         merge_runs([write_part(tmp_path / "five", [0, 1, 2, 4, 5])], tmp_path / "merged")

@@ -22,7 +22,7 @@ def test_the_folder_is_made_and_an_older_file_is_replaced(tmp_path: Path) -> Non
 
 
 def half_written(path: Path) -> None:
-    with named_file(path, "name another --out") as temporary:
+    with named_file(path, "give another --out") as temporary:
         temporary.write_text("half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -30,7 +30,7 @@ def half_written(path: Path) -> None:
 def test_what_fails_halfway_leaves_the_older_file_and_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_text("older")
-    with pytest.raises(CalprobeError, match=r"file\.txt: cannot be written: No space left.*; name another --out$"):
+    with pytest.raises(CalprobeError, match=r"file\.txt: cannot be written: No space left.*; give another --out$"):
         half_written(path)
     assert path.read_text() == "older"
     assert [found.name for found in tmp_path.iterdir()] == ["file.txt"]
@@ -54,8 +54,8 @@ def test_a_link_is_followed_and_a_device_or_pipe_stays_one(tmp_path: Path) -> No
     assert (tmp_path / "file.txt").read_text() == "through the link"
     os.mkfifo(tmp_path / "pipe.txt")
     with (
-        pytest.raises(CalprobeError, match=r"pipe\.txt: is no regular file; name another --out$"),
-        named_file(tmp_path / "pipe.txt", "name another --out"),
+        pytest.raises(CalprobeError, match=r"pipe\.txt: is not a regular file; give another --out$"),
+        named_file(tmp_path / "pipe.txt", "give another --out"),
     ):
         pytest.fail("nothing to write to")
     assert (tmp_path / "pipe.txt").is_fifo()

@@ -83,7 +83,7 @@ class CountManifest(RunManifest):
     def identity(self) -> dict[str, Any]:
         return {"prompt": self.prompt, "questions": list(self.questions)}
 
-    def differences(self, other: Self, words: tuple[str, str] = ("the run has", "asked")) -> list[str]:
+    def differences(self, other: Self, words: tuple[str, str] = ("the run has", "requested")) -> list[str]:
         return [] if self.prompt == other.prompt else [f"prompt: {words[0]} {self.prompt}, {words[1]} {other.prompt}"]
 
     def describe(self) -> str:
@@ -122,7 +122,7 @@ def test_a_run_is_written_resumed_and_read(tmp_path: Path, caplog: pytest.LogCap
     resumed = write(tmp_path)
     with caplog.at_level(logging.WARNING):
         assert resumed.missing() == [B.piece, C.piece]
-    assert "set aside as b.t0.parquet.bad" in caplog.text
+    assert "renamed to b.t0.parquet.bad" in caplog.text
     for record in (B, C):
         resumed.write_piece(record)
     run = open_any_run(tmp_path)
@@ -132,7 +132,7 @@ def test_a_run_is_written_resumed_and_read(tmp_path: Path, caplog: pytest.LogCap
 
 def test_another_run_or_another_task_is_refused(tmp_path: Path) -> None:
     write(tmp_path, A)
-    with pytest.raises(UsageError, match=r"holds another run\. prompt: the run has short, asked long"):
+    with pytest.raises(UsageError, match=r"contains a different run\. prompt: the run has short, requested long"):
         write(tmp_path, asked=replace(ASKED, prompt="long"))
     with pytest.raises(CalprobeError, match="a run of task count, not of scores"):
         open_run(tmp_path)
@@ -153,5 +153,5 @@ def test_parts_are_merged_where_they_agree(tmp_path: Path) -> None:
     assert (run.progress.pieces, run.progress.statements) == (3, 3)
     assert shard_path(merged.path, *C.piece).read_bytes() == shard_path(two, *C.piece).read_bytes()
     write(two, replace(B, counts=(9,)), asked=replace(ASKED, shard="2/2"))
-    with pytest.raises(CalprobeError, match=r"b, template 0: .* hold different scores of it"):
+    with pytest.raises(CalprobeError, match=r"b, template 0: .* have different scores for it"):
         merge_runs([one, two], tmp_path / "again")

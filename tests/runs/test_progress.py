@@ -89,7 +89,7 @@ def test_nothing_is_deleted_behind_a_link(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "0.json").write_text("somebody's")
     (run / "progress").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UsageError, match="progress: a link, and nothing is deleted behind one"):
+    with pytest.raises(UsageError, match="progress: a symbolic link, and no file behind one is deleted"):
         RunFolder.open(run, make_manifest(), resume=False)
     assert not open_run(run).partial
     assert (tmp_path / "elsewhere" / "0.json").read_text() == "somebody's"

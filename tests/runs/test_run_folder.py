@@ -64,15 +64,15 @@ def test_resuming_on_another_machine_is_said(tmp_path: Path, caplog: pytest.LogC
     RunFolder.open(tmp_path, begun)
     assert not caplog.records
     RunFolder.open(tmp_path, make_manifest(device_name="CPU (AVX2)", cpu_products="torch"))
-    assert "resuming with device_name CPU (AVX2), the run began with CPU (AVX512)" in caplog.text
-    assert "resuming with cpu_products torch, the run began with onednn" in caplog.text
+    assert "resuming with device_name CPU (AVX2), the run started with CPU (AVX512)" in caplog.text
+    assert "resuming with cpu_products torch, the run started with onednn" in caplog.text
 
 
 def test_resuming_with_other_versions_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     RunFolder.open(tmp_path, make_manifest())
     with caplog.at_level(logging.WARNING):
         RunFolder.open(tmp_path, replace(make_manifest(), versions={"calprobe": "0.2.0"}))
-    assert "other versions than the run began with: calprobe" in caplog.text
+    assert "other versions than at the start of the run: calprobe" in caplog.text
 
 
 def test_another_run_in_the_folder_is_named_difference_by_difference(tmp_path: Path) -> None:
@@ -81,8 +81,8 @@ def test_another_run_in_the_folder_is_named_difference_by_difference(tmp_path: P
     with pytest.raises(UsageError) as raised:
         RunFolder.open(tmp_path, make_manifest(SHAPES[:2], dtype="bfloat16"))
     text = str(raised.value)
-    assert "dtype: the run has float32, asked bfloat16" in text
-    assert "relations: the run has P30,P1376,P36 (3 relations, 9 instances), asked P30,P1376 (2 relations" in text
+    assert "dtype: the run has float32, requested bfloat16" in text
+    assert "relations: the run has P30,P1376,P36 (3 relations, 9 instances), requested P30,P1376 (2 relations" in text
     assert "--out" in text
     assert "--no-resume" in text
     assert _bytes(tmp_path) == before
@@ -114,7 +114,7 @@ def test_a_folder_of_other_things_is_refused_untouched(tmp_path: Path, resume: b
 
 def test_create_refuses_a_folder_that_holds_a_run(tmp_path: Path) -> None:
     RunFolder.create(tmp_path, make_manifest())
-    with pytest.raises(UsageError, match="holds a run already"):
+    with pytest.raises(UsageError, match="already contains a run"):
         RunFolder.create(tmp_path, make_manifest())
 
 

@@ -177,7 +177,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path, caplog: pytest.LogCap
     reader.start()
     reader.join(timeout=30)
     assert found == [True]
-    assert "it is no file; left out" in caplog.text
+    assert "it is not a file; left out" in caplog.text
     (run / "manifest.json").unlink()
     os.mkfifo(run / "manifest.json")
     with pytest.raises(CalprobeError, match="not a run folder"):
@@ -200,7 +200,7 @@ def test_links_are_checked_as_files_are_and_never_deleted_or_written_through(
     (run / "shards").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "elsewhere" / ".of-another-program.tmp").touch()
     held = sorted(path.name for path in (tmp_path / "elsewhere").iterdir())
-    with pytest.raises(UsageError, match="a link, and nothing is deleted behind one"):
+    with pytest.raises(UsageError, match="a symbolic link, and no file behind one is deleted"):
         RunFolder.open(run, make_manifest(), resume=False)
     RunFolder.open(run, make_manifest())
     assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == held

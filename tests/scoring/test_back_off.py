@@ -28,8 +28,8 @@ from calprobe.runs.lock import locked
 from calprobe.scoring import Interrupted, ScoreOptions, score
 from calprobe.scoring.back_off import free_after
 from calprobe.scoring.budget import budgets_file
-from calprobe.scoring.processes import Processes
 from calprobe.scoring.score import _requested, _take_part
+from calprobe.scoring.workers import Workers
 
 ALL = "0,1"  # four pieces
 LONGEST = 31  # tokens: "The capital of Norway is Paris.", a letter a token
@@ -84,8 +84,8 @@ def test_batches_are_halved_until_they_fit(
     shown = "capital, template 0 to capital, template 1" if path == "tree" else "capital, template 0"
     assert said[0].startswith(shown.split(" to ")[0])
     assert [message.partition(": ")[2] for message in said] == [
-        "out of memory with batches of 200 tokens; going on with 100",
-        "out of memory with batches of 100 tokens; going on with 50",
+        "out of memory with batches of 200 tokens; retrying with 100",
+        "out of memory with batches of 100 tokens; retrying with 50",
     ]
 
 
@@ -125,7 +125,7 @@ def test_either_budget_goes_on_with_the_run_and_no_other(
     scored(model, tmp_path / "run")
     for batch_tokens in (200, 50, None):
         scored(model, tmp_path / "run", batch_tokens=batch_tokens)
-    with pytest.raises(UsageError, match="the run has --batch-tokens 50, asked 100"):
+    with pytest.raises(UsageError, match="the run has --batch-tokens 50, requested 100"):
         scored(model, tmp_path / "run", batch_tokens=100)
 
 
@@ -137,9 +137,9 @@ def test_whoever_joins_late_takes_the_batches_that_the_first_process_has_by_then
     folder = RunFolder.open(run, manifest(run))
     folder.record_progress(0, Progress(batch_tokens=100))
     request = _requested(model, PROBE, run, ScoreOptions(templates=ALL))  # resumes with 100
-    process = Processes(1, 2, HashStore())
+    process = Workers(1, 2, HashStore())
     with locked(run) as owner:
-        process.tell("folder", json.dumps({"owner": asdict(owner), "missing": []}))
+        process.send("folder", json.dumps({"owner": asdict(owner), "missing": []}))
         folder.record_progress(0, Progress(batch_tokens=50))
         _take_part(process, request, model, 0.0)
     assert json.loads((run / "progress" / "1.json").read_text())["pieces"] == 0
@@ -157,7 +157,7 @@ def test_the_error_names_the_longest_statement_and_the_mend(
     first, mend = str(failure.value).splitlines()
     assert first.startswith("capital, template 0, instance 0: out of memory with batches of ")
     assert first.endswith(" tokens, and this statement has 31")
-    assert mend == "free some memory, or take a device with more of it, --dtype bfloat16 or --device-map auto"
+    assert mend == "free memory, use a device with more memory, --dtype bfloat16 or --device-map auto"
     # What did not help is not kept: with more memory the run goes on as it began.
     assert budgets(tmp_path / "run") == (200, None)
 
@@ -226,7 +226,7 @@ def test_a_run_survives_a_real_lack_of_memory(tmp_path: Path) -> None:
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    assert "out of memory with batches of 16384 tokens; going on with 8192" in result.stderr
+    assert "out of memory with batches of 16384 tokens; retrying with 8192" in result.stderr
     run = open_run(tmp_path / "run")
     assert not run.partial
     assert run.progress.first_batch_tokens == run.manifest.settings.batch_tokens == 16384

@@ -189,13 +189,13 @@ def test_a_limit_takes_the_first_rows(model: LoadedModel, run: Run, tmp_path: Pa
 def test_masked_models_are_refused_before_their_weights_are_read(tmp_path: Path) -> None:
     folder = save_tiny_masked_model(tmp_path / "masked")
     (folder / "model.safetensors").write_bytes(b"no weights")
-    with pytest.raises(UsageError, match="a masked language model, but probe made_up asks what completes a context"):
+    with pytest.raises(UsageError, match="a masked language model, but probe made_up scores completions of contexts"):
         score(str(folder), MADE_UP, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_there_are_no_templates_to_choose(model: LoadedModel, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--template-set calprobe: probe made_up has contexts and completions as they"):
+    with pytest.raises(UsageError, match="--template-set calprobe: probe made_up has contexts and completions"):
         score(model, MADE_UP, tmp_path / "run", ScoreOptions(template_set="calprobe"))
     with pytest.raises(UsageError, match="no template 1 for made_up"):
         score(model, MADE_UP, tmp_path / "run", ScoreOptions(templates="1"))

@@ -10,8 +10,8 @@ from tiny_models import save_tiny_model
 import calprobe
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadOptions
-from calprobe.scoring.launch import launched, processes_of_launch
-from calprobe.scoring.processes import Stopped
+from calprobe.scoring.launch import launched, workers_of_launch
+from calprobe.scoring.workers import Stopped
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ def test_a_placement_that_all_would_share_is_refused_once(
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "0")
     with pytest.raises(UsageError, match=said):
-        processes_of_launch(options)
+        workers_of_launch(options)
     monkeypatch.setenv("RANK", "1")
     with pytest.raises(Stopped) as stopped:
-        processes_of_launch(options)
+        workers_of_launch(options)
     assert stopped.value.exit_code == 2
 
 
@@ -56,7 +56,7 @@ def test_a_gpu_that_was_asked_for_and_is_not_there_is_refused(monkeypatch: pytes
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "0")
     with pytest.raises(UsageError, match=r"torch sees 0 GPU\(s\) here"):
-        processes_of_launch(LoadOptions(device="cuda"))
+        workers_of_launch(LoadOptions(device="cuda"))
 
 
 def test_a_rank_that_no_launcher_gave_is_said_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,8 +64,8 @@ def test_a_rank_that_no_launcher_gave_is_said_with_the_mend(monkeypatch: pytest.
         monkeypatch.setenv(name, value)
     for name in ("MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(CalprobeError, match=r"cannot meet: .*MASTER_ADDR.*\nstart them with torchrun") as refused:
-        processes_of_launch(LoadOptions(device="cpu"))
+    with pytest.raises(CalprobeError, match=r"cannot connect: .*MASTER_ADDR.*\nstart them with torchrun") as refused:
+        workers_of_launch(LoadOptions(device="cpu"))
     assert len(str(refused.value).splitlines()) == 2
 
 

@@ -83,8 +83,8 @@ def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"pll_metric": "original"}, "pll metric: the run has within_word_l2r, asked original"),
-        ({"word_split": "unicode"}, "word split: the run has tokenizer, asked unicode"),
+        ({"pll_metric": "original"}, "pll metric: the run has within_word_l2r, requested original"),
+        ({"word_split": "unicode"}, "word split: the run has tokenizer, requested unicode"),
     ],
 )
 def test_other_masking_in_the_same_folder_is_refused_before_loading(
@@ -101,7 +101,7 @@ def test_a_model_of_the_other_kind_does_not_go_on_with_a_run(
     score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1))
     causal = str(save_tiny_model(tmp_path / "causal"))
     forbid_weights(monkeypatch)
-    with pytest.raises(UsageError, match="kind: the run has masked, asked causal"):
+    with pytest.raises(UsageError, match="kind: the run has masked, requested causal"):
         score(causal, PROBE, tmp_path / "run", ScoreOptions(limit=1))
 
 
@@ -117,8 +117,8 @@ def forbid_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("causal", {"pll_metric": "original"}, "--pll-metric original: .* is a causal language model"),
         ("causal", {"word_split": "unicode"}, "--word-split unicode: .* is a causal language model"),
-        ("causal", {"path": "masked"}, "--path masked: .* whose paths are tree, padded, plain"),
-        ("masked", {"path": "tree"}, "--path tree: .* is a masked language model, whose paths are masked, plain"),
+        ("causal", {"path": "masked"}, "--path masked: .*; its paths are tree, padded, plain"),
+        ("masked", {"path": "tree"}, "--path tree: .* is a masked language model; its paths are masked, plain"),
         ("masked", {"path": "padded"}, "--path padded: .* is a masked language model"),
     ],
 )

@@ -13,7 +13,7 @@ from calprobe.errors import CalprobeError
 from calprobe.runs.lock import OWNER_NAME, Owner
 from calprobe.scoring import launch
 from calprobe.scoring.launch import wait_until_seen
-from calprobe.scoring.processes import Stopped
+from calprobe.scoring.workers import Stopped
 
 FIRST = Owner("node0", 7, "boot 1", "calprobe score --model x", "2026-01-01T00:00:00+00:00")
 
@@ -39,7 +39,7 @@ def test_another_folder_of_that_name_is_refused(tmp_path: Path, monkeypatch: pyt
         wait_until_seen(tmp_path / "run", FIRST, lambda: None)
     said = f"{tmp_path / 'run'} on {socket.gethostname()} is not the folder of that name on node0"
     assert str(raised.value).startswith(said)
-    assert str(raised.value).endswith("name a folder with --out that all machines share")
+    assert str(raised.value).endswith("give a folder with --out that all machines share")
     assert not (tmp_path / "run").exists()
 
 

@@ -97,10 +97,10 @@ def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"limit": 2}, "limit: the run has none, asked 2"),
-        ({"templates": "1"}, "templates: the run has 0, asked 1"),
+        ({"limit": 2}, "limit: the run has none, requested 2"),
+        ({"templates": "1"}, "templates: the run has 0, requested 1"),
         ({"batch_tokens": 33}, "the run has --batch-tokens"),
-        ({"save_tokens": True}, "save tokens: the run has False, asked True"),
+        ({"save_tokens": True}, "save tokens: the run has False, requested True"),
     ],
 )
 def test_another_request_in_the_same_folder_is_refused(
@@ -172,7 +172,7 @@ def test_another_request_is_refused_before_the_model_is_loaded(
     model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     score(model, PROBE, tmp_path / "run")
-    with pytest.raises(UsageError, match="limit: the run has none, asked 1"):
+    with pytest.raises(UsageError, match="limit: the run has none, requested 1"):
         score("no-such-model", PROBE, tmp_path / "run", ScoreOptions(limit=1))
 
 

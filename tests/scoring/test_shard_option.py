@@ -39,9 +39,9 @@ def test_shards_merged_are_the_bytes_of_one_run(model: str, tmp_path: Path) -> N
     assert exported(tmp_path / "merged") == exported(tmp_path / "whole")
     # Which folder is which is known, and they are not mixed.
     assert runs[1].manifest.shard == "2/3"
-    with pytest.raises(UsageError, match=r"holds shard 2/3, asked shard 1/3"):
+    with pytest.raises(UsageError, match=r"contains shard 2/3, not shard 1/3"):
         score(model, "mini", parts[1], options(shard="1/3"))
-    with pytest.raises(UsageError, match=r"holds shard 2/3, asked the whole run"):
+    with pytest.raises(UsageError, match=r"contains shard 2/3, not the complete run"):
         score(model, "mini", parts[1], options())
     # Nothing is left to do in it.
     assert score(model, "mini", parts[1], options(shard="2/3")).progress.pieces == len(runs[1].pieces)

@@ -26,8 +26,8 @@ from calprobe.runs.lock import OWNER_NAME
 
 # The lost process is given up after seconds. Before it is lost it says whom it sees as the owner of the folder.
 IMPATIENT = """
-import calprobe.scoring.processes
-calprobe.scoring.processes.LOST_S = 8.0
+import calprobe.scoring.workers
+calprobe.scoring.workers.LOST_S = 8.0
 """
 LOST = """gate.touch()
         print(Path(sys.argv[-1], ".owner").read_text(), file=sys.stderr, flush=True)
@@ -102,7 +102,7 @@ def test_what_a_lost_machine_had_taken_is_scored_by_the_first(machines: list[Mac
     said = [process.communicate(timeout=90)[1] for process in processes]
     assert [process.returncode for process in processes] == [0, -9], said
     assert f'"host": "{machines[0].host}"' in said[1]
-    assert "a process of the run was lost; scoring what it had taken" in said[0]
+    assert "a process of the run was lost; scoring its groups" in said[0]
     assert not (out / OWNER_NAME).exists()
     run = open_run(out)
     assert run.progress.pieces == len(run.pieces) == len(run.manifest.pieces)

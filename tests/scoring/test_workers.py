@@ -11,32 +11,32 @@ import pytest
 from torch.distributed import HashStore
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
-from calprobe.scoring import processes as module
-from calprobe.scoring.processes import Processes, Stopped
+from calprobe.scoring import workers as module
+from calprobe.scoring.workers import Stopped, Workers
 
 
-def of_size(size: int) -> list[Processes]:
+def of_size(size: int) -> list[Workers]:
     store = HashStore()
-    return [Processes(rank, size, store) for rank in range(size)]
+    return [Workers(rank, size, store) for rank in range(size)]
 
 
 def test_each_turn_goes_to_one_process() -> None:
     with ThreadPoolExecutor(3) as pool:
-        taken = list(pool.map(lambda process: list(process.turns(500)), of_size(3)))
+        taken = list(pool.map(lambda process: list(process.queue(500)), of_size(3)))
     assert Counter(turn for turns in taken for turn in turns) == dict.fromkeys(range(500), 1)
     assert all(turns == sorted(turns) for turns in taken)
 
 
 def test_one_process_takes_all_turns() -> None:
-    alone = Processes()
+    alone = Workers()
     assert alone.is_first
-    assert list(alone.turns(4)) == [0, 1, 2, 3]
+    assert list(alone.queue(4)) == [0, 1, 2, 3]
     alone.wait_for_others()
 
 
 def test_turns_end_when_somebody_stops() -> None:
     first, second = of_size(2)
-    turns = first.turns(10)
+    turns = first.queue(10)
     assert next(turns) == 0
     second.stop(CalprobeError("no"))
     assert list(turns) == []
@@ -47,20 +47,20 @@ def test_turns_end_when_somebody_stops() -> None:
 def test_progress_sums_over_processes() -> None:
     first, second = of_size(2)
     shown = []
-    show = first.adding(lambda statements, tokens: shown.append((statements, tokens)))
-    second.adding(lambda statements, tokens: None)(5, 50)
+    show = first.summed(lambda statements, tokens: shown.append((statements, tokens)))
+    second.summed(lambda statements, tokens: None)(5, 50)
     show(1, 10)
     show(0, 0)  # nothing new: nothing shown
     assert shown == [(6, 60)]
 
 
 def test_the_first_goes_ahead_and_its_error_is_said_once() -> None:
-    def run(process: Processes) -> Exception | None:
+    def run(process: Workers) -> Exception | None:
         def step() -> None:
             raise DataMissingError("no probe")
 
         try:
-            with process.ending_together():
+            with process.stopping_together():
                 process.after_first(step)
         except CalprobeError as error:
             return error
@@ -74,28 +74,28 @@ def test_the_first_goes_ahead_and_its_error_is_said_once() -> None:
 
 def test_an_error_names_its_process_and_stops_the_others() -> None:
     first, second = of_size(2)
-    with pytest.raises(UsageError, match=r"^process 1: too small$"), second.ending_together():
+    with pytest.raises(UsageError, match=r"^process 1: too small$"), second.stopping_together():
         raise UsageError("too small")
-    with pytest.raises(Stopped) as stopped, first.ending_together():
+    with pytest.raises(Stopped) as stopped, first.stopping_together():
         first.check()
     assert stopped.value.exit_code == 2
 
 
 def test_an_interrupt_is_the_first_processs_to_raise() -> None:
     first, second = of_size(2)
-    with pytest.raises(Stopped) as stopped, second.ending_together():
+    with pytest.raises(Stopped) as stopped, second.stopping_together():
         raise KeyboardInterrupt
     assert stopped.value.exit_code == 130
-    with pytest.raises(KeyboardInterrupt), first.ending_together():
+    with pytest.raises(KeyboardInterrupt), first.stopping_together():
         raise KeyboardInterrupt
 
 
 def test_a_process_that_is_lost_is_waited_for_no_longer_than_its_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOST_S", 0.3)
     first, second, third = of_size(3)
-    with third.ending_together():
+    with third.stopping_together():
         pass
-    with second._beating():
+    with second._sending_heartbeats():
         pass  # and then it is killed
     began = time.monotonic()
     first.wait_for_others()
@@ -111,12 +111,12 @@ def test_a_stop_waits_less_for_whoever_is_silent() -> None:
 
 def test_whoever_lives_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOST_S", 2.0)  # a busy machine may keep a beat back for a second
-    monkeypatch.setattr(module, "_BEAT_S", 0.05)
+    monkeypatch.setattr(module, "_HEARTBEAT_S", 0.05)
     first, second = of_size(2)
     goes_on, ended = threading.Event(), list[int]()
 
     def work() -> None:
-        with second.ending_together():
+        with second.stopping_together():
             goes_on.wait(3.0)  # longer than what would be silence
             ended.append(second.rank)
 
@@ -137,11 +137,11 @@ def test_waiting_for_a_first_process_that_is_lost_ends(
     monkeypatch.setattr(module, patience, 0.2)
     first, second = of_size(2)
     if has_begun:
-        with first._beating():
+        with first._sending_heartbeats():
             pass
-    assert second.beats(0) == has_begun
-    with pytest.raises(CalprobeError, match="no sign of life; run the same command again"):
-        second.hear("missing")
+    assert second.heartbeats(0) == has_begun
+    with pytest.raises(CalprobeError, match="no heartbeat from the first process; run the same command again"):
+        second.receive("missing")
 
 
 def test_a_store_that_is_gone_is_said_for_people() -> None:
@@ -150,4 +150,4 @@ def test_a_store_that_is_gone_is_said_for_people() -> None:
             raise RuntimeError("Broken pipe")
 
     with pytest.raises(CalprobeError, match="cannot be reached"):
-        next(Processes(1, 2, Gone()).turns(1))
+        next(Workers(1, 2, Gone()).queue(1))
