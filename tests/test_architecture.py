@@ -281,3 +281,9 @@ def test_no_test_module_imports_another() -> None:
         if re.search(r"^(from|import) test_", file.read_text("utf-8"), re.MULTILINE)
     ]
     assert importing == []
+
+
+def test_no_two_test_modules_share_a_name() -> None:
+    # pytest puts each folder on the path, so the second of two modules with one name cannot be imported.
+    names = [file.name for file in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []

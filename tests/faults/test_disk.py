@@ -60,10 +60,10 @@ def assert_it_goes_on(forge: Forge, run: Path, whole: Whole) -> None:
 
 
 def test_a_disk_that_fills_up(forge: Forge, whole: Whole, tmp_path: Path, mount: Mount) -> None:
-    """A real one, of 96 KiB, that has no room for all the shards."""
-    disk = mount("-t", "tmpfs", "-o", "size=96k", "tmpfs")
+    """A real one, of 128 KiB, that has no room for all the shards."""
+    disk = mount("-t", "tmpfs", "-o", "size=128k", "tmpfs")
     run, filler = disk / "run", disk / "filler"
-    filler.write_bytes(bytes(48 * 1024))
+    filler.write_bytes(bytes(80 * 1024))
     stopped = forge.run("score", *ASKED, "--out", run, watch=run)
     assert_said(stopped, run, "No space left on device")
     lying = sorted((run / "shards").glob("*.parquet"))
