@@ -1,4 +1,4 @@
-"""What is said of runs and their numbers: headings, notes and remarks, the same for every writer."""
+"""The texts around the numbers of runs: headings, notes and remarks, shared by all writers."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ HARMONIC_MEAN = (
 )
 
 
-# What a run is, and whether it is whole.
+# Descriptions of runs.
 
 
 def heading(run: RunFacts) -> tuple[str, str, str]:
-    """What was scored and how, in three lines; the first one says whether the run is complete or partial."""
+    """Run, model and probe, in three lines; the first one says whether the run is complete or partial."""
     few, many = run.candidates
     space = counted(few, "candidate") if few == many else f"{few} to {many} candidates"
     note = f": {run.manifest.model.note}" if run.manifest.model.note else ""
@@ -48,7 +48,7 @@ def state(run: RunFacts) -> str:
 
 
 def how_scored(run: RunFacts) -> str:
-    """How the scores were made, and under which templates."""
+    """Path, number type and templates of the scores."""
     numbers = ranges(template.number for template in run.manifest.templates)
     return f"{run.manifest.describe()}, template set {run.manifest.template_set.name} ({numbers})"
 
@@ -59,7 +59,7 @@ def size(found: RunFacts | Scope) -> str:
 
 
 def size_and_state(run: RunFacts) -> str:
-    """The run's size; says it where that is not the whole run."""
+    """The run's size; notes a partial run."""
     return f"{size(run)} ({partial(run)})" if run.partial else size(run)
 
 
@@ -69,7 +69,7 @@ def partial(run: RunFacts) -> str:
 
 
 def _completions(run: RunFacts) -> str:
-    """What of the statements is scored, where that is not all of it, and what the model had no room for."""
+    """Completions and cut contexts, if the run scores completions; else empty."""
     if not run.manifest.scores_completions:
         return ""
     return f"; completions scored, {counted(sum(run.cut_contexts.values()), 'context')} cut from the left"
@@ -79,7 +79,7 @@ def _completions(run: RunFacts) -> str:
 
 
 def accuracies(run: RunReport) -> tuple[str, ...]:
-    """How often the run is right: of base, and over the paraphrases."""
+    """Accuracy of base, and mean accuracy over the paraphrases."""
     lines = []
     if run.accuracy is not None:
         lines.append(f"accuracy {spelled(run.accuracy)}; chance {number(run.facts.chance_accuracy)} (mean 1/K)")
@@ -89,15 +89,15 @@ def accuracies(run: RunReport) -> tuple[str, ...]:
 
 
 def remarks(run: RunReport) -> Iterable[str]:
-    """What a run does not have, and why; a clause each."""
+    """The numbers that a run lacks, and why; one clause for each."""
     if run.accuracy is None:
-        yield "no accuracy, no estimator on one plain template: the run has neither template 0 nor a paraphrase"
+        yield "no accuracy and no estimators on one template: the run has neither template 0 nor a paraphrase"
     if run.bear_score is None:
-        yield "no BEAR score, no estimator over paraphrases: they take two paraphrases or more"
+        yield "no BEAR score and no estimators over paraphrases: they need two paraphrases or more"
 
 
 def score_notes(reduction: str, options: ReportOptions) -> Iterable[str]:
-    """What holds for every number: how scores were reduced, what p is normalised over, what the ranges are."""
+    """Notes on all numbers: the reduction, the normalisation of confidence, the intervals."""
     compat = f", compat {options.compat}" if options.compat else ""
     yield (
         f"Scores: reduction {reduction}{compat}. Confidence is normalised over the K candidates of each instance's own "
@@ -105,19 +105,19 @@ def score_notes(reduction: str, options: ReportOptions) -> Iterable[str]:
     )
     if options.resampling.n_resamples:
         resamples, seed = counted(options.resampling.n_resamples, "resample"), options.resampling.seed
-        units = "relations, each drawn whole" if options.cluster else "instances"
+        units = "relations, each drawn completely" if options.cluster else "instances"
         yield f"Ranges: 95 % bootstrap intervals ({resamples} of the {units}, seed {seed})."
 
 
 def report_notes(report: Report) -> Iterable[str]:
-    """What holds for the numbers of a report, whatever they are shown in."""
+    """Notes on the numbers of a report, for all formats."""
     yield from score_notes(report.options.reduction, report.options)
     if any(estimator.failed for run in report.runs for estimator in run.estimators):
-        yield "Failed: no prediction (a vote without a winner, or no scores); counted as incorrect, confidence 0."
+        yield "Failed: no prediction (a tied or failed vote, or no scores); counted as incorrect, confidence 0."
 
 
 def templates_read(estimators: Sequence[EstimatorReport]) -> str:
-    """Which templates the estimators of a group read: said once for those that read the same."""
+    """The templates that the estimators of a group use: once for those with the same templates."""
     readers: dict[tuple[int, ...], list[str]] = {}
     for estimator in estimators:
         readers.setdefault(estimator.templates, []).append(estimator.name)
@@ -135,7 +135,7 @@ def templates_named(numbers: Sequence[int]) -> str:
 
 
 def wording_facts(sensitivity: PromptSensitivity, uncertainty: MeanUncertainty) -> Iterable[tuple[str, str]]:
-    """What the paraphrases change: names and what is said of each; parts of the one before are indented."""
+    """The effects of paraphrasing: names and texts; parts of the previous one are indented."""
     for name, values, spread in (
         ("accuracy of base", sensitivity.accuracy, sensitivity.accuracy_spread),
         ("ACE of base", sensitivity.ace, sensitivity.ace_spread),
@@ -143,7 +143,7 @@ def wording_facts(sensitivity: PromptSensitivity, uncertainty: MeanUncertainty) 
         yield name, f"{number(values.min())} to {number(values.max())}, spread {number(spread)}"
     answer = f"template {sensitivity.reference}'s answer"
     yield "MSD", f"{spelled(sensitivity.msd)}, of p of {answer}"
-    yield "fidelity", f"{spelled(sensitivity.fidelity)}, {answer} over a random one"
+    yield "fidelity", f"{spelled(sensitivity.fidelity)}, {answer} beats a random candidate"
     yield "correlation", f"{number(sensitivity.mean_correlation)}, of base, mean over pairs of paraphrases"
     yield "entropy / ln K", spelled(uncertainty.total)
     yield f"{INDENT}aleatoric", f"{spelled(uncertainty.aleatoric)}, within paraphrases"
@@ -154,7 +154,7 @@ def wording_facts(sensitivity: PromptSensitivity, uncertainty: MeanUncertainty) 
 
 
 def reductions_remarks(run: RunReductions) -> Iterable[str]:
-    """Which template the numbers are of, and what a run does not have; a clause each."""
+    """The template of the numbers, and the numbers that a run lacks; one clause for each."""
     if run.template is None:
         yield "no accuracy: the run has neither template 0 nor a paraphrase"
     else:
@@ -185,7 +185,7 @@ SIZES_BELOW_NAMES = "Below a slice's name: its instances and the mean K of their
 
 
 def slice_notes(found: RunSlices, options: ReportOptions) -> Iterable[str]:
-    """What a table of slices does not say of itself."""
+    """Notes below a table of slices."""
     if found.by == "domain":
         yield "A relation of two domains counts in both."
     least = BINS_FILLED * options.ace_bins
@@ -193,31 +193,31 @@ def slice_notes(found: RunSlices, options: ReportOptions) -> Iterable[str]:
         names = ", ".join(part.name for part in few[:5]) + (" .." if len(few) > 5 else "")
         yield (
             f"ACE of fewer than {least} instances ({counted(len(few), 'slice')}: {names}) is biased upwards: "
-            "its bins hold one or two each, or none, and those with none do not count."
+            "its bins have one or two instances; empty bins do not count."
         )
     if options.cluster and any(len(part.relations) == 1 for part in found.slices):
-        yield "A slice of one relation has no interval: --cluster relation draws whole relations."
+        yield "A slice of one relation has no interval: --cluster relation draws complete relations."
 
 
 # Numbers beside the paper's.
 
 
 def against_notes(found: RunAgainst) -> Iterable[str]:
-    """What has to be known before the rows are read."""
+    """Notes above the rows."""
     yield f"Against {found.source}{f', model {found.model}' if found.model else ''}."
     if found.departures:
-        yield f"NOT AS IN THE PAPER: {'; '.join(found.departures)}."
+        yield f"DIFFERENT FROM THE PAPER: {'; '.join(found.departures)}."
     yield from found.left_out
 
 
 def against_footnotes(found: RunAgainst) -> Iterable[str]:
-    """What the columns are."""
+    """Explanations of the columns."""
     if found.rows:
-        yield "Difference: ours less the paper's. Inside: whether the paper's number lies in our interval."
+        yield "Difference: ours minus the paper's. Inside: the paper's number is within our interval."
 
 
 def figure_name(figure: Figure) -> str:
-    """What a figure of the paper is of, in words.
+    """The name of a figure of the paper.
 
     >>> figure_name(Figure("2", "margin", "brier", 0.179, "Economic"))
     'margin Brier, Economic'
@@ -231,7 +231,7 @@ def figure_name(figure: Figure) -> str:
 
 
 def pair_notes(pair: PairComparison) -> Iterable[str]:
-    """What holds for one pair alone; a clause each."""
+    """Notes on one pair; one clause for each."""
     if pair.differences:
         yield f"compared on what they have in common; they differ in {'; '.join(pair.differences)}"
     if pair.nearest_domain is None:
@@ -244,44 +244,44 @@ def scope_name(scope: Scope) -> str:
 
 
 def scope_title(scope: Scope, pair: PairComparison) -> str:
-    """What the numbers of a scope are of: Arts, nearest accuracies: 22 instances in 2 relations."""
+    """The title of a scope: Arts, nearest accuracies: 22 instances in 2 relations."""
     nearest = ", nearest accuracies" if scope.domain is not None and scope.domain == pair.nearest_domain else ""
     return f"{scope_name(scope)}{nearest}: {size(scope)}"
 
 
 def agreement_shares(shares: Agreement) -> str:
-    """How two runs' predictions of base go together."""
+    """Agreement of two runs' predictions with base."""
     return (
-        f"base: same prediction {number(shares.same_prediction)}; right both {number(shares.both_right)}, "
-        f"A {number(shares.first_right)}, B {number(shares.second_right)}"
+        f"base: same answer {number(shares.same_prediction)}; both right {number(shares.both_right)}, "
+        f"only A {number(shares.first_right)}, only B {number(shares.second_right)}"
     )
 
 
 def unpaired_notes(comparison: Comparison) -> Iterable[str]:
-    """Which runs are in no pair, and why."""
+    """The runs without a pair, and the reasons."""
     return (f"Unpaired: {label}, {reason}." for label, reason in comparison.unpaired.items())
 
 
 def compared_templates(comparison: Comparison) -> str:
-    """Which templates are compared."""
+    """The compared templates."""
     numbers = sorted({pair.templates for pair in comparison.pairs})
     return f"Templates: {'; '.join(ranges(templates) for templates in numbers)}."
 
 
 def comparison_notes(comparison: Comparison) -> Iterable[str]:
-    """What holds for all pairs, where A and B are columns."""
+    """Notes on all pairs, for tables with columns A and B."""
     scores = comparison.options.scores
     yield compared_templates(comparison)
     yield from score_notes(scores.reduction, scores)
     if scores.resampling.n_resamples:
         yield (
-            "A - B: difference on the same resamples, with a two-sided p-value of no difference; Holm p: corrected for "
-            f"{counted(comparison.tests, 'p-value')}, * below {SIGNIFICANT}."
+            "A - B: difference on the same resamples, with the two-sided p-value of no difference; Holm p: corrected "
+            f"for {counted(comparison.tests, 'p-value')}, * below {SIGNIFICANT}."
         )
     least = 2 * comparison.tests / (1 + scores.resampling.n_resamples)
     if scores.resampling.n_resamples and least >= SIGNIFICANT:
         enough = math.ceil(2 * comparison.tests / SIGNIFICANT / 1000) * 1000
-        yield f"So few resamples leave no corrected p-value below {least:.2f}: give --bootstrap {enough}."
-    yield "Brier and ACE: smaller is better, so that a difference below 0 is for A."
+        yield f"With so few resamples no corrected p-value is below {least:.2f}: use --bootstrap {enough}."
+    yield "Brier and ACE: smaller is better; a difference below 0 favours A."
     if any(scope.agreement for pair in comparison.pairs for scope in pair.scopes):
-        yield "Same prediction, right both, A, B: shares of instances, by base; right in both runs, in one alone."
+        yield "Same answer, both right, only A, only B: shares of the instances, by base."

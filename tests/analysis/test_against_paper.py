@@ -257,7 +257,7 @@ def test_the_table_and_the_json(found: Report, paper: PaperFigures) -> None:
     row = next(r for r in rows if (r.figure.estimator, r.figure.metric) == ("average_min", "ace"))
     cells = line.split()
     assert (cells[2], *cells[4:6]) == (f"{row.ours.value:.4f}", "0.1000", f"{row.difference:+.4f}")
-    assert "NOT AS IN THE PAPER" not in text
+    assert "DIFFERENT FROM THE PAPER" not in text
     assert max(map(len, text.splitlines()[1:])) <= 80
     assert "against" not in found.to_json()[found.runs[0].label]
     written = against(found, paper).to_json()[found.runs[0].label]["against"]
@@ -269,7 +269,7 @@ def test_published_scores_of_gpt2_are_a_part_of_bear(shared: Path, tmp_path: Pat
     import_lm_pub_quiz(shared / "lm_pub_quiz_gpt2", tmp_path / "gpt2")
     found = report(tmp_path / "gpt2", ReportOptions(resampling=QUICK))
     text = " ".join(drawn(against(found, paper)).split())
-    assert "NOT AS IN THE PAPER: part of BEAR: 1,053 instances in 10 relations of its 7,731 in 60; " in text
+    assert "DIFFERENT FROM THE PAPER: part of BEAR: 1,053 instances in 10 relations of its 7,731 in 60; " in text
     own = beside(found, paper)
     assert isinstance(found.runs[0], RunReport)
     assert {row.figure.value: row.ours for row in own.rows}[0.14901] == found.runs[0].accuracy

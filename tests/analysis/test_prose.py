@@ -97,15 +97,15 @@ def test_accuracies(run: RunReport) -> None:
 def test_remarks_on_what_a_run_lacks(run: RunReport) -> None:
     assert list(prose.remarks(run)) == []
     assert list(map(prose.sentence, prose.remarks(replace(run, accuracy=None, bear_score=None)))) == [
-        "No accuracy, no estimator on one plain template: the run has neither template 0 nor a paraphrase.",
-        "No BEAR score, no estimator over paraphrases: they take two paraphrases or more.",
+        "No accuracy and no estimators on one template: the run has neither template 0 nor a paraphrase.",
+        "No BEAR score and no estimators over paraphrases: they need two paraphrases or more.",
     ]
 
 
 def test_notes_on_scores_and_ranges() -> None:
     scores, ranges = prose.score_notes("mean", replace(QUICK, compat="kissling2026", cluster="relation"))
     assert scores.startswith("Scores: reduction mean, compat kissling2026. Confidence is normalised over the K cand")
-    assert ranges == "Ranges: 95 % bootstrap intervals (20 resamples of the relations, each drawn whole, seed 0)."
+    assert ranges == "Ranges: 95 % bootstrap intervals (20 resamples of the relations, each drawn completely, seed 0)."
     assert "(20 resamples of the instances, seed 0)" in list(prose.score_notes("sum", QUICK))[1]
     assert len(list(prose.score_notes("sum", ReportOptions(resampling=Resampling(0))))) == 1
 
@@ -114,7 +114,7 @@ def test_failed_is_explained_where_something_failed(found: Report) -> None:
     first = found.runs[0].estimators[0]
     for failed, last in (
         (0, "Ranges: "),
-        (1, "Failed: no prediction (a vote without a winner, or no scores); counted "),
+        (1, "Failed: no prediction (a tied or failed vote, or no scores); counted "),
     ):
         run = replace(found.runs[0], estimators=(replace(first, failed=failed),))
         assert list(prose.report_notes(replace(found, runs=(run,))))[-1].startswith(last)
@@ -162,7 +162,7 @@ def test_notes_on_slices(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert prose.slice_size(found.slices[0]) == "22, K 3.5"
     single = replace(found, by="relation", slices=(replace(found.slices[0], relations=("P30",)),))
     assert list(prose.slice_notes(single, replace(options, ace_bins=2, cluster="relation"))) == [
-        "A slice of one relation has no interval: --cluster relation draws whole relations."
+        "A slice of one relation has no interval: --cluster relation draws complete relations."
     ]
 
 
@@ -170,7 +170,7 @@ def test_notes_on_the_papers_numbers() -> None:
     found = RunAgainst("the paper", "gpt2", ("one thing", "another"), ("Left out.",), ())
     assert list(prose.against_notes(found)) == [
         "Against the paper, model gpt2.",
-        "NOT AS IN THE PAPER: one thing; another.",
+        "DIFFERENT FROM THE PAPER: one thing; another.",
         "Left out.",
     ]
     assert list(prose.against_footnotes(found)) == []
@@ -196,7 +196,7 @@ def test_notes_on_a_comparison(comparison: Comparison) -> None:
     notes = list(prose.comparison_notes(comparison))
     assert notes[0] == "Templates: 0-2."
     assert any(note.endswith("Holm p: corrected for 15 p-values, * below 0.05.") for note in notes)
-    assert "So few resamples leave no corrected p-value below 0.59: give --bootstrap 1000." in notes
+    assert "With so few resamples no corrected p-value is below 0.59: use --bootstrap 1000." in notes
     enough = replace(comparison, options=CompareOptions(scores=ReportOptions(resampling=Resampling(1000))))
     assert not any("So few" in note for note in prose.comparison_notes(enough))
     none = replace(comparison, options=CompareOptions(scores=ReportOptions(resampling=Resampling(0))))

@@ -189,6 +189,6 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     if scores.resampling.n_resamples:
         tests = counted(comparison.tests, "p-value")
         yield (
-            "Difference: the first run less the second, on the same resamples, with a two-sided p-value of no "
+            "Difference: the first run minus the second, on the same resamples, with a two-sided p-value of no "
             f"difference; Holm p: corrected for {tests}."
         )

@@ -63,12 +63,12 @@ def test_the_papers_figures_in_a_tidy_file(found: Report) -> None:
 
 def test_departures_are_printed(found: Report, path: str) -> None:
     tables = report_tables(found)
-    assert "NOT AS IN THE PAPER: probe made-up, the paper's is BEAR; " in markdown(tables)
+    assert "DIFFERENT FROM THE PAPER: probe made-up, the paper's is BEAR; " in markdown(tables)
     uncommented = [line for line in latex(tables).splitlines() if not line.startswith("%")]
-    assert any("NOT AS IN THE PAPER: probe made-up, " in line for line in uncommented)
+    assert any("DIFFERENT FROM THE PAPER: probe made-up, " in line for line in uncommented)
     options = replace(QUICK, slices=None)
     reductions = reductions_tables(against(compare_reductions(path, options), paper_figures()))
-    assert "NOT AS IN THE PAPER: probe made-up, the paper's is BEAR; " in markdown(reductions)
+    assert "DIFFERENT FROM THE PAPER: probe made-up, the paper's is BEAR; " in markdown(reductions)
 
 
 def test_nothing_is_the_best_of_slices_or_of_a_comparison(found: Report) -> None:

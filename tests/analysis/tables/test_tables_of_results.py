@@ -138,7 +138,7 @@ def test_what_a_run_has_not_is_missing(found: Report) -> None:
     summary, _, table = report_tables(replace(found, runs=(found.runs[0], bare)))
     assert summary.rows[1].cells == (None,) * 10
     assert table.rows == ()
-    assert "No BEAR score, no estimator over paraphrases: they take two paraphrases or more." in table.lead
+    assert "No BEAR score and no estimators over paraphrases: they need two paraphrases or more." in table.lead
 
 
 def test_tidy_columns_and_numbers(found: Report) -> None:
@@ -201,7 +201,7 @@ def test_pairs_have_a_row_a_number(comparison: Comparison) -> None:
         assert row.significant == contrast.significant
     names = [row.label for row in table.rows if row.group.startswith("all relations")]
     assert names == ["BEAR score", *(f"{name} {metric}" for name in ("margin", "average_min") for metric in METRICS)]
-    assert [note.split(": base: same prediction 0.")[0] for note in table.notes] == [
+    assert [note.split(": base: same answer 0.")[0] for note in table.notes] == [
         "all relations",
         "Arts",
         "Politics",
