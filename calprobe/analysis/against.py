@@ -126,7 +126,7 @@ def _departures_of_reading(options: ReportOptions) -> Iterator[str]:
 def _left_out(
     run: RunReport | RunReductions, chosen: list[Figure], there: set[Figure], options: ReportOptions
 ) -> Iterator[str]:
-    """What of the paper's figures has no row, and the mend."""
+    """What of the paper's figures has no row, and what to do."""
     if isinstance(run, RunReductions):
         yield "Tables 1 to 4 are of one reduction: leave out --reduction all."
         if lacking := [figure.of for figure in chosen if figure.table == "B" and figure not in there]:

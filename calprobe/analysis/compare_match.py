@@ -93,8 +93,8 @@ def comparable_part(first: Comparable, second: Comparable, intersect: bool) -> S
     shared = shared_part(first, second)
     both = f"{first.label} and {second.label}"
     if shared.differences and not intersect:
-        mend = "score both alike, or compare what they have in common with --intersect"
-        raise UsageError(f"{both} differ in {'; '.join(shared.differences)}: {mend}")
+        advice = "score both alike, or compare what they have in common with --intersect"
+        raise UsageError(f"{both} differ in {'; '.join(shared.differences)}: {advice}")
     if shared.differences and shared.empty:
         what = "template" if not len(shared.first.rows) else "instance"
         raise UsageError(f"{both} have no {what} in common ({'; '.join(shared.differences)}): leave one of them out")

@@ -72,11 +72,6 @@ class Estimator:
         return self.entry.source
 
     @property
-    def needs(self) -> Needs:
-        """The evidence that it is computed from."""
-        return self.entry.needs
-
-    @property
     def scale(self) -> Scale:
         """What its confidences mean; calibration has a meaning for probabilities alone."""
         return self.entry.scale

@@ -98,7 +98,7 @@ def import_lm_eval(
         kind: of the model; the files do not say.
     Raises:
         ProbeFormatError: a file holds no samples of a multiple-choice task with one right choice; names file, line and
-            mend.
+            what to do.
         UsageError: two files of one task, or `out` is not empty.
     """
     by_relation: dict[str, list[_Scored]] = {}

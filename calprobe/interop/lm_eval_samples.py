@@ -49,8 +49,8 @@ def read_questions(path: Path) -> tuple[list[Question], list[int]]:
     """
     with path.open("rb") as file:
         if file.read(1) == b"[":
-            mend = "write its elements as lines (`jq -c .[]`)"
-            raise ProbeFormatError(f"{path}:1: a JSON array, as lm-evaluation-harness wrote before 0.4.3; {mend}")
+            advice = "write its elements as lines (`jq -c .[]`)"
+            raise ProbeFormatError(f"{path}:1: a JSON array, as lm-evaluation-harness wrote before 0.4.3; {advice}")
     questions: dict[int, Question] = {}
     for line, row in read_json_lines(path):
         question = _read_question(row, f"{path}:{line}")
@@ -104,7 +104,7 @@ def _number(value: object, where: str) -> float:
     except (ValueError, OverflowError):
         number = np.inf
     if number > sys.float_info.max:
-        raise ProbeFormatError(f"{where}: {_shown(value)} in resps is not a log-likelihood; mend the line")
+        raise ProbeFormatError(f"{where}: {_shown(value)} in resps is not a log-likelihood; correct the line")
     return number
 
 

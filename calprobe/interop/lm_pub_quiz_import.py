@@ -72,7 +72,8 @@ def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind
             (The files' own `instance` is a row of some other table.)
         kind: of the model. Without it a model with a `pll_metric` is masked, and of others the files do not say.
     Raises:
-        ProbeFormatError: a file is not what lm-pub-quiz saves, or does not fit the probe; names file, line and mend.
+        ProbeFormatError: a file is not what lm-pub-quiz saves, or does not fit the probe; names file and line,
+            and says what to do.
         UsageError: `out` is not empty.
     """
     metadata, common = read_metadata(folder)
@@ -141,7 +142,7 @@ def _row_template(row: dict[str, Any], common: Common, where: str) -> int:
     number = row.get("template_index", only)
     if type(number) is not int or number not in common.templates:
         known = ", ".join(map(str, common.templates))
-        raise ProbeFormatError(f"{where}: template_index {json.dumps(number)} is not one of {known}; mend it")
+        raise ProbeFormatError(f"{where}: template_index {json.dumps(number)} is not one of {known}; correct it")
     return number
 
 
@@ -174,9 +175,9 @@ def _row_scores(row: dict[str, Any], n_candidates: int | None, where: str) -> Se
     if any(isinstance(score, list) for score in scores):
         raise ProbeFormatError(f"{where}: pll_scores holds token scores; {FLAT}")
     if not all(score is None or _is_score(score) for score in scores):
-        raise ProbeFormatError(f"{where}: pll_scores must be a list of numbers; mend the line")
+        raise ProbeFormatError(f"{where}: pll_scores must be a list of numbers; correct the line")
     if n_candidates is not None and len(scores) != n_candidates:
-        raise ProbeFormatError(f"{where}: {len(scores)} pll_scores for {n_candidates} candidates; mend the line")
+        raise ProbeFormatError(f"{where}: {len(scores)} pll_scores for {n_candidates} candidates; correct the line")
     return [float("nan") if score is None else float(score) for score in scores]
 
 
@@ -188,7 +189,7 @@ def _is_score(value: object) -> bool:
 def _row_answer(row: dict[str, Any], n_candidates: int, where: str) -> int:
     answer = row.get("answer_idx")
     if type(answer) is not int or not 0 <= answer < n_candidates:
-        raise ProbeFormatError(f"{where}: answer_idx {json.dumps(answer)} is not 0 to {n_candidates - 1}; mend it")
+        raise ProbeFormatError(f"{where}: answer_idx {json.dumps(answer)} is not 0 to {n_candidates - 1}; correct it")
     return answer
 
 

@@ -71,7 +71,7 @@ def _check_files(folder: Path, metadata: JsonObject) -> None:
 def _common(metadata: JsonObject, name: str) -> Common:
     entry = metadata.content[name]
     if not isinstance(entry, dict):
-        metadata.fail(f"{name}: must be an object; mend the entry", name)
+        metadata.fail(f"{name}: must be an object; correct the entry", name)
     model = entry.get("model_name_or_path", entry.get("model_name"))
     if not isinstance(model, str):
         metadata.fail(f"{name}: model_name_or_path must be a text; add it", name)
@@ -93,7 +93,7 @@ def _numbers(metadata: JsonObject, name: str, entry: dict[str, Any]) -> tuple[in
     numbers = range(len(_templates(entry))) if asked is None else asked if isinstance(asked, list) else [asked]
     if not numbers or not all(type(number) is int and 0 <= number <= LARGEST_TEMPLATE for number in numbers):
         what = "template_index must be a number or numbers from 0, or null and templates a list"
-        metadata.fail(f"{name}: {what}; mend the entry", name)
+        metadata.fail(f"{name}: {what}; correct the entry", name)
     return tuple(sorted(set(numbers)))
 
 

@@ -51,7 +51,7 @@ def read_scored_answers(
     Raises:
         UsageError: another suffix, no such column.
         ProbeFormatError: the file cannot be read or is empty, or a value is missing, no number, or neither right nor
-            wrong; names file, line (row, of Parquet) and mend.
+            wrong; names file, line (row, of Parquet) and what to do.
     """
     if path.suffix.lower() not in _READERS:
         raise UsageError(f"{path}: the suffix sets the format; give one of {', '.join(_READERS)}")
@@ -66,7 +66,7 @@ def read_scored_answers(
 
 
 class _ValueFault(Exception):
-    """What is wrong with a value, and the mend."""
+    """What is wrong with a value, and what to do."""
 
 
 def _floats(column: _Column, convert: Callable[[object], float]) -> Floats:

@@ -99,7 +99,7 @@ def test_errors_have_the_contract_exit_codes(tmp_path: Path, capsys: pytest.Capt
     (folder / "P30_results.jsonl").write_text('{"answer_idx": 2, "pll_scores": [-2, -1.5]}\n')
     capsys.readouterr()
     assert _exit_code("import", "lm-pub-quiz", folder, "--out", out) == 1
-    assert "P30_results.jsonl:1: answer_idx 2 is not 0 to 1; mend it" in capsys.readouterr().err
+    assert "P30_results.jsonl:1: answer_idx 2 is not 0 to 1; correct it" in capsys.readouterr().err
     assert not out.exists()
 
 
