@@ -53,11 +53,13 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 
 
 def with_settings(run: RunFacts, **changes: Any) -> RunFacts:
-    return replace(run, manifest=replace(run.manifest, settings=replace(run.manifest.settings, **changes)))
+    manifest = replace(run.manifest, settings=replace(run.manifest.settings, **changes))
+    return replace(run, recorded=replace(run.recorded, manifest=manifest))
 
 
 def with_model(run: RunFacts, **changes: Any) -> RunFacts:
-    return replace(run, manifest=replace(run.manifest, model=replace(run.manifest.model, **changes)))
+    manifest = replace(run.manifest, model=replace(run.manifest.model, **changes))
+    return replace(run, recorded=replace(run.recorded, manifest=manifest))
 
 
 def test_the_heading_says_what_was_scored_and_how(facts: RunFacts) -> None:
