@@ -143,7 +143,7 @@ def wording_facts(sensitivity: PromptSensitivity, uncertainty: MeanUncertainty) 
         yield name, f"{number(values.min())} to {number(values.max())}, spread {number(spread)}"
     answer = f"template {sensitivity.reference}'s answer"
     yield "MSD", f"{spelled(sensitivity.msd)}, of p of {answer}"
-    yield "fidelity", f"{spelled(sensitivity.fidelity)}, {answer} beats a random candidate"
+    yield "fidelity", f"{spelled(sensitivity.fidelity)}, {answer} beats a random one"
     yield "correlation", f"{number(sensitivity.mean_correlation)}, of base, mean over pairs of paraphrases"
     yield "entropy / ln K", spelled(uncertainty.total)
     yield f"{INDENT}aleatoric", f"{spelled(uncertainty.aleatoric)}, within paraphrases"

@@ -54,7 +54,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 def changed(found: Report, change: Callable[[Manifest], Manifest], **options: Any) -> Report:
     (run,) = found.runs
-    runs = (replace(run, facts=replace(run.facts, manifest=change(run.manifest))),)
+    recorded = replace(run.facts.recorded, manifest=change(run.manifest))
+    runs = (replace(run, facts=replace(run.facts, recorded=recorded)),)
     return replace(found, runs=runs, options=replace(found.options, **options))
 
 

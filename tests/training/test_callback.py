@@ -236,8 +236,8 @@ def test_what_cannot_be_scored_is_refused_before_training(tmp_path: Path) -> Non
         assert trainer.state.global_step == 0
 
     refused(ProbeCallback("mini", FEW), "no tokenizer; give the Trainer a processing_class", processing_class=None)
-    refused(ProbeCallback(MADE_UP), "a masked language model, but probe made_up asks", kind="masked")
-    refused(ProbeCallback("mini", ScoreOptions(pll_metric="original")), "a causal language model, in which nothing")
+    refused(ProbeCallback(MADE_UP), "a masked language model, but probe made_up scores completions", kind="masked")
+    refused(ProbeCallback("mini", ScoreOptions(pll_metric="original")), "a causal language model, without masking")
     best = {"metric_for_best_model": "eval_calprobe/mini/ace_base"}
     refused(ProbeCallback("mini", FEW), "smaller is better; set greater_is_better=False", **best)
     refused(ProbeCallback("mini", FEW, every=2), "every evaluation needs the figure", greater_is_better=False, **best)

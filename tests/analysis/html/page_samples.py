@@ -72,7 +72,10 @@ def with_names(contents: ReportContents, name: str) -> ReportContents:
     across = replace(found, points=tuple(replace(point, run=name, model=name) for point in found.points))
     named = replace(
         contents.report,
-        runs=(replace(run, facts=replace(run.facts, label=name, manifest=manifest)), *contents.report.runs[1:]),
+        runs=(
+            replace(run, facts=replace(run.facts, label=name, recorded=replace(run.facts.recorded, manifest=manifest))),
+            *contents.report.runs[1:],
+        ),
     )
     return replace(contents, report=named, runs={**contents.runs, name: drawn}, across={across.kind: across})
 

@@ -72,7 +72,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 def named_after(facts: RunFacts) -> RunFacts:
     """With the run's label as its model's name."""
-    return replace(facts, manifest=replace(facts.manifest, model=replace(facts.manifest.model, name=facts.label)))
+    manifest = replace(facts.manifest, model=replace(facts.manifest.model, name=facts.label))
+    return replace(facts, recorded=replace(facts.recorded, manifest=manifest))
 
 
 @pytest.fixture(scope="module")
