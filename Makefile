@@ -52,7 +52,7 @@ $(VENV)/.docs: $(VENV)/.installed
 	$(PIP) --editable '.[docs]'
 	@touch $@
 
-demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled probe, end in out/demo/index.html (about 5 minutes on 2 cores)
+demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled probe, end in out/demo/index.html
 	$(BIN)/calprobe score --model smollm2-135m --probe mini --templates 0 --out runs/demo
 	$(BIN)/calprobe score --model tiny-clm --templates paraphrases --out runs/tiny-clm
 	$(BIN)/calprobe score --model tiny-mlm --templates paraphrases --out runs/tiny-mlm
