@@ -56,6 +56,7 @@ demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled pr
 	$(BIN)/calprobe score --model smollm2-135m --probe mini --templates 0 --out runs/demo
 	$(BIN)/calprobe score --model tiny-clm --templates paraphrases --out runs/tiny-clm
 	$(BIN)/calprobe score --model tiny-mlm --templates paraphrases --out runs/tiny-mlm
+	mkdir -p out/demo
 	$(BIN)/calprobe compare runs/tiny-clm runs/tiny-mlm --html out/demo/compare.html
 	$(BIN)/calprobe report runs/demo runs/tiny-clm runs/tiny-mlm --plots out/demo/figures --html out/demo/index.html
 

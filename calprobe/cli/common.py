@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from calprobe.errors import UsageError
+from calprobe.cli.arguments import MOST_BINS, MOST_RESAMPLES, Number, list_option, refuse_repeated, refuse_typed
 from calprobe.messages import did_you_mean
 from calprobe.words import ClusterKind, Compat, Reduction
 
@@ -24,7 +24,7 @@ format_option = click.option(
     "--format", "form", type=click.Choice(FORMATS), help="Format of the output.  [default: text; with --json: json]"
 )
 bins_option = click.option(
-    "--bins", type=click.IntRange(1), default=20, show_default=True, help="Number of quantile bins of ACE."
+    "--bins", type=Number(1, MOST_BINS), default=20, show_default=True, help="Number of quantile bins of ACE."
 )
 seed_option = click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the resamples."
@@ -37,30 +37,23 @@ compat_option = click.option(
 
 
 class NearestGroup(click.Group):
-    """A group of commands that suggests a near name for an unknown command."""
+    """A group of commands that suggests a near name for an unknown command, and refuses an option given twice."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve a command as click does; the error for an unknown one suggests near names."""
+        """Resolve a command as click does; the error for an unknown one suggests near names.
+
+        Raises click.UsageError for an option of the command that is given twice and takes one value.
+        """
         known = self.list_commands(ctx)
         if args[0].startswith("-") or args[0] in known:
-            return super().resolve_command(ctx, args)
+            name, command, rest = super().resolve_command(ctx, args)
+            if command is not None and not ctx.resilient_parsing:
+                refuse_repeated(command, click.Context(command, ctx, name), rest)
+            return name, command, rest
         meant = did_you_mean(args[0], known) or f"; there are {', '.join(known)}"
         raise click.UsageError(f"no command {args[0]!r}{meant}", ctx)
-
-
-def names(_context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """An option's names, separated by commas, without empty ones; None without the option.
-
-    Raises UsageError if no name is left.
-    """
-    if value is None:
-        return None
-    found = tuple(name.strip() for name in value.split(",") if name.strip())
-    if not found:
-        raise UsageError(f"{parameter.opts[0]} has no names; give names separated by commas")
-    return found
 
 
 def reduction_option(*, or_all: bool = False) -> Callable[[Command], Command]:
@@ -74,7 +67,7 @@ def bootstrap_option(results: str = "intervals") -> Callable[[Command], Command]
     """`--bootstrap`, the number of resamples for `results`."""
     return click.option(
         "--bootstrap",
-        type=click.IntRange(0),
+        type=Number(0, MOST_RESAMPLES),
         default=1000,
         show_default=True,
         help=f"Resamples for {results}; 0: none.",
@@ -89,7 +82,7 @@ def cluster_option(explained: str) -> Callable[[Command], Command]:
 def estimators_option(explained: str) -> Callable[[Command], Command]:
     """`--estimator NAME,..`; the command gets `estimators`, a tuple of names, or None without the option."""
 
-    return click.option("--estimator", "estimators", metavar="NAME,..", callback=names, help=explained)
+    return list_option("--estimator", "estimators", metavar="NAME,..", help=explained)
 
 
 def chosen_format(form: str | None, as_json: bool) -> str:
@@ -127,6 +120,10 @@ def report_options(
                 rest["form"] = chosen_format(rest.pop("form"), rest.pop("as_json"))
             if or_all:
                 rest["all_reductions"] = reduction == ALL
+            if bootstrap == 0:
+                refuse_typed(
+                    click.get_current_context(), ["cluster"], "is a way to draw resamples; --bootstrap 0 has none"
+                )
             one: Reduction = "sum" if reduction == ALL else reduction  # type: ignore[assignment]  # click has checked
             options = ReportOptions(one, compat, bins, Resampling(bootstrap, seed), rest.pop("cluster"))
             command(options=options, **rest)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.arguments import joined_option
 from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.output import html_option, in_format, print_result, write_page
 
@@ -16,10 +17,9 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Show the differences between runs.")
 @click.argument("runs", metavar="RUN RUN..", nargs=-1, required=True)
-@click.option(
+@joined_option(
     "--pairs",
     default="auto",
-    show_default=True,
     metavar="auto|A:B,C:D",
     help="auto: the two RUNs; of more RUNs, each masked model with the causal model of the nearest BEAR score.",
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.arguments import output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
 from calprobe.errors import UsageError
 
@@ -57,13 +58,20 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
     "--out",
     required=True,
     metavar="F.csv|json|parquet|png|svg|pdf",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=output_file(),
     callback=_with_known_suffix,
     help="The suffix sets the format; an existing file is replaced.",
 )
 @report_options(formats=False, results="intervals and bands")
+@click.pass_context
 def command(
-    runs: tuple[str, ...], kind: str, estimators: tuple[str, ...] | None, out: Path, options: ReportOptions
+    context: click.Context,
+    *,
+    runs: tuple[str, ...],
+    kind: str,
+    estimators: tuple[str, ...] | None,
+    out: Path,
+    options: ReportOptions,
 ) -> None:
     """Write one kind of curve of each RUN, a folder from `score` or `import`.
 
@@ -72,12 +80,16 @@ def command(
         calprobe curve runs/gpt2-bear --kind calibration --estimator base,margin --out bins.csv
     """
     from calprobe.analysis import CurveOptions
-    from calprobe.analysis.curves import plot
+    from calprobe.analysis.curves import KINDS, plot
     from calprobe.analysis.curves.files import write_curves
     from calprobe.analysis.plots import FIGURE_SUFFIXES, save
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
 
+    # Without resamples, --bootstrap 0 requests what such a kind gives.
+    harmless = {"bootstrap"} if options.resampling.n_resamples == 0 else set()
+    ignored = [name for name in KINDS[kind].ignores if name not in harmless]
+    refuse_typed(context, ignored, f"does not apply to --kind {kind}")
     log_to_stderr()
     keep_freed_memory()
     found = _compute(kind, runs, CurveOptions(options, estimators))

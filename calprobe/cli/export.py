@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from calprobe.cli.arguments import output_path, refuse_typed
 from calprobe.cli.common import compat_option
 from calprobe.cli.terminal_text import say
 from calprobe.words import Reduction
@@ -37,7 +38,7 @@ _APPLIES_TO = {
     "--out",
     required=True,
     metavar="F.parquet|csv|jsonl|DIR",
-    type=click.Path(path_type=Path),
+    type=output_path(),
     help="The suffix sets the format; an existing file is replaced. lm-pub-quiz: an empty or new folder.",
 )
 @click.option(
@@ -97,9 +98,8 @@ def command(
 def _refuse_options_of_other_kinds(context: click.Context, what: str) -> None:
     """Raise click.UsageError for an option on the command line that does not apply to this kind of export."""
     for option, kinds in _APPLIES_TO.items():
-        was_typed = context.get_parameter_source(option) == click.core.ParameterSource.COMMANDLINE
-        if was_typed and what not in kinds:
-            raise click.UsageError(f"--{option} does not apply to --what {what}: it is for {' and '.join(kinds)}")
+        if what not in kinds:
+            refuse_typed(context, [option], f"does not apply to --what {what}: it is for {' and '.join(kinds)}")
 
 
 def _write_confidences(run: Run, reduction: Reduction, compat: Compat | None, out: Path) -> None:

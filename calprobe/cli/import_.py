@@ -34,41 +34,52 @@ def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: ModelKind | No
         calprobe import lm-pub-quiz results --probe bear --kind causal --out runs/gpt2-published
     """
     from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz, scored_model
-    from calprobe.models.aliases import kind_of_alias
     from calprobe.probes import load_probe
 
-    kind = kind or kind_of_alias(scored_model(folder))
+    kind = _kind(kind, scored_model(folder))
     _say(import_lm_pub_quiz(folder, out, load_probe(probe) if probe else None, kind))
 
 
 @command.command("lm-eval", short_help="Import samples logged by lm-evaluation-harness.")
-@click.argument(
-    "files", metavar="FILE..", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("paths", metavar="FILE|DIR..", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--out",
     metavar="RUN",
     type=click.Path(path_type=Path),
     help="Run folder, empty or new.  [default: runs/MODEL-TASK]",
 )
-@click.option("--model", metavar="NAME", help="Name of the model.  [default: from results_*.json beside FILE]")
+@click.option("--model", metavar="NAME", help="Name of the model.  [default: from results_*.json beside the samples]")
 @click.option("--kind", type=click.Choice(get_args(ModelKind)), help="Kind of the model.  [default: from its alias]")
-def lm_eval(files: tuple[Path, ...], out: Path | None, model: str | None, kind: ModelKind | None) -> None:
-    """Make a run from FILE.., each the samples_TASK_DATE.jsonl of a multiple-choice task (`lm_eval --log_samples`).
+def lm_eval(paths: tuple[Path, ...], out: Path | None, model: str | None, kind: ModelKind | None) -> None:
+    """Make a run from the samples of multiple-choice tasks that `lm_eval --log_samples` wrote.
 
-    A task becomes a relation, a document an instance, a choice a candidate.
+    FILE is a samples_TASK_DATE.jsonl, DIR the folder of an evaluation, with all its samples. A task becomes a relation,
+    a document an instance, a choice a candidate.
 
     \b
         calprobe import lm-eval results/EleutherAI__pythia-70m/samples_sciq_*.jsonl --out runs/pythia-sciq
+        calprobe import lm-eval results/EleutherAI__pythia-70m --out runs/pythia
         calprobe report runs/pythia-sciq
     """
     from calprobe.interop.lm_eval import evaluation_of, import_lm_eval, probe_name
-    from calprobe.models.aliases import kind_of_alias
+    from calprobe.interop.lm_eval_files import sample_files
     from calprobe.runs.folder import default_out
 
+    files = sample_files(paths)
     evaluation = evaluation_of(files, model)
     place = out or default_out(evaluation.model, probe_name(files))
-    _say(import_lm_eval(files, place, evaluation, kind or kind_of_alias(evaluation.model)))
+    _say(import_lm_eval(files, place, evaluation, _kind(kind, evaluation.model)))
+
+
+def _kind(asked: ModelKind | None, model: str) -> ModelKind | None:
+    """The kind that `--kind` or the model's alias gives. Raises UsageError if they contradict each other."""
+    from calprobe.errors import UsageError
+    from calprobe.models.aliases import kind_of_alias
+
+    known = kind_of_alias(model)
+    if None not in (asked, known) and asked != known:
+        raise UsageError(f"--kind {asked}: {model} is a {known} language model (`calprobe models`); leave --kind out")
+    return asked or known
 
 
 def _say(run: RunFolder) -> None:

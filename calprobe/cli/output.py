@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
+from calprobe.cli.arguments import output_file
 from calprobe.cli.terminal_text import cleaned, printable, printable_json, say
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import reason
@@ -22,7 +23,7 @@ html_option = click.option(
     "--html",
     "page",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=output_file(),
     help="Also write one HTML page with figures and definitions; an existing file is replaced.",
 )
 
@@ -119,7 +120,7 @@ def print_result(text: str) -> None:
 def write_page(html: str, path: Path) -> None:
     """Write the page atomically, and print its path on stderr.
 
-    Creates missing folders. Raises CalprobeError if the file cannot be written.
+    Raises UsageError for a path that is no file name, CalprobeError if the file cannot be written.
     """
     from calprobe.runs import atomic
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.arguments import output_folder
 from calprobe.cli.terminal_text import say
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ NAME_WIDTH = 100  # most characters of a run in a file's name: file systems allo
 plots_option = click.option(
     "--plots",
     metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=output_folder(),
     help="Write the figures of each RUN, and those that compare several, into this folder as PNG and SVG.",
 )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from calprobe.cli.common import names
+from calprobe.cli.arguments import joined_option, list_option
 from calprobe.cli.terminal_text import say
 from calprobe.messages import counted
 from calprobe.words import Dtype, ModelKind, PllMetric, ScoringPath, WordSplit
@@ -27,19 +27,18 @@ if TYPE_CHECKING:
     help="The probe.  [default: mini for tiny-clm and tiny-mlm, else bear]",
 )
 @click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="Run folder.  [default: runs/MODEL-PROBE]")
-@click.option(
+@joined_option(
     "--templates",
     default="0",
-    show_default=True,
     metavar="LIST",
-    help="Numbers and groups (paraphrases, verbal, numeric, all), separated by commas.",
+    help="Numbers, ranges (0-4) and groups (paraphrases, verbal, numeric, all), separated by commas.",
 )
 @click.option(
     "--template-set",
     metavar="calprobe|native|kissling2026|FILE.json",
     help="The set of templates.  [default: calprobe for bear and mini, else native]",
 )
-@click.option("--relations", metavar="P30,P36", callback=names, help="Score only these relations.")
+@list_option("--relations", metavar="P30,P36", help="Score only these relations.")
 @click.option("--limit", type=int, metavar="N", help="Score only the first N instances of each relation.")
 @click.option("--kind", type=click.Choice(get_args(ModelKind)), help="Kind of the model.  [default: as in its config]")
 @click.option(

@@ -8,7 +8,6 @@ scored. Means per token cannot be known (`acc_norm` divides by characters), nor 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ import numpy as np
 
 from calprobe import __version__
 from calprobe.errors import UsageError
+from calprobe.interop.lm_eval_files import summary_beside, task_name
 from calprobe.interop.lm_eval_samples import Question, read_questions
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.rows import label_fault
@@ -35,7 +35,6 @@ from calprobe.runs.pieces import REDUCTIONS, PieceScores
 from calprobe.words import ModelKind
 
 SOURCE = "lm-eval"
-_NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[^_]+)")  # of the file, without .jsonl
 _Scored = tuple[Question, int]  # with the place of the right choice
 
 
@@ -55,7 +54,7 @@ def evaluation_of(files: Sequence[Path], model: str | None = None) -> Evaluation
     Raises UsageError if a file has none and no model is given, or if they are of several models, revisions or dtypes;
     ProbeFormatError if one cannot be read.
     """
-    results = [_results_of(path) for path in files]
+    results = [summary_beside(path) for path in files]
     if model is None and None in results:
         alone = files[results.index(None)]
         raise UsageError(f"{alone}: no results_*.json of its date beside it to name the model; give --model NAME")
@@ -72,18 +71,6 @@ def evaluation_of(files: Sequence[Path], model: str | None = None) -> Evaluation
 def probe_name(files: Sequence[Path]) -> str:
     """The task's name; of several files `lm-eval`."""
     return task_name(files[0]) if len(files) == 1 else SOURCE
-
-
-def task_name(path: Path) -> str:
-    """What the file's name says: TASK of samples_TASK_DATE.jsonl; another name's stem.
-
-    Raises UsageError if the name is no UTF-8.
-    """
-    match = _NAME.fullmatch(path.stem)
-    name = match["task"] if match else path.stem
-    if label_fault(name) is not None:
-        raise UsageError(f"{path.name!r}: the file's name becomes the relation's and must be UTF-8; rename the file")
-    return name
 
 
 def import_lm_eval(
@@ -149,13 +136,6 @@ def _piece(name: str, questions: Sequence[_Scored]) -> PieceScores:
         answer_idx=np.repeat(np.array([answer for _, answer in questions], np.int32), n_candidates),
         **columns,
     )
-
-
-def _results_of(samples: Path) -> Path | None:
-    """The summary that was written with the samples, at the same date."""
-    match = _NAME.fullmatch(samples.stem)
-    beside = samples.parent.glob(f"*_{match['date']}.json") if match else ()
-    return min(beside, default=None)
 
 
 def _evaluation(results: JsonObject, model: str | None) -> Evaluation:

@@ -48,9 +48,12 @@ def read_questions(path: Path) -> tuple[list[Question], list[int]]:
     Raises ProbeFormatError for what is no such file, of another kind of task, or of one whose right choice is not told.
     """
     with path.open("rb") as file:
-        if file.read(1) == b"[":
-            advice = "write its elements as lines (`jq -c .[]`)"
-            raise ProbeFormatError(f"{path}:1: a JSON array, as lm-evaluation-harness wrote before 0.4.3; {advice}")
+        start = file.read(1)
+    if not start:
+        raise ProbeFormatError(f"{path}:1: the file is empty; run the task again with `lm_eval --log_samples`")
+    if start == b"[":
+        advice = "write its elements as lines (`jq -c .[]`)"
+        raise ProbeFormatError(f"{path}:1: a JSON array, as lm-evaluation-harness wrote before 0.4.3; {advice}")
     questions: dict[int, Question] = {}
     for line, row in read_json_lines(path):
         question = _read_question(row, f"{path}:{line}")

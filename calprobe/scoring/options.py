@@ -38,7 +38,7 @@ class ScoreOptions:
     The defaults score template 0 of every relation and resume an existing run.
     """
 
-    templates: str = "0"  # numbers and groups (paraphrases, verbal, numeric, all), separated by commas
+    templates: str = "0"  # numbers, ranges and groups (paraphrases, verbal, numeric, all), separated by commas
     template_set: str | None = None  # calprobe, native or a JSON file; None: the probe's default
     relations: tuple[str, ...] | None = None  # None: all
     limit: int | None = None  # first N instances of each relation; None: all

@@ -38,6 +38,7 @@ GROUPS: dict[str, TemplateKind | None] = {
 }
 PAPER_SET = "kissling2026"
 
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")  # a number, or the first and last of a range
 _VERBAL = re.compile(r"\b(possibly|certainly)\b", re.IGNORECASE)
 _NUMERIC = re.compile(r"\b([0-9]+)% confident\b", re.IGNORECASE)
 
@@ -120,7 +121,8 @@ def select_templates(template_set: TemplateSet, spec: str, relations: Iterable[s
 
     Args:
         template_set: where the templates come from.
-        spec: numbers and group names (paraphrases, verbal, numeric, all), combined by commas: `0,verbal`.
+        spec: numbers, ranges (0-4) and group names (paraphrases, verbal, numeric, all), combined by commas:
+            `0-2,verbal`.
         relations: names of the relations to be scored.
     Raises:
         UsageError: an item of spec is neither; a relation has no templates in the set, lacks one of the numbers, or
@@ -144,10 +146,10 @@ def select_templates(template_set: TemplateSet, spec: str, relations: Iterable[s
 
 def _numbers(template_set: TemplateSet, item: str, relations: list[str]) -> set[int]:
     """What one item of a `--templates` value stands for; a group is all numbers of its kind in any relation."""
-    if item.isascii() and item.isdigit() and len(item) < 10:
-        return {int(item)}
+    if found := _RANGE.fullmatch(item):
+        return _range(template_set, int(found[1]), int(found[2] or found[1]), names=relations)
     if item not in GROUPS:
-        what = f"{item!r} is neither a number nor one of {', '.join(GROUPS)}"
+        what = f"{item!r} is neither a number, a range such as 0-4, nor one of {', '.join(GROUPS)}"
         raise UsageError(f"--templates: {what}{did_you_mean(item, GROUPS)}")
     kind = GROUPS[item]
     templates = (template for name in relations for template in template_set.templates[name])
@@ -155,6 +157,17 @@ def _numbers(template_set: TemplateSet, item: str, relations: list[str]) -> set[
     if not numbers:
         raise UsageError(f"--templates: template set {template_set.name!r} has no {item} templates; choose numbers")
     return numbers
+
+
+def _range(template_set: TemplateSet, first: int, last: int, names: list[str]) -> set[int]:
+    """The numbers from the first to the last; a range beyond the templates is refused before it is made."""
+    if last < first:
+        raise UsageError(f"--templates: range {first}-{last} goes down; write {last}-{first}")
+    largest = max(template.number for name in names for template in template_set.templates[name])
+    if last > first and last > largest:
+        what = f"range {first}-{last} goes beyond template {largest}, the last of set {template_set.name!r}"
+        raise UsageError(f"--templates: {what}; write {min(first, largest)}-{largest}")
+    return set(range(first, last + 1))
 
 
 def _check_number(template_set: TemplateSet, number: int, relations: list[str]) -> None:

@@ -19,7 +19,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_page_is_written_and_what_is_printed_stays(run: str, tmp_path: Path) -> None:
-    page = tmp_path / "new" / "report.html"
+    page = tmp_path / "report.html"
     plain = CliRunner().invoke(cli, ["report", run, *QUICK])
     with_page = CliRunner().invoke(cli, ["report", run, *QUICK, "--html", str(page)])
     assert with_page.exit_code == 0, with_page.output
@@ -36,12 +36,9 @@ def test_the_same_command_writes_the_same_bytes(run: str, tmp_path: Path) -> Non
     assert pages[0].read_bytes() == pages[1].read_bytes()
 
 
-def test_a_page_that_cannot_be_written_is_an_error(run: str, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    page = tmp_path / "file" / "report.html"
-    result = CliRunner().invoke(cli, ["report", run, *QUICK, "--html", str(page)], standalone_mode=False)
-    assert f"{page}: cannot be written: " in str(result.exception)
-    assert "name another --html" in str(result.exception)
+def test_a_page_that_cannot_be_written_is_an_error(run: str) -> None:
+    result = CliRunner().invoke(cli, ["report", run, *QUICK, "--html", "/dev/null"], standalone_mode=False)
+    assert str(result.exception) == "/dev/null: is not a regular file; name another --html"
 
 
 def test_the_four_reductions_have_no_page(run: str) -> None:

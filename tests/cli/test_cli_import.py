@@ -42,12 +42,33 @@ def test_an_import_makes_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert run.table().scores.tolist() == [[-2, -1.5]]
 
 
-def test_the_kind_of_a_model_that_has_an_alias_is_known(tmp_path: Path) -> None:
+def test_the_kind_of_a_model_that_has_an_alias_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = _results(tmp_path / "in")
     assert _exit_code("import", "lm-pub-quiz", folder, "--out", tmp_path / "known") == 0
     assert open_run(tmp_path / "known").manifest.model.kind == "causal"
-    assert _exit_code("import", "lm-pub-quiz", folder, "--kind", "masked", "--out", tmp_path / "told") == 0
-    assert open_run(tmp_path / "told").manifest.model.kind == "masked"
+    assert _exit_code("import", "lm-pub-quiz", folder, "--kind", "masked", "--out", tmp_path / "masked") == 2
+    assert "--kind masked: gpt2 is a causal language model" in capsys.readouterr().err
+    arguments = ("lm-eval", next(DATA.glob("samples_facts_place_*")), "--model", "bert-base-cased", "--kind", "causal")
+    assert _exit_code("import", *arguments, "--out", tmp_path / "causal") == 2
+    assert "--kind causal: bert-base-cased is a masked language model" in capsys.readouterr().err
+
+
+def test_the_folder_of_an_evaluation_is_that_of_its_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "results" / "tiny-clm"
+    folder.mkdir(parents=True)
+    for file in (*DATA.glob("results_*"), *DATA.glob("samples_facts_place_*"), *DATA.glob("samples_pronouns_*")):
+        (folder / file.name).write_bytes(file.read_bytes())
+    assert _exit_code("import", "lm-eval", folder.parent, "--out", tmp_path / "run") == 0
+    assert capsys.readouterr().err.endswith("tiny-clm, 4 relations, 10 instances\n")
+    (summary,) = folder.glob("results_*")
+    assert _exit_code("import", "lm-eval", summary, "--out", tmp_path / "other") == 2
+    assert "the summary of an evaluation, without scores of choices" in capsys.readouterr().err
+    (folder / "samples_facts_2025-01-02T03-04-05.6.jsonl").write_text("")
+    assert _exit_code("import", "lm-eval", folder, "--out", tmp_path / "other") == 2
+    assert "samples of 2 evaluations; give the files of one, such as" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert _exit_code("import", "lm-eval", tmp_path / "empty", "--out", tmp_path / "other") == 2
+    assert "no samples_TASK_DATE.jsonl here; run lm_eval with --log_samples" in capsys.readouterr().err
 
 
 def test_samples_of_the_harness_make_a_run(
@@ -68,11 +89,13 @@ def test_samples_of_the_harness_make_a_run(
 
 def test_samples_that_cannot_be_imported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_samples(tmp_path / "mine.jsonl", [choice_row(0, [-1.0, -2.0], 2)])
+    (tmp_path / "empty.jsonl").touch()
     for arguments, code, message in (
         ([path], 2, "mine.jsonl: no results_*.json of its date beside it to name the model; give --model NAME"),
         ([path, "--model", "m"], 1, 'mine.jsonl:1: target "2" is neither the place of a choice, 0 to 1, nor the text'),
         ([tmp_path / "none.jsonl", "--model", "m"], 2, "none.jsonl' does not exist"),
-        ([], 2, "Missing argument 'FILE..'"),
+        ([tmp_path / "empty.jsonl", "--model", "m"], 1, "the file is empty; run the task again with `lm_eval"),
+        ([], 2, "Missing argument 'FILE|DIR..'"),
     ):
         assert _exit_code("import", "lm-eval", *arguments, "--out", tmp_path / "run") == code
         error = capsys.readouterr().err

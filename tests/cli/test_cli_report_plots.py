@@ -48,7 +48,7 @@ def kinds_of(plots: Path) -> dict[str, set[str]]:
 def test_each_run_gets_what_its_templates_allow_and_several_are_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plots = tmp_path / "new" / "figures"
+    plots = tmp_path / "figures"
     main(["report", "runs/a", "runs/b", "--json", "--bootstrap", "20", "--plots", str(plots)])
     assert kinds_of(plots) == {
         "runs-a": {"accuracy-rejection", "calibration"},

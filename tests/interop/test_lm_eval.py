@@ -12,7 +12,8 @@ from lm_eval_rows import choice_row, write_samples
 
 from calprobe.analysis import ReportOptions, SliceOptions, report
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
-from calprobe.interop.lm_eval import Evaluation, evaluation_of, import_lm_eval, probe_name, task_name
+from calprobe.interop.lm_eval import Evaluation, evaluation_of, import_lm_eval, probe_name
+from calprobe.interop.lm_eval_files import task_name
 from calprobe.metrics import Resampling
 from calprobe.runs import Run, open_run
 
@@ -189,7 +190,7 @@ def test_a_malformed_line_names_file_and_line(tmp_path: Path, row: Any, message:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", ":1: no line in the file"),
+        (b"", ":1: the file is empty"),
         (
             b'[\n{"doc_id": 0}]',
             ":1: a JSON array, as lm-evaluation-harness wrote before 0.4.3; write its elements as lines",

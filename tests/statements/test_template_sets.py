@@ -155,7 +155,16 @@ def test_paper_set_is_found_where_it_was_fetched(shared: Path, tmp_path: Path, m
 
 @pytest.mark.parametrize(
     ("spec", "numbers"),
-    [("0", (0,)), ("2,0,2", (0, 2)), ("paraphrases", (0, 1, 2)), (" 0 , verbal", (0, 3, 4)), ("all", tuple(range(10)))],
+    [
+        ("0", (0,)),
+        ("2,0,2", (0, 2)),
+        ("0-2", (0, 1, 2)),
+        ("1-1,verbal", (1, 3, 4)),
+        (" 2-3 , 0-1", (0, 1, 2, 3)),
+        ("paraphrases", (0, 1, 2)),
+        (" 0 , verbal", (0, 3, 4)),
+        ("all", tuple(range(10))),
+    ],
 )
 def test_select(tmp_path: Path, spec: str, numbers: tuple[int, ...]) -> None:
     assert select_templates(set_of(tmp_path, P1=KEYED, P2=FLAT), spec, ["P1", "P2"]) == numbers
@@ -164,7 +173,17 @@ def test_select(tmp_path: Path, spec: str, numbers: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     ("spec", "relations", "message"),
     [
-        ("0,many", ["P1"], "'many' is neither a number nor one of paraphrases, verbal, numeric, all"),
+        (
+            "0,many",
+            ["P1"],
+            "'many' is neither a number, a range such as 0-4, nor one of paraphrases, verbal",
+        ),
+        ("4-0", ["P1"], "range 4-0 goes down; write 0-4$"),
+        ("0-10", ["P1"], "range 0-10 goes beyond template 9, the last of set .*; write 0-9$"),
+        ("0-999999999", ["P1"], "range 0-999999999 goes beyond template 9"),
+        ("0-2", ["P1", "short"], "has no template 2 for short; all relations have 0, 1$"),
+        ("0-", ["P1"], "'0-' is neither a number"),
+        ("1-2-3", ["P1"], "'1-2-3' is neither a number"),
         ("-1", ["P1"], "'-1' is neither a number"),
         ("", ["P1"], "'' is neither a number"),
         ("²", ["P1"], "'²' is neither a number"),

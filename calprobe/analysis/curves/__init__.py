@@ -46,6 +46,7 @@ class Kind:
     compute: Callable[..., Curves]  # (runs, options), or (runs, told, options)
     draw: Callable[[Any, float], Figure]  # (result, width in inches)
     description: str  # a line of `calprobe curve --help`
+    ignores: tuple[str, ...] = ()  # parameters of `calprobe curve` that change nothing in it
     needs_told: bool = False  # whether it takes how often facts were told in training
     of_report: Callable[[Reported], Curves | None] | None = None  # what a report's figures show of a run
     join: Callable[[Any], Curves] | None = None  # those of several runs in one figure
@@ -59,6 +60,7 @@ KINDS: Mapping[str, Kind] = {
         accuracy_rejection,
         draw_accuracy_rejection,
         "accuracy of the rest when the least confident are rejected",
+        ignores=("bins",),
         of_report=reported_rejection,
         join=join_rejections,
     ),
@@ -71,7 +73,11 @@ KINDS: Mapping[str, Kind] = {
         plotted=headline(Headline.FIRST),
     ),
     "options": Kind(
-        Options, options_curve, draw_options, "accuracy, confidence and ACE among 5, 10, .. answer options"
+        Options,
+        options_curve,
+        draw_options,
+        "accuracy, confidence and ACE among 5, 10, .. answer options",
+        ignores=("bootstrap", "cluster", "seed"),
     ),
     "accuracy-ace": Kind(
         AccuracyAce,
@@ -94,6 +100,7 @@ KINDS: Mapping[str, Kind] = {
         exposure,
         draw_exposure,
         "by how often a fact was told (tiny-clm and tiny-mlm alone)",
+        ignores=("bins",),
         needs_told=True,
         of_report=reported_exposure,
     ),

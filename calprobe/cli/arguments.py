@@ -1,0 +1,111 @@
+"""How arguments of commands are read: lists, numbers with limits, places of results, and options that do not apply."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from calprobe.errors import UsageError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+MOST_BINS = 10_000  # more than BEAR has facts; a bin without a fact says nothing
+MOST_RESAMPLES = 100_000  # p-values as small as 1e-5
+
+
+class Number(click.IntRange):
+    """A whole number within limits; the error names both limits."""
+
+    def __init__(self, least: int, most: int) -> None:
+        super().__init__(least, most)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; BadParameter for anything else."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is not a whole number from {self.min:,} to {self.max:,}", param, ctx)
+
+
+class _Place(click.Path):
+    """A path to write to, in a folder that exists: a mistyped path creates no folders."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = super().convert(value, param, ctx)
+        if not path.parent.is_dir():
+            self.fail(f"there is no folder {path.parent}; create it (mkdir -p), or give another path", param, ctx)
+        return path
+
+
+def output_file() -> click.Path:
+    """The type of an option that names a file to write, in a folder that exists."""
+    return _Place(dir_okay=False, path_type=Path)
+
+
+def output_folder() -> click.Path:
+    """The type of an option that names a folder to write to; it may be new, in a folder that exists."""
+    return _Place(file_okay=False, path_type=Path)
+
+
+def output_path() -> click.Path:
+    """The type of an option that names a file or a folder to write to, in a folder that exists."""
+    return _Place(path_type=Path)
+
+
+def list_option(*declarations: str, **attributes: Any) -> Callable[[Command], Command]:
+    """An option of names separated by commas. It may be repeated: all names count, each once, in the given order.
+
+    The command gets a tuple of names, or None without the option.
+    """
+    return click.option(*declarations, multiple=True, callback=_names, **attributes)
+
+
+def joined_option(*declarations: str, default: str, **attributes: Any) -> Callable[[Command], Command]:
+    """An option of a text with commas. It may be repeated: the command gets all texts, joined by commas."""
+    return click.option(
+        *declarations, multiple=True, default=[default], show_default=True, callback=_joined, **attributes
+    )
+
+
+def refuse_repeated(command: click.Command, context: click.Context, arguments: list[str]) -> None:
+    """Raise UsageError for an option that is given twice and takes one value; click would use the last one.
+
+    A flag may be repeated, since this changes nothing, unless it is also given in its negative form.
+    """
+    given = command.make_parser(context).parse_args(list(arguments))[2]
+    for parameter, times in Counter(given).items():
+        takes_one = isinstance(parameter, click.Option) and not parameter.multiple and not parameter.count
+        harmless = isinstance(parameter, click.Option) and parameter.is_flag and not parameter.secondary_opts
+        if times > 1 and takes_one and not harmless:
+            how_often = "twice" if times == 2 else f"{times} times"
+            raise click.UsageError(f"{parameter.opts[0]} given {how_often}; give it once", context)
+
+
+def typed(context: click.Context, parameter: str) -> bool:
+    """Whether the parameter was given on the command line."""
+    return context.get_parameter_source(parameter) == click.core.ParameterSource.COMMANDLINE
+
+
+def refuse_typed(context: click.Context, parameters: Iterable[str], why: str) -> None:
+    """Raise click.UsageError if one of these parameters was given on the command line: `--OPTION WHY`."""
+    for name in parameters:
+        if typed(context, name):
+            option = next(p.opts[0] for p in context.command.params if p.name == name)
+            raise click.UsageError(f"{option} {why}", context)
+
+
+def _names(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    if not values:
+        return None
+    found = tuple(dict.fromkeys(name.strip() for text in values for name in text.split(",") if name.strip()))
+    if not found:
+        raise UsageError(f"{parameter.opts[0]} has no names; give names separated by commas")
+    return found
+
+
+def _joined(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> str:
+    return ",".join(values)

@@ -1,0 +1,102 @@
+"""What every command does with its options: lists, repeated options, limits, places, and those that do not apply."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import calprobe
+from run_samples import write_run
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("score --model tiny-clm --model tiny-mlm", "--model given twice"),
+        ("score --model tiny-clm --limit 1 --limit 1 --limit 2", "--limit given 3 times"),
+        ("score --model tiny-clm --resume --no-resume", "--resume given twice"),
+        ("report RUN --by relation --by domain", "--by given twice"),
+        ("curve RUN --kind options --kind markers --out x.csv", "--kind given twice"),
+        ("export RUN --what candidates --out a.csv --out b.csv", "--out given twice"),
+        ("import lm-eval RUN --model a --model b", "--model given twice"),
+    ],
+)
+def test_an_option_of_one_value_is_given_once(line: str, said: str, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    done = calprobe(*line.replace("RUN", str(run)).split())
+    assert done.returncode == 2
+    assert f"calprobe: {said}; give it once\n" in done.stderr
+    assert "--help" in done.stderr
+
+
+def test_a_list_is_the_union_of_what_is_given(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    common = ("curve", run, "--kind", "calibration", "--bootstrap", 0)
+    calprobe(*common, "--estimator", "base", "--estimator", "margin, base", "--out", tmp_path / "a.csv")
+    calprobe(*common, "--estimator", "base,margin", "--out", tmp_path / "b.csv")
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes() != b""
+
+
+def test_relations_and_templates_may_be_repeated(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    lists = "--relations month --relations capital --templates 3 --templates 0-1,0"
+    done = calprobe("score", "--model", "tiny-clm", "--limit", 1, *lists.split(), "--out", out, "--quiet")
+    assert done.returncode == 0, done.stderr
+    shards = {path.name.partition(".parquet")[0] for path in (out / "shards").iterdir()}
+    assert shards == {f"{relation}.t{number}" for relation in ("capital", "month") for number in (0, 1, 3)}
+
+
+def test_a_flag_may_be_repeated() -> None:
+    assert calprobe("models", "--json", "--json").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("report RUN --bins 100000000", "'--bins': '100000000' is not a whole number from 1 to 10,000"),
+        ("report RUN --bins 0", "'--bins': '0' is not a whole number from 1 to 10,000"),
+        ("report RUN --bootstrap 100000000000", "'100000000000' is not a whole number from 0 to 100,000"),
+        ("curve RUN --kind calibration --out x.csv --bootstrap many", "'many' is not a whole number"),
+        ("rank RUN/manifest.json --score a --correct b --bootstrap 100001", "from 0 to 100,000"),
+    ],
+)
+def test_numbers_have_limits(line: str, said: str, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    done = calprobe(*line.replace("RUN", str(run)).split())
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "report RUN --html PLACE/report.html",
+        "report RUN --plots PLACE/figures",
+        "compare RUN RUN --html PLACE/pairs.html",
+        "curve RUN --kind calibration --out PLACE/curve.csv",
+        "export RUN --what candidates --out PLACE/scores.csv",
+        "export RUN --what lm-pub-quiz --out PLACE/results",
+    ],
+)
+def test_a_mistyped_place_makes_no_folder(line: str, tmp_path: Path) -> None:
+    run, place = write_run(tmp_path / "run"), tmp_path / "absent"
+    done = calprobe(*line.replace("RUN", str(run)).replace("PLACE", str(place)).split())
+    assert done.returncode == 2
+    assert f"there is no folder {place}; create it" in done.stderr
+    assert not place.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("curve RUN --kind accuracy-rejection --bins 5 --out x.csv", "--bins does not apply to --kind accuracy-rejec"),
+        ("curve RUN --kind options --bootstrap 5 --out x.csv", "--bootstrap does not apply to --kind options"),
+        ("curve RUN --kind options --cluster relation --out x.csv", "--cluster does not apply to --kind options"),
+        ("report RUN --cluster relation --bootstrap 0", "--cluster is a way to draw resamples; --bootstrap 0 has none"),
+    ],
+)
+def test_an_option_that_changes_nothing_is_refused(line: str, said: str, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    done = calprobe(*line.replace("RUN", str(run)).split())
+    assert done.returncode == 2
+    assert said in done.stderr
