@@ -71,13 +71,13 @@ def main() -> int:
     parser.add_argument("--model", default="smollm2-135m", help="what `calprobe score --model` takes")
     parser.add_argument("--probe", default="mini", help="likewise")
     parser.add_argument("--templates", default="0", help="likewise")
-    parser.add_argument("--limit", help="likewise")
+    parser.add_argument("--first", help="likewise")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path, help="write the figures as JSON")
     given = parser.parse_args()
     arguments = ["--model", given.model, "--probe", given.probe, "--templates", given.templates]
-    arguments += ["--limit", given.limit] if given.limit else []
+    arguments += ["--first", given.first] if given.first else []
     single, threaded, divided = layouts = [Layout(1, 1), Layout(1, given.cores), Layout(given.cores, 1)]
     company = Company()
     seconds: dict[str, list[float]] = {layout.shown: [] for layout in layouts}
@@ -107,7 +107,7 @@ def main() -> int:
             "model": given.model,
             "probe": given.probe,
             "templates": given.templates,
-            "limit": given.limit,
+            "first": given.first,
             "layouts": [asdict(layout) for layout in layouts],
             "wall_s": seconds,
             "largest_difference_nats": differences,

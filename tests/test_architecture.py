@@ -218,8 +218,9 @@ def test_help_imports_little() -> None:
 # The design's command line, as far as it is built: what scripts depend on. A new command or option goes in here too.
 CONTRACT = {
     "score": (
-        "--model --probe --out --templates --template-set --relations --limit --dtype --device --device-map "
-        "--pll-metric --word-split --batch-tokens --save-tokens --resume --no-resume --shard --revision --quiet"
+        "--model --probe --out --templates --template-set --relations --limit --seed --first --dtype "
+        "--device --device-map --pll-metric --word-split --batch-tokens --save-tokens --resume --no-resume --shard "
+        "--revision --quiet"
     ),
     "report": ("RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html"),
     "compare": (

@@ -24,14 +24,14 @@ def slice_of(probe: Probe, what: str) -> tuple[Piece, ...]:
     name, *sizes = what.split(":")
     if len(sizes) > 2 or not all(size.isdecimal() and int(size) for size in sizes):
         raise UsageError(f"--slices {what}: a slice is NAME, NAME:INSTANCES or NAME:INSTANCES:CANDIDATES")
-    limit, candidates = (*map(int, sizes), None, None)[:2]
+    first, candidates = (*map(int, sizes), None, None)[:2]
     names = [relation.name for relation in probe.relations]
     if name == "mixed":
         step = max(1, len(names) // _MIXED)
         relations: tuple[str, ...] | None = tuple(names[::step][:_MIXED])
     else:
         relations = None if name == "all" else (name,)
-    pieces = _pieces(select(probe, ScoreOptions("0", "native", relations, limit)))
+    pieces = _pieces(select(probe, ScoreOptions("0", "native", relations, first=first)))
     return tuple(replace(piece, candidates=piece.candidates[:candidates]) for piece in pieces)
 
 

@@ -43,8 +43,11 @@ def heading(run: RunFacts) -> tuple[str, str, str]:
 
 
 def state(run: RunFacts) -> str:
-    """complete; or PARTIAL, 3 of 60 relations."""
-    return f"PARTIAL, {run.relations} of {len(run.manifest.relations)} relations" if run.partial else "complete"
+    """complete; or what is missing or left out: PARTIAL, 3 of 8 relations; LIMITED: 8 of 60 relations."""
+    found = [f"PARTIAL, {run.relations} of {len(run.manifest.relations)} relations"] if run.partial else []
+    if limited := run.manifest.limits():
+        found.append(f"LIMITED: {limited}")
+    return "; ".join(found) or "complete"
 
 
 def how_scored(run: RunFacts) -> str:
@@ -59,8 +62,16 @@ def size(found: RunFacts | Scope) -> str:
 
 
 def size_and_state(run: RunFacts) -> str:
-    """The run's size; notes a partial run."""
-    return f"{size(run)} ({partial(run)})" if run.partial else size(run)
+    """The run's size; notes a partial run and one of a part of the probe."""
+    return f"{size(run)} ({found})" if (found := left_out(run)) else size(run)
+
+
+def left_out(run: RunFacts) -> str:
+    """What a partial run lacks, and what was not asked for; empty if nothing is left out."""
+    found = [partial(run)] if run.partial else []
+    if limited := run.manifest.limits():
+        found.append(f"limited: {limited}")
+    return "; ".join(found)
 
 
 def partial(run: RunFacts) -> str:

@@ -75,7 +75,22 @@ class RunFacts:
             "probe": self.manifest.probe.name,
             "instances": self.instances,
             "partial": self.partial,
+            "limited": self._limited_json(),
             "candidates": list(self.candidates),  # K, which p is normalised over: smallest and largest
+        }
+
+    def _limited_json(self) -> dict[str, Any] | None:
+        """What part of the probe the run is of; None if all of it, as far as is known."""
+        manifest = self.manifest
+        if not (manifest.instances_are_limited or manifest.relations_are_limited):
+            return None
+        limit = manifest.limit if manifest.instances_are_limited else None
+        return {
+            "instances": limit,  # of each relation at most; None: all
+            "drawn": None if limit is None else "first" if manifest.sample_seed is None else "sample",
+            "seed": None if limit is None else manifest.sample_seed,
+            "relations": len(manifest.relations),
+            "probe_relations": manifest.n_probe_relations,
         }
 
 

@@ -39,7 +39,13 @@ if TYPE_CHECKING:
     help="The set of templates.  [default: calprobe for bear and mini, else native]",
 )
 @list_option("--relations", metavar="P30,P36", help="Score only these relations.")
-@click.option("--limit", type=int, metavar="N", help="Score only the first N instances of each relation.")
+@click.option(
+    "--limit", type=int, metavar="N", help="Score only N instances of each relation, a sample spread over the answers."
+)
+@click.option("--seed", type=int, metavar="S", help="Seed of the sample of --limit.  [default: 0]")
+@click.option(
+    "--first", type=int, metavar="N", help="Score only the first N instances of each relation, a biased sample."
+)
 @click.option("--kind", type=click.Choice(get_args(ModelKind)), help="Kind of the model.  [default: as in its config]")
 @click.option(
     "--dtype",
@@ -93,6 +99,8 @@ def command(
     templates: str,
     template_set: str | None,
     limit: int | None,
+    seed: int | None,
+    first: int | None,
     path: str,
     pll_metric: str | None,
     word_split: str | None,
@@ -128,6 +136,8 @@ def command(
         template_set=template_set,
         relations=relations,
         limit=limit,
+        seed=seed,
+        first=first,
         batch_tokens=_batch_tokens(batch_tokens),
         path=None if path == "auto" else path,  # type: ignore[arg-type]  # click has checked these
         pll_metric=pll_metric,  # type: ignore[arg-type]

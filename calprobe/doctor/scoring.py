@@ -55,7 +55,7 @@ def _scored(model: LoadedModel, path: ScoringPath) -> tuple[npt.NDArray[np.float
     from calprobe.probes import load_probe
     from calprobe.scoring import ScoreOptions, Way, score_pieces, select
 
-    options = ScoreOptions(relations=(_RELATION,), limit=_INSTANCES, save_tokens=True)
+    options = ScoreOptions(relations=(_RELATION,), first=_INSTANCES, save_tokens=True)
     selection, way = select(load_probe("mini"), options), Way(path, _BATCH_TOKENS, "typed")
     pieces = list(score_pieces(model, selection, options, way))
     started = time.perf_counter()
@@ -72,7 +72,7 @@ def _run_folder() -> Check:
     from calprobe.metrics import Resampling
     from calprobe.scoring.options import ScoreOptions
 
-    options = ScoreOptions(relations=(_RELATION,), limit=_INSTANCES, quiet=True)
+    options = ScoreOptions(relations=(_RELATION,), first=_INSTANCES, quiet=True)
     with tempfile.TemporaryDirectory(prefix="calprobe-doctor-") as folder:
         out = Path(folder) / "run"
         score("tiny-clm", "mini", out, options)

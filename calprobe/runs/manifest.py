@@ -62,6 +62,7 @@ class RelationRecord:
     domains: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()  # wordings, one for each of Manifest.templates; empty where not known
     scored: Scored = "statement"  # completion: candidates are the instance's own, its context is read and not scored
+    n_in_probe: int | None = None  # instances of the complete relation; None: not known
 
     @property
     def n_statements(self) -> int:
@@ -131,7 +132,9 @@ class Manifest(RunManifest):
     templates: tuple[TemplateRecord, ...]
     relations: tuple[RelationRecord, ...]
     settings: Settings
-    limit: int | None = None
+    limit: int | None = None  # instances of each relation at most
+    sample_seed: int | None = None  # of the sample that `limit` takes; None: it takes the first instances
+    n_probe_relations: int | None = None  # of the complete probe; None: not known
     shard: str | None = None  # I/N: this folder takes that share of the run's pieces; None: all of them
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""
@@ -152,6 +155,19 @@ class Manifest(RunManifest):
         """The (relation, template number) pieces of the complete run, in the order of scoring."""
         return tuple(Piece(relation.name, t.number) for relation in self.relations for t in self.templates)
 
+    @property
+    def instances_are_limited(self) -> bool:
+        """Whether `limit` left out instances, as far as is known."""
+        limit = self.limit
+        return limit is not None and any(
+            r.n_instances < r.n_in_probe if r.n_in_probe is not None else r.n_instances >= limit for r in self.relations
+        )
+
+    @property
+    def relations_are_limited(self) -> bool:
+        """Whether the probe has relations that the run does not have, as far as is known."""
+        return self.n_probe_relations is not None and len(self.relations) < self.n_probe_relations
+
     def relation(self, name: str) -> RelationRecord:
         """The record of that relation; KeyError if the run has none."""
         return self._relations[name]
@@ -169,6 +185,15 @@ class Manifest(RunManifest):
         if settings.pll_metric is not None:
             given = f"PLL {settings.pll_metric}, word split {settings.word_split or 'not known'}"
         return f"path {settings.shown_path}, dtype {settings.dtype or 'not known'}, {given}"
+
+    def limits(self) -> str:
+        """What part of the probe the run is of: 40 of each relation (sampled), 8 of 60 relations; empty if all."""
+        found = []
+        if self.instances_are_limited:
+            found.append(f"{self.limit} of each relation ({'the first' if self.sample_seed is None else 'sampled'})")
+        if self.relations_are_limited:
+            found.append(f"{len(self.relations)} of {counted(self.n_probe_relations or 0, 'relation')}")
+        return ", ".join(found)
 
     def merged(self, created: str) -> Self:
         """The manifest of the complete run."""
@@ -197,8 +222,8 @@ class Manifest(RunManifest):
         Only this method decides it. Not in it, and so only recorded: names and paths as typed (fingerprints identify
         the content), device index, device name and cpu_products (a difference is logged on resuming), batch budgets and
         threads (a resumed run keeps the stored ones), the shard, versions, time stamps, domains, wordings (in the
-        template set's fingerprint), which part of a statement is scored (in the probe's fingerprint), the note,
-        whether an adapter was merged.
+        template set's fingerprint), which part of a statement is scored (in the probe's fingerprint), numbers of the
+        complete probe, the note, whether an adapter was merged.
         """
         model, settings = self.model, self.settings
         return {
@@ -214,7 +239,8 @@ class Manifest(RunManifest):
             # The order of scoring is not part of the identity.
             "templates": sorted([t.number, t.kind, t.marker] for t in self.templates),
             "relations": sorted([r.name, r.n_instances, r.n_candidates] for r in self.relations),
-            "limit": self.limit,
+            # The first instances have the number alone: in older runs nothing else was possible.
+            "limit": self.limit if self.sample_seed is None else {"sample": self.limit, "seed": self.sample_seed},
             "dtype": settings.dtype,
             "attention": settings.attention,
             "device": settings.device and settings.device.partition(":")[0],
@@ -232,6 +258,8 @@ class Manifest(RunManifest):
         differing = [key for key in has if has[key] != wants[key]]
         if "templates" in differing and self.template_set.name == other.template_set.name:
             differing.remove("template set")  # Its fingerprint covers the selected templates, which differ.
+        if "limit" in differing and _names(self) == _names(other) and "relations" in differing:
+            differing.remove("relations")  # Their numbers of instances differ because of the limit.
         return [f"{key}: {words[0]} {shown_has[key]}, {words[1]} {shown_wants[key]}" for key in differing]
 
 
@@ -247,9 +275,23 @@ def _shown(manifest: Manifest, values: dict[str, Any]) -> dict[str, str]:
     shown["tokenizer"] = shown["tokenizer"][:12]
     shown["templates"] = ",".join(str(template.number) for template in manifest.templates)
     shown["relations"] = _shown_relations(manifest)
+    shown["limit"] = _shown_limit(manifest)
     if manifest.settings.start_token is not None:
         shown["start token"] = manifest.settings.start_token.text
     return shown
+
+
+def _shown_limit(manifest: Manifest) -> str:
+    if manifest.limit is None:
+        return "none"
+    if manifest.sample_seed is None:
+        return f"the first {manifest.limit} (--first {manifest.limit})"
+    seed = f" --seed {manifest.sample_seed}" if manifest.sample_seed else ""
+    return f"a sample of {manifest.limit} (--limit {manifest.limit}{seed})"
+
+
+def _names(manifest: Manifest) -> list[str]:
+    return sorted(relation.name for relation in manifest.relations)
 
 
 def _shown_relations(manifest: Manifest) -> str:

@@ -31,6 +31,10 @@ def manifest_faults(manifest: Manifest) -> Iterator[str]:
         yield from (f"relations[{place}].{fault}" for fault in _relation_faults(relation))
     if manifest.limit is not None and manifest.limit < 1:
         yield f"limit: must be 1 or more, got {manifest.limit}"
+    if manifest.sample_seed is not None and (manifest.limit is None or manifest.sample_seed < 0):
+        yield f"sample_seed: must be 0 or more, and that of a limit, got {manifest.sample_seed}"
+    if manifest.n_probe_relations is not None and not len(names) <= manifest.n_probe_relations <= LARGEST:
+        yield f"n_probe_relations: must be {len(names)} to {LARGEST}, got {manifest.n_probe_relations!r:.60}"
     if manifest.shard is not None and not _is_share(manifest.shard):
         yield f"shard: expected I/N with I from 1 to N, got {manifest.shard!r:.60}"
 
@@ -43,6 +47,8 @@ def _relation_faults(relation: RelationRecord) -> Iterator[str]:
     for key, least in (("n_instances", 0), ("n_candidates", 1)):
         if not least <= (count := getattr(relation, key)) <= LARGEST:
             yield f"{key}: must be {least} to {LARGEST}, got {count!r:.60}"
+    if relation.n_in_probe is not None and not relation.n_instances <= relation.n_in_probe <= LARGEST:
+        yield f"n_in_probe: must be {relation.n_instances!r:.60} to {LARGEST}, got {relation.n_in_probe!r:.60}"
     n_statements = relation.n_instances * relation.n_candidates
     if n_statements > MOST_STATEMENTS:
         yield f"n_instances times n_candidates are {n_statements:,} statements, more than {MOST_STATEMENTS:,}"

@@ -33,7 +33,8 @@ DEFAULT_WORD_SPLIT: WordSplit = "tokenizer"
 class ScoreOptions:
     """Which statements of the probe are scored, and how.
 
-    Raises UsageError for a number below 1, an unknown word, or a value of another type.
+    Raises UsageError for a number below 1, an unknown word, a value of another type, and for options that exclude each
+    other.
 
     The defaults score template 0 of every relation and resume an existing run.
     """
@@ -41,7 +42,9 @@ class ScoreOptions:
     templates: str = "0"  # numbers, ranges and groups (paraphrases, verbal, numeric, all), separated by commas
     template_set: str | None = None  # calprobe, native or a JSON file; None: the probe's default
     relations: tuple[str, ...] | None = None  # None: all
-    limit: int | None = None  # first N instances of each relation; None: all
+    limit: int | None = None  # N instances of each relation, a sample spread over the answers; None: all
+    first: int | None = None  # the first N instances of each relation instead; None: all
+    seed: int | None = None  # of the sample of `limit`; None: 0
     batch_tokens: int | None = None  # tokens in one forward pass; None: chosen for the machine
     path: Path | None = None  # None: the fastest that agrees with the model's own forward
     pll_metric: PllMetric | None = None  # of a masked model; None: within_word_l2r
@@ -52,8 +55,13 @@ class ScoreOptions:
     quiet: bool = False  # no progress on stderr
 
     def __post_init__(self) -> None:
-        for option, value in (("--limit", self.limit), ("--batch-tokens", self.batch_tokens)):
+        for option, value in (("--limit", self.limit), ("--first", self.first), ("--batch-tokens", self.batch_tokens)):
             _check_number(option, value)
+        _check_number("--seed", self.seed, least=0)
+        if self.limit is not None and self.first is not None:
+            raise UsageError("--limit takes a sample, --first the first instances of each relation; give one of them")
+        if self.seed is not None and self.limit is None:
+            raise UsageError("--seed is that of the sample of --limit; give --limit too, or leave it out")
         if not isinstance(self.templates, str):
             raise UsageError(f"--templates must be a text such as '0,1', got {self.templates!r}")
         if isinstance(self.relations, str):
@@ -63,6 +71,16 @@ class ScoreOptions:
         _check("--path", self.path, PATHS)
         _check("--pll-metric", self.pll_metric, get_args(PllMetric))
         _check("--word-split", self.word_split, get_args(WordSplit))
+
+    @property
+    def per_relation(self) -> int | None:
+        """Instances of each relation at most; None: all."""
+        return self.limit if self.first is None else self.first
+
+    @property
+    def sample_seed(self) -> int | None:
+        """The seed of the sample; None if none is drawn."""
+        return None if self.limit is None else self.seed or 0
 
     def masking(self, kind: ModelKind, name: str) -> Masking:
         """The masking for a model of that kind and name.
@@ -109,14 +127,14 @@ def parse_shard(text: str) -> Shard:
     return shard
 
 
-def _check_number(option: str, value: object) -> None:
+def _check_number(option: str, value: object, least: int = 1) -> None:
     if value is None:
         return
     # True is an int in Python, but not a number in the manifest.
     if not isinstance(value, int) or isinstance(value, bool):
         raise UsageError(f"{option} must be an int, got {value!r}")
-    if value < 1:
-        raise UsageError(f"{option} must be at least 1, got {value}")
+    if value < least:
+        raise UsageError(f"{option} must be at least {least}, got {value}")
 
 
 def _check(option: str, value: str | None, allowed: tuple[str, ...]) -> None:

@@ -47,7 +47,9 @@ def refuse_other_request(begun: Manifest, out: Path, selection: Selection, optio
         template_set=selection.template_source(),
         templates=selection.template_records(),
         relations=selection.relation_records(),
-        limit=options.limit,
+        limit=options.per_relation,
+        sample_seed=options.sample_seed,
+        n_probe_relations=len(selection.probe.relations),
         shard=options.shard,
         settings=replace(
             begun.settings,

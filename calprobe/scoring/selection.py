@@ -9,6 +9,7 @@ from functools import cached_property
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.probes import Instance, Probe, Relation
+from calprobe.probes.sample import first_instances, sampled_instances
 from calprobe.runs import RelationRecord, SourceRecord, TemplateRecord
 from calprobe.runs.records import Piece
 from calprobe.scoring.options import ScoreOptions
@@ -28,7 +29,7 @@ class Selection:
     """The part of a probe that a run scores, and the templates for it."""
 
     probe: Probe
-    relations: tuple[Relation, ...]  # cut to the limit, in the probe's order
+    relations: tuple[Relation, ...]  # cut to --limit or --first, in the probe's order
     template_set: TemplateSet
     numbers: tuple[int, ...]  # template numbers, ascending
 
@@ -94,6 +95,7 @@ class Selection:
                 domains=relation.domains,
                 texts=tuple(self.text(relation.name, number) for number in self.numbers),
                 scored=relation.scored,
+                n_in_probe=len(self.probe.relation(relation.name).instances),
             )
             for relation in self.relations
         )
@@ -119,8 +121,13 @@ def select(probe: Probe, options: ScoreOptions) -> Selection:
         raise UsageError(f"{what}, without templates; leave the option out")
     template_set = load_template_set(options.template_set or default_template_set(probe), probe)
     numbers = select_templates(template_set, options.templates, [relation.name for relation in relations])
-    cut = tuple(replace(relation, instances=relation.instances[: options.limit]) for relation in relations)
-    return Selection(probe, cut, template_set, numbers)
+    return Selection(probe, tuple(_cut(relation, options) for relation in relations), template_set, numbers)
+
+
+def _cut(relation: Relation, options: ScoreOptions) -> Relation:
+    if options.limit is not None:
+        return sampled_instances(relation, options.limit, options.sample_seed or 0)
+    return relation if options.first is None else first_instances(relation, options.first)
 
 
 def refuse_kind(selection: Selection, name: str, kind: ModelKind) -> None:

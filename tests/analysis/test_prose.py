@@ -73,6 +73,19 @@ def test_the_heading_says_what_was_scored_and_how(facts: RunFacts) -> None:
     assert prose.heading(one)[2] == "probe made-up: 1 instance in 1 relation, K = 1 candidate"
 
 
+def test_the_heading_of_a_part_of_a_probe(facts: RunFacts) -> None:
+    fewer = tuple(replace(r, n_in_probe=60) for r in facts.manifest.relations)
+    manifest = replace(facts.manifest, relations=fewer, limit=4, sample_seed=0, n_probe_relations=60)
+    limited = replace(facts, recorded=replace(facts.recorded, manifest=manifest))
+    said = "4 of each relation (sampled), 3 of 60 relations"
+    assert prose.heading(limited)[0].startswith(f"runs/x: LIMITED: {said}; path padded")
+    assert prose.size_and_state(limited) == f"9 instances in 3 relations (limited: {said})"
+    assert prose.state(replace(limited, relations=1)) == f"PARTIAL, 1 of 3 relations; LIMITED: {said}"
+    assert prose.left_out(facts) == ""
+    what = {"instances": 4, "drawn": "sample", "seed": 0, "relations": 3, "probe_relations": 60}
+    assert (facts.to_json()["limited"], limited.to_json()["limited"]) == (None, what)
+
+
 def test_the_heading_of_a_partial_run(facts: RunFacts) -> None:
     partial = replace(facts, relations=1)
     assert prose.heading(partial)[0].startswith("runs/x: PARTIAL, 1 of 3 relations; path padded")

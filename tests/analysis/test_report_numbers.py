@@ -116,7 +116,7 @@ def test_json_has_the_contracts_form(run_path: Path) -> None:
         "candidates": [3, 5],
     }
     assert set(content) == {
-        "model", "kind", "probe", "instances", "partial", "candidates", "accuracy", "bear_score",
+        "model", "kind", "probe", "instances", "partial", "limited", "candidates", "accuracy", "bear_score",
         "estimators", "sensitivity", "uncertainty",
     }  # fmt: skip
     names = [metric.name for metric in (*standard_metrics(), *multiclass_metrics())]

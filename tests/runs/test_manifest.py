@@ -100,13 +100,61 @@ def test_what_was_edited_is_named(tmp_path: Path) -> None:
             read_manifest(tmp_path)
 
 
+def test_the_first_instances_have_the_identity_that_a_limit_had_before_samples() -> None:
+    first = replace(make_manifest(), limit=2)
+    assert first.identity()["limit"] == 2
+    assert first.identity_hash == replace(first, n_probe_relations=60).identity_hash
+    sample = replace(first, sample_seed=0)
+    assert len({first.identity_hash, sample.identity_hash, replace(sample, sample_seed=1).identity_hash}) == 3
+    assert first.differences(sample) == [
+        "limit: the run has the first 2 (--first 2), requested a sample of 2 (--limit 2)"
+    ]
+    assert sample.differences(replace(sample, sample_seed=1)) == [
+        "limit: the run has a sample of 2 (--limit 2), requested a sample of 2 (--limit 2 --seed 1)"
+    ]
+
+
+def test_other_numbers_of_instances_are_not_named_beside_another_limit() -> None:
+    stored = make_manifest()
+    fewer = tuple(replace(relation, n_instances=1) for relation in stored.relations)
+    asked = replace(stored, relations=fewer, limit=1, sample_seed=0)
+    assert stored.differences(asked) == ["limit: the run has none, requested a sample of 1 (--limit 1)"]
+    asked = replace(asked, relations=fewer[1:])
+    assert [clause.partition(":")[0] for clause in stored.differences(asked)] == ["relations", "limit"]
+
+
+@pytest.mark.parametrize(
+    ("change", "limits"),
+    [
+        ({}, ""),
+        ({"limit": 3, "sample_seed": 0}, "3 of each relation (sampled)"),
+        ({"limit": 3}, "3 of each relation (the first)"),
+        ({"limit": 4, "sample_seed": 0, "n_probe_relations": 3}, ""),  # no relation has more
+        ({"n_probe_relations": 60}, "3 of 60 relations"),
+        ({"limit": 2, "sample_seed": 1, "n_probe_relations": 60}, "2 of each relation (sampled), 3 of 60 relations"),
+    ],
+)
+def test_what_part_of_the_probe_a_run_is_of(change: dict[str, int], limits: str) -> None:
+    made = make_manifest()
+    count = change.get("limit", 4)
+    relations = tuple(
+        replace(r, n_instances=min(count, r.n_instances), n_in_probe=r.n_instances) for r in made.relations
+    )
+    assert replace(made, relations=relations, **change).limits() == limits
+
+
+@pytest.mark.parametrize(("limit", "limits"), [(3, "3 of each relation (the first)"), (5, "")])
+def test_what_part_a_run_is_of_that_does_not_know_the_probes_size(limit: int, limits: str) -> None:
+    assert replace(make_manifest(), limit=limit).limits() == limits
+
+
 def test_each_identity_field_that_differs_is_named_with_both_values() -> None:
     stored = make_manifest(attention="sdpa")
     asked = make_manifest(dtype="bfloat16", attention="eager", start_token=StartToken("<bos>", 2))
     asked = replace(asked, limit=5, model=replace(asked.model, name="other", weights_fingerprint="dd" * 32))
     assert stored.differences(asked) == [
         "model weights: the run has tiny (aaaaaaaaaaaa), requested other (dddddddddddd)",
-        "limit: the run has none, requested 5",
+        "limit: the run has none, requested the first 5 (--first 5)",
         "dtype: the run has float32, requested bfloat16",
         "attention: the run has sdpa, requested eager",
         "start token: the run has none, requested <bos>",

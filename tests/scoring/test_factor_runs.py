@@ -180,8 +180,8 @@ def test_stretches_of_a_long_piece_are_told_and_change_nothing(
     np.testing.assert_allclose(parts.table().scores, run.table().scores, atol=1e-4)
 
 
-def test_a_limit_takes_the_first_rows(model: LoadedModel, run: Run, tmp_path: Path) -> None:
-    first = score(model, MADE_UP, tmp_path / "run", ScoreOptions(limit=2))
+def test_the_first_rows(model: LoadedModel, run: Run, tmp_path: Path) -> None:
+    first = score(model, MADE_UP, tmp_path / "run", ScoreOptions(first=2))
     assert first.table().instance.tolist() == [0, 1]
     np.testing.assert_allclose(first.table().scores[0], run.table().scores[0, :8], atol=1e-4)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tiny_models import save_tiny_model
 
 from calprobe.errors import UsageError
 from calprobe.models import LoadedModel, load_model
+from calprobe.probes.sample import sampled_instances
 from calprobe.runs import RunFolder, open_run
 from calprobe.runs.manifest_file import read_manifest, write_manifest
 from calprobe.scoring import Interrupted, ScoreOptions, default_out, score
@@ -97,7 +99,7 @@ def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"limit": 2}, "limit: the run has none, requested 2"),
+        ({"limit": 2}, "limit: the run has none, requested a sample of 2"),
         ({"templates": "1"}, "templates: the run has 0, requested 1"),
         ({"batch_tokens": 33}, "the run has --batch-tokens"),
         ({"save_tokens": True}, "save tokens: the run has False, requested True"),
@@ -122,7 +124,7 @@ def test_relations_in_another_order_and_subset(model: LoadedModel, tmp_path: Pat
         score(model, PROBE, tmp_path / "other", ScoreOptions(relations=("P30",)))
 
 
-@pytest.mark.parametrize("field", ["limit", "batch_tokens"])
+@pytest.mark.parametrize("field", ["limit", "first", "batch_tokens"])
 def test_numbers_below_one_are_refused(field: str) -> None:
     with pytest.raises(UsageError, match="must be at least 1, got 0"):
         ScoreOptions(**{field: 0})
@@ -134,6 +136,9 @@ def test_numbers_below_one_are_refused(field: str) -> None:
         ({"limit": True}, "--limit must be an int, got True"),
         ({"batch_tokens": 1.5}, r"--batch-tokens must be an int, got 1\.5"),
         ({"templates": [0, 1]}, r"--templates must be a text such as '0,1', got \[0, 1\]"),
+        ({"seed": -1, "limit": 2}, "--seed must be at least 0, got -1"),
+        ({"limit": 2, "first": 2}, "--limit takes a sample, --first the first instances"),
+        ({"first": 2, "seed": 1}, "--seed is that of the sample of --limit"),
         ({"relations": "month"}, "--relations must be a tuple of names, got the text 'month'"),
     ],
 )
@@ -172,8 +177,36 @@ def test_another_request_is_refused_before_the_model_is_loaded(
     model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     score(model, PROBE, tmp_path / "run")
-    with pytest.raises(UsageError, match="limit: the run has none, requested 1"):
+    with pytest.raises(UsageError, match=r"different run\. limit: the run has none, requested a sample of 1"):
         score("no-such-model", PROBE, tmp_path / "run", ScoreOptions(limit=1))
+
+
+def test_a_run_of_before_there_were_samples_is_resumed_with_first(model: LoadedModel, tmp_path: Path) -> None:
+    scores = score(model, PROBE, tmp_path / "run", ScoreOptions(first=1)).table().scores
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    for key in ("sample_seed", "n_probe_relations", "checksums"):
+        del manifest[key]
+    for relation in manifest["relations"]:
+        del relation["n_in_probe"]
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps(manifest))
+    next((tmp_path / "run" / "shards").glob("capital*")).unlink()
+    with pytest.raises(UsageError, match=r"the run has the first 1 \(--first 1\), requested a sample of 1"):
+        score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1))
+    resumed = score(model, PROBE, tmp_path / "run", ScoreOptions(first=1))
+    np.testing.assert_array_equal(resumed.table().scores, scores)
+
+
+def test_a_sample_keeps_line_numbers_and_the_files_order(model: LoadedModel, tmp_path: Path) -> None:
+    whole = score(model, PROBE, tmp_path / "whole").table()
+    sampled = score(model, PROBE, tmp_path / "run", ScoreOptions(limit=2))
+    assert (sampled.manifest.limit, sampled.manifest.sample_seed, sampled.manifest.n_probe_relations) == (2, 0, 2)
+    table = sampled.table()
+    drawn = [(r.name, i.index) for r in PROBE.relations for i in sampled_instances(r, 2).instances]
+    assert list(zip(table.relation.tolist(), table.instance.tolist(), strict=True)) == sorted(drawn)
+    places = [i for i, fact in enumerate(zip(whole.relation, whole.instance, strict=True)) if fact in drawn]
+    assert table.answer_idx.tolist() == whole.answer_idx[places].tolist()
+    scores = np.concatenate([whole.scores[0, whole.offsets[i] : whole.offsets[i + 1]] for i in places])
+    np.testing.assert_allclose(table.scores[0], scores, atol=1e-4)
 
 
 def test_a_lost_piece_of_a_group_comes_back_as_it_was(model: LoadedModel, tmp_path: Path) -> None:

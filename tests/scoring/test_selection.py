@@ -6,17 +6,27 @@ import pytest
 from scored_samples import PROBE
 
 from calprobe.errors import UsageError
+from calprobe.probes.sample import sampled_instances
 from calprobe.scoring import ScoreOptions
 from calprobe.scoring.selection import select
 from calprobe.statements import statements_of
 
 
-def test_limit_and_relations_cut_the_probe() -> None:
-    selection = select(PROBE, ScoreOptions(limit=2, relations=("continent", "continent"), templates="paraphrases"))
+def test_first_and_relations_cut_the_probe() -> None:
+    selection = select(PROBE, ScoreOptions(first=2, relations=("continent", "continent"), templates="paraphrases"))
     assert [relation.name for relation in selection.relations] == ["continent"]
     assert [instance.subject for instance in selection.relations[0].instances] == ["France", "Japan"]
     assert selection.numbers == (0, 1)
-    assert select(PROBE, ScoreOptions(limit=99)).relation_records()[0].n_instances == 3
+    assert select(PROBE, ScoreOptions(first=99)).relation_records()[0].n_instances == 3
+
+
+def test_a_limit_samples_each_relation() -> None:
+    relation = PROBE.relation("continent")
+    selection = select(PROBE, ScoreOptions(limit=2, relations=("continent",)))
+    assert selection.relations == (sampled_instances(relation, 2),)
+    assert select(PROBE, ScoreOptions(limit=2, seed=7)).relation("continent") == sampled_instances(relation, 2, 7)
+    record = selection.relation_records()[0]
+    assert (record.n_instances, record.n_in_probe) == (2, len(relation.instances))
 
 
 def test_records_hold_what_a_manifest_needs() -> None:

@@ -48,6 +48,8 @@ def read_runs(runs: RunLike | Sequence[RunLike], options: ReportOptions) -> Iter
         complete, relations = len(run.relations), len(run.manifest.relations)
         if complete < relations:
             log.warning("%s: partial run: %d of %d relations", run.label, complete, relations)
+        if limited := run.manifest.limits():
+            log.warning("%s: limited: %s", run.label, limited)
         first = first or run
         if run.questions != first.questions:
             log.warning(OTHER_QUESTIONS, run.label, first.label)

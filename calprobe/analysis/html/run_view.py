@@ -12,7 +12,7 @@ from calprobe.analysis.html.page import UNDEFINED
 from calprobe.analysis.html.views import BigNumber, RunView
 from calprobe.analysis.number_text import interval, number
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.prose import heading, how_scored, state
+from calprobe.analysis.prose import heading, how_scored, left_out, state
 from calprobe.analysis.results import RunReport
 from calprobe.analysis.scored_run import RunFacts
 from calprobe.metrics import Estimate
@@ -21,7 +21,7 @@ from calprobe.runs.run import whole_record
 
 def run_head(run: RunFacts, place: int) -> RunView:
     """A run's heading, as on a terminal."""
-    return RunView(f"run-{place}", run.label, state(run), run.partial, how_scored(run), heading(run)[1:])
+    return RunView(f"run-{place}", run.label, state(run), bool(left_out(run)), how_scored(run), heading(run)[1:])
 
 
 def big_numbers(run: RunReport) -> tuple[BigNumber, ...]:

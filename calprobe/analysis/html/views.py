@@ -65,8 +65,8 @@ class RunView:
 
     anchor: str
     label: str
-    state: str  # complete, or PARTIAL and how much of it
-    partial: bool
+    state: str  # complete, or PARTIAL or LIMITED and how much of it
+    partial: bool  # whether anything of the probe is left out
     how: str
     lines: tuple[str, ...]
     numbers: tuple[BigNumber, ...] = ()

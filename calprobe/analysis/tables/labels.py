@@ -18,6 +18,7 @@ def about(run: RunFacts) -> dict[str, str]:
         "path": settings.shown_path,
         "dtype": settings.dtype or "",
         "start_token": settings.start_token.text if settings.start_token else "",
+        "limited": run.manifest.limits(),
     }
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from calprobe.analysis.prose import (
     accuracies,
     heading,
-    partial,
+    left_out,
     remarks,
     report_notes,
     score_notes,
@@ -135,7 +135,7 @@ def _summary(report: Report) -> Table:
         rows=tuple(Row(names[run.label], tuple(_summary_cells(run, list(titles)))) for run in report.runs),
         heading=tuple(heading(run.facts)[0] for run in report.runs),
         notes=(
-            *(f"{names[run.label]}: {partial(run.facts)}." for run in report.runs if run.facts.partial),
+            *(f"{names[run.label]}: {found}." for run in report.runs if (found := left_out(run.facts))),
             next(iter(score_notes(report.options.reduction, report.options))),
             *(["The tables of the runs have the intervals."] if report.options.resampling.n_resamples else []),
             *([] if alike else ["No best is marked: not all runs have the same instances."]),

@@ -145,7 +145,15 @@ def test_tidy_columns_and_numbers(found: Report) -> None:
     text = tidy_csv(report_tables(found))
     lines = list(csv.DictReader(text.splitlines()))
     columns = ["run", "model", "estimator", "metric", "value", "low", "high", "best"]
-    assert text.split("\n", 1)[0].split(",") == [*columns, "probe", "partial", "path", "dtype", "start_token"]
+    assert text.split("\n", 1)[0].split(",") == [
+        *columns,
+        "probe",
+        "partial",
+        "path",
+        "dtype",
+        "start_token",
+        "limited",
+    ]
     assert len(lines) == sum(1 + len(run.estimators) * len(found.metrics) for run in found.runs)
     for run in found.runs:
         mine = {(line["estimator"], line["metric"]): line for line in lines if line["run"] == run.label}
