@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from run_samples import write_run
 
 from calprobe.cli.app import COMMANDS, cli, main
 
+WHOLE = "CALPROBE_FUZZ" in os.environ  # `make fuzz`: all junk for every option
+FEW = 6  # pieces of junk for an option in the suite
 JUNK = [
     *("", " ", "-1", "0", "1e9", "99999999999999999999", "9" * 5000, "nan", "None", ",", "a,b", "../../x", "/dev/null"),
     *("NO/SUCH/FILE", "x" * 5000, "\x1b[2J", "\u202e", "\udcff", "東京", "[bold]", "%s{0}", "--help", "-"),
@@ -47,14 +50,29 @@ def commands() -> Iterator[tuple[str, click.Command]]:
             yield name, command
 
 
+def junk_for(option: str) -> list[str]:
+    """All junk in `make fuzz`; in the suite a part of it for each option, so that every piece meets many options."""
+    chosen = SLOW.get(option, JUNK)
+    if WHOLE or len(chosen) <= FEW:
+        return chosen
+    first = sum(option.encode()) % len(chosen)  # the same in every process
+    return [chosen[(first + step * (len(chosen) // FEW)) % len(chosen)] for step in range(FEW)]
+
+
+def without(needed: list[str], option: str) -> list[str]:
+    """The arguments without that option and its value, which the junk replaces."""
+    at = needed.index(option) if option in needed else len(needed)
+    return needed[:at] + needed[at + 2 :]
+
+
 def tries() -> Iterator[tuple[str, list[str]]]:
-    """Each option with each piece of junk, and each in the place of the first argument."""
+    """Each option with junk, and all junk in the place of the first argument."""
     for name, command in commands():
         for parameter in command.params:
             if isinstance(parameter, click.Option) and not parameter.is_flag:
                 option = parameter.opts[0]
-                for junk in DOCTOR_MODELS if (name, option) == ("doctor", "--model") else SLOW.get(option, JUNK):
-                    yield name, [*NEEDED.get(name, []), option, junk]
+                for junk in DOCTOR_MODELS if (name, option) == ("doctor", "--model") else junk_for(option):
+                    yield name, [*without(NEEDED.get(name, []), option), option, junk]
         for junk in JUNK:
             yield name, [junk, *NEEDED.get(name, [])]
 
