@@ -23,7 +23,7 @@ TemplateKind = Literal["paraphrase", "verbal", "numeric"]
 Reduction = Literal["sum", "mean", "sum_answer", "mean_answer"]  # of a statement's tokens to its score
 Compat = Literal["kissling2026"]  # scores as that paper has them: without each statement's first scored token
 SliceKind = Literal["relation", "domain", "cardinality"]
-ClusterKind = Literal["relation"]  # what resamples draw as a whole
+ClusterKind = Literal["relation", "within-relation"]  # resamples draw complete relations, or instances within each
 
 
 class Role(IntEnum):

@@ -46,3 +46,9 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("no reference data: the folder ../shared is not beside the checkout")
     return SHARED
+
+
+@pytest.fixture
+def two_clusters_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals by relation also for the handful of relations that a test has."""
+    monkeypatch.setattr("calprobe.metrics.resamples.LEAST_CLUSTERS", 2)

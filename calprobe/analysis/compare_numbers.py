@@ -14,7 +14,7 @@ from calprobe.analysis.compare_match import Part, Shared
 from calprobe.analysis.groups import relation_groups
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import CompareOptions
-from calprobe.analysis.scored_run import Labels, RunFacts, ScoredRun, right_shares
+from calprobe.analysis.scored_run import Labels, RunFacts, ScoredRun, cluster_labels, right_shares
 from calprobe.arrays import Floats
 from calprobe.confidence import BASE, NO_PREDICTION
 from calprobe.confidence.types import default_row, paraphrase_rows
@@ -238,7 +238,7 @@ class _Pair:
             domain,
             relations=len(np.unique(relation)),
             instances=int(kept.sum()),
-            contrasts=tuple(self._contrasts(kept, relation if self.options.scores.cluster == "relation" else None)),
+            contrasts=tuple(self._contrasts(kept, cluster_labels(relation, self.options.scores))),
             agreement=_agreement(self.runs, kept),
         )
 

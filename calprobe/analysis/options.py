@@ -26,7 +26,7 @@ class ReportOptions:
     compat: Compat | None = None  # kissling2026: without each statement's first scored token
     ace_bins: int = ACE_BINS  # quantile bins
     resampling: Resampling = field(default_factory=Resampling)
-    cluster: ClusterKind | None = None  # what intervals draw as a whole; None: single instances
+    cluster: ClusterKind | None = None  # how resamples go by relation; None: they draw single instances
     slices: SliceOptions | None = None  # None: none
 
 

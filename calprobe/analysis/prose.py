@@ -17,8 +17,15 @@ from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices import RunSlices, Slice
 from calprobe.analysis.uncertainty import MeanUncertainty
 from calprobe.messages import counted
+from calprobe.metrics import LEAST_CLUSTERS, MANY_CLUSTERS
+from calprobe.words import ClusterKind
 
 INDENT = "  "
+DRAWN: dict[ClusterKind | None, str] = {
+    None: "the instances",
+    "relation": "the relations, each drawn completely",
+    "within-relation": "the instances within each relation",
+}
 BINS_FILLED = 2  # instances a bin below which a slice's ACE is called biased
 SLICE_METRICS = {"ace": "ACE", "brier": "Brier"}  # of each estimator of a slice
 FIGURE_METRICS = {"ace": "ACE", "brier": "Brier", "accuracy": "accuracy", "bear_score": "BEAR score"}
@@ -116,8 +123,20 @@ def score_notes(reduction: str, options: ReportOptions) -> Iterable[str]:
     )
     if options.resampling.n_resamples:
         resamples, seed = counted(options.resampling.n_resamples, "resample"), options.resampling.seed
-        units = "relations, each drawn completely" if options.cluster else "instances"
-        yield f"Ranges: 95 % bootstrap intervals ({resamples} of the {units}, seed {seed})."
+        yield f"Ranges: 95 % bootstrap intervals ({resamples} of {DRAWN[options.cluster]}, seed {seed})."
+
+
+def cluster_notes(relations: int, options: ReportOptions) -> Iterable[str]:
+    """What a handful of relations does to intervals and p-values by relation; one clause, or none."""
+    if options.cluster != "relation" or not options.resampling.n_resamples:
+        return
+    if relations < LEAST_CLUSTERS:
+        yield f"no intervals and no p-values by relation: {relations} relations, fewer than {LEAST_CLUSTERS}"
+    elif relations < MANY_CLUSTERS:
+        yield (
+            f"intervals by relation are somewhat too narrow with {relations} relations, fewer than {MANY_CLUSTERS}, "
+            "and p-values too small"
+        )
 
 
 def report_notes(report: Report) -> Iterable[str]:
@@ -206,8 +225,8 @@ def slice_notes(found: RunSlices, options: ReportOptions) -> Iterable[str]:
             f"ACE of fewer than {least} instances ({counted(len(few), 'slice')}: {names}) is biased upwards: "
             "its bins have one or two instances; empty bins do not count."
         )
-    if options.cluster and any(len(part.relations) == 1 for part in found.slices):
-        yield "A slice of one relation has no interval: --cluster relation draws complete relations."
+    if options.cluster == "relation" and any(len(part.relations) < LEAST_CLUSTERS for part in found.slices):
+        yield f"--cluster relation: a slice of fewer than {LEAST_CLUSTERS} relations has no interval."
 
 
 # Numbers beside the paper's.

@@ -21,11 +21,11 @@ from calprobe.arrays import Floats, Ints
 from calprobe.confidence import Confidence, Distributions, Estimator, available_estimators
 from calprobe.confidence.types import paraphrase_rows
 from calprobe.errors import UsageError
-from calprobe.metrics import Estimate, bootstrap_mean
+from calprobe.metrics import Estimate, Within, bootstrap_mean
 from calprobe.runs import Manifest, Progress, Run, ScoreTable, SourceRecord, open_run
 
 RunLike = Run | str | Path
-Labels = npt.NDArray[np.str_]  # [instances]
+Labels = npt.NDArray[np.str_] | Within  # [instances]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class ScoredRun:
     relations: frozenset[str]  # those of the instances: all that are complete
     instances: Instances
     estimators: Mapping[str, Estimator]  # that the evidence allows, by name, in the order of reports
-    clusters: Labels | None  # [instances], what intervals draw as a whole; None: instances are drawn one by one
+    clusters: Labels | None  # [instances], the clusters that resamples go by; None: instances are drawn one by one
     questions: str  # equal for runs that were asked the same, see `questions_of`
     evidence: ClosedSet | None  # None: of another kind, or released
     known: dict[str, Confidence] = field(default_factory=dict, repr=False, compare=False)  # what was computed
@@ -272,7 +272,7 @@ def scored_run(label: str, run: Run, options: ReportOptions) -> ScoredRun:
         relations=frozenset(run.complete_relations),
         instances=Instances(table.relation, table.instance, np.diff(table.offsets)),
         estimators=_by_name(table),
-        clusters=cluster_labels(table, options),
+        clusters=cluster_labels(table.relation, options),
         questions=questions_of(run.manifest, table),
         evidence=ClosedSet(table),
     )
@@ -286,9 +286,11 @@ def read_scores(source: RunLike | ScoreTable, options: ReportOptions) -> ScoreTa
     return source if isinstance(source, ScoreTable) else _opened(source).table(options.reduction, options.compat)
 
 
-def cluster_labels(table: ScoreTable, options: ReportOptions) -> Labels | None:
-    """The label of each instance's cluster, [instances]; None where instances are drawn one by one."""
-    return table.relation if options.cluster == "relation" else None
+def cluster_labels(relation: npt.NDArray[np.str_], options: ReportOptions) -> Labels | None:
+    """The clusters of instances of these relations, [instances]; None where instances are drawn one by one."""
+    if options.cluster is None:
+        return None
+    return relation if options.cluster == "relation" else Within(relation)
 
 
 def mean_of(values: Floats, kept: npt.NDArray[np.bool_], options: ReportOptions, clusters: Labels | None) -> Estimate:

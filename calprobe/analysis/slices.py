@@ -75,7 +75,7 @@ def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
     Args:
         run: whose manifest gives the relations' domains and cardinalities.
         options: what to slice by and which estimators; number of ACE bins, resamples, what they draw as a whole. A
-            slice of one relation has no interval where whole relations are drawn.
+            slice of fewer than ten relations has no interval where these are drawn.
     Raises:
         UsageError: an estimator was named whose templates the run does not have.
         ValueError: no slices are asked for.

@@ -97,7 +97,10 @@ def report_options(
     or_all: bool = False,
     formats: bool = True,
     results: str = "intervals",
-    cluster: str = "Draw complete relations: intervals that allow for dependent facts within a relation.",
+    cluster: str = (
+        "Draw complete relations (intervals that allow for dependent facts within a relation), or facts within each "
+        "relation (intervals for these very relations)."
+    ),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Reduction, compat, bins, bootstrap, cluster and seed, which the command gets as one `options: ReportOptions`.
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--intersect", is_flag=True, help="Compare only the instances and templates that both runs have.")
 @estimators_option("Estimators to compare, by their names in `report`.  [default: margin,average_min]")
 @html_option
-@report_options(results="intervals and p-values", cluster="Draw complete relations instead of instances.")
+@report_options(results="intervals and p-values", cluster="Draw complete relations, or instances within each relation.")
 def command(
     runs: tuple[str, ...],
     pairs: str,

@@ -42,7 +42,7 @@ from calprobe.metrics.rejection import (
     reject_by_threshold,
     reject_by_vote,
 )
-from calprobe.metrics.resamples import Resampling
+from calprobe.metrics.resamples import LEAST_CLUSTERS, MANY_CLUSTERS, Resampling, Within
 from calprobe.metrics.scoring_rules import (
     ACCURACY,
     BRIER,
@@ -62,6 +62,8 @@ from calprobe.metrics.target_coverage import OperatingPoint, TargetCoverage, cov
 
 __all__ = [
     "ACE_BINS",
+    "LEAST_CLUSTERS",
+    "MANY_CLUSTERS",
     "AccuracyBand",
     "AtCoverage",
     "AtThresholds",
@@ -83,6 +85,7 @@ __all__ = [
     "SampleMetric",
     "SmoothedGap",
     "TargetCoverage",
+    "Within",
     "accuracy",
     "accuracy_bands",
     "ace",

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_confidence
 from calprobe.metrics.metric import Metric, evaluate
-from calprobe.metrics.resamples import Block, Clusters, Resampling, check_clusters, of_blocks
+from calprobe.metrics.resamples import Block, ClusterLabels, Clusters, Resampling, check_clusters, of_blocks
 from calprobe.metrics.sample import SortedInstances, row_sums, sort_instances
 
 LEVEL = 0.95  # of every interval
@@ -38,7 +38,7 @@ def bootstrap(
     confidence: npt.ArrayLike,
     correct: npt.ArrayLike,
     resampling: Resampling = Resampling(),
-    clusters: npt.ArrayLike | None = None,
+    clusters: ClusterLabels | None = None,
 ) -> dict[str, Estimate]:
     """Values of the metrics, each with a 95 % percentile bootstrap interval over instances or clusters of them.
 
@@ -52,7 +52,8 @@ def bootstrap(
 
     With clusters, whole clusters are drawn with replacement, as many as there are: instances of one relation can be
     right or wrong together, and intervals that take them for independent are then too narrow. Perfect calibration is
-    that of `SortedInstances.turned`. A handful of clusters is too few for any interval; take 30 or more.
+    that of `SortedInstances.turned`. With fewer than ten clusters there is no interval; take 30 or more. Labels in
+    `Within` draw instances within each cluster instead: intervals for these very clusters.
 
     Args:
         metrics: from `standard_metrics`.
@@ -62,7 +63,7 @@ def bootstrap(
         clusters: [instances], the label of each one's cluster, such as its relation; None draws single instances.
     Returns:
         An estimate by metric name. Resamples in which a metric is undefined (AUROC of one class) are left out. Interval
-        NaN where the value is NaN, no resamples are asked for, or all instances are of one cluster.
+        NaN where the value is NaN, no resamples are asked for, or there are fewer than ten clusters.
     Raises:
         ValueError: shapes differ, NaN, or a value out of range.
 
@@ -80,7 +81,7 @@ def bootstrap_many(
     metrics: Iterable[Metric],
     samples: Mapping[str, Predictions],
     resampling: Resampling = Resampling(),
-    clusters: npt.ArrayLike | None = None,
+    clusters: ClusterLabels | None = None,
 ) -> dict[str, dict[str, Estimate]]:
     """`bootstrap` of several estimators, or models, on the same instances: the same numbers, in a fraction of the time.
 
@@ -111,7 +112,7 @@ def draw_samples(
     metrics: Iterable[Metric],
     samples: Mapping[str, Predictions],
     resampling: Resampling,
-    clusters: npt.ArrayLike | None,
+    clusters: ClusterLabels | None,
 ) -> dict[str, dict[str, Draws]]:
     """The draws that intervals and differences are made from, by name of the sample and of the metric.
 
@@ -131,7 +132,7 @@ def draw_samples(
 
 
 def bootstrap_mean(
-    values: npt.ArrayLike, resampling: Resampling = Resampling(), clusters: npt.ArrayLike | None = None
+    values: npt.ArrayLike, resampling: Resampling = Resampling(), clusters: ClusterLabels | None = None
 ) -> Estimate:
     """Mean of a per-instance quantity with its 95 % percentile bootstrap interval, on the resamples of `bootstrap`.
 
@@ -217,7 +218,7 @@ def draw(
 
     Args:
         subjects: of the same instances each.
-        n_instances: their number. Without any, and with one cluster, there are no draws.
+        n_instances: their number. Without any, and with fewer than ten clusters, there are no draws.
         resampling: number of resamples, and seed.
         clusters: of the instances; None draws instances.
         biased: whether there are biased metrics, whose values by chance are wanted.

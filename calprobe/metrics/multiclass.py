@@ -18,7 +18,7 @@ from calprobe.metrics.bootstrap import Estimate, draw, interval
 from calprobe.metrics.calibration import ece
 from calprobe.metrics.forecasts import Forecasts, check_forecasts
 from calprobe.metrics.metric import Metric, MetricResult
-from calprobe.metrics.resamples import Block, Resampling, check_clusters
+from calprobe.metrics.resamples import Block, ClusterLabels, Resampling, check_clusters
 from calprobe.metrics.sample import row_sums
 
 SCE_BINS = 15
@@ -176,6 +176,7 @@ BRIER_SUM = MultiClassMetric(
     "smaller",
     _squared_error,
     _one_each,
+    bounds=(0.0, 2.0),
     source="Brier 1950; lm-evaluation-harness's brier_score",
 )
 BRIER_MEAN = MultiClassMetric(
@@ -206,7 +207,7 @@ def bootstrap_multiclass(
     offsets: npt.ArrayLike,
     answer_idx: npt.ArrayLike,
     resampling: Resampling = Resampling(),
-    clusters: npt.ArrayLike | None = None,
+    clusters: ClusterLabels | None = None,
 ) -> dict[str, dict[str, Estimate]]:
     """Values of the metrics, each with a 95 % bootstrap interval over instances or clusters, as `bootstrap` makes them.
 
@@ -223,8 +224,8 @@ def bootstrap_multiclass(
         resampling: number of resamples, and seed.
         clusters: [instances], the label of each one's cluster, such as its relation; None draws single instances.
     Returns:
-        By name, an estimate by metric name. Interval NaN where the value is NaN, no resamples are asked for, or all
-        instances are of one cluster.
+        By name, an estimate by metric name. Interval NaN where the value is NaN, no resamples are asked for, or there
+        are fewer than ten clusters.
     Raises:
         ValueError: as the metrics' own functions, and for clusters that do not fit.
 

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from calprobe.metrics.bootstrap import Draws, Excess, Predictions, draw_samples, percentiles
 from calprobe.metrics.metric import Metric
-from calprobe.metrics.resamples import Resampling
+from calprobe.metrics.resamples import ClusterLabels, Resampling
 
 Pair = tuple[str, str]
 
@@ -32,7 +31,7 @@ def paired_differences(
     samples: Mapping[str, Predictions],
     pairs: Iterable[Pair],
     resampling: Resampling = Resampling(),
-    clusters: npt.ArrayLike | None = None,
+    clusters: ClusterLabels | None = None,
 ) -> dict[Pair, dict[str, Difference]]:
     """Differences of the metrics between pairs of samples of the same instances, with intervals and p-values.
 
@@ -45,10 +44,11 @@ def paired_differences(
 
     An error that cannot be negative (`Metric.biased`) is too large by chance, and the biases cancel in a difference
     only where both are equally noisy and equally far from 0. The d* are first shifted by the bias of resampling, their
-    mean less the difference. Then the lower end goes down by what may be in the first value, as in its own interval
+    mean minus the difference. Then the lower end goes down by what may be in the first value, as in its own interval
     (`bootstrap`): its bias, or all of it where perfect calibration could have given it by chance; the upper end goes up
-    by what may be in the second. p counts the d* shifted likewise. Two errors of the size of the noise are thus hardly
-    ever found to differ; docs/methods.md has the coverages. For many pairs or metrics, correct the p-values: `holm`.
+    by what may be in the second. Both stay within the largest difference that there can be. p counts the d* shifted
+    likewise. Two errors of the size of the noise are thus hardly ever found to differ; docs/methods.md has the
+    coverages. For many pairs or metrics, correct the p-values: `holm`.
 
     Args:
         metrics: from `standard_metrics`.
@@ -58,7 +58,7 @@ def paired_differences(
         clusters: [instances], the label of each one's cluster, which are drawn whole; None draws single instances.
     Returns:
         By pair, a difference by metric name. Resamples in which either is undefined are left out. A sample and itself
-        differ by 0 with p 1.
+        differ by 0 with p 1. With fewer than ten clusters there is neither interval nor p.
     Raises:
         ValueError: as `bootstrap_many`, such as for different numbers of instances, and for a pair of unknown name.
 
@@ -74,14 +74,18 @@ def paired_differences(
     if unknown := next((name for pair in wanted for name in pair if name not in samples), None):
         raise ValueError(f"pairs must name samples, {', '.join(map(repr, samples))}; got {unknown!r}")
     named = {name: samples[name] for pair in wanted for name in pair}
-    drawn = draw_samples(metrics, named, resampling, clusters) if named else {}
+    chosen = tuple(metrics)
+    drawn = draw_samples(chosen, named, resampling, clusters) if named else {}
     return {
-        (first, second): {name: _difference(draws, drawn[second][name]) for name, draws in drawn[first].items()}
+        (first, second): {
+            metric.name: _difference(drawn[first][metric.name], drawn[second][metric.name], metric.bounds)
+            for metric in chosen
+        }
         for first, second in wanted
     }
 
 
-def _difference(first: Draws, second: Draws) -> Difference:
+def _difference(first: Draws, second: Draws, bounds: tuple[float, float]) -> Difference:
     value = first.value - second.value
     resampled = first.resampled - second.resampled
     both = ~np.isnan(resampled)
@@ -91,7 +95,8 @@ def _difference(first: Draws, second: Draws) -> Difference:
     low_shift, high_shift = _shifts(first, second, float(values.mean()) - value)
     low, high = percentiles(values)
     if first.by_chance is not None:
-        low, high = min(low - low_shift, value), max(high - high_shift, value)
+        most = bounds[1] - bounds[0]
+        low, high = max(-most, min(low - low_shift, value)), min(most, max(high - high_shift, value))
     at_most_0, at_least_0 = np.sum(values - low_shift <= ROUNDING), np.sum(values - high_shift >= -ROUNDING)
     p_value = min(1.0, 2 * (1 + int(min(at_most_0, at_least_0))) / (1 + len(values)))
     return Difference(value, low, high, p_value)

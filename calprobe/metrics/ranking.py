@@ -187,6 +187,7 @@ PRR = RankMetric(
     "share of the best order's gain in AURC over random order",
     "larger",
     _prr,
+    bounds=(float("-inf"), 1.0),
     source="lm-polygraph",
     priority=10,
 )

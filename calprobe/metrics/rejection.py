@@ -17,7 +17,7 @@ import numpy.typing as npt
 from calprobe.arrays import Floats, Ints, check_confidence
 from calprobe.metrics.bootstrap import LEVEL
 from calprobe.metrics.ranks import tied_starts
-from calprobe.metrics.resamples import Block, Resampling, check_clusters, of_blocks
+from calprobe.metrics.resamples import Block, ClusterLabels, Resampling, check_clusters, of_blocks
 from calprobe.metrics.sample import Sample, SortedInstances, sort_instances
 
 # The paper's. As k / 10 they are the floats that 0.1, 0.2, .. mean; steps of 0.1 would reach 0.30000000000000004, and
@@ -251,7 +251,7 @@ def accuracy_bands(
     curves: Mapping[str, AccuracyCurve],
     n_instances: int,
     resampling: Resampling = Resampling(),
-    clusters: npt.ArrayLike | None = None,
+    clusters: ClusterLabels | None = None,
 ) -> dict[str, AccuracyBand]:
     """Each curve's points with their 95 % percentile bootstrap intervals.
 
@@ -265,7 +265,7 @@ def accuracy_bands(
         clusters: [instances], the label of each one's cluster, which are drawn whole; None draws single instances.
     Returns:
         A band by name. Resamples in which nothing is kept at a point are left out of its interval. Interval NaN where
-        the accuracy is, no resamples are asked for, or all instances are of one cluster.
+        the accuracy is, no resamples are asked for, or there are fewer than ten clusters.
     Raises:
         ValueError: clusters that do not fit the instances.
 

@@ -1,8 +1,9 @@
 """What the bootstrap draws: how often each resample holds each instance, and what chance alone would make of them.
 
-Whole clusters are drawn where clusters are named, else instances, in both cases as many as there are. The draws depend
-on the seed, the number of instances and the clusters only: all estimators of a run, and all runs of the same instances,
-see the same resamples. They do not depend on how they are cut into blocks.
+Complete clusters are drawn where clusters are named, else instances, in both cases as many as there are; or instances
+within each cluster, as many as it has (`Within`). The draws depend on the seed, the number of instances and the
+clusters only: all estimators of a run, and all runs of the same instances, see the same resamples. They do not depend
+on how they are cut into blocks.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,10 @@ Result = TypeVar("Result")
 
 # Entries of one block of resamples, [resamples of the block, instances]: 2 MiB an array, which stays in the cache.
 BLOCK_ENTRIES = 1 << 18
+
+# The spread of a few resampled clusters says little of that between clusters: docs/methods.md has coverages.
+LEAST_CLUSTERS = 10  # for an interval or a p-value
+MANY_CLUSTERS = 30  # from which on their coverage is close to the nominal one
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,29 @@ class Clusters:
 
     of: npt.NDArray[np.intp]  # [instances], the cluster of each, 0 .. number - 1
     number: int
+    fixed: bool = False  # each resample has all clusters, with instances drawn within each
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough to draw from: `LEAST_CLUSTERS`, or any where instances are drawn within them."""
+        return self.number >= LEAST_CLUSTERS or (self.fixed and self.number > 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Within:
+    """Labels of clusters that all resamples keep, in place of plain labels: instances are drawn within each of them.
+
+    Such intervals are for these very clusters, with other instances in each.
+    """
+
+    labels: npt.NDArray[Any]  # [instances]
+
+    def __getitem__(self, places: Any) -> Within:
+        """Those of some instances."""
+        return Within(self.labels[places])
+
+
+ClusterLabels = npt.ArrayLike | Within
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +85,15 @@ class Block:
     signs: Floats | None = None  # [resamples, instances], 1 or -1, one sign a cluster
 
 
-def check_clusters(clusters: npt.ArrayLike | None, n_instances: int) -> Clusters | None:
+def check_clusters(clusters: ClusterLabels | None, n_instances: int) -> Clusters | None:
     """The clusters of labels [instances], numbers or strings; None for None, and ValueError for what fits no instances.
 
     Only which labels are equal matters, and their order: resamples draw clusters in the order of the sorted labels.
     """
     if clusters is None:
         return None
-    labels = np.asarray(clusters)
+    fixed = isinstance(clusters, Within)
+    labels = np.asarray(clusters.labels if isinstance(clusters, Within) else clusters)
     if labels.shape != (n_instances,):
         raise ValueError(f"clusters must have one label for each of {n_instances} instances; got shape {labels.shape}")
     if labels.dtype.kind not in "biufSU":
@@ -74,7 +103,7 @@ def check_clusters(clusters: npt.ArrayLike | None, n_instances: int) -> Clusters
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         raise ValueError(f"clusters must not be NaN; got it at place {int(np.flatnonzero(np.isnan(labels))[0])}")
     names, of = np.unique(labels, return_inverse=True)
-    return Clusters(of.reshape(-1), len(names))
+    return Clusters(of.reshape(-1), len(names), fixed)
 
 
 def resample_counts(n_instances: int, resampling: Resampling, clusters: Clusters | None = None) -> Iterator[Ints]:
@@ -83,12 +112,31 @@ def resample_counts(n_instances: int, resampling: Resampling, clusters: Clusters
     `n_instances` is at least 1. Resamples of clusters differ in size.
     """
     rng = np.random.default_rng(resampling.seed)
+    if clusters is not None and clusters.fixed:
+        yield from _counts_within(rng, _blocks(n_instances, resampling), clusters)
+        return
     n_units = n_instances if clusters is None else clusters.number
     for rows in _blocks(n_instances, resampling):
-        drawn = rng.integers(n_units, size=(rows, n_units))
-        drawn += np.arange(rows)[:, None] * n_units
-        counts = np.bincount(drawn.ravel(), minlength=rows * n_units).reshape(rows, n_units)
+        counts = _counts(rng.integers(n_units, size=(rows, n_units)))
         yield counts if clusters is None else counts.take(clusters.of, axis=1)
+
+
+def _counts_within(rng: np.random.Generator, blocks: Iterable[int], clusters: Clusters) -> Iterator[Ints]:
+    """Counts of resamples that draw as many instances of each cluster as it has."""
+    order = np.argsort(clusters.of, kind="stable")  # instances cluster by cluster
+    sizes = np.bincount(clusters.of, minlength=clusters.number)
+    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    places = np.argsort(order)
+    for rows in blocks:
+        drawn = starts + rng.integers(np.repeat(sizes, sizes), size=(rows, len(order)))
+        yield _counts(drawn).take(places, axis=1)
+
+
+def _counts(drawn: Ints) -> Ints:
+    """How often each of the units 0 .. n - 1 is among the n drawn of each row, [rows, n]."""
+    rows, n_units = drawn.shape
+    drawn += np.arange(rows)[:, None] * n_units
+    return np.bincount(drawn.ravel(), minlength=rows * n_units).reshape(rows, n_units)
 
 
 def uniform_numbers(n_instances: int, resampling: Resampling) -> Iterator[Floats]:
@@ -111,7 +159,7 @@ def blocks(n_instances: int, resampling: Resampling, clusters: Clusters | None, 
     counts = resample_counts(n_instances, resampling, clusters)
     if not by_chance:
         return map(Block, counts)
-    if clusters is None:
+    if clusters is None or clusters.fixed:
         return map(Block, counts, uniform_numbers(n_instances, resampling))
     signs = cluster_signs(n_instances, resampling, clusters)
     return (Block(block, signs=own) for block, own in zip(counts, signs, strict=True))
@@ -131,8 +179,8 @@ def of_blocks(
     clusters: Clusters | None,
     by_chance: bool = False,
 ) -> list[Result]:
-    """The function's results for all blocks of resamples, in order; none without instances, or with one cluster."""
-    enough = n_instances > 0 if clusters is None else clusters.number > 1
+    """The function's results for all blocks of resamples, in order; none without instances or with too few clusters."""
+    enough = n_instances > 0 if clusters is None else clusters.enough
     return map_in_order(function, blocks(n_instances, resampling, clusters, by_chance)) if enough else []
 
 

@@ -129,6 +129,7 @@ NLL = SampleMetric(
     "mean negative log-likelihood of correctness, in nats",
     "smaller",
     _nll,
+    bounds=(0.0, float("inf")),
     source="Good 1952",
     priority=8,
 )
@@ -224,6 +225,7 @@ def decomposition_metrics(n_bins: int = ACE_BINS) -> tuple[Metric, ...]:
             None,
             binning,
             _within,
+            bounds=(-1.0, 1.0),
             source="Stephenson, Coelho, Jolliffe 2008",
         ),
     )

@@ -154,7 +154,8 @@ def test_a_pair_turned_round_gives_the_negative(runs: tuple[str, str], found: Co
         )
 
 
-@pytest.mark.parametrize("cluster", [None, "relation"])
+@pytest.mark.usefixtures("two_clusters_enough")
+@pytest.mark.parametrize("cluster", [None, "relation", "within-relation"])
 def test_a_run_and_its_copy_do_not_differ(runs: tuple[str, str], tmp_path: Path, cluster: str | None) -> None:
     options = replace(OPTIONS, scores=replace(SCORES, cluster=cluster))
     (pair,) = compare([runs[0], run_of(tmp_path / "copy")], options).pairs
@@ -168,6 +169,7 @@ def test_a_run_and_its_copy_do_not_differ(runs: tuple[str, str], tmp_path: Path,
         assert (scope.agreement.same_prediction, scope.agreement.first_right) == (1.0, 0.0)
 
 
+@pytest.mark.usefixtures("two_clusters_enough")
 def test_whole_relations_are_drawn_on_request(runs: tuple[str, str], found: Comparison) -> None:
     (pair,) = compare(runs, replace(OPTIONS, scores=replace(SCORES, cluster="relation"))).pairs
     clustered, single = pair.everything.accuracy, found.pairs[0].everything.accuracy
@@ -175,6 +177,16 @@ def test_whole_relations_are_drawn_on_request(runs: tuple[str, str], found: Comp
     assert single is not None
     assert clustered.difference.value == single.difference.value
     assert clustered.difference.low != single.difference.low
+    assert clustered.difference.p_value == clustered.difference.p_value  # not NaN
+
+
+def test_a_handful_of_relations_has_no_p_and_no_tests(runs: tuple[str, str]) -> None:
+    found = compare(runs, replace(OPTIONS, scores=replace(SCORES, cluster="relation")))
+    assert found.tests == 0
+    for contrast in found.pairs[0].everything.contrasts:
+        assert math.isnan(contrast.difference.p_value)
+        assert math.isnan(contrast.first.low)
+        assert not contrast.significant
 
 
 def many(folder: Path, kinds: dict[str, str | None]) -> list[str]:

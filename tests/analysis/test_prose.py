@@ -117,6 +117,18 @@ def test_remarks_on_what_a_run_lacks(run: RunReport) -> None:
     ]
 
 
+def test_notes_on_a_handful_of_relations() -> None:
+    options = replace(QUICK, cluster="relation")
+    assert list(prose.cluster_notes(3, options)) == [
+        "no intervals and no p-values by relation: 3 relations, fewer than 10"
+    ]
+    (narrow,) = prose.cluster_notes(17, options)
+    assert narrow.startswith("intervals by relation are somewhat too narrow with 17 relations, fewer than 30")
+    assert list(prose.cluster_notes(30, options)) == []
+    assert list(prose.cluster_notes(3, QUICK)) == []
+    assert list(prose.cluster_notes(3, replace(QUICK, cluster="within-relation"))) == []
+
+
 def test_notes_on_scores_and_ranges() -> None:
     scores, ranges = prose.score_notes("mean", replace(QUICK, compat="kissling2026", cluster="relation"))
     assert scores.startswith("Scores: reduction mean, compat kissling2026. Confidence is normalised over the K cand")
@@ -177,7 +189,7 @@ def test_notes_on_slices(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert prose.slice_size(found.slices[0]) == "22, K 3.5"
     single = replace(found, by="relation", slices=(replace(found.slices[0], relations=("P30",)),))
     assert list(prose.slice_notes(single, replace(options, ace_bins=2, cluster="relation"))) == [
-        "A slice of one relation has no interval: --cluster relation draws complete relations."
+        "--cluster relation: a slice of fewer than 10 relations has no interval."
     ]
 
 

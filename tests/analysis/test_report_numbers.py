@@ -150,6 +150,7 @@ def test_several_runs_keep_their_order_and_names(run_path: Path, tmp_path: Path)
     assert [run.label for run in found.runs] == list(found.to_json()) == [str(run_path), str(other)]
 
 
+@pytest.mark.usefixtures("two_clusters_enough")
 def test_relations_can_be_drawn_whole(run_path: Path) -> None:
     options = ReportOptions(resampling=Resampling(50), cluster="relation")
     (found,), (plain,) = (report(run_path, o).runs for o in (options, ReportOptions(resampling=Resampling(50))))

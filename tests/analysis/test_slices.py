@@ -89,7 +89,8 @@ def test_slices_are_those_of_a_group_by(run_path: str, by: SliceKind) -> None:
             assert values == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("cluster", [None, "relation"])
+@pytest.mark.usefixtures("two_clusters_enough")
+@pytest.mark.parametrize("cluster", [None, "relation", "within-relation"])
 def test_a_slice_has_the_numbers_and_intervals_of_a_run_limited_to_it(
     tmp_path: Path, run_path: str, cluster: str | None
 ) -> None:

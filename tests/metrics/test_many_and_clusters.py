@@ -27,7 +27,8 @@ def two_samples(n_instances: int = 90) -> dict[str, tuple[np.ndarray, np.ndarray
     return {"free": (free, rng.random(n_instances) < free), "levels": (levels, rng.random(n_instances) < 0.4)}
 
 
-LABELS = np.array(["P30", "P36", "P19", "P6", "P131", "P7"])[np.random.default_rng(0).integers(0, 6, 90)]
+NAMES = ["P30", "P36", "P19", "P6", "P131", "P7", "P17", "P27", "P50", "P54", "P57", "P69"]
+LABELS = np.array(NAMES)[np.random.default_rng(0).integers(0, 12, 90)]
 
 
 @pytest.mark.parametrize("clusters", [None, LABELS])
@@ -70,13 +71,13 @@ def test_row_sums_do_not_depend_on_the_other_rows(n_instances: int) -> None:
 def test_whole_clusters_are_drawn_as_many_as_there_are() -> None:
     clusters = check_clusters(LABELS, 90)
     counts = np.concatenate(list(resample_counts(90, Resampling(3000, 1), clusters)))
-    assert clusters.number == 6
+    assert clusters.number == 12
     own = counts[:, LABELS == "P30"]
     assert (own == own[:, :1]).all()
     first = [np.flatnonzero(label == LABELS)[0] for label in np.unique(LABELS)]
-    assert (counts[:, first].sum(axis=1) == 6).all()
-    # Mean count 1, variance 5/6 over 3,000 resamples: five standard errors are 0.083.
-    assert np.abs(counts[:, first].mean(axis=0) - 1).max() < 0.083
+    assert (counts[:, first].sum(axis=1) == 12).all()
+    # Mean count 1, variance 11/12 over 3,000 resamples: five standard errors are 0.087.
+    assert np.abs(counts[:, first].mean(axis=0) - 1).max() < 0.087
     assert len(set(counts.sum(axis=1))) > 1  # clusters differ in size, so resamples do
 
 

@@ -15,7 +15,7 @@ CONFIDENCE = np.round(RNG.random(40), 1)  # with ties
 CORRECT = RNG.random(40) < CONFIDENCE
 FAILED = np.array([RNG.random(40) < share for share in (0.2, 0.5)])
 HITS = (RNG.random((2, 40)) < 0.6) & ~FAILED
-RELATIONS = np.repeat(["P1", "P2", "P3", "P4"], 10)
+RELATIONS = np.repeat([f"P{number}" for number in range(10)], 4)
 
 
 def curves() -> dict[str, AccuracyCurve]:

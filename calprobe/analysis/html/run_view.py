@@ -12,7 +12,7 @@ from calprobe.analysis.html.page import UNDEFINED
 from calprobe.analysis.html.views import BigNumber, RunView
 from calprobe.analysis.number_text import interval, number
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.prose import heading, how_scored, left_out, state
+from calprobe.analysis.prose import DRAWN, heading, how_scored, left_out, state
 from calprobe.analysis.results import RunReport
 from calprobe.analysis.scored_run import RunFacts
 from calprobe.metrics import Estimate
@@ -36,12 +36,12 @@ def options_made(options: ReportOptions) -> tuple[tuple[str, str], ...]:
     from calprobe import __version__
 
     resampling = options.resampling
-    drawn = "whole relations" if options.cluster else "single instances"
+    drawn = f"{resampling.n_resamples:,} resamples of {DRAWN[options.cluster]}"
     return (
         ("calprobe", __version__),
         ("reduction", options.reduction + (f", compat {options.compat}" if options.compat else "")),
         ("bins of ACE", str(options.ace_bins)),
-        ("intervals", f"95 % bootstrap, {resampling.n_resamples:,} resamples of {drawn}, seed {resampling.seed}")
+        ("intervals", f"95 % bootstrap, {drawn}, seed {resampling.seed}")
         if resampling.n_resamples
         else ("intervals", "none asked for"),
     )

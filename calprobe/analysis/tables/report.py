@@ -7,6 +7,7 @@ from itertools import groupby
 
 from calprobe.analysis.prose import (
     accuracies,
+    cluster_notes,
     heading,
     left_out,
     remarks,
@@ -79,7 +80,7 @@ def estimators_table(run: RunReport, report: Report, label: str) -> Table:
         columns=tuple(Column.of(metric, ranked=metric.name != UNMARKED) for metric in report.metrics),
         rows=tuple(_estimator_rows(run, report)),
         heading=(*heading(run.facts), *accuracies(run)),
-        lead=tuple(map(sentence, remarks(run))),
+        lead=tuple(map(sentence, (*remarks(run), *cluster_notes(run.facts.relations, report.options)))),
         general=tuple(report_notes(report)),
         directions=True,
         best_of=" (not of accuracy, which is of the answers)",

@@ -217,6 +217,7 @@ def test_ranges_double_and_never_overlap() -> None:
     assert [told[ranges == which].max() for which in range(8)] == [0, 1, 2, 4, 8, 16, 32, 64]
 
 
+@pytest.mark.usefixtures("two_clusters_enough")
 def test_the_seed_decides_and_clusters_widen(folder: Path) -> None:
     seeds = [replace(QUICK, resampling=Resampling(40, seed)) for seed in (1, 1, 2)]
     first, again, other = (accuracy_rejection(folder / "a", CurveOptions(scores)).frame() for scores in seeds)
