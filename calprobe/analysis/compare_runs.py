@@ -22,7 +22,9 @@ from calprobe.runs import Run
 METRICS = ("brier", "ace")
 
 
-def compare(runs: Sequence[RunLike], options: CompareOptions = DEFAULT_COMPARISON) -> Comparison:
+def compare(
+    runs: Sequence[RunLike] | Mapping[str, RunLike], options: CompareOptions = DEFAULT_COMPARISON
+) -> Comparison:
     """Accuracy, Brier score and ACE of runs in pairs, with paired bootstrap differences and corrected p-values.
 
     Two runs are a pair, whatever they are. Of more, each masked run is compared with the causal run of the nearest

@@ -44,7 +44,7 @@ def heading(run: RunFacts) -> tuple[str, str, str]:
     note = f": {run.manifest.model.note}" if run.manifest.model.note else ""
     return (
         f"{run.label}: {state(run)}; {how_scored(run)}",
-        f"model {run.manifest.model.name}, {run.manifest.model.kind or 'kind not known'}{note}",
+        f"model {run.model}, {run.manifest.model.kind or 'kind not known'}{note}",
         f"probe {run.manifest.probe.name}: {size(run)}, K = {space}{_completions(run)}",
     )
 
@@ -102,8 +102,26 @@ def accuracies(run: RunReport) -> tuple[str, ...]:
     if run.accuracy is not None:
         lines.append(f"accuracy {spelled(run.accuracy)}; chance {number(run.facts.chance_accuracy)} (mean 1/K)")
     if run.bear_score is not None:
-        lines.append(f"BEAR score {spelled(run.bear_score)}: mean accuracy over {run.facts.paraphrases} paraphrases")
+        over = f"{run.facts.paraphrases} paraphrases"
+        if run.facts.has_bear_score:
+            lines.append(f"BEAR score {spelled(run.bear_score)}: mean accuracy over BEAR's own {over}")
+        else:
+            lines.append(f"mean accuracy over {over} {spelled(run.bear_score)}")
     return tuple(lines)
+
+
+def mean_accuracy_name(runs: Sequence[RunFacts]) -> str:
+    """What the mean accuracy over the paraphrases is called: BEAR score, if all runs have one."""
+    return "BEAR score" if all(run.has_bear_score for run in runs) else "mean accuracy"
+
+
+def bear_notes(runs: Sequence[RunFacts]) -> Iterable[str]:
+    """A warning, where a run of BEAR has other wordings than BEAR's leaderboard."""
+    if any(run.of_bear and run.paraphrases > 1 and not run.has_bear_score for run in runs):
+        yield (
+            "NOT A BEAR SCORE: the mean accuracy is of other wordings than BEAR's own, so it is not comparable with "
+            "BEAR's leaderboard. Score with --template-set native --templates paraphrases for the BEAR score."
+        )
 
 
 def remarks(run: RunReport) -> Iterable[str]:
@@ -111,7 +129,7 @@ def remarks(run: RunReport) -> Iterable[str]:
     if run.accuracy is None:
         yield "no accuracy and no estimators on one template: the run has neither template 0 nor a paraphrase"
     if run.bear_score is None:
-        yield "no BEAR score and no estimators over paraphrases: they need two paraphrases or more"
+        yield "no mean accuracy over paraphrases and no estimators over them: they need two paraphrases or more"
 
 
 def score_notes(reduction: str, options: ReportOptions) -> Iterable[str]:
@@ -143,7 +161,25 @@ def report_notes(report: Report) -> Iterable[str]:
     """Notes on the numbers of a report, for all formats."""
     yield from score_notes(report.options.reduction, report.options)
     if any(estimator.failed for run in report.runs for estimator in run.estimators):
-        yield "Failed: no prediction (a tied or failed vote, or no scores); counted as incorrect, confidence 0."
+        yield (
+            "Failed: no prediction (a tied or failed vote, or no scores); counted as incorrect with confidence 0, "
+            "which looks perfectly calibrated. So a row with less coverage than others has no mark; the row below it "
+            "is of the answered instances alone."
+        )
+    yield from bear_notes([run.facts for run in report.runs])
+
+
+GROUPS = {
+    "intrinsic": "probabilities under one wording",
+    "consistency": "agreement between paraphrases",
+    "grounding": "statements that say how sure they are",
+}
+
+
+def group_title(group: str, estimators: Sequence[EstimatorReport]) -> str:
+    """A group with what it reads: intrinsic (probabilities under one wording): template 0."""
+    meaning = f" ({GROUPS[group]})" if group in GROUPS else ""
+    return f"{group}{meaning}: {templates_read(estimators)}"
 
 
 def templates_read(estimators: Sequence[EstimatorReport]) -> str:

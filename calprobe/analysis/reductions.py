@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from calprobe.analysis.json_values import estimate_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.paper_figures import RunAgainst
-from calprobe.analysis.scored_run import RunFacts, RunLike, open_runs, scored_run
+from calprobe.analysis.scored_run import RunFacts, Runs, open_runs, scored_run
 from calprobe.confidence import Confidence, Distributions, base_confidence
 from calprobe.confidence.types import default_row
 from calprobe.errors import CalprobeError
@@ -107,7 +106,7 @@ def harmonic_mean(accuracy: float, ace: float) -> float:
     return 0.0 if total == 0 else 2 * accuracy * calibration / total
 
 
-def compare_reductions(runs: RunLike | Sequence[RunLike], options: ReportOptions = DEFAULT_OPTIONS) -> ReductionsReport:
+def compare_reductions(runs: Runs, options: ReportOptions = DEFAULT_OPTIONS) -> ReductionsReport:
     """Accuracy and ACE of base, and their harmonic mean, under every reduction that a run knows.
 
     Kissling et al. 2026, appendix B. Accuracy and ACE have the intervals of `report`, on the same resamples under all

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
-from calprobe.analysis.scored_run import RunLike, ScoredRun, open_scored_runs
+from calprobe.analysis.scored_run import Runs, ScoredRun, open_scored_runs
 from calprobe.analysis.sensitivity import PromptSensitivity, sensitivity_of
 from calprobe.analysis.slices import slice_run
 from calprobe.analysis.uncertainty import MeanUncertainty, mean_uncertainty
@@ -24,7 +27,7 @@ from calprobe.metrics import (
 )
 
 
-def report(runs: RunLike | Sequence[RunLike], options: ReportOptions = DEFAULT_OPTIONS) -> Report:
+def report(runs: Runs, options: ReportOptions = DEFAULT_OPTIONS) -> Report:
     """Accuracy, BEAR score and, for each estimator that a run's templates allow, every metric with its 95 % interval.
 
     Args:
@@ -55,7 +58,7 @@ def report_run(run: ScoredRun, options: ReportOptions) -> RunReport:
 
     Raises UsageError for slices of an estimator that the run does not have.
     """
-    metrics = _metrics(run, options)
+    metrics, answered = _metrics(run, options), _answered(run, options)
     estimators = tuple(
         EstimatorReport(
             name=name,
@@ -64,8 +67,11 @@ def report_run(run: ScoredRun, options: ReportOptions) -> RunReport:
             source=estimator.source,
             scale=estimator.scale,
             templates=estimator.templates,
+            instances=len(run.instances),
             failed=int(run.confidence(name).failed.sum()),
+            coverage=_coverage(run, name, options),
             metrics=metrics[name],
+            answered=answered.get(name, {}),
         )
         for name, estimator in run.estimators.items()
     )
@@ -95,7 +101,7 @@ def _of_the_wording(
 
 def _metrics(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Estimate]]:
     """The metrics of each estimator that have a meaning for its scale and the run's evidence, by both names."""
-    found = _top_label(run, options)
+    found = _top_label(run, options, list(run.estimators), np.ones(len(run.instances), np.bool_))
     if run.evidence is None:
         return found
     distributions = {name: run.confidence(name).probabilities for name in run.estimators}
@@ -111,15 +117,43 @@ def _metrics(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Esti
     return {name: metrics | whole.get(name, none) for name, metrics in found.items()}
 
 
-def _top_label(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Estimate]]:
-    """Metrics of confidence and correctness; those of order alone where a confidence is no probability."""
+def _top_label(
+    run: ScoredRun, options: ReportOptions, estimators: Sequence[str], kept: npt.NDArray[np.bool_]
+) -> dict[str, dict[str, Estimate]]:
+    """Metrics of confidence and correctness over the instances kept; those of order alone where a confidence is no
+    probability."""
+    clusters = None if run.clusters is None else run.clusters[kept]
     every = standard_metrics(options.ace_bins)
     of_scale = {"probability": every, "order": [metric for metric in every if _reads_order_alone(metric)]}
     found: dict[str, dict[str, Estimate]] = {}
-    for scale in dict.fromkeys(estimator.scale for estimator in run.estimators.values()):
-        names = [name for name, estimator in run.estimators.items() if estimator.scale == scale]
-        samples = {name: (of.confidence, of.correct) for name, of in run.confidences(names).items()}
-        found |= bootstrap_many(of_scale[scale], samples, options.resampling, run.clusters)
+    for scale in dict.fromkeys(run.estimators[name].scale for name in estimators):
+        names = [name for name in estimators if run.estimators[name].scale == scale]
+        samples = {name: (of.confidence[kept], of.correct[kept]) for name, of in run.confidences(names).items()}
+        found |= bootstrap_many(of_scale[scale], samples, options.resampling, clusters)
+    return found
+
+
+def _coverage(run: ScoredRun, estimator: str, options: ReportOptions) -> Estimate:
+    """The share of the instances that the estimator answers, with an interval where it fails on some."""
+    failed = run.confidence(estimator).failed
+    if failed.any():
+        return bootstrap_mean(~failed, options.resampling, run.clusters)
+    return Estimate(1.0 if len(failed) else float("nan"))
+
+
+def _answered(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Estimate]]:
+    """The metrics over the instances that an estimator answers, of those that fail on some, by both names.
+
+    Estimators that answer the same instances see the same resamples, as votes of average and of consistency do.
+    """
+    by_instances: dict[bytes, list[str]] = {}
+    for name in run.estimators:
+        failed = run.confidence(name).failed
+        if failed.any():
+            by_instances.setdefault(failed.tobytes(), []).append(name)
+    found: dict[str, dict[str, Estimate]] = {}
+    for names in by_instances.values():
+        found |= _top_label(run, options, names, ~run.confidence(names[0]).failed)
     return found
 
 

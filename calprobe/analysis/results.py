@@ -28,8 +28,11 @@ class EstimatorReport:
     source: str  # of the definition; empty for calprobe's own
     scale: Scale  # what its confidences mean
     templates: tuple[int, ...]  # numbers of the templates it reads
+    instances: int  # of the run
     failed: int  # instances without a prediction; they count as incorrect, with confidence 0
+    coverage: Estimate  # the share of the instances that did not fail, [0, 1]
     metrics: Mapping[str, Estimate]  # by metric name; those that have a meaning for its scale and the run's evidence
+    answered: Mapping[str, Estimate]  # the same over the instances that did not fail; none where none failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,12 @@ class RunReport:
             "estimators": {
                 estimator.name: {name: estimate_json(estimate) for name, estimate in estimator.metrics.items()}
                 for estimator in self.estimators
+            },
+            "coverage": {estimator.name: estimate_json(estimator.coverage) for estimator in self.estimators},
+            "answered": {
+                estimator.name: {name: estimate_json(estimate) for name, estimate in estimator.answered.items()}
+                for estimator in self.estimators
+                if estimator.failed
             },
             "sensitivity": self.sensitivity.to_json() if self.sensitivity else None,
             "uncertainty": self.uncertainty.to_json() if self.uncertainty else None,

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.run_names import model_name
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence import Confidence, Distributions, Estimator, available_estimators
 from calprobe.confidence.types import paraphrase_rows
@@ -25,6 +26,7 @@ from calprobe.metrics import Estimate, Within, bootstrap_mean
 from calprobe.runs import Manifest, Progress, Run, ScoreTable, SourceRecord, open_run
 
 RunLike = Run | str | Path
+Runs = RunLike | Sequence[RunLike] | Mapping[str, RunLike]  # a mapping gives names to its runs
 Labels = npt.NDArray[np.str_] | Within  # [instances]
 
 
@@ -32,7 +34,7 @@ Labels = npt.NDArray[np.str_] | Within  # [instances]
 class RunFacts:
     """What was scored: the instances of a run's complete relations."""
 
-    label: str  # the run as typed
+    label: str  # the run as typed, or the name that it was given
     recorded: Recorded | None  # None: a table of scores
     relations: int  # with all of the run's templates scored; the others are left out
     instances: int
@@ -44,6 +46,11 @@ class RunFacts:
     def manifest(self) -> Manifest:
         """The run's. Raises ValueError for a table of scores, which has none."""
         return _of_folder(self.label, self.recorded).manifest
+
+    @property
+    def model(self) -> str:
+        """The model's name without folders, see `model_name`. Raises as `manifest`."""
+        return model_name(self.manifest.model)
 
     @property
     def cut_contexts(self) -> Mapping[str, int]:
@@ -64,6 +71,16 @@ class RunFacts:
     def paraphrases(self) -> int:
         """Number of paraphrase templates in the run."""
         return sum(template.kind == "paraphrase" for template in self.manifest.templates)
+
+    @property
+    def of_bear(self) -> bool:
+        """Whether the probe is BEAR."""
+        return self.manifest.probe.name.lower() == "bear"
+
+    @property
+    def has_bear_score(self) -> bool:
+        """Whether the mean accuracy over the paraphrases is a BEAR score: of BEAR, in its authors' wordings."""
+        return self.of_bear and self.manifest.template_set.name == "native"
 
     def to_json(self) -> dict[str, Any]:
         """The keys of the run's JSON that do not depend on the reduction; fewer for a table of scores."""
@@ -131,7 +148,7 @@ class ClosedSet:
 class ScoredRun:
     """A run's instances x estimators -> confidence, correct, failed (and a distribution, where there is one)."""
 
-    label: str  # as typed
+    label: str  # as typed, or the name that it was given
     recorded: Recorded | None  # None: a table of scores, of which nothing else is known
     relations: frozenset[str]  # those of the instances: all that are complete
     instances: Instances
@@ -148,8 +165,8 @@ class ScoredRun:
 
     @property
     def model(self) -> str:
-        """The model's name; of a table of scores, its label."""
-        return self.label if self.recorded is None else self.recorded.manifest.model.name
+        """The model's name without folders, see `model_name`; of a table of scores, its label."""
+        return self.label if self.recorded is None else model_name(self.recorded.manifest.model)
 
     @property
     def closed_set(self) -> ClosedSet:
@@ -239,7 +256,7 @@ class ScoredRun:
         )
 
 
-def open_scored_runs(runs: RunLike | Sequence[RunLike], options: ReportOptions) -> Iterator[ScoredRun]:
+def open_scored_runs(runs: Runs, options: ReportOptions) -> Iterator[ScoredRun]:
     """The runs over their complete relations, by turns: each is read when it is taken, and its shards are let go.
 
     Raises as `open_runs`, at once; UsageError, CalprobeError as `Run.table`, when a run is read.
@@ -248,14 +265,17 @@ def open_scored_runs(runs: RunLike | Sequence[RunLike], options: ReportOptions) 
     return (scored_run(label, opened.pop(label), options) for label in list(opened))
 
 
-def open_runs(runs: RunLike | Sequence[RunLike]) -> dict[str, Run]:
-    """Each run by its label: the path as it was given.
+def open_runs(runs: Runs) -> dict[str, Run]:
+    """Each run by its label: the key of a mapping, else the path as it was given.
 
     Raises UsageError for none, or one named twice; DataMissingError if there is no run at a path, CalprobeError if one
     is damaged.
     """
-    several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
-    labels = [_label(run) for run in several]
+    if isinstance(runs, Mapping):
+        labels, several = list(runs), list(runs.values())
+    else:
+        several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+        labels = [_label(run) for run in several]
     if not labels:
         raise UsageError("name one run or more, each once")
     if twice := next((label for label in labels if labels.count(label) > 1), None):

@@ -9,6 +9,7 @@ import click
 
 from calprobe.cli.arguments import joined_option
 from calprobe.cli.common import estimators_option, report_options
+from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import html_option, in_format, print_result, write_page
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option("--intersect", is_flag=True, help="Compare only the instances and templates that both runs have.")
 @estimators_option("Estimators to compare, by their names in `report`.  [default: margin,average_min]")
+@label_option
 @html_option
 @report_options(results="intervals and p-values", cluster="Draw complete relations, or instances within each relation.")
 def command(
@@ -36,6 +38,7 @@ def command(
     by_domain: bool,
     intersect: bool,
     estimators: tuple[str, ...] | None,
+    labels: tuple[str, ...],
     page: Path | None,
     options: ReportOptions,
     form: str,
@@ -55,16 +58,17 @@ def command(
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
 
+    named = labelled(runs, labels)
     log_to_stderr()
     keep_freed_memory()
     wanted = CompareOptions(
-        pairs=None if pairs == "auto" else named_pairs(pairs, runs),
+        pairs=None if pairs == "auto" else named_pairs(pairs, list(named)),
         intersect=intersect,
         by_domain=by_domain,
         estimators=estimators,
         scores=options,
     )
-    found = compare(runs, wanted)
+    found = compare(named, wanted)
     print_result(in_format(form, found, pair_tables, comparison_tables))
     if page is not None:
         from calprobe.analysis.html import comparison_page

@@ -9,6 +9,7 @@ import click
 
 from calprobe.cli.arguments import output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
+from calprobe.cli.labels import label_option, labelled
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
     callback=_with_known_suffix,
     help="The suffix sets the format; an existing file is replaced.",
 )
+@label_option
 @report_options(formats=False, results="intervals and bands")
 @click.pass_context
 def command(
@@ -71,6 +73,7 @@ def command(
     kind: str,
     estimators: tuple[str, ...] | None,
     out: Path,
+    labels: tuple[str, ...],
     options: ReportOptions,
 ) -> None:
     """Write one kind of curve of each RUN, a folder from `score` or `import`.
@@ -90,30 +93,31 @@ def command(
     harmless = {"bootstrap"} if options.resampling.n_resamples == 0 else set()
     ignored = [name for name in KINDS[kind].ignores if name not in harmless]
     refuse_typed(context, ignored, f"does not apply to --kind {kind}")
+    named = labelled(runs, labels)
     log_to_stderr()
     keep_freed_memory()
-    found = _compute(kind, runs, CurveOptions(options, estimators))
+    found = _compute(kind, named, CurveOptions(options, estimators))
     if out.suffix.lower() in FIGURE_SUFFIXES:
         save(plot(found), out)
     else:
         write_curves(found, out)
 
 
-def _compute(kind: str, runs: tuple[str, ...], options: CurveOptions) -> Curves:
+def _compute(kind: str, runs: dict[str, str], options: CurveOptions) -> Curves:
     from calprobe.analysis.curves import KINDS
 
     found = KINDS[kind]
     return found.compute(runs, _exposures(runs), options) if found.needs_told else found.compute(runs, options)
 
 
-def _exposures(runs: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+def _exposures(runs: dict[str, str]) -> dict[str, tuple[int, ...]]:
     """How often each fact is in the training data of the runs' models: the tiny pair has one corpus."""
     from calprobe.models.exposures import exposure_counts
     from calprobe.runs import open_run
 
     exposures: dict[str, tuple[int, ...]] = {}
-    for run in runs:
-        manifest = open_run(run).manifest
+    for path in runs.values():
+        manifest = open_run(path).manifest
         model = manifest.model
         exposures.update(exposure_counts(model.name, model.weights_fingerprint, manifest.probe.fingerprint))
     return exposures

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from calprobe.cli.common import estimators_option, report_options
+from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import html_option, in_format, print_result, write_page
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Show accuracy and calibration of runs.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
+@label_option
 @report_options(or_all=True)
 @click.option(
     "--by",
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 @html_option
 def command(
     runs: tuple[str, ...],
+    labels: tuple[str, ...],
     options: ReportOptions,
     all_reductions: bool,
     form: str,
@@ -58,6 +61,7 @@ def command(
         calprobe report runs/*-bear --format latex > tables.tex
         calprobe report runs/gpt2-bear runs/opt-125m-bear --plots figures
         calprobe report runs/*-bear --html report.html
+        calprobe report runs/a runs/b --label a="GPT-2, fp32" --label b="GPT-2, bf16"
 
     --reduction all shows accuracy, ACE of base, and the harmonic mean of accuracy and 1 - ACE under each
     reduction. Its JSON has, for each RUN, model, kind, probe, instances, partial, candidates, reductions {NAME:
@@ -76,15 +80,16 @@ def command(
     if page is not None and all_reductions:
         raise UsageError("--html takes one reduction; leave out --html or --reduction all")
     options = replace(options, slices=_slices(by, estimators, all_reductions))
+    named = labelled(runs, labels)
     log_to_stderr()
     keep_freed_memory()
     figures = None if beside is None else paper_figures()
     if all_reductions:
-        compared = compare_reductions(runs, options)
+        compared = compare_reductions(named, options)
         compared = compared if figures is None else against(compared, figures)
         print_result(in_format(form, compared, reductions_tables, reductions_tables))
     else:
-        found = report(runs, options)
+        found = report(named, options)
         shown = found if figures is None else against(found, figures)
         print_result(in_format(form, shown, report_sections, report_tables))
         if plots is not None or page is not None:

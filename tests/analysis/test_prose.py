@@ -105,15 +105,34 @@ def test_accuracies(run: RunReport) -> None:
     estimate = Estimate(0.25, 0.1, 0.4)
     assert prose.accuracies(replace(run, accuracy=estimate, bear_score=estimate)) == (
         "accuracy 0.2500 (.100-.400); chance 0.2704 (mean 1/K)",
-        "BEAR score 0.2500 (.100-.400): mean accuracy over 2 paraphrases",
+        "mean accuracy over 2 paraphrases 0.2500 (.100-.400)",
     )
+
+
+def test_only_bear_in_its_own_wordings_has_a_bear_score(run: RunReport, found: Report) -> None:
+    def of_bear(template_set: str) -> RunReport:
+        own = run.manifest
+        manifest = replace(
+            own, probe=replace(own.probe, name="bear"), template_set=replace(own.template_set, name=template_set)
+        )
+        return replace(run, facts=replace(run.facts, recorded=replace(run.facts.recorded, manifest=manifest)))
+
+    native, ours = of_bear("native"), of_bear("calprobe")
+    assert prose.accuracies(native)[1].startswith("BEAR score 0.")
+    assert prose.accuracies(native)[1].endswith(": mean accuracy over BEAR's own 2 paraphrases")
+    assert prose.accuracies(ours)[1].startswith("mean accuracy over 2 paraphrases 0.")
+    assert prose.mean_accuracy_name([native.facts]) == "BEAR score"
+    assert prose.mean_accuracy_name([native.facts, ours.facts]) == "mean accuracy"
+    notes = [list(prose.report_notes(replace(found, runs=(one,))))[-1] for one in (native, ours, run)]
+    assert [note.startswith("NOT A BEAR SCORE") for note in notes] == [False, True, False]
+    assert "--template-set native" in notes[1]
 
 
 def test_remarks_on_what_a_run_lacks(run: RunReport) -> None:
     assert list(prose.remarks(run)) == []
     assert list(map(prose.sentence, prose.remarks(replace(run, accuracy=None, bear_score=None)))) == [
         "No accuracy and no estimators on one template: the run has neither template 0 nor a paraphrase.",
-        "No BEAR score and no estimators over paraphrases: they need two paraphrases or more.",
+        "No mean accuracy over paraphrases and no estimators over them: they need two paraphrases or more.",
     ]
 
 

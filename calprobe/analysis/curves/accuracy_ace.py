@@ -28,7 +28,7 @@ from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import short_names
 from calprobe.analysis.plots.labels import Label, Placing, place_labels
 from calprobe.analysis.plots.style import PAGE_INCHES, style_at
-from calprobe.analysis.scored_run import RunLike
+from calprobe.analysis.scored_run import Runs
 from calprobe.confidence import BASE, Headline, headline
 from calprobe.messages import counted
 from calprobe.metrics import Estimate, bootstrap_many, spearman
@@ -75,7 +75,7 @@ class AccuracyAce(Curves):
             yield {**point.lead, **own, **estimate_columns("spearman", rho[point.estimator])}
 
 
-def accuracy_ace(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> AccuracyAce:
+def accuracy_ace(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> AccuracyAce:
     """Accuracy of base against the ACE of each estimator, a point a run, with their rank correlation.
 
     The correlation's interval is over models (`spearman`), those of the points over instances.

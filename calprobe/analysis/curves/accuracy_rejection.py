@@ -15,7 +15,7 @@ from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import Group, Series, group_lines, run_styles, short_names
 from calprobe.analysis.plots.labels import Label, Placing, place_labels
 from calprobe.analysis.plots.style import FAINT, INK, PAGE_INCHES, SeriesStyle
-from calprobe.analysis.scored_run import RunLike, ScoredRun
+from calprobe.analysis.scored_run import Runs, ScoredRun
 from calprobe.arrays import Floats
 from calprobe.confidence import Confidence, Estimator, Headline, headline
 from calprobe.confidence.estimators import AVERAGE
@@ -121,9 +121,7 @@ GRID = tuple(k / 100 for k in range(100))
 VOTE = "vote"  # stands where other lines name an estimator
 
 
-def accuracy_rejection(
-    runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAULT_CURVE_OPTIONS
-) -> AccuracyRejection:
+def accuracy_rejection(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> AccuracyRejection:
     """Accuracy of what is kept against the share rejected: by threshold, by rank, and by votes of the paraphrases.
 
     Kissling et al. 2026, section 5.2. Bands are 95 % bootstrap intervals, point by point (`accuracy_bands`).

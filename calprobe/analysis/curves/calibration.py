@@ -31,7 +31,7 @@ from calprobe.analysis.number_text import spelled
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import Series, each_line, only_run
 from calprobe.analysis.plots.style import FAINT, INK, PAGE_INCHES
-from calprobe.analysis.scored_run import RunLike, ScoredRun
+from calprobe.analysis.scored_run import Runs, ScoredRun
 from calprobe.arrays import Floats
 from calprobe.confidence import Confidence, Estimator, Headline, headline
 from calprobe.metrics import Bins, Estimate, MetricResult, ace, bootstrap_many, ece, smooth_ece, wilson_interval
@@ -115,7 +115,7 @@ class Calibration(Curves):
 METRICS = ("ace", "ece", "smooth_ece")
 
 
-def calibration(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Calibration:
+def calibration(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Calibration:
     """Accuracy against confidence, on ACE's quantile bins and ECE's equal-width ones, and smoothed without bins.
 
     The numbers are those of `report`, with their intervals; a bin's accuracy has Wilson's interval, which takes its

@@ -21,7 +21,7 @@ from calprobe.analysis.curves.inputs import Reported, Told, chosen_estimators, l
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import each_line, only_run
 from calprobe.analysis.plots.style import FAINT, PAGE_INCHES, SeriesStyle, style_at
-from calprobe.analysis.scored_run import Instances, RunLike, ScoredRun
+from calprobe.analysis.scored_run import Instances, Runs, ScoredRun
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence import Confidence, Estimator
 from calprobe.errors import UsageError
@@ -68,7 +68,7 @@ class Exposure(Curves):
                 yield {**line.lead, **dict(zip(counts, place, strict=True)), **numbers}
 
 
-def exposure(runs: RunLike | Sequence[RunLike], told: Told, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Exposure:
+def exposure(runs: Runs, told: Told, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Exposure:
     """Accuracy and mean confidence of the facts told never, once, twice, 3 to 4 times, 5 to 8 times and so on.
 
     The interval of accuracy is Wilson's, unless relations are drawn as a whole; all others are bootstrap intervals.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from calprobe.analysis.curves.curve import CurveOptions
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import RunLike, ScoredRun, open_scored_runs
+from calprobe.analysis.scored_run import Runs, ScoredRun, open_scored_runs
 from calprobe.confidence import Confidence, Estimator
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, Metric, standard_metrics
@@ -38,7 +38,7 @@ class Reported:
         return tuple(self.run.estimators[name] for name in self.estimators if name in self.values)
 
 
-def read_runs(runs: RunLike | Sequence[RunLike], options: ReportOptions) -> Iterator[ScoredRun]:
+def read_runs(runs: Runs, options: ReportOptions) -> Iterator[ScoredRun]:
     """The runs one by one, each over its complete relations. Raises as `report`.
 
     Logged are partial runs, and those that were not asked what the first one was.

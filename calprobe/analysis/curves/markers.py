@@ -21,7 +21,7 @@ from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import only_run, run_styles, short_names
 from calprobe.analysis.plots.style import FAINT, PAGE_INCHES, SeriesStyle
-from calprobe.analysis.scored_run import RunLike, ScoredRun
+from calprobe.analysis.scored_run import Runs, ScoredRun
 from calprobe.confidence import BASE, Estimator
 from calprobe.errors import UsageError
 from calprobe.metrics import Difference, Estimate, bootstrap_many, paired_differences
@@ -71,7 +71,7 @@ class Markers(Curves):
 METRICS = ("accuracy", "mean_confidence", "ace")
 
 
-def markers(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Markers:
+def markers(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Markers:
     """Base of the plain statement and of each epistemic wording: accuracy, mean confidence, ACE, and the shift.
 
     Kissling et al. 2026, section 3.3. The shift is the mean confidence under the marker less that of the plain

@@ -14,7 +14,7 @@ from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import Group, Series, group_lines
 from calprobe.analysis.plots.style import PAGE_INCHES
-from calprobe.analysis.scored_run import RunLike, ScoredRun, read_scores
+from calprobe.analysis.scored_run import RunLike, Runs, ScoredRun, read_scores
 from calprobe.arrays import Floats, Ints, check_count
 from calprobe.confidence import Distributions, base_confidence, keep_options, margin_confidence, option_ranks
 from calprobe.confidence.estimators import ENTRIES
@@ -198,7 +198,7 @@ def _measure(distributions: Distributions, ace_bins: int) -> dict[str, float]:
     }
 
 
-def options_curve(runs: RunLike | Sequence[RunLike], options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Options:
+def options_curve(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Options:
     """Accuracy, mean confidence and ACE among k options: the right answer and k - 1 others at random, three times.
 
     Kissling et al. 2026, section 5.4 (`answer_option_curve`). k = 5, 10, .. up to 60 or the run's largest answer space;

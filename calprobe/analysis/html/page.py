@@ -78,7 +78,8 @@ def word_columns(table: Table) -> frozenset[int]:
 
 def labels_repeat(table: Table) -> bool:
     """Whether rows of different groups have one label, so that a sorted row has to say which group it is of."""
-    return len({row.label for row in table.rows}) < len(table.rows)
+    labels = [row.label for row in table.rows if not row.of]
+    return len(set(labels)) < len(labels)
 
 
 def _wordy(cell: Cell) -> bool:

@@ -15,6 +15,7 @@ from calprobe.analysis.prose import remarks, score_notes, templates_named, wordi
 from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.tables import Table
 from calprobe.analysis.tables.against import against_table
+from calprobe.analysis.tables.labels import TableName, table_names
 from calprobe.analysis.tables.report import estimators_table
 from calprobe.analysis.tables.slices import sortable_slices
 
@@ -71,8 +72,15 @@ def _run(run: RunReport, place: int, contents: ReportContents) -> RunView:
         tables=_tables(run, contents.report),
         figures=tuple(run_figures(found)),
         wording=wording,
-        slices=tuple(sortable_slices(run.facts, own, contents.report.options) for own in found.slices),
+        slices=tuple(
+            sortable_slices(run.facts, own, contents.report.options, _names(contents.report)[run.label])
+            for own in found.slices
+        ),
     )
+
+
+def _names(report: Report) -> dict[str, TableName]:
+    return table_names("", [run.facts for run in report.runs])
 
 
 def _definitions(report: Report) -> tuple[Definition, ...]:
@@ -90,7 +98,8 @@ def _tables(run: RunReport, report: Report) -> tuple[Table, ...]:
     """Estimators by metrics, and the paper's numbers where they were asked for."""
     if not run.estimators:
         return ()
-    estimators = replace(estimators_table(run, report, ""), lead=())  # the run's head has these remarks
+    name = _names(report)[run.label]
+    estimators = replace(estimators_table(run, report, name), lead=())  # the run's head has these remarks
     if shows_less(report):
         estimators = estimators.with_columns([place for place, c in enumerate(estimators.columns) if c.first])
-    return (estimators, *([] if run.against is None else [against_table(run.facts, run.against, "")]))
+    return (estimators, *([] if run.against is None else [against_table(run.facts, run.against, name)]))

@@ -62,7 +62,7 @@ def manifests(runs: Sequence[RunFacts]) -> tuple[tuple[str, str], ...]:
 
 def page_title(runs: Sequence[RunFacts]) -> str:
     """The model and the probe of one run; how many there are of several."""
-    models = list(dict.fromkeys(run.manifest.model.name for run in runs))
+    models = list(dict.fromkeys(run.model for run in runs))
     probes = list(dict.fromkeys(run.manifest.probe.name for run in runs))
     what = models[0] if len(models) == 1 else f"{len(models)} models"
     if len(models) == 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calprobe.analysis.paper_figures import RunAgainst
 from calprobe.analysis.prose import against_footnotes, against_notes, figure_name, heading, size_and_state
 from calprobe.analysis.scored_run import RunFacts
-from calprobe.analysis.tables.labels import about
+from calprobe.analysis.tables.labels import TableName, about
 from calprobe.analysis.tables.types import Column, Row, Table
 from calprobe.metrics import Difference
 
@@ -21,11 +21,11 @@ INSIDE = {True: "yes", False: "no", None: ""}
 COLUMNS = tuple(Column(name, keys={"quantity": name}) for name in ("ours", "paper", "difference", "inside"))
 
 
-def against_table(run: RunFacts, found: RunAgainst, label: str) -> Table:
+def against_table(run: RunFacts, found: RunAgainst, name: TableName) -> Table:
     """A row a number of the paper's tables: ours, theirs, and the difference; before them, what the run departs in."""
     return Table(
-        caption=f"Numbers of {run.manifest.model.name} beside the paper's: {size_and_state(run)}.",
-        label=f"{label}-against",
+        caption=f"Numbers of {name.of} beside the paper's: {size_and_state(run)}.",
+        label=f"{name.label}-against",
         stub="number",
         columns=COLUMNS,
         rows=tuple(
@@ -45,7 +45,7 @@ def against_table(run: RunFacts, found: RunAgainst, label: str) -> Table:
         heading=heading(run)[:1],
         lead=tuple(against_notes(found)),
         notes=tuple(against_footnotes(found)),
-        keys={"run": run.label, "model": run.manifest.model.name},
+        keys={"run": run.label, "model": run.model},
         about=about(run),
         best_within=None,
     )

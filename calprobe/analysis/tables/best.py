@@ -13,7 +13,10 @@ Place = tuple[int, int]  # row, column
 
 
 def best_cells(table: Table) -> frozenset[Place]:
-    """The cells that are the best of their column, within the table or within their group of rows."""
+    """The cells that are the best of their column, within the table or within their group of rows.
+
+    Only rows of the largest coverage in a column take part: who answers less has smaller errors for it.
+    """
     if table.best_within is None:
         return frozenset()
     sections: dict[str, list[int]] = {}
@@ -22,11 +25,19 @@ def best_cells(table: Table) -> frozenset[Place]:
             sections.setdefault(row.group if table.best_within == "group" else "", []).append(place)
     return frozenset(
         (rows[best], column_place)
-        for rows in sections.values()
+        for section in sections.values()
         for column_place, column in enumerate(table.columns)
         if column.ranked
+        for rows in [_most_answered(table, section, column_place)]
         for best in best_places([value_of(table.rows[row].cells[column_place]) for row in rows], column.better)
     )
+
+
+def _most_answered(table: Table, rows: Sequence[int], column: int) -> list[int]:
+    """The rows with something in the column that are of as many instances as any other."""
+    filled = [row for row in rows if table.rows[row].cells[column] is not None]
+    coverage = {row: table.rows[row].coverage[column] if table.rows[row].coverage else 1.0 for row in filled}
+    return [row for row in filled if coverage[row] == max(coverage.values())]
 
 
 def best_places(values: Sequence[float | None], better: Better | None) -> frozenset[int]:

@@ -19,7 +19,8 @@ from calprobe.analysis.prose import (
     size,
     unpaired_notes,
 )
-from calprobe.analysis.tables.labels import about, short_names
+from calprobe.analysis.run_names import short_names
+from calprobe.analysis.tables.labels import about
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.messages import counted
 from calprobe.metrics import Metric

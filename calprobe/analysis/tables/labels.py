@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import PurePath
+from dataclasses import dataclass
 
+from calprobe.analysis.run_names import short_names
 from calprobe.analysis.scored_run import RunFacts
 
 
@@ -22,10 +23,23 @@ def about(run: RunFacts) -> dict[str, str]:
     }
 
 
-def short_names(labels: Sequence[str]) -> dict[str, str]:
-    """The last name of each run's path, where all of these differ; else the labels themselves."""
-    names = {label: PurePath(label).name or label for label in labels}
-    return names if len(set(names.values())) == len(names) else {label: label for label in labels}
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """How a run's tables are called."""
+
+    of: str  # in captions: the model, and the run too where several are of one model
+    label: str  # to refer to it by, [a-z0-9-]+
+
+
+def table_names(first: str, runs: Sequence[RunFacts]) -> dict[str, TableName]:
+    """What the tables of each run are called, by the run's label; `first` begins their labels.
+
+    Captions of the runs `a` and `b` of gpt2 are of "gpt2 (run a)" and "gpt2 (run b)".
+    """
+    names, models = short_names([run.label for run in runs]), [run.model for run in runs]
+    of = [f"{run.model} (run {names[run.label]})" if models.count(run.model) > 1 else run.model for run in runs]
+    labels = table_labels(first, [run.label for run in runs])
+    return {run.label: TableName(*called) for run, *called in zip(runs, of, labels, strict=True)}
 
 
 def table_labels(first: str, names: Sequence[str]) -> Iterable[str]:

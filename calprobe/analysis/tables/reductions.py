@@ -14,7 +14,7 @@ from calprobe.analysis.prose import (
 )
 from calprobe.analysis.reductions import ReductionsReport, RunReductions
 from calprobe.analysis.tables.against import against_table
-from calprobe.analysis.tables.labels import about, table_labels
+from calprobe.analysis.tables.labels import TableName, about, table_names
 from calprobe.analysis.tables.types import Column, Row, Table
 from calprobe.metrics import Estimate
 
@@ -27,23 +27,21 @@ COLUMNS = (
 
 def reductions_tables(report: ReductionsReport) -> tuple[Table, ...]:
     """A table for each run: accuracy and ACE of base and their harmonic mean under each reduction that it knows."""
-    labels = table_labels("reductions", [run.label for run in report.runs])
-    return tuple(
-        table for run, label in zip(report.runs, labels, strict=True) for table in _run_tables(run, report, label)
-    )
+    names = table_names("reductions", [run.facts for run in report.runs])
+    return tuple(table for run in report.runs for table in _run_tables(run, report, names[run.label]))
 
 
-def _run_tables(run: RunReductions, report: ReductionsReport, label: str) -> Iterator[Table]:
-    yield _run_table(run, report, label)
+def _run_tables(run: RunReductions, report: ReductionsReport, name: TableName) -> Iterator[Table]:
+    yield _run_table(run, report, name)
     if run.against is not None:
-        yield against_table(run.facts, run.against, label)
+        yield against_table(run.facts, run.against, name)
 
 
-def _run_table(run: RunReductions, report: ReductionsReport, label: str) -> Table:
-    model, probe, size = run.manifest.model.name, run.manifest.probe.name, size_and_state(run.facts)
+def _run_table(run: RunReductions, report: ReductionsReport, name: TableName) -> Table:
+    probe, size = run.manifest.probe.name, size_and_state(run.facts)
     return Table(
-        caption=f"Accuracy and calibration of {model} on {probe}, by reduction of token scores: {size}.",
-        label=label,
+        caption=f"Accuracy and calibration of {name.of} on {probe}, by reduction of token scores: {size}.",
+        label=name.label,
         stub="reduction",
         columns=COLUMNS,
         rows=tuple(
@@ -57,6 +55,6 @@ def _run_table(run: RunReductions, report: ReductionsReport, label: str) -> Tabl
         heading=heading(run.facts),
         lead=tuple(map(sentence, reductions_remarks(run))),
         general=(*score_notes("all", report.options), HARMONIC_MEAN),
-        keys={"run": run.label, "model": model},
+        keys={"run": run.label, "model": run.facts.model},
         about=about(run.facts),
     )

@@ -17,11 +17,11 @@ from calprobe.analysis.prose import (
 )
 from calprobe.analysis.scored_run import RunFacts
 from calprobe.analysis.slices import RunSlices
-from calprobe.analysis.tables.labels import about
+from calprobe.analysis.tables.labels import TableName, about
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 
 
-def slices_table(run: RunFacts, found: RunSlices, options: ReportOptions, label: str) -> Table:
+def slices_table(run: RunFacts, found: RunSlices, options: ReportOptions, called: TableName) -> Table:
     """A row a slice: accuracy of base, chance, and ACE and Brier score of each estimator; no slice is the best."""
     columns = [
         Column("accuracy", keys={"estimator": "base", "metric": "accuracy"}),
@@ -34,16 +34,16 @@ def slices_table(run: RunFacts, found: RunSlices, options: ReportOptions, label:
         # In print they stand below the slice's name.
         *(Column(name, keys={"metric": name}, printed=False) for name in ("instances", "mean_candidates")),
     ]
-    model, probe = run.manifest.model.name, run.manifest.probe.name
     return Table(
-        caption=f"Accuracy and calibration of {model} on {probe}, by {found.by}: {size_and_state(run)}.",
-        label=f"{label}-by-{found.by}",
+        caption=f"Accuracy and calibration of {called.of} on {run.manifest.probe.name}, by {found.by}: "
+        f"{size_and_state(run)}.",
+        label=f"{called.label}-by-{found.by}",
         stub=found.by,
         columns=tuple(columns),
         rows=tuple(_rows(found)),
         heading=heading(run)[:1],
         notes=(SIZES_BELOW_NAMES, *slice_notes(found, options)),
-        keys={"run": run.label, "model": model},
+        keys={"run": run.label, "model": run.model},
         about=about(run),
         best_within=None,
     )
@@ -57,9 +57,9 @@ def _rows(found: RunSlices) -> Iterator[Row]:
         yield Row(part.name, tuple(cells), note=slice_size(part), keys={found.by: part.name})
 
 
-def sortable_slices(run: RunFacts, found: RunSlices, options: ReportOptions) -> Table:
+def sortable_slices(run: RunFacts, found: RunSlices, options: ReportOptions, called: TableName) -> Table:
     """The table of slices for a page, which can be sorted: sizes in columns of their own, and BEAR scores."""
-    whole = slices_table(run, found, options, "")
+    whole = slices_table(run, found, options, called)
     table = whole.with_columns([place for place, _ in whole.printed_columns])
     leading = [Column("instances"), Column("K")]
     cells: list[list[Cell]] = [[part.instances, mean_candidates(part)] for part in found.slices]

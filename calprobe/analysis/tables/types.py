@@ -56,7 +56,9 @@ class Row:
     note: str = ""  # small, below the label
     keys: Mapping[str, str] = field(default_factory=dict)  # in tidy files, see `Table`
     about: Mapping[str, str] = field(default_factory=dict)  # beside that of the table
+    of: str = ""  # what the row belongs to, where its label alone does not say so
     ranked: bool = True  # whether its cells can be the best: not those of a difference
+    coverage: tuple[float, ...] = ()  # the share of the instances behind each cell; empty: all instances
     significant: bool = False  # whether a star stands behind its last cell
 
 
@@ -90,6 +92,8 @@ class Table:
         for row in self.rows:
             if len(row.cells) != len(self.columns):
                 raise ValueError(f"row {row.label!r} has {len(row.cells)} cells; the columns are {len(self.columns)}")
+            if row.coverage and len(row.coverage) != len(row.cells):
+                raise ValueError(f"row {row.label!r} has {len(row.cells)} cells and {len(row.coverage)} coverages")
 
     @property
     def printed_columns(self) -> tuple[tuple[int, Column], ...]:
@@ -109,7 +113,14 @@ class Table:
 
     def with_columns(self, places: Sequence[int]) -> Self:
         """The table with the columns at these places alone."""
-        rows = tuple(replace(row, cells=tuple(row.cells[place] for place in places)) for row in self.rows)
+        rows = tuple(
+            replace(
+                row,
+                cells=tuple(row.cells[place] for place in places),
+                coverage=tuple(row.coverage[place] for place in places) if row.coverage else (),
+            )
+            for row in self.rows
+        )
         return replace(self, columns=tuple(self.columns[place] for place in places), rows=rows)
 
     def notes_on(self, columns: Sequence[Column], mark: str = "Bold") -> Iterator[str]:
@@ -118,7 +129,7 @@ class Table:
             if titles := [column.title for column in columns if column.better == better]:
                 yield f"{better.capitalize()} is better: {', '.join(titles)}."
         if self.best_within is not None:
-            yield f"{mark}: the best of its column{self.best_of}, by what is printed; not where all are alike."
+            yield f"{mark}: best value of its column{self.best_of}; values that print alike share the mark."
 
 
 def headings(columns: Sequence[Column]) -> tuple[tuple[str, int], ...]:

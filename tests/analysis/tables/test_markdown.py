@@ -41,7 +41,7 @@ def test_a_table() -> None:
         "",
         r"- \- Smaller is better.",
         "- Two.",
-        "- Bold: the best of its column, by what is printed; not where all are alike.",
+        "- Bold: best value of its column; values that print alike share the mark.",
     ]
 
 

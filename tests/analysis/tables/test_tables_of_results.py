@@ -29,12 +29,13 @@ from calprobe.analysis.tables import (
     report_tables,
     tidy_csv,
 )
-from calprobe.metrics import Difference, Estimate, Resampling
+from calprobe.metrics import Difference, Estimate, Resampling, standard_metrics
 
 QUICK = ReportOptions(resampling=Resampling(20))
 NAN = float("nan")
 METRICS = ("Brier", "ACE")
-PRINTED = ["accuracy", "mean conf", "ACE", "ECE", "Brier", "AUROC"]
+FOUR = ("base", "margin", "average_vote_2", "average_min")
+PRINTED = ["accuracy", "coverage", "mean conf", "ACE", "ECE", "Brier", "AUROC"]
 
 
 def partial(run: RunReport) -> RunReport:
@@ -65,9 +66,11 @@ def test_one_run_is_one_table_of_all_its_numbers(found: Report) -> None:
     (table,) = report_tables(one(found))
     (run,) = one(found).runs
     assert [column.title for _, column in table.printed_columns] == PRINTED
-    assert [row.label for row in table.rows] == [estimator.name for estimator in run.estimators]
-    for row, estimator in zip(table.rows, run.estimators, strict=True):
-        assert dict(zip((c.keys["metric"] for c in table.columns), row.cells, strict=True)) == estimator.metrics
+    rows = [row for row in table.rows if not row.of]
+    assert [row.label for row in rows] == [estimator.name for estimator in run.estimators]
+    for row, estimator in zip(rows, run.estimators, strict=True):
+        cells = dict(zip((c.keys["metric"] for c in table.columns), row.cells, strict=True))
+        assert cells == {**estimator.metrics, "coverage": estimator.coverage}
     assert table.heading[0].startswith(f"{run.label}: complete; path padded, dtype float32, start token not known")
     assert table.caption.endswith(": 30 instances in 3 relations.")
 
@@ -83,17 +86,15 @@ def test_several_runs_have_a_summary_first(found: Report) -> None:
     summary, first, second = report_tables(found)
     assert [(c.heading, c.title) for c in summary.columns] == [
         ("", "accuracy"),
-        ("", "BEAR score"),
-        *(
-            (metric, name)
-            for metric in ("ACE", "Brier")
-            for name in ("base", "margin", "average_vote_2", "average_min")
-        ),
+        ("", "mean accuracy"),
+        *(("ACE", name) for name in FOUR),
+        *(("Brier", name) for name in (*FOUR, "consistency_vote_2", "consistency_min")),
+        *(("coverage", name) for name in ("average_vote_2", "consistency_vote_2")),
     ]
     assert [row.label for row in summary.rows] == ["a", "b"]
     estimators = {estimator.name: estimator.metrics for estimator in found.runs[1].estimators}
     assert summary.rows[1].cells[:3] == (found.runs[1].accuracy, found.runs[1].bear_score, estimators["base"]["ace"])
-    assert summary.rows[1].cells[-1] == estimators["average_min"]["brier"]
+    assert summary.rows[1].cells[-3] == estimators["consistency_min"]["brier"]
     assert (first.label, second.label) != ("", "")
     assert len(summary.heading) == 2
 
@@ -136,9 +137,9 @@ def test_a_partial_run_says_so_everywhere(found: Report) -> None:
 def test_what_a_run_has_not_is_missing(found: Report) -> None:
     bare = replace(found.runs[1], accuracy=None, bear_score=None, estimators=())
     summary, _, table = report_tables(replace(found, runs=(found.runs[0], bare)))
-    assert summary.rows[1].cells == (None,) * 10
+    assert summary.rows[1].cells == (None,) * 14
     assert table.rows == ()
-    assert "No BEAR score and no estimators over paraphrases: they need two paraphrases or more." in table.lead
+    assert table.lead[-1].startswith("No mean accuracy over paraphrases and no estimators over them: ")
 
 
 def test_tidy_columns_and_numbers(found: Report) -> None:
@@ -154,7 +155,11 @@ def test_tidy_columns_and_numbers(found: Report) -> None:
         "start_token",
         "limited",
     ]
-    assert len(lines) == sum(1 + len(run.estimators) * len(found.metrics) for run in found.runs)
+    of_estimators = [estimator for run in found.runs for estimator in run.estimators]
+    top_label = len(standard_metrics())
+    assert len(lines) == len(found.runs) + sum(
+        len(found.metrics) + 1 + bool(estimator.failed) * top_label for estimator in of_estimators
+    )
     for run in found.runs:
         mine = {(line["estimator"], line["metric"]): line for line in lines if line["run"] == run.label}
         brier = run.estimators[1].metrics["brier"]
@@ -229,8 +234,9 @@ def test_a_pair_without_a_p_value_says_so(comparison: Comparison) -> None:
 
 
 def test_the_terminal_shows_each_run_in_its_sections(found: Report) -> None:
-    first, wording, *_ = tables = report_sections(found)
-    assert [table.stub for table in tables] == ["estimator", "", "estimator", ""]
+    summary, first, wording, *_ = tables = report_sections(found)
+    assert [table.stub for table in tables] == ["run", "estimator", "", "estimator", ""]
+    assert (summary.heading, summary.rows) == ((), report_tables(found)[0].rows)
     assert first == report_tables(found)[1]
     assert {row.group for row in wording.rows} == {"wording: templates 0-2"}
     text = printed(tables, 300)

@@ -54,7 +54,7 @@ def test_a_table() -> None:
         "",
         "For all.",
         "Smaller is better: ACE, Brier.",
-        "*: the best of its column, by what is printed; not where all are alike.",
+        "*: best value of its column; values that print alike share the mark.",
     ]
 
 
@@ -135,4 +135,4 @@ def test_a_terminal_gets_bold_for_the_best() -> None:
     assert "\x1b[1m0.2500\x1b[0m" in out.getvalue()
     assert "\x1b[1;31mPARTIAL, 1 of 3 relations" in out.getvalue()
     assert "*" not in out.getvalue()
-    assert "Bold: the best of its column" in out.getvalue()
+    assert "Bold: best value of its column" in out.getvalue()

@@ -1,0 +1,38 @@
+"""The names of runs and models in tables, figures and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from calprobe.runs import ModelRecord
+
+
+def short_names(labels: Sequence[str]) -> dict[str, str]:
+    """The last name of each run's path, where all of these differ; else the labels themselves.
+
+    >>> short_names(["runs/a/gpt2", "runs/bert"])
+    {'runs/a/gpt2': 'gpt2', 'runs/bert': 'bert'}
+    >>> short_names(["a/gpt2", "b/gpt2"])
+    {'a/gpt2': 'a/gpt2', 'b/gpt2': 'b/gpt2'}
+    """
+    names = {label: PurePath(label).name or label for label in labels}
+    return names if len(set(names.values())) == len(names) else {label: label for label in labels}
+
+
+def model_name(model: ModelRecord) -> str:
+    """An alias or hub id as it was typed; for a folder or a file the last part of its path.
+
+    >>> model_name(ModelRecord("/home/ada/models/gemma.gguf"))
+    'gemma.gguf'
+    >>> model_name(ModelRecord("openai/gpt2"))
+    'openai/gpt2'
+    """
+    # A hub id has one slash at most.
+    is_path = (
+        model.name.startswith(("/", ".", "~"))
+        or model.name.count("/") > 1
+        or "\\" in model.name
+        or model.name.lower().endswith(".gguf")
+    )
+    return PurePath(model.name.replace("\\", "/")).name or model.name if is_path else model.name

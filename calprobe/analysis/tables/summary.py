@@ -1,0 +1,98 @@
+"""The table of several runs: a row a run, with the columns of the paper's Table 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from calprobe.analysis.prose import heading, left_out, mean_accuracy_name, score_notes
+from calprobe.analysis.results import Report, RunReport
+from calprobe.analysis.run_names import short_names
+from calprobe.analysis.scored_run import RunFacts
+from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.confidence import Headline, headline
+
+# Kissling et al. 2026, Tables 1 and 3.
+COLUMNS = {"ace": headline(Headline.PAPER), "brier": headline(Headline.PAGE)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One cell of a run: its value, and the share of the instances that are behind it."""
+
+    cell: Cell
+    coverage: float = 1.0
+
+
+def summary_table(report: Report) -> Table:
+    """Accuracy, mean accuracy over paraphrases, ACE and Brier score of some estimators; columns of nothing left out.
+
+    An estimator that fails in a run has a column with its coverage. The best run is marked where all runs answer the
+    same probe completely, and only among runs of equal coverage.
+    """
+    columns = tuple(_columns(report))
+    cells = [_cells(run, columns) for run in report.runs]
+    kept = [place for place in range(len(columns)) if any(own[place].cell is not None for own in cells)]
+    names = short_names([run.label for run in report.runs])
+    alike = _same_instances([run.facts for run in report.runs])
+    return Table(
+        caption="Accuracy and calibration by run.",
+        label="calibration-summary",
+        stub="run",
+        columns=tuple(columns[place] for place in kept),
+        rows=tuple(
+            Row(
+                names[run.label],
+                tuple(own[place].cell for place in kept),
+                coverage=tuple(own[place].coverage for place in kept),
+            )
+            for run, own in zip(report.runs, cells, strict=True)
+        ),
+        heading=tuple(heading(run.facts)[0] for run in report.runs),
+        notes=(
+            *(f"{names[run.label]}: {found}." for run in report.runs if (found := left_out(run.facts))),
+            *(["The tables of the runs have the intervals."] if report.options.resampling.n_resamples else []),
+            *([] if alike else ["No best is marked: not all runs have the same instances."]),
+        ),
+        general=(next(iter(score_notes(report.options.reduction, report.options))),),
+        best_within="table" if alike else None,
+        intervals=False,
+        tidy=False,
+    )
+
+
+def _columns(report: Report) -> Iterator[Column]:
+    facts = [run.facts for run in report.runs]
+    yield Column("accuracy", "larger", keys={"metric": "accuracy"})
+    yield Column(mean_accuracy_name(facts), "larger", keys={"metric": "bear_score"})
+    failing = {e.name for run in report.runs for e in run.estimators if e.failed}
+    shown = [name for name in headline(Headline.PAGE) if name in failing]
+    for metric in report.metrics:
+        for estimator in COLUMNS.get(metric.name, ()):
+            keys = {"metric": metric.name, "estimator": estimator}
+            yield Column(estimator, metric.better, heading=metric.title, keys=keys)
+    for estimator in shown:
+        keys = {"metric": "coverage", "estimator": estimator}
+        yield Column(estimator, heading="coverage", keys=keys)
+
+
+def _cells(run: RunReport, columns: Sequence[Column]) -> list[_Found]:
+    estimators = {estimator.name: estimator for estimator in run.estimators}
+    whole = {"accuracy": run.accuracy, "bear_score": run.bear_score}
+    found = []
+    for column in columns:
+        metric, estimator = column.keys["metric"], estimators.get(column.keys.get("estimator", ""))
+        if "estimator" not in column.keys:
+            found.append(_Found(whole[metric]))
+        elif estimator is None:
+            found.append(_Found(None))
+        elif metric == "coverage":
+            found.append(_Found(estimator.coverage))
+        else:
+            found.append(_Found(estimator.metrics.get(metric), estimator.coverage.value))
+    return found
+
+
+def _same_instances(runs: Sequence[RunFacts]) -> bool:
+    """Whether whole runs were asked the same."""
+    return len({run.questions for run in runs}) == 1 and not any(run.partial for run in runs)
