@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calprobe.analysis import ReportOptions as ReportOptions
+    from calprobe.analysis import answers as answers
     from calprobe.analysis import report as report
     from calprobe.confidence import confidences as confidences
     from calprobe.models import LoadOptions as LoadOptions
@@ -25,6 +26,7 @@ _HOME = {
     "LoadOptions": "calprobe.models",
     "ReportOptions": "calprobe.analysis",
     "ScoreOptions": "calprobe.scoring",
+    "answers": "calprobe.analysis",
     "confidences": "calprobe.confidence",
     "load_model": "calprobe.models",
     "load_probe": "calprobe.probes",
@@ -37,6 +39,7 @@ __all__ = [
     "ReportOptions",
     "ScoreOptions",
     "__version__",
+    "answers",
     "confidences",
     "load_model",
     "load_probe",

@@ -109,7 +109,7 @@ FLOORS: tuple[set[str], ...] = (
     {"scored_run"},
     {
         *("answer_options", "curves", "paper_figures", "reductions", "sensitivity", "slices", "uncertainty"),
-        *("compare_match", "compare_numbers", "compare_runs"),
+        *("answers", "answer_frame", "compare_match", "compare_numbers", "compare_runs"),
     },
     {"results"},
     {"against", "contents", "rank", "report_runs"},
@@ -219,10 +219,11 @@ def test_help_imports_little() -> None:
 CONTRACT = {
     "score": (
         "--model --probe --out --templates --template-set --relations --limit --seed --first --dtype "
-        "--device --device-map --pll-metric --word-split --batch-tokens --save-tokens --resume --no-resume --shard "
-        "--revision --quiet"
+        "--device --device-map --pll-metric --word-split --batch-tokens --save-tokens --save-labels --no-save-labels "
+        "--resume --no-resume --shard --revision --quiet"
     ),
     "report": ("RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html"),
+    "show": ("RUN --wrong --right --surest --unsurest --relation --estimator --template --top --format --json --probe"),
     "compare": (
         "RUN --pairs --by-domain --intersect --estimator --reduction --compat --format --json --bins --bootstrap"
         " --cluster --seed --html"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from calprobe.analysis.answer_frame import answers, show
+from calprobe.analysis.answers import Answer, Shown, ShowOptions
 from calprobe.analysis.compare_numbers import Comparison
 from calprobe.analysis.compare_runs import compare, named_pairs
 from calprobe.analysis.curves.accuracy_ace import accuracy_ace
@@ -21,6 +23,7 @@ from calprobe.analysis.slices import RunSlices, Slice
 from calprobe.analysis.uncertainty import MeanUncertainty
 
 __all__ = [
+    "Answer",
     "AnswerOptions",
     "CompareOptions",
     "Comparison",
@@ -37,11 +40,14 @@ __all__ = [
     "RunReductions",
     "RunReport",
     "RunSlices",
+    "ShowOptions",
+    "Shown",
     "Slice",
     "SliceOptions",
     "accuracy_ace",
     "accuracy_rejection",
     "answer_option_curve",
+    "answers",
     "calibration",
     "compare",
     "compare_reductions",
@@ -51,4 +57,5 @@ __all__ = [
     "options_curve",
     "prompt_sensitivity",
     "report",
+    "show",
 ]

@@ -23,7 +23,7 @@ from calprobe.confidence import Confidence, Distributions, Estimator, available_
 from calprobe.confidence.types import paraphrase_rows
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, Within, bootstrap_mean
-from calprobe.runs import Manifest, Progress, Run, ScoreTable, SourceRecord, open_run
+from calprobe.runs import Manifest, Progress, Run, ScoreTable, SourceRecord, TemplateRecord, open_run
 
 RunLike = Run | str | Path
 Runs = RunLike | Sequence[RunLike] | Mapping[str, RunLike]  # a mapping gives names to its runs
@@ -118,6 +118,7 @@ class Recorded:
     manifest: Manifest
     cut_contexts: Mapping[str, int]  # by relation, without zeros
     progress: Progress
+    path: Path | None = None  # of the folder; None: in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,16 @@ class ClosedSet:
     def distributions(self) -> Distributions:
         """The candidates' probabilities, computed once for all that read them."""
         return Distributions.from_table(self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The right answers, and each template's answers with the probability among the candidates, its base."""
+
+    templates: tuple[TemplateRecord, ...]  # ascending
+    answer_idx: Ints  # [instances]
+    prediction: Ints  # [templates, instances], place of a candidate; NO_PREDICTION where a score failed
+    confidence: Floats  # [templates, instances]; NaN where a score failed
 
 
 @dataclass(frozen=True)
@@ -215,6 +226,12 @@ class ScoredRun:
         rows = () if self.evidence is None else paraphrase_rows(self.table.templates)
         return right_shares(self.distributions, rows) if rows else None
 
+    @cached_property
+    def answered(self) -> Answered:
+        """What each template answers. Raises as `closed_set`."""
+        peaks = self.distributions.peaks
+        return Answered(self.table.templates, self.distributions.answer_idx, peaks.prediction, peaks.largest)
+
     def confidence(self, estimator: str) -> Confidence:
         """What an estimator says of every instance. Raises KeyError for one that the run does not have."""
         if estimator not in self.known:
@@ -230,6 +247,8 @@ class ScoredRun:
         known = {name: replace(found, probabilities=None) for name, found in self.confidences().items()}
         run = replace(self, evidence=None, known=known)
         run.__dict__["right_shares"] = self.right_shares  # where cached_property keeps it
+        if self.evidence is not None:
+            run.__dict__["answered"] = self.answered
         return run
 
     def restricted(self, rows: Ints, places: Ints) -> ScoredRun:
@@ -288,7 +307,7 @@ def scored_run(label: str, run: Run, options: ReportOptions) -> ScoredRun:
     table = run.table(options.reduction, options.compat)
     return ScoredRun(
         label=label,
-        recorded=Recorded(run.manifest, run.cut_contexts, run.progress),
+        recorded=Recorded(run.manifest, run.cut_contexts, run.progress, run.path),
         relations=frozenset(run.complete_relations),
         instances=Instances(table.relation, table.instance, np.diff(table.offsets)),
         estimators=_by_name(table),

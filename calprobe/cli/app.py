@@ -20,6 +20,7 @@ from calprobe.messages import without_secrets
 COMMANDS = {
     "score": "score",
     "report": "report",
+    "show": "show",
     "compare": "compare",
     "curve": "curve",
     "export": "export",

@@ -13,6 +13,7 @@ from calprobe.cli.terminal_text import say
 from calprobe.words import Reduction
 
 if TYPE_CHECKING:
+    from calprobe.interop.answer_texts import AnswerTexts
     from calprobe.probes import Probe
     from calprobe.runs import Run
     from calprobe.runs.run import Compat, Reduction
@@ -22,7 +23,7 @@ _APPLIES_TO = {
     "reduction": ("confidences", "lm-pub-quiz"),
     "compat": ("confidences",),
     "template": ("lm-pub-quiz",),
-    "probe": ("lm-pub-quiz",),
+    "labels": ("candidates", "confidences"),
 }
 
 
@@ -53,8 +54,9 @@ _APPLIES_TO = {
 @click.option(
     "--probe",
     metavar="NAME|DIR",
-    help="For lm-pub-quiz: the probe with the labels.  [default: the run's probe]",
+    help="For --labels and lm-pub-quiz: the probe with the texts.  [default: the run's probe]",
 )
+@click.option("--labels", is_flag=True, help="Add columns with subject, answers and statement in words.")
 @click.pass_context
 def command(
     context: click.Context,
@@ -65,6 +67,7 @@ def command(
     compat: Compat | None,
     template: int | None,
     probe: str | None,
+    labels: bool,
 ) -> None:
     """Write a run's scores, tokens or confidences, sorted, with full precision. --compat is for confidences.
 
@@ -78,14 +81,16 @@ def command(
     from calprobe.runs import open_run, table_files
 
     _refuse_options_of_other_kinds(context, what)
+    if probe is not None and what != "lm-pub-quiz" and not labels:
+        raise click.UsageError("--probe names the texts of --labels and of lm-pub-quiz; add --labels, or leave it out")
     log_to_stderr()
     run = open_run(run_path)
     if what == "candidates":
-        table_files.write_tables(exports.CANDIDATES, exports.candidate_tables(run), out)
+        _write_candidates(run, _texts(run, probe) if labels else None, out)
     elif what == "tokens":
         table_files.write_tables(exports.TOKENS, exports.token_tables(run), out)
     elif what == "confidences":
-        _write_confidences(run, reduction, compat, out)
+        _write_confidences(run, reduction, compat, _texts(run, probe) if labels else None, out)
     else:
         from calprobe.interop.lm_pub_quiz_export import check_form, export_lm_pub_quiz
 
@@ -102,15 +107,38 @@ def _refuse_options_of_other_kinds(context: click.Context, what: str) -> None:
             refuse_typed(context, [option], f"does not apply to --what {what}: it is for {' and '.join(kinds)}")
 
 
-def _write_confidences(run: Run, reduction: Reduction, compat: Compat | None, out: Path) -> None:
+def _texts(run: Run, probe: str | None) -> AnswerTexts:
+    from calprobe.interop.answer_texts import texts_of
+
+    return texts_of(run, probe)
+
+
+def _write_candidates(run: Run, texts: AnswerTexts | None, out: Path) -> None:
+    from calprobe.interop import exports
+    from calprobe.runs import table_files
+
+    schema, tables = exports.CANDIDATES, exports.candidate_tables(run)
+    if texts is not None:
+        schema, tables = exports.labelled_schema(schema), exports.with_candidate_labels(tables, texts)
+    table_files.write_tables(schema, tables, out)
+
+
+def _write_confidences(
+    run: Run, reduction: Reduction, compat: Compat | None, texts: AnswerTexts | None, out: Path
+) -> None:
     import pyarrow as pa
 
     from calprobe.confidence import confidences
+    from calprobe.interop import exports
     from calprobe.runs import table_files
 
-    table = pa.Table.from_pandas(confidences(run, reduction, compat), preserve_index=False).replace_schema_metadata(
-        None
-    )
+    frame = confidences(run, reduction, compat)
+    if texts is not None:
+        frame = exports.with_confidence_labels(frame, run, texts)
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    if texts is not None:  # all-null columns of an empty run too
+        strings = (pa.field(name, pa.string()) for name in exports.CONFIDENCE_LABELS)
+        table = table.cast(pa.schema([*list(table.schema)[: -len(exports.CONFIDENCE_LABELS)], *strings]))
     table_files.write_tables(table.schema, [table], out)
 
 

@@ -78,6 +78,12 @@ if TYPE_CHECKING:
 )
 @click.option("--save-tokens", is_flag=True, help="Store the score of every token (for export --what tokens).")
 @click.option(
+    "--save-labels/--no-save-labels",
+    default=None,
+    help="Store the probe's subjects and candidates in RUN (for show).  [default: for mini and factor, which have an"
+    " open licence]",
+)
+@click.option(
     "--resume/--no-resume",
     default=True,
     show_default=True,
@@ -105,6 +111,7 @@ def command(
     pll_metric: str | None,
     word_split: str | None,
     save_tokens: bool,
+    save_labels: bool | None,
     resume: bool,
     shard: str | None,
     quiet: bool,
@@ -143,6 +150,7 @@ def command(
         pll_metric=pll_metric,  # type: ignore[arg-type]
         word_split=word_split,  # type: ignore[arg-type]
         save_tokens=save_tokens,
+        save_labels=save_labels,
         shard=shard,
         resume=resume,
         quiet=quiet or rank > 0,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import get_args
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from calprobe.errors import CalprobeError
+from calprobe.interop.answer_texts import AnswerTexts
 from calprobe.runs.run import Run
 from calprobe.runs.score_records import ROLE_NAMES, piece_to_arrow
 from calprobe.words import Reduction
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _PLACE = [("relation", pa.string()), ("template", pa.int32()), ("instance", pa.int32()), ("candidate", pa.int32())]
 CANDIDATES = pa.schema(
@@ -24,19 +28,54 @@ TOKENS = pa.schema(
 )
 
 
+# What --labels adds at the end.
+CANDIDATE_LABELS = tuple((name, pa.string()) for name in ("subject", "label", "answer", "statement"))
+CONFIDENCE_LABELS = ("subject", "answer", "predicted")
+
+
 def candidate_tables(run: Run) -> Iterator[pa.Table]:
     """The `candidates` export, a table of CANDIDATES for each whole piece, in the order of the export."""
     for piece in run.pieces:
         yield piece_to_arrow(piece).select(CANDIDATES.names)
 
 
-def candidates(run: Run) -> pa.Table:
-    """The `candidates` export as one table, sorted by relation (plain strings), template, instance, candidate.
+def labelled_schema(schema: pa.Schema) -> pa.Schema:
+    """CANDIDATES with the columns of `with_candidate_labels`."""
+    return pa.schema([*schema, *(pa.field(name, kind) for name, kind in CANDIDATE_LABELS)])
 
-    What an import cannot know is null, and so is `first_role` of a statement without scored tokens; its means and
-    `first` are NaN.
-    """
-    return pa.concat_tables([CANDIDATES.empty_table(), *candidate_tables(run)]).combine_chunks()
+
+def with_candidate_labels(tables: Iterable[pa.Table], texts: AnswerTexts) -> Iterator[pa.Table]:
+    """Tables of CANDIDATES with subject, label (of the candidate), answer (the right label) and statement."""
+    for table in tables:
+        names = ("relation", "instance", "candidate", "answer_idx", "template")
+        columns: list[list[str | None]] = [[], [], [], []]
+        for relation, instance, place, answer, template in zip(
+            *(table[name].to_pylist() for name in names), strict=True
+        ):
+            columns[0].append(texts.subject(relation, instance))
+            columns[1].append(texts.label(relation, instance, place))
+            columns[2].append(texts.label(relation, instance, answer))
+            columns[3].append(texts.statement(relation, instance, place, template))
+        for (name, kind), column in zip(CANDIDATE_LABELS, columns, strict=True):
+            table = table.append_column(name, pa.array(column, kind))
+        yield table
+
+
+def with_confidence_labels(frame: pd.DataFrame, run: Run, texts: AnswerTexts) -> pd.DataFrame:
+    """A frame of `calprobe.confidences` with subject, answer (the right label) and predicted (None where failed)."""
+    answers = {
+        (piece.relation, instance): answer
+        for piece in run.pieces
+        for instance, answer in zip(piece.instance.tolist(), piece.answer_idx.tolist(), strict=True)
+    }
+    named = list(zip(frame["relation"].tolist(), frame["instance"].tolist(), strict=True))
+    labelled = frame.copy()
+    labelled["subject"] = [texts.subject(*one) for one in named]
+    labelled["answer"] = [texts.label(*one, answers[one]) for one in named]
+    labelled["predicted"] = [
+        texts.label(*one, place) for one, place in zip(named, frame["prediction"].tolist(), strict=True)
+    ]
+    return labelled
 
 
 def token_tables(run: Run) -> Iterator[pa.Table]:

@@ -19,6 +19,7 @@ BUNDLED = "mini"
 FACTOR = "factor"
 PROBES = (BUNDLED, *BEAR_FOLDERS, FACTOR)
 OWN_TEMPLATES = frozenset((BUNDLED, "bear"))  # probes that the project wrote templates for
+OPEN_LICENCE = frozenset((BUNDLED, FACTOR))  # CC0-1.0 and MIT; BEAR has no licence file
 
 
 def load_probe(name_or_path: str | os.PathLike[str]) -> Probe:
@@ -40,23 +41,34 @@ def load_probe(name_or_path: str | os.PathLike[str]) -> Probe:
         return _known(name)
     path = Path(name).expanduser()
     if path.suffix.lower() == ".csv" and path.is_file():
-        return read_factor(path, path.resolve().stem)
+        return replace(read_factor(path, path.resolve().stem), path=_place(path))
     if not path.is_dir():
         what = f"neither a folder nor one of {', '.join(PROBES)}, nor a CSV file"
         raise UsageError(f"no probe {name!r}: {what}{did_you_mean(name, PROBES) or '; give one of these'}")
     if not (path / METADATA).is_file():
         raise UsageError(f"no probe in folder {name!r}: it has no {METADATA}; give a folder in BEAR's format")
-    return read_probe_folder(path, path.resolve().name)
+    return replace(read_probe_folder(path, path.resolve().name), path=_place(path))
+
+
+def _place(path: Path) -> str | None:
+    """The absolute path; None if it cannot be written as UTF-8."""
+    place = str(path.resolve())
+    return place if place.isascii() or place == place.encode("utf-8", "replace").decode() else None
 
 
 def _known(name: str) -> Probe:
+    own_templates = name if name in OWN_TEMPLATES else None
+    return replace(_read_known(name), own_templates=own_templates, open_licence=name in OPEN_LICENCE)
+
+
+def _read_known(name: str) -> Probe:
     if name == FACTOR:
         return read_factor(_fetched(name, FACTOR, dataset(FACTOR).files[0].path), name)
     if name == BUNDLED:
         at = Path(str(resources.files("calprobe.probes"))) / BUNDLED
     else:
         at = _fetched(name, "bear", BEAR_FOLDERS[name])
-    return replace(read_probe_folder(at, name), own_templates=name if name in OWN_TEMPLATES else None)
+    return read_probe_folder(at, name)
 
 
 def _fetched(name: str, data: str, place: str) -> Path:

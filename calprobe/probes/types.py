@@ -68,6 +68,8 @@ class Probe:
     fingerprint: str  # SHA-256 (hex) over relations, subjects, answers and answer spaces; not over templates
     notes: tuple[str, ...] = ()  # oddities of the files that do not stop the reading, one sentence each
     own_templates: str | None = None  # calprobe.templates' file for it, without .json; None: the probe's own are scored
+    path: str | None = None  # its folder or file, absolute; None: a known probe, or one that was made in memory
+    open_licence: bool = False  # whether its texts may be stored in a run folder without being asked for
 
     def relation(self, name: str) -> Relation:
         """The relation of that name; KeyError if the probe has none."""

@@ -10,7 +10,7 @@ from typing import Generic, Self, TypeVar
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import reason
-from calprobe.runs import atomic, lock, progress, shards
+from calprobe.runs import atomic, labels, lock, progress, shards
 from calprobe.runs.file_names import same_on_some_disks
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, write_manifest
@@ -265,7 +265,7 @@ def _remove_leftovers(path: Path) -> None:
 
 
 def _remove_results(path: Path) -> None:
-    """Remove shards and progress, and no other files."""
+    """Remove shards, progress and labels, and no other files."""
     folders = [path / shards.FOLDER, path / progress.FOLDER]
     for folder in folders:
         if folder.is_symlink():
@@ -276,6 +276,7 @@ def _remove_results(path: Path) -> None:
     for folder, suffixes in zip(folders, ((".parquet", f".parquet{BAD_SUFFIX}"), (".json",)), strict=True):
         for file in [file for suffix in suffixes for file in folder.glob(f"*{suffix}")]:
             file.unlink()
+    (path / labels.FILE_NAME).unlink(missing_ok=True)
 
 
 def _note_adopted(path: Path, stored: RunManifest, asked: RunManifest) -> None:

@@ -40,6 +40,7 @@ class SourceRecord:
 
     name: str
     fingerprint: str | None = None
+    path: str | None = None  # of a probe without a name that calprobe knows: its folder or file, ~ for the home folder
 
 
 @dataclass(frozen=True, slots=True)

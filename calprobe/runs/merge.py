@@ -11,6 +11,7 @@ from typing import Any
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import counted
 from calprobe.runs.folder import RecordFolder
+from calprobe.runs.labels import keep_labels
 from calprobe.runs.progress import Progress, total
 from calprobe.runs.records import Piece
 from calprobe.runs.run import open_any_run
@@ -51,7 +52,9 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = F
     if missing and not partial:
         raise CalprobeError(_what_is_missing(missing, runs))
     pieces = (_only_one(piece, held) for piece, held in holders.items() if held)
-    return RecordFolder.write_whole(Path(out), manifest, pieces, _spent(runs))
+    merged = RecordFolder.write_whole(Path(out), manifest, pieces, _spent(runs))
+    keep_labels((run.path for run in runs), merged.path)
+    return merged
 
 
 def _refuse_other(first: StoredRun[Any], run: StoredRun[Any]) -> None:

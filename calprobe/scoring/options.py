@@ -50,6 +50,7 @@ class ScoreOptions:
     pll_metric: PllMetric | None = None  # of a masked model; None: within_word_l2r
     word_split: WordSplit | None = None  # of a masked model; None: tokenizer
     save_tokens: bool = False  # keep every token's score beside the reductions
+    save_labels: bool | None = None  # keep the probe's texts in the run folder; None: if its licence is open
     shard: str | None = None  # I/N, such as 2/8: score the second of eight shares only; None: everything
     resume: bool = True  # resume the run in the folder; False starts over
     quiet: bool = False  # no progress on stderr

@@ -21,6 +21,7 @@ from calprobe.probes import Probe, load_probe
 from calprobe.runs import Manifest, Run, RunFolder, open_run
 from calprobe.runs.decode import decode
 from calprobe.runs.folder import check_folder, default_out
+from calprobe.runs.labels import write_labels
 from calprobe.runs.lock import Owner, locked
 from calprobe.runs.manifest_file import read_manifest
 from calprobe.runs.records import Piece
@@ -81,6 +82,8 @@ def score(
         way = find_way(loaded, request.selection, request.options)
         with locked(request.out) as owner:
             folder = RunFolder.open(request.out, _manifest(request, loaded, way), options.resume)
+            if request.saves_labels:
+                write_labels(request.out, request.selection.probe)
             missing = folder.missing()
             workers.send("folder", json.dumps({"owner": asdict(owner), "missing": missing}))
             load_s = time.monotonic() - started
@@ -134,6 +137,12 @@ class _Request:
     out: Path
     begun: Manifest | None  # of the run that is there
     options: ScoreOptions  # as the run began
+
+    @property
+    def saves_labels(self) -> bool:
+        """Whether the run folder keeps the probe's texts: as asked, else if the probe's licence is open."""
+        asked = self.options.save_labels
+        return self.selection.probe.open_licence if asked is None else asked
 
 
 def _requested(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from calprobe.errors import UsageError
-from calprobe.messages import did_you_mean
+from calprobe.messages import did_you_mean, shown
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.probes.sample import first_instances, sampled_instances
 from calprobe.runs import RelationRecord, SourceRecord, TemplateRecord
@@ -101,8 +101,9 @@ class Selection:
         )
 
     def probe_source(self) -> SourceRecord:
-        """Name and fingerprint of the probe."""
-        return SourceRecord(self.probe.name, self.probe.fingerprint)
+        """Name, fingerprint and place of the probe."""
+        path = self.probe.path
+        return SourceRecord(self.probe.name, self.probe.fingerprint, path and shown(path))
 
     def template_source(self) -> SourceRecord:
         """Name and fingerprint of the templates that are scored."""

@@ -11,8 +11,10 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from labelled_runs import named_run
 from run_samples import make_manifest, write_run
 
+from calprobe.analysis import answers
 from calprobe.cli.app import main
 from calprobe.confidence import confidences
 from calprobe.runs import RunFolder, SourceRecord, open_run
@@ -87,7 +89,7 @@ def test_confidences_as_the_paper_computes_them(tmp_path: Path, invoke: Invoke) 
         ("tokens", ["--compat", "kissling2026"], "confidences"),
         ("lm-pub-quiz", ["--compat", "kissling2026"], "confidences"),
         ("confidences", ["--template", 0], "lm-pub-quiz"),
-        ("candidates", ["--probe", "mini"], "lm-pub-quiz"),
+        ("tokens", ["--labels"], "candidates and confidences"),
     ],
 )
 def test_an_option_of_another_kind_of_export_is_refused(
@@ -150,3 +152,37 @@ def test_no_run_is_missing_data(tmp_path: Path, invoke: Invoke) -> None:
     code, said = invoke("export", tmp_path / "none", "--what", "candidates", "--out", tmp_path / "c.csv")
     assert code == 3
     assert "no such run; make one with `calprobe score" in said
+
+
+def test_labels_are_added_at_the_end(tmp_path: Path, invoke: Invoke) -> None:
+    run = named_run(tmp_path / "run")
+    frames = {}
+    for what in ("candidates", "confidences"):
+        for option in ([], ["--labels"]):
+            out = tmp_path / f"{what}{len(option)}.parquet"
+            assert invoke("export", run, "--what", what, *option, "--out", out) == (0, "")
+            frames[what, len(option)] = pq.read_table(out).to_pandas()
+    added = {
+        "candidates": ["subject", "label", "answer", "statement"],
+        "confidences": ["subject", "answer", "predicted"],
+    }
+    for what, names in added.items():
+        plain, labelled = frames[what, 0], frames[what, 1]
+        assert list(labelled.columns) == [*plain.columns, *names]
+        pd.testing.assert_frame_equal(labelled[plain.columns], plain)
+    one = frames["candidates", 1].iloc[-1]
+    assert one["label"] == f"{one['relation']} answer {one['candidate']}"
+    assert one["answer"] == f"{one['relation']} answer {one['answer_idx']}"
+    assert one["statement"] == f"One calls {one['subject']} {one['label']}."
+    words = answers(run).set_index(["relation", "instance"])
+    base = frames["confidences", 1].query("estimator == 'base'").set_index(["relation", "instance"])
+    assert base["predicted"].to_dict() == words["predicted"].to_dict()
+    assert base["answer"].to_dict() == words["answer"].to_dict()
+
+
+def test_labels_that_are_not_known_and_a_probe_that_is_not_read(tmp_path: Path, invoke: Invoke) -> None:
+    run, out = named_run(tmp_path / "run", labels=False), tmp_path / "out.csv"
+    assert invoke("export", run, "--what", "candidates", "--labels", "--out", out)[0] == 3
+    code, said = invoke("export", run, "--what", "candidates", "--probe", "mini", "--out", out)
+    assert (code, "add --labels, or leave it out" in said) == (2, True)
+    assert not out.exists()

@@ -1,0 +1,67 @@
+"""Answers of a run as a table, and as CSV with a line for each answer."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from calprobe.analysis.answers import Answer, Shown
+from calprobe.analysis.prose_answers import agreement, headline_of, of_paraphrases
+from calprobe.analysis.tables.csv import harmless
+from calprobe.analysis.tables.types import Cell, Column, Row, Table
+
+UNKNOWN = "-"
+
+
+def answers_table(shown: Shown, *, statements: bool = True) -> Table:
+    """A row for each answer; `statements` adds a column with the statements."""
+    several = any(len(answer.templates) > 1 for answer in shown.answers)
+    titles = ["relation", "answer", "right", "confidence", *(["templates"] if several else [])]
+    return Table(
+        caption=f"Answers of {shown.model} on {shown.probe}: {headline_of(shown)}.",
+        label="answers",
+        stub="subject",
+        columns=tuple(Column(title) for title in (*titles, *(["statement"] if statements else []))),
+        rows=tuple(_row(answer, several=several, statements=statements) for answer in shown.answers),
+        notes=tuple(of_paraphrases(shown)),
+        best_within=None,
+        tidy=False,
+    )
+
+
+def answers_csv(shown: Shown) -> str:
+    """A head and a line for each answer, with the columns of `calprobe.answers`. Numbers have full precision.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    estimators = list(shown.answers[0].estimators) if shown.answers else []
+    numbers = [one.template for one in shown.answers[0].templates] if shown.answers else []
+    by_template = [f"{name}_{number}" for number in numbers for name in ("predicted", "confidence")]
+    fixed = ("relation", "instance", "subject", "answer", "predicted", "statement", "correct", "confidence")
+    writer.writerow([*fixed, *estimators, *by_template])
+    for one in shown.answers:
+        words = [harmless(word or "") for word in (one.subject, one.answer, one.predicted, one.statement)]
+        told = ["true" if one.correct else "false", repr(one.confidence)]
+        given = [cell for by in one.templates for cell in (harmless(by.label or ""), repr(by.confidence))]
+        sure = [repr(by.confidence) for by in one.estimators.values()]
+        writer.writerow([harmless(one.relation), one.instance, *words, *told, *sure, *given])
+    return text.getvalue().removesuffix("\n")
+
+
+def _row(answer: Answer, *, several: bool, statements: bool) -> Row:
+    cells: Sequence[Cell] = [
+        answer.relation,
+        answer.predicted if answer.predicted is not None else _place(answer.place),
+        answer.answer if answer.answer is not None else _place(answer.answer_idx),
+        answer.confidence,
+        *([agreement(answer)] if several else []),
+        *([answer.statement or UNKNOWN] if statements else []),
+    ]
+    return Row(answer.subject or f"instance {answer.instance}", tuple(cells), keys={"subject": answer.subject or ""})
+
+
+def _place(place: int) -> str:
+    return "no answer" if place < 0 else f"candidate {place}"

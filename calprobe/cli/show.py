@@ -1,0 +1,96 @@
+"""`calprobe show`: answers of a run one by one, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from calprobe.cli.common import chosen_format, compat_option, format_option, json_option, names, reduction_option
+from calprobe.cli.output import print_result, printed_json
+from calprobe.cli.terminal_text import cleaned, printable
+
+if TYPE_CHECKING:
+    from calprobe.analysis.answers import Shown
+    from calprobe.words import Compat, Reduction
+
+
+@click.command(short_help="Show answers of a run: what the model said, and what is right.")
+@click.argument("run", metavar="RUN")
+@click.option("--wrong", is_flag=True, help="Show wrong answers.  [default, unless --right is given]")
+@click.option("--right", is_flag=True, help="Show right answers; with --wrong: all answers.")
+@click.option("--surest", is_flag=True, help="The most confident answers first.  [default]")
+@click.option("--unsurest", is_flag=True, help="The least confident answers first.")
+@click.option("--relation", "relations", metavar="R,..", callback=names, help="Only answers of these relations.")
+@click.option("--estimator", metavar="NAME", help="Whose answers and confidences.  [default: base]")
+@click.option("--template", type=int, metavar="N", help="The answers of template N, with its base, instead.")
+@click.option("--top", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Show N answers.")
+@click.option(
+    "--probe",
+    metavar="NAME|DIR|FILE.csv",
+    help="The scored probe, for its texts.  [default: texts in RUN, or the run's probe if it is where it was]",
+)
+@reduction_option()
+@compat_option
+@format_option
+@json_option
+def command(
+    run: str,
+    wrong: bool,
+    right: bool,
+    surest: bool,
+    unsurest: bool,
+    relations: tuple[str, ...] | None,
+    estimator: str | None,
+    template: int | None,
+    top: int,
+    probe: str | None,
+    reduction: Reduction,
+    compat: Compat | None,
+    form: str | None,
+    as_json: bool,
+) -> None:
+    """Show answers of RUN: subject, statement as scored, the model's answer, the right one, and the confidences.
+
+    Without options these are the wrong answers that the model is surest of. With several templates, each answer is
+    followed by what each template answers.
+
+    \b
+        calprobe show runs/smollm2-135m-mini
+        calprobe show runs/smollm2-135m-mini --relation capital --top 20
+        calprobe show runs/smollm2-135m-mini --right --unsurest --estimator margin
+        calprobe show runs/smollm2-135m-mini --top 1000 --format csv > errors.csv
+    """
+    from calprobe.analysis import ReportOptions, ShowOptions, show
+    from calprobe.cli.logs import log_to_stderr
+
+    if surest and unsurest:
+        raise click.UsageError("--surest and --unsurest contradict each other: give one of them")
+    log_to_stderr()
+    options = ShowOptions(
+        wrong=wrong or not right,
+        right=right,
+        surest=not unsurest,
+        relations=relations,
+        estimator=estimator,
+        template=template,
+        top=top,
+        scores=ReportOptions(reduction=reduction, compat=compat),
+    )
+    print_result(_in_format(chosen_format(form, as_json), show(run, options, probe)))
+
+
+def _in_format(form: str, shown: Shown) -> str:
+    from rich.console import Console
+
+    from calprobe.analysis.prose_answers import answers_text
+    from calprobe.analysis.tables import WRITERS
+    from calprobe.analysis.tables.answers import answers_csv, answers_table
+
+    if form == "text":
+        return cleaned(answers_text(shown, Console().width))
+    if form == "json":
+        return printed_json(shown)
+    if form == "csv":
+        return answers_csv(shown)
+    return printable(WRITERS[form]([answers_table(shown, statements=form == "markdown")]))
