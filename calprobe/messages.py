@@ -48,6 +48,15 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if near else ""
 
 
+def shortened(text: str, most: int = 80) -> str:
+    """The text, or its beginning and three dots where it is longer than `most`.
+
+    >>> shortened("abcdefgh", 6)
+    'abc...'
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def without_secrets(text: str) -> str:
     """The text with `***` for what stands before the @ of an address, and for tokens of the hub.
 

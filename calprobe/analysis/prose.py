@@ -45,7 +45,7 @@ def heading(run: RunFacts) -> tuple[str, str, str]:
     return (
         f"{run.label}: {state(run)}; {how_scored(run)}",
         f"model {run.model}, {run.manifest.model.kind or 'kind not known'}{note}",
-        f"probe {run.manifest.probe.name}: {size(run)}, K = {space}{_completions(run)}",
+        f"probe {run.manifest.probe.name}: {size(run)}, K = {space}{_same_tokens(run)}{_completions(run)}",
     )
 
 
@@ -84,6 +84,12 @@ def left_out(run: RunFacts) -> str:
 def partial(run: RunFacts) -> str:
     """How much of a partial run there is."""
     return f"partial run, {run.relations} of {len(run.manifest.relations)} relations"
+
+
+def _same_tokens(run: RunFacts) -> str:
+    """The number of candidates that the tokenizer cannot tell apart, if there are any; else empty."""
+    count = run.manifest.n_same_tokens
+    return f"; {counted(count, 'candidate')} with the same tokens as another" if count else ""
 
 
 def _completions(run: RunFacts) -> str:

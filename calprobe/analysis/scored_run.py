@@ -93,6 +93,7 @@ class RunFacts:
             "instances": self.instances,
             "partial": self.partial,
             "limited": self._limited_json(),
+            "same_tokens": self.manifest.n_same_tokens,
             "candidates": list(self.candidates),  # K, which p is normalised over: smallest and largest
         }
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.errors import StatementError
+from calprobe.messages import shortened
 from calprobe.models.tokenizers import TOKENIZER_LOCK
 from calprobe.planning.token_rows import Contexts, TokenRows
 from calprobe.statements.unicode_words import words_of_characters
@@ -238,7 +239,7 @@ def _check_cover(
         place = int(bare[0] - characters.offsets[text])
         raise StatementError(
             text,
-            f"({_shortened(texts[text])!r}): no token covers character {place} ({texts[text][place]!r});"
+            f"({shortened(texts[text])!r}): no token covers character {place} ({texts[text][place]!r});"
             " the tokenizer drops it or gives wrong offsets, so roles are unknown; use another tokenizer version",
         )
 
@@ -252,7 +253,7 @@ def _check_ids(texts: list[str], rows: TokenRows, model: LoadedModel) -> None:
         token = model.tokenizer.convert_ids_to_tokens(int(rows.token_ids[beyond[0]]))
         raise StatementError(
             text,
-            f"({_shortened(texts[text])!r}): the embedding of {model.name} has no row for its token {token!r},"
+            f"({shortened(texts[text])!r}): the embedding of {model.name} has no row for its token {token!r},"
             f" only {model.embedding_rows} rows; leave its relation out or take a model that knows the token",
         )
 
@@ -266,7 +267,7 @@ def _check_length(texts: list[str], rows: TokenRows, model: LoadedModel) -> None
     if length > model.max_positions:
         raise StatementError(
             longest,
-            f"({_shortened(texts[longest])!r}) has {length} tokens with its special tokens, but"
+            f"({shortened(texts[longest])!r}) has {length} tokens with its special tokens, but"
             f" {model.name} takes {model.max_positions}; leave its relation out or take a model with more positions",
         )
 
@@ -304,17 +305,12 @@ def _check_completions(
     """Each completion has a token, and none of it would have to be cut; arrays are [statements], tokens of each."""
     if len(empty := np.flatnonzero(completions == 0)):
         statement = int(empty[0])
-        what = f"({_shortened(texts[statement])!r}): its completion has no token; change it or leave it out"
+        what = f"({shortened(texts[statement])!r}): its completion has no token; change it or leave it out"
         raise StatementError(statement, what)
     if len(long := np.flatnonzero(contexts < 0)):
         statement = int(long[0])
         raise StatementError(
             statement,
-            f"({_shortened(texts[statement])!r}): its completion alone has {completions[statement] + 1} tokens with the"
+            f"({shortened(texts[statement])!r}): its completion alone has {completions[statement] + 1} tokens with the"
             f" start token, but {model.name} takes {model.max_positions}; remove the row or take a model with more",
         )
-
-
-def _shortened(text: str, limit: int = 80) -> str:
-    """The text, or its beginning and three dots where it is longer than `limit`."""
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."

@@ -8,7 +8,7 @@ from typing import Any
 
 from calprobe.messages import counted
 from calprobe.probes.datasets import bear_relations
-from calprobe.probes.types import Relation
+from calprobe.probes.types import Relation, sentence_case
 
 KNOWN_KEYS = frozenset(("templates", "answer_space_labels", "answer_space_ids"))
 LISTED = 20  # names in a note before it is cut short
@@ -63,10 +63,25 @@ def _label_notes(relations: Sequence[Relation]) -> Iterator[str]:
         yield f"White space at an end of {counted(total, 'label')}, kept in the statements: {names}."
     if empty := [f"{r.name} line {fact.index + 1}" for r in relations for fact in r.instances if not fact.subject]:
         yield f"Subjects without a label: {listed(empty)}."
+    yield from _case_notes(relations)
     for relation in relations:
         counts = Counter(fact.subject for fact in relation.instances)
         if repeated := [subject for subject, count in counts.items() if count > 1]:
             yield f"{relation.name} has subjects in more than one row: {listed(repeated)}."
+
+
+def _case_notes(relations: Sequence[Relation]) -> Iterator[str]:
+    candidates = [(r.name, label) for r in relations for label in r.candidates if sentence_case(label) != label]
+    subjects = [fact.subject for r in relations for fact in r.instances if sentence_case(fact.subject) != fact.subject]
+    if candidates or subjects:
+        numbers = f"{counted(len(candidates), 'candidate')} and {counted(len(subjects), 'subject')}"
+        words = dict.fromkeys(label.split()[0] for _, label in candidates)
+        mixed = [word for word in words if word.lower() != word]  # such as iPhone: IPhone is another spelling
+        such = f", among them {listed(mixed)}" if mixed else ""
+        yield f"The first letter of a statement is upper-cased. With a small letter begin {numbers}{such}."
+    for relation, label in candidates:
+        if (upper := sentence_case(label)) in next(r for r in relations if r.name == relation).candidates:
+            yield f"{relation}: candidates {label} and {upper} are one statement where a template begins with [Y]."
 
 
 def _template_notes(relations: Sequence[Relation]) -> Iterator[str]:

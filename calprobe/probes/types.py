@@ -85,6 +85,16 @@ class Probe:
         return sum(len(relation.instances) for relation in self.relations)
 
 
+def sentence_case(text: str) -> str:
+    """The text with its first character upper-cased, unless that would lengthen it (the German sharp s).
+
+    >>> sentence_case("iPhone"), sentence_case("ßa")
+    ('IPhone', 'ßa')
+    """
+    upper = text[:1].upper()
+    return upper + text[1:] if len(upper) == 1 else text
+
+
 def slot_fault(template: str) -> str | None:
     """What is wrong with a template's slots, or None: it needs [X] and [Y], each exactly once.
 

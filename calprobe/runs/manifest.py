@@ -64,6 +64,7 @@ class RelationRecord:
     texts: tuple[str, ...] = ()  # wordings, one for each of Manifest.templates; empty where not known
     scored: Scored = "statement"  # completion: candidates are the instance's own, its context is read and not scored
     n_in_probe: int | None = None  # instances of the complete relation; None: not known
+    n_same_tokens: int | None = None  # candidates that the tokenizer cannot tell from another; None: not known
 
     @property
     def n_statements(self) -> int:
@@ -187,6 +188,12 @@ class Manifest(RunManifest):
             given = f"PLL {settings.pll_metric}, word split {settings.word_split or 'not known'}"
         return f"path {settings.shown_path}, dtype {settings.dtype or 'not known'}, {given}"
 
+    @property
+    def n_same_tokens(self) -> int | None:
+        """Candidates that the tokenizer cannot tell from another of their answer space; None: not known."""
+        counts = [relation.n_same_tokens for relation in self.relations]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
     def limits(self) -> str:
         """What part of the probe the run is of: 40 of each relation (sampled), 8 of 60 relations; empty if all."""
         found = []
@@ -224,7 +231,7 @@ class Manifest(RunManifest):
         the content), device index, device name and cpu_products (a difference is logged on resuming), batch budgets and
         threads (a resumed run keeps the stored ones), the shard, versions, time stamps, domains, wordings (in the
         template set's fingerprint), which part of a statement is scored (in the probe's fingerprint), numbers of the
-        complete probe, the note, whether an adapter was merged.
+        complete probe and of candidates with the same tokens, the note, whether an adapter was merged.
         """
         model, settings = self.model, self.settings
         return {

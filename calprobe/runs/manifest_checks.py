@@ -49,6 +49,8 @@ def _relation_faults(relation: RelationRecord) -> Iterator[str]:
             yield f"{key}: must be {least} to {LARGEST}, got {count!r:.60}"
     if relation.n_in_probe is not None and not relation.n_instances <= relation.n_in_probe <= LARGEST:
         yield f"n_in_probe: must be {relation.n_instances!r:.60} to {LARGEST}, got {relation.n_in_probe!r:.60}"
+    if relation.n_same_tokens is not None and not 0 <= relation.n_same_tokens <= LARGEST:
+        yield f"n_same_tokens: must be 0 to {LARGEST}, got {relation.n_same_tokens!r:.60}"
     n_statements = relation.n_instances * relation.n_candidates
     if n_statements > MOST_STATEMENTS:
         yield f"n_instances times n_candidates are {n_statements:,} statements, more than {MOST_STATEMENTS:,}"

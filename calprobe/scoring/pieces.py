@@ -13,6 +13,7 @@ import torch
 
 from calprobe.errors import CalprobeError, StatementError
 from calprobe.kernels import StatementScores, gather_reduce
+from calprobe.messages import shortened
 from calprobe.models import LoadedModel, tokenise
 from calprobe.planning.token_rows import TokenRows
 from calprobe.probes import Relation
@@ -150,6 +151,15 @@ def tokenise_pieces(
     return tuple(_tokenised(relation, template, model, masking) for relation, template in pieces)
 
 
+def named_fault(relation: Relation, number: int, error: StatementError) -> CalprobeError:
+    """The error of one of a piece's statements, instance-major and candidate-minor, by its instance and candidate."""
+    place, candidate = divmod(error.statement, relation.n_candidates)
+    instance = relation.instances[place]
+    label = shortened(relation.candidates_of(instance)[candidate], 40)
+    where = f"{relation.name}, template {number}, instance {instance.index}, candidate {label!r}"
+    return CalprobeError(f"{where}: statement {error.what}")
+
+
 def score_group(
     group: PreparedGroup,
     model: LoadedModel,
@@ -184,9 +194,7 @@ def _tokenised(relation: Relation, template: Template, model: LoadedModel, maski
     try:
         rows = tokenise(statements_of(relation, template.text), model, masking.word_split, relation.scored)
     except StatementError as error:
-        instance = relation.instances[error.statement // relation.n_candidates].index
-        where = f"{relation.name}, template {template.number}, instance {instance}"
-        raise CalprobeError(f"{where}: {error}") from error
+        raise named_fault(relation, template.number, error) from error
     return TokenisedPiece(relation, template.number, rows)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 
@@ -10,6 +11,7 @@ import torch
 
 from calprobe.models import LoadedModel
 from calprobe.runs import Manifest, ModelRecord, Settings, StartToken
+from calprobe.scoring.candidate_tokens import SameTokens
 from calprobe.scoring.device import cpu_products, device_name
 from calprobe.scoring.fit import Way
 from calprobe.scoring.options import ScoreOptions
@@ -21,15 +23,22 @@ _PACKAGES = (
 )
 
 
-def manifest_of(model: LoadedModel, selection: Selection, way: Way, options: ScoreOptions) -> Manifest:
-    """Everything that is known of the run before its first score."""
+def manifest_of(
+    model: LoadedModel,
+    selection: Selection,
+    way: Way,
+    options: ScoreOptions,
+    same_tokens: Mapping[str, SameTokens] | None = None,
+) -> Manifest:
+    """Everything that is known of the run before its first score; `same_tokens` of a new run."""
+    same = None if same_tokens is None else {name: found.count for name, found in same_tokens.items()}
     masking = options.masking(model.kind, model.name)
     return Manifest(
         model=model_record(model),
         probe=selection.probe_source(),
         template_set=selection.template_source(),
         templates=selection.template_records(),
-        relations=selection.relation_records(),
+        relations=selection.relation_records(same),
         settings=Settings(
             path=way.path,
             dtype=model.dtype,

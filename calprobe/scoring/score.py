@@ -25,6 +25,7 @@ from calprobe.runs.labels import write_labels
 from calprobe.runs.lock import Owner, locked
 from calprobe.runs.manifest_file import read_manifest
 from calprobe.runs.records import Piece
+from calprobe.scoring.candidate_tokens import same_tokens, warn_of_same_tokens
 from calprobe.scoring.engine import Engine, score_pieces
 from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.interrupts import saying_how_to_resume
@@ -113,7 +114,7 @@ def score_in_memory(model: LoadedModel, probe: str | Path | Probe, options: Scor
     selection = select(probe if isinstance(probe, Probe) else load_probe(probe), options)
     refuse_kind(selection, model.name, model.kind)
     way = find_way(model, selection, options)
-    manifest = manifest_of(model, selection, way, options)
+    manifest = manifest_of(model, selection, way, options, same_tokens(model, selection))
     return Run(Path(model.name), manifest, score_pieces(model, selection, options, way))
 
 
@@ -197,8 +198,12 @@ def _take_part(workers: Workers, request: _Request, model: LoadedModel, load_s: 
 
 
 def _manifest(request: _Request, model: LoadedModel, way: Way) -> Manifest:
-    """Everything that is known of the run before its first score."""
-    return manifest_of(model, request.selection, way, request.options)
+    """Everything that is known of the run before its first score; warns once of candidates that look the same."""
+    same = None
+    if request.begun is None:
+        same = same_tokens(model, request.selection)
+        warn_of_same_tokens(same)
+    return manifest_of(model, request.selection, way, request.options, same)
 
 
 def _work(request: _Request, folder: RunFolder, model: LoadedModel, way: Way, missing: Sequence[Piece]) -> Work:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from calprobe.statements import (
     TemplateSet,
     default_template_set,
     load_template_set,
+    same_by_upper_case,
     select_templates,
     statements_of,
 )
@@ -84,8 +85,11 @@ class Selection:
         templates = [self.template_set.template(first, number) for number in self.numbers]
         return tuple(TemplateRecord(t.number, t.kind, t.marker) for t in templates)
 
-    def relation_records(self) -> tuple[RelationRecord, ...]:
-        """The manifest's records of the relations. Cardinality is that of the complete relation, without the limit."""
+    def relation_records(self, same_tokens: Mapping[str, int] | None = None) -> tuple[RelationRecord, ...]:
+        """The manifest's records of the relations. Cardinality is that of the complete relation, without the limit.
+
+        `same_tokens` is the number of candidates, by relation, that the tokenizer cannot tell apart; None: not known.
+        """
         return tuple(
             RelationRecord(
                 name=relation.name,
@@ -96,6 +100,7 @@ class Selection:
                 texts=tuple(self.text(relation.name, number) for number in self.numbers),
                 scored=relation.scored,
                 n_in_probe=len(self.probe.relation(relation.name).instances),
+                n_same_tokens=None if same_tokens is None else same_tokens.get(relation.name, 0),
             )
             for relation in self.relations
         )
@@ -122,7 +127,20 @@ def select(probe: Probe, options: ScoreOptions) -> Selection:
         raise UsageError(f"{what}, without templates; leave the option out")
     template_set = load_template_set(options.template_set or default_template_set(probe), probe)
     numbers = select_templates(template_set, options.templates, [relation.name for relation in relations])
-    return Selection(probe, tuple(_cut(relation, options) for relation in relations), template_set, numbers)
+    selection = Selection(probe, tuple(_cut(relation, options) for relation in relations), template_set, numbers)
+    _refuse_same_statements(selection)
+    return selection
+
+
+def _refuse_same_statements(selection: Selection) -> None:
+    for name, number in selection.pieces:
+        text = selection.text(name, number)
+        if (same := same_by_upper_case(selection.relation(name), text)) is not None:
+            what = f"{name}: {same[0]!r} and {same[1]!r} make one statement under template {number} ({text!r})"
+            raise UsageError(
+                f"{what}, because the first letter of a statement is upper-cased\n"
+                "remove one of them, leave that template out (--templates), or write one that begins with another word"
+            )
 
 
 def _cut(relation: Relation, options: ScoreOptions) -> Relation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calprobe.statements.fill import Statement, fill, join, statements_of
+from calprobe.statements.fill import Statement, fill, join, same_by_upper_case, statements_of
 from calprobe.statements.template_sets import (
     Template,
     TemplateSet,
@@ -19,6 +19,7 @@ __all__ = [
     "fill",
     "join",
     "load_template_set",
+    "same_by_upper_case",
     "select_templates",
     "statements_of",
 ]

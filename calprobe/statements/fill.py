@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from calprobe.probes.types import ANSWER_SLOT, JOINED, SUBJECT_SLOT, Relation, slot_fault
+from calprobe.probes.types import ANSWER_SLOT, JOINED, SUBJECT_SLOT, Relation, sentence_case, slot_fault
 
 
 class Statement(NamedTuple):
@@ -73,6 +73,30 @@ def statements_of(relation: Relation, template: str) -> list[Statement]:
     ]
 
 
+def same_by_upper_case(relation: Relation, template: str) -> tuple[str, str] | None:
+    """Two candidates, or two subjects, of which the template makes one statement, since it begins with them; else None.
+
+    >>> from calprobe.probes import Instance, Relation
+    >>> relation = Relation("P1", ("one", "two", "One"), (Instance(0, "1", 0),))
+    >>> same_by_upper_case(relation, "[Y] is [X]."), same_by_upper_case(relation, "[X] is [Y].")
+    (('one', 'One'), None)
+    """
+    if relation.scored == "completion":  # nothing is upper-cased
+        return None
+    if template.startswith(SUBJECT_SLOT):
+        labels = [tuple(instance.subject for instance in relation.instances)]
+    elif template.startswith(ANSWER_SLOT):
+        labels = list(dict.fromkeys(relation.candidates_of(instance) for instance in relation.instances))
+    else:
+        return None
+    for own in labels:
+        first: dict[str, str] = {}
+        for label in own:
+            if (other := first.setdefault(sentence_case(label), label)) != label:
+                return other, label
+    return None
+
+
 class _Pattern:
     """A template cut at its slots."""
 
@@ -88,10 +112,7 @@ class _Pattern:
 
     def fill(self, subject: str, answer: str) -> Statement:
         first, second = (subject, answer) if self.subject_first else (answer, subject)
-        text = f"{self.head}{first}{self.middle}{second}{self.tail}"
-        upper = text[:1].upper()
-        if len(upper) == 1:
-            text = upper + text[1:]
+        text = sentence_case(f"{self.head}{first}{self.middle}{second}{self.tail}")
         start = len(self.head)
         end = start + len(first)
         spans = (start, end), (end + len(self.middle), end + len(self.middle) + len(second))

@@ -86,6 +86,13 @@ def test_the_heading_of_a_part_of_a_probe(facts: RunFacts) -> None:
     assert (facts.to_json()["limited"], limited.to_json()["limited"]) == (None, what)
 
 
+def test_the_heading_counts_candidates_with_the_same_tokens(facts: RunFacts) -> None:
+    known = tuple(replace(r, n_same_tokens=place) for place, r in enumerate(facts.manifest.relations))
+    twins = replace(facts, recorded=replace(facts.recorded, manifest=replace(facts.manifest, relations=known)))
+    assert prose.heading(twins)[2].endswith("K = 3 to 5 candidates; 3 candidates with the same tokens as another")
+    assert (twins.to_json()["same_tokens"], facts.to_json()["same_tokens"]) == (3, None)
+
+
 def test_the_heading_of_a_partial_run(facts: RunFacts) -> None:
     partial = replace(facts, relations=1)
     assert prose.heading(partial)[0].startswith("runs/x: PARTIAL, 1 of 3 relations; path padded")

@@ -116,8 +116,8 @@ def test_json_has_the_contracts_form(run_path: Path) -> None:
         "candidates": [3, 5],
     }
     assert set(content) == {
-        "model", "kind", "probe", "instances", "partial", "limited", "candidates", "accuracy", "bear_score",
-        "estimators", "sensitivity", "uncertainty",
+        "model", "kind", "probe", "instances", "partial", "limited", "same_tokens", "candidates", "accuracy",
+        "bear_score", "estimators", "sensitivity", "uncertainty",
     }  # fmt: skip
     names = [metric.name for metric in (*standard_metrics(), *multiclass_metrics())]
     assert list(content["estimators"]) == [

@@ -189,6 +189,18 @@ def test_letters_that_a_normaliser_drops_need_no_token() -> None:
     assert roles["the"] == "answer"
 
 
+@pytest.mark.parametrize("answer", ["the", "the "])
+def test_white_space_at_the_end_of_a_label_does_not_make_what_follows_its_token(answer: str) -> None:
+    """The token " ." overlaps the label's space; a stray space adds no token to the answer's score."""
+    model = with_tokenizer(byte_level())
+    statement = fill("[X] [Y].", "a", answer)
+    rows = tokenise([statement], model)
+    texts = model.tokenizer.convert_ids_to_tokens(rows.token_ids.tolist())
+    stop = next(place for place, text in enumerate(texts) if "." in text)
+    assert Role(rows.roles[stop]) == Role.TEMPLATE
+    assert Role(rows.roles[stop - 1]) == Role.ANSWER
+
+
 @pytest.mark.parametrize(("limit", "fits"), [(9, False), (10, True)])
 def test_the_start_token_counts_towards_the_positions(limit: int, fits: bool) -> None:
     model = with_tokenizer(byte_level(), max_positions=limit, name="short")  # FRANCE has nine tokens

@@ -79,6 +79,18 @@ def test_oddities_are_noted(tmp_path: Path) -> None:
     )
 
 
+def test_labels_that_upper_casing_changes_are_noted(tmp_path: Path) -> None:
+    labels = ["one", "mRNA", "One", "ß", "Two"]
+    entry = {"templates": ["[X] is [Y]."], "answer_space_labels": labels}
+    rows = [{"sub_label": "iPhone", "obj_label": label, "answer_idx": i} for i, label in enumerate(labels)]
+    write(tmp_path, {"P1": entry}, {"P1": rows[:1]})
+    assert read_probe_folder(tmp_path, "p").notes == (
+        "The first letter of a statement is upper-cased. With a small letter begin 2 candidates and 1 subject, "
+        "among them mRNA.",
+        "P1: candidates one and One are one statement where a template begins with [Y].",
+    )
+
+
 def test_byte_order_mark_and_unusual_line_separators_are_text(tmp_path: Path) -> None:
     write(tmp_path, {"P1": ENTRY}, {})
     line = json.dumps(ROW | {"sub_label": "a\u2028b"}, ensure_ascii=False)
@@ -132,7 +144,8 @@ def test_real_bear(shared: Path) -> None:
     assert all(relation.domains for relation in probe.relations)
     assert "P103 repeats template 0 as template 2." in probe.notes
     assert "P413's template 2 does not end with a full stop." in probe.notes
-    assert len(probe.notes) == 3
+    assert any(note.endswith("158 candidates and 49 subjects, among them tvN.") for note in probe.notes)
+    assert len(probe.notes) == 4
 
 
 def test_real_bear_big(shared: Path) -> None:

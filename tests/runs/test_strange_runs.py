@@ -59,6 +59,7 @@ ABSURD: dict[str, Callable[[dict[str, Any]], object]] = {
     "sample_seed: must be 0 or more, and that of a limit, got -1": lambda m: m.update(limit=2, sample_seed=-1),
     "n_probe_relations: must be 3 to 2147483647, got 2": lambda m: m.update(n_probe_relations=2),
     r"relations\[0\].n_in_probe: must be 4 to 2147483647, got 3": lambda m: m["relations"][0].update(n_in_probe=3),
+    r"relations\[0\].n_same_tokens: must be 0 to": lambda m: m["relations"][0].update(n_same_tokens=-1),
     "timings.load_s: expected a number, got inf": lambda m: first_format(m).update(timings={"load_s": float("inf")}),
     "timings.score_s: expected a number": lambda m: first_format(m).update(timings={"score_s": 10**400}),
     "not the manifest of a calprobe run": lambda m: m.update(calprobe_run=True),

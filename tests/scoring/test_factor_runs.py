@@ -137,14 +137,13 @@ def test_long_contexts_are_cut_from_the_left_and_counted(model: LoadedModel, tmp
     # 255 bytes beside the start token: of the second only the longest statement is too long (240 + 22).
     assert run.cut_contexts == {"long": 3}
     assert report(run, VALUES).runs[0].instances == 4
-    assert score(model, file, tmp_path / "first", ScoreOptions(limit=1)).cut_contexts == {}
+    assert score(model, file, tmp_path / "first", ScoreOptions(first=1)).cut_contexts == {}
 
 
 def test_a_completion_that_does_not_fit_names_its_instance(model: LoadedModel, tmp_path: Path) -> None:
     file = write_long(tmp_path / "long.csv", [10, 20], completion="so " * 90)
-    with pytest.raises(
-        CalprobeError, match=r"^long, template 0, instance \d: statement .* completion alone has 272 tok"
-    ):
+    said = r"^long, template 0, instance \d, candidate 'so so .*: statement .* completion alone has 272 tok"
+    with pytest.raises(CalprobeError, match=said):
         score(model, file, tmp_path / "run")
 
 

@@ -12,7 +12,7 @@ import torch
 from scored_samples import PROBE
 from tiny_models import save_tiny_model
 
-from calprobe.errors import UsageError
+from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, load_model
 from calprobe.probes.sample import sampled_instances
 from calprobe.runs import RunFolder, open_run
@@ -207,6 +207,13 @@ def test_a_sample_keeps_line_numbers_and_the_files_order(model: LoadedModel, tmp
     assert table.answer_idx.tolist() == whole.answer_idx[places].tolist()
     scores = np.concatenate([whole.scores[0, whole.offsets[i] : whole.offsets[i + 1]] for i in places])
     np.testing.assert_allclose(table.scores[0], scores, atol=1e-4)
+
+
+def test_an_error_names_the_candidate(model: LoadedModel, tmp_path: Path) -> None:
+    capital, continent = PROBE.relations
+    long = replace(capital, candidates=("Paris", "Rome", "Oslo " * 200))
+    with pytest.raises(CalprobeError, match=r"capital, template 0, instance \d, candidate 'Oslo .*\.\.\.': statement "):
+        score(model, replace(PROBE, relations=(long, continent)), tmp_path / "run")
 
 
 def test_a_lost_piece_of_a_group_comes_back_as_it_was(model: LoadedModel, tmp_path: Path) -> None:

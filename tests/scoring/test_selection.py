@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from scored_samples import PROBE
 
 from calprobe.errors import UsageError
+from calprobe.probes import Instance
 from calprobe.probes.sample import sampled_instances
 from calprobe.scoring import ScoreOptions
 from calprobe.scoring.selection import select
@@ -27,6 +30,19 @@ def test_a_limit_samples_each_relation() -> None:
     assert select(PROBE, ScoreOptions(limit=2, seed=7)).relation("continent") == sampled_instances(relation, 2, 7)
     record = selection.relation_records()[0]
     assert (record.n_instances, record.n_in_probe) == (2, len(relation.instances))
+
+
+def test_labels_that_upper_casing_makes_one_statement_are_refused() -> None:
+    capital, continent = PROBE.relations
+    twins = replace(PROBE, relations=(replace(capital, candidates=("Paris", "rome", "Rome")), continent))
+    assert select(twins, ScoreOptions(templates="0")).numbers == (0,)  # [Y] stands within it
+    with pytest.raises(UsageError, match="capital: 'rome' and 'Rome' make one statement under template 1"):
+        select(twins, ScoreOptions(templates="0,1"))
+    subjects = (*continent.instances, Instance(3, "japan", 1))
+    twins = replace(PROBE, relations=(capital, replace(continent, instances=subjects)))
+    with pytest.raises(UsageError, match="continent: 'Japan' and 'japan' make one statement under template 0"):
+        select(twins, ScoreOptions(templates="0"))
+    assert select(PROBE, ScoreOptions(templates="0,1")).numbers == (0, 1)
 
 
 def test_records_hold_what_a_manifest_needs() -> None:
