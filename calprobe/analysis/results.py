@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calprobe.analysis.json_values import estimate_json
 from calprobe.analysis.options import ReportOptions
@@ -14,8 +14,12 @@ from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices import RunSlices
 from calprobe.analysis.uncertainty import MeanUncertainty
 from calprobe.confidence.estimators import Scale
+from calprobe.messages import counted
 from calprobe.metrics import Estimate, Metric
 from calprobe.runs import Manifest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,11 @@ class RunReport:
         """Number of instances."""
         return self.facts.instances
 
+    def __repr__(self) -> str:
+        accuracy = "" if self.accuracy is None else f", accuracy {self.accuracy.value:.4f}"
+        sizes = f"{counted(self.instances, 'instance')}, {counted(len(self.estimators), 'estimator')}"
+        return f"<RunReport {self.label}: {sizes}{accuracy}>"
+
     def to_json(self) -> dict[str, Any]:
         """The run's object in `calprobe report --json`; `slices` and `against` are in it only if asked for."""
         asked = {"slices": self.slices, "against": self.against}
@@ -93,6 +102,25 @@ class Report:
     metrics: tuple[Metric, ...]
     options: ReportOptions
     scored: tuple[ScoredRun, ...] = field(default=(), repr=False, compare=False)  # the runs, without their evidence
+
+    def __repr__(self) -> str:
+        more = f" and {len(self.runs) - 3} more" if len(self.runs) > 3 else ""
+        return f"<Report of {', '.join(run.label for run in self.runs[:3])}{more}>"
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each run, estimator and metric: run, model, estimator, metric, value, low, high.
+
+        `low` and `high` are the ends of the 95 % interval. NaN where undefined, or without resamples.
+        """
+        import pandas as pd
+
+        rows = [
+            (run.label, run.manifest.model.name, estimator.name, name, estimate.value, estimate.low, estimate.high)
+            for run in self.runs
+            for estimator in run.estimators
+            for name, estimate in estimator.metrics.items()
+        ]
+        return pd.DataFrame(rows, columns=["run", "model", "estimator", "metric", "value", "low", "high"])
 
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe report --json`, a key for each run as typed. NaN is None.

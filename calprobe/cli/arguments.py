@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -36,8 +37,9 @@ class _Place(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = super().convert(value, param, ctx)
-        if not path.parent.is_dir():
-            self.fail(f"there is no folder {path.parent}; create it (mkdir -p), or give another path", param, ctx)
+        folder = Path(os.fsdecode(path)).parent
+        if not folder.is_dir():
+            self.fail(f"there is no folder {folder}; create it (mkdir -p), or give another path", param, ctx)
         return path
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_answers, check_numbers, check_offsets
+from calprobe.messages import counted
 
 if TYPE_CHECKING:
     from calprobe.runs import ScoreTable
@@ -52,6 +53,9 @@ class Distributions:
         rank = np.empty_like(found.rank)
         rank[np.lexsort((table.instance, table.relation))] = found.rank
         return replace(found, rank=rank)
+
+    def __repr__(self) -> str:
+        return f"<Distributions: {counted(self.n_instances, 'instance')}, {counted(len(self.scores), 'template')}>"
 
     @property
     def n_instances(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,17 +10,21 @@ import numpy as np
 from calprobe.confidence.estimators import estimate
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from calprobe.runs import Run, ScoreTable
     from calprobe.runs.run import Compat, Reduction
 
 
-def confidences(source: Run | ScoreTable, reduction: Reduction = "sum", compat: Compat | None = None) -> pd.DataFrame:
+def confidences(
+    source: Run | ScoreTable | str | Path, reduction: Reduction = "sum", compat: Compat | None = None
+) -> pd.DataFrame:
     """Prediction and confidence of every instance under every estimator that the run's templates allow.
 
     Args:
-        source: a run (`calprobe.open_run`), or the score table of one, which has its reduction already.
+        source: a run's folder, a run (`calprobe.open_run`), or the score table of one, which has its reduction already.
         reduction: of token scores to a statement's: sum, mean, sum_answer, mean_answer (docs/methods.md, "Reductions of
             token scores").
         compat: "kissling2026" leaves the first scored token of each statement out, as the paper's tables do.
@@ -29,7 +34,8 @@ def confidences(source: Run | ScoreTable, reduction: Reduction = "sum", compat: 
         surer; 0 where failed), correct and failed (bool). Sorted by relation and instance, estimators in the order of
         reports. Relations that lack a template's scores are left out; no rows where none is left.
     Raises:
-        ValueError: no such reduction or compat. CalprobeError: the run is an import without the scores this needs.
+        ValueError: no such reduction or compat. DataMissingError: no run at the path. CalprobeError: the run is an
+            import without the scores this needs.
 
     >>> import numpy as np
     >>> from calprobe.runs import ScoreTable
@@ -41,9 +47,13 @@ def confidences(source: Run | ScoreTable, reduction: Reduction = "sum", compat: 
     """
     import pandas as pd
 
-    from calprobe.runs import Run
+    from calprobe.runs import ScoreTable, open_run
 
-    table = source.table(reduction, compat) if isinstance(source, Run) else source
+    if isinstance(source, ScoreTable):
+        table = source
+    else:
+        run = open_run(source) if isinstance(source, str | os.PathLike) else source
+        table = run.table(reduction, compat)
     found = estimate(table)
     order = np.lexsort((table.instance, table.relation))
 

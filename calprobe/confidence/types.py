@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence.distributions import NO_PREDICTION
+from calprobe.messages import counted
 
 if TYPE_CHECKING:
     from calprobe.runs import TemplateRecord
@@ -27,6 +28,10 @@ class Confidence:
     # [candidates], the distribution that the confidence is the largest probability of, NaN over failed instances; None
     # for an estimator whose confidence is something else.
     probabilities: Floats | None = None
+
+    def __repr__(self) -> str:
+        numbers = f"{int(self.correct.sum()):,} correct, {int(self.failed.sum()):,} failed"
+        return f"<Confidence: {counted(len(self.prediction), 'instance')}, {numbers}>"
 
     @classmethod
     def of(

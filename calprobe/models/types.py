@@ -73,3 +73,6 @@ class LoadedModel:
     revision: str | None = None  # commit of a hub id, SHA-256 of a GGUF file, None for a folder
     note: str = ""  # what has to be said wherever the model is shown: "Instruct model, Q4_1 weights ..."
     adapter_merged: bool | None = None  # None: no adapter
+
+    def __repr__(self) -> str:
+        return f"<LoadedModel {self.name}: {self.kind}, {self.architecture}, {self.dtype} on {self.device}>"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from calprobe.messages import counted
 from calprobe.words import Scored
 
 Cardinality = Literal["1:1", "N:1"]
@@ -37,6 +38,10 @@ class Relation:
     templates: tuple[str, ...] = ()  # the probe's own ("native") templates, each with [X] and [Y]
     domains: tuple[str, ...] = ()  # of relation_info.json; empty where the probe has none
     scored: Scored = "statement"  # completion: a subject is a context, read but not scored; a candidate goes on from it
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self.instances), 'instance')}, {counted(self.n_candidates, 'candidate')}"
+        return f"<Relation {self.name}: {sizes}>"
 
     def candidates_of(self, instance: Instance) -> tuple[str, ...]:
         """The answer space of one of the instances, in order."""
@@ -70,6 +75,10 @@ class Probe:
     own_templates: str | None = None  # calprobe.templates' file for it, without .json; None: the probe's own are scored
     path: str | None = None  # its folder or file, absolute; None: a known probe, or one that was made in memory
     open_licence: bool = False  # whether its texts may be stored in a run folder without being asked for
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(self.n_instances, 'instance')} in {counted(len(self.relations), 'relation')}"
+        return f"<Probe {self.name}: {sizes}>"
 
     def relation(self, name: str) -> Relation:
         """The relation of that name; KeyError if the probe has none."""

@@ -142,6 +142,10 @@ class Manifest(RunManifest):
     created: str = ""
     first_format: FirstFormat | None = None  # None: the run is of format 2
 
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self.relations), 'relation')}, {counted(len(self.templates), 'template')}"
+        return f"<Manifest: {self.model.name} on {self.probe.name}, {sizes}>"
+
     @property
     def scores_completions(self) -> bool:
         """Whether any of its relations has contexts, and candidates of each instance's own."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.errors import CalprobeError, DataMissingError
-from calprobe.messages import did_you_mean
+from calprobe.messages import counted, did_you_mean
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, read_manifest
 from calprobe.runs.pieces import REDUCTIONS, PieceScores, PieceTokens
@@ -36,6 +36,12 @@ class Run(StoredRun[PieceScores]):
         super().__init__(path, manifest)
         if scored is not None:
             self.pieces = tuple(sorted(scored, key=lambda p: p.piece))
+
+    def __repr__(self) -> str:
+        made = self.manifest
+        instances = counted(sum(relation.n_instances for relation in made.relations), "instance")
+        sizes = f"{instances} in {counted(len(made.relations), 'relation')}, {counted(len(made.templates), 'template')}"
+        return f"<Run {self.path}: {made.model.name} on {made.probe.name}, {sizes}>"
 
     @property
     def complete_relations(self) -> tuple[str, ...]:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.messages import counted
 from calprobe.runs.manifest import TemplateRecord
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +34,32 @@ class ScoreTable:
     def n_instances(self) -> int:
         """Number of instances; 0 for a run without a relation that has all of its templates scored."""
         return len(self.instance)
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each candidate under each template, sorted by relation, template, instance and candidate.
+
+        Columns: relation (str), template, instance, candidate (place in the answer space), is_answer (bool), score
+        (nats).
+        """
+        import pandas as pd
+
+        widths = np.diff(self.offsets)
+        candidate = np.arange(self.scores.shape[1]) - np.repeat(self.offsets[:-1], widths)
+        numbers = np.array([template.number for template in self.templates], np.int64)
+        n_templates = len(numbers)
+        frame = pd.DataFrame(
+            {
+                "relation": np.tile(np.repeat(self.relation, widths), n_templates).astype(object),
+                "template": np.repeat(numbers, len(candidate)),
+                "instance": np.tile(np.repeat(self.instance, widths), n_templates),
+                "candidate": np.tile(candidate, n_templates),
+                "is_answer": np.tile(candidate == np.repeat(self.answer_idx, widths), n_templates),
+                "score": self.scores.ravel(),
+            }
+        )
+        return frame.sort_values(["relation", "template"], kind="stable", ignore_index=True)
+
+    def __repr__(self) -> str:
+        relations = counted(len(set(self.relation.tolist())), "relation")
+        templates = counted(len(self.templates), "template")
+        return f"<ScoreTable: {counted(self.n_instances, 'instance')} in {relations}, {templates}>"

@@ -7,6 +7,7 @@ from calprobe.scoring.engine import score_pieces
 from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.interrupts import Interrupted
 from calprobe.scoring.options import ScoreOptions
+from calprobe.scoring.progress import ScoreProgress
 from calprobe.scoring.score import score, score_in_memory
 from calprobe.scoring.selection import Selection, select
 from calprobe.scoring.workers import Stopped
@@ -14,6 +15,7 @@ from calprobe.scoring.workers import Stopped
 __all__ = [
     "Interrupted",
     "ScoreOptions",
+    "ScoreProgress",
     "Selection",
     "Stopped",
     "Way",

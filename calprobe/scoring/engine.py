@@ -96,9 +96,19 @@ class Engine:
         executor = executor_of(way.path, model, way.batch_tokens, masking=self._masking)
         self._back_off = BackOff(model, executor, options.save_tokens)
 
-    def score(self, groups: Iterable[Group], advance: Advance, prefetch: int = _PREFETCH) -> Iterator[ScoredGroup]:
-        """Score the groups in the given order, and prefetch up to `prefetch` of them. Raises CalprobeError."""
+    def score(
+        self,
+        groups: Iterable[Group],
+        advance: Advance,
+        prefetch: int = _PREFETCH,
+        begin: Callable[[str], None] = lambda relations: None,
+    ) -> Iterator[ScoredGroup]:
+        """Score the groups in the given order, and prefetch up to `prefetch` of them. Raises CalprobeError.
+
+        `begin` is called with the names of a group's relations before the group is scored.
+        """
         for ready in prefetched(groups, self._prepare, prefetch):
+            begin(ready.relations)
             pieces = self._back_off.score(ready, advance)
             yield ScoredGroup(pieces, self._back_off.batch_tokens)
 

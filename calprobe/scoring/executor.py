@@ -30,6 +30,9 @@ class EdgeScores(NamedTuple):
         return self.logprobs.index_select(0, self.edge_of_token)
 
 
+AfterBatch = Callable[[int, int], None]  # (batches started, all batches)
+
+
 class Executor(Protocol):
     """Scores token rows with one model along one path. Paths differ in speed, never in what they compute."""
 
@@ -40,8 +43,10 @@ class Executor(Protocol):
     def plan(self, rows: TokenRows) -> Any:
         """What to run for `rows`, for `run` of the same executor. Touches no device, so it can be done ahead."""
 
-    def run(self, plan: Any) -> EdgeScores:
+    def run(self, plan: Any, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
         """Natural-log probability of every scored token of the planned rows, in the rows' order.
+
+        `after_batch` is called with the number of batches that were started, and the number of all.
 
         The scores lie on the device of the model's head; those of the plain path on the CPU, so that it needs no
         kernel. The result for a statement depends neither on the order of the rows nor on duplicates among them.
@@ -60,11 +65,14 @@ def score_rows(executor: Executor, rows: TokenRows) -> npt.NDArray[np.float32]:
 
 
 def score_batches(
-    plan: TreePlan | MaskedPlan, score_batch: Callable[[Any], Tensor], device: torch.device
+    plan: TreePlan | MaskedPlan, score_batch: Callable[[Any], Tensor], device: torch.device, after_batch: AfterBatch
 ) -> EdgeScores:
     """Scores of the planned rows on `device`; `score_batch` gives those of a batch's edges there."""
     edge_of_token = on_device(plan.edge_of_token, device)
-    logprobs = [score_batch(plan.batch(index)) for index in range(plan.n_batches)]
+    logprobs = []
+    for index in range(plan.n_batches):
+        logprobs.append(score_batch(plan.batch(index)))
+        after_batch(index + 1, plan.n_batches)
     return EdgeScores(joined(logprobs, device), edge_of_token)
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C that waits for the current group, so that no scores are lost."""
+"""Ctrl-C, SIGTERM and SIGHUP that wait for the current group, so that no scores are lost."""
 
 from __future__ import annotations
 
@@ -20,28 +20,33 @@ class Interrupted(KeyboardInterrupt):
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt(_BY_SIGTERM)
+    raise KeyboardInterrupt(_ended_by(number))
 
 
-_BY_SIGTERM = "ended by SIGTERM"
-# The signals that are held, and their default handlers. A launcher of several processes ends them by SIGTERM when one
-# dies; so does Slurm at the end of a job's time.
+def _ended_by(number: int) -> str:
+    return f"ended by {signal.Signals(number).name}"
+
+
+# A launcher of several processes ends them by SIGTERM when one dies; so does Slurm at the end of a job's time. SIGHUP
+# comes when the terminal or the connection is closed; Windows has none.
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+# The signals that are held, and their default handlers.
 _HELD: dict[signal.Signals, tuple[Any, ...]] = {
     signal.SIGINT: (signal.default_int_handler,),
-    signal.SIGTERM: (signal.SIG_DFL, _terminated),
+    **dict.fromkeys(_ENDING, (signal.SIG_DFL, _terminated)),
 }
 
 
 @contextmanager
 def saying_how_to_resume() -> Iterator[None]:
-    """In the block, SIGTERM interrupts like Ctrl-C; both are raised as Interrupted, with the next step for the user.
+    """In the block, SIGTERM and SIGHUP interrupt like Ctrl-C; all are raised as Interrupted, with the next step.
 
-    SIGTERM is unchanged outside the main thread, or if the caller has set a handler.
+    Signals are unchanged outside the main thread, or if the caller has set a handler or ignores them (nohup).
     """
     in_main = threading.current_thread() is threading.main_thread()
-    ours = in_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    if ours:
-        signal.signal(signal.SIGTERM, _terminated)
+    ours = [number for number in _ENDING if in_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, _terminated)
     try:
         yield
     except Interrupted:
@@ -50,13 +55,13 @@ def saying_how_to_resume() -> Iterator[None]:
         why = f"{str(error) or 'interrupted'} while no piece was being scored"
         raise Interrupted(f"{why}; no scores are lost.\nRun the same command again to resume") from None
     finally:
-        if ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
 def held_interrupts(until: str, say: bool = True) -> Iterator[Callable[[], None]]:
-    """Hold back the first Ctrl-C in the block, and SIGTERM; a second Ctrl-C interrupts at once.
+    """Hold back the first Ctrl-C in the block, SIGTERM and SIGHUP; a second Ctrl-C interrupts at once.
 
     Yields a function to call wherever the run may stop: it raises KeyboardInterrupt if a signal came. The end of the
     block is also such a place, so that a loop over models stops after the last piece of one. Signals are unchanged
@@ -71,7 +76,7 @@ def held_interrupts(until: str, say: bool = True) -> Iterator[Callable[[], None]
 
     def stop_if_asked() -> None:
         if asked:
-            why = () if signal.SIGINT in asked else (_BY_SIGTERM,)
+            why = () if signal.SIGINT in asked else (_ended_by(asked[0]),)
             asked.clear()
             raise KeyboardInterrupt(*why)
 

@@ -19,7 +19,7 @@ from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states_at
 from calprobe.planning import MaskedBatch, MaskedPlan, plan_masked
 from calprobe.planning.token_rows import TokenRows
-from calprobe.scoring.executor import EdgeScores, on_device, score_batches
+from calprobe.scoring.executor import AfterBatch, EdgeScores, on_device, score_batches
 from calprobe.words import PllMetric
 
 
@@ -37,9 +37,9 @@ class OverMaskedRows(ABC):
             raise ValueError(f"{self.model.name} is no masked model: it has no mask token")
         return plan_masked(rows, self.model.special, self.metric, self.batch_tokens)
 
-    def run(self, plan: MaskedPlan) -> EdgeScores:
+    def run(self, plan: MaskedPlan, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
         """Scores of all tokens, each masked, given the tokens of its statement that are not masked."""
-        return score_batches(plan, self.score_batch, self.scores_on)
+        return score_batches(plan, self.score_batch, self.scores_on, after_batch)
 
     @property
     @abstractmethod

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import get_args
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, get_args
 
 from calprobe.errors import UsageError
 from calprobe.words import ModelKind, PllMetric, ScoringPath, WordSplit
+
+if TYPE_CHECKING:
+    from calprobe.scoring.progress import ScoreProgress
 
 Path = ScoringPath
 PATHS: tuple[Path, ...] = get_args(ScoringPath)
@@ -54,6 +57,8 @@ class ScoreOptions:
     shard: str | None = None  # I/N, such as 2/8: score the second of eight shares only; None: everything
     resume: bool = True  # resume the run in the folder; False starts over
     quiet: bool = False  # no progress on stderr
+    # Called with a `ScoreProgress` after each batch, at most twice a second, in the first process of a launcher.
+    progress: Callable[[ScoreProgress], None] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for option, value in (("--limit", self.limit), ("--first", self.first), ("--batch-tokens", self.batch_tokens)):

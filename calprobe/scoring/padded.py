@@ -20,7 +20,7 @@ from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states
 from calprobe.planning import PaddedPlan, plan_padded
 from calprobe.planning.token_rows import TokenRows
-from calprobe.scoring.executor import EdgeScores, joined, on_device
+from calprobe.scoring.executor import AfterBatch, EdgeScores, joined, on_device
 
 # The plain path takes logits to float32 this many values at a time: 16 MiB, small beside the logits themselves.
 _CHUNK_VALUES = 2**22
@@ -84,12 +84,15 @@ class OverPaddedRows(ABC):
         """The distinct statements of `rows` in batches."""
         return PlannedRows.of(rows, plan_padded(rows, self.batch_tokens))
 
-    def run(self, plan: PlannedRows) -> EdgeScores:
+    def run(self, plan: PlannedRows, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
         """Scores of all tokens, each given the start token and all tokens before it."""
         edge_of_token = on_device(plan.edge_of_token, self.scores_on)
-        statements = (plan.plan.batch(index) for index in range(plan.plan.n_batches))
-        batches = (PaddedBatch.of(plan.rows, chosen, self.model.start_token_id) for chosen in statements)
-        return EdgeScores(joined([self.score_batch(batch) for batch in batches], self.scores_on), edge_of_token)
+        logprobs = []
+        for index in range(plan.plan.n_batches):
+            batch = PaddedBatch.of(plan.rows, plan.plan.batch(index), self.model.start_token_id)
+            logprobs.append(self.score_batch(batch))
+            after_batch(index + 1, plan.plan.n_batches)
+        return EdgeScores(joined(logprobs, self.scores_on), edge_of_token)
 
     @property
     @abstractmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -23,6 +24,7 @@ from calprobe.scoring.options import NOTHING_MASKED, Masking
 from calprobe.scoring.progress import Advance
 from calprobe.statements import Template, statements_of
 
+_BETWEEN_COUNTS_S = 0.5
 # Tokens that are planned and run at once for long texts (FACTOR): about ten batches on a CPU, so that progress is
 # visible and a plan stays small.
 _STRETCH = 2**15
@@ -93,6 +95,12 @@ class PreparedGroup:
         """Its name in messages: its piece, or its first and last piece."""
         first, last = self.pieces[0].shown, self.pieces[-1].shown
         return first if len(self.pieces) == 1 else f"{first} to {last}"
+
+    @property
+    def relations(self) -> str:
+        """The relation of its pieces, or the first and the last: P30 to P36."""
+        first, last = self.pieces[0].relation.name, self.pieces[-1].relation.name
+        return first if first == last else f"{first} to {last}"
 
     @property
     def longest(self) -> LongestStatement:
@@ -170,16 +178,17 @@ def score_group(
     """Run the group and reduce the scores of its tokens to those of its statements, piece by piece, in order.
 
     Both happen on the device of the scores: only arrays [statements] are copied, once for each group, and token scores
-    only if they are saved. `advance` is called after each stretch.
+    only if they are saved. `advance` is called after batches, at most twice a second, and after each stretch.
     """
     reduced, of_tokens = [], []
     for stretch in group.plans:
-        scores = executor.run(stretch.plan)
+        counting = _Counting(stretch, advance)
+        scores = executor.run(stretch.plan, counting.after_batch)
         roles, offsets = (on_device(array, scores.logprobs.device) for array in (stretch.roles, stretch.offsets))
         reduced.append(gather_reduce(*scores, roles, offsets))
         if save_tokens:
             of_tokens.append(scores.of_tokens())
-        advance(stretch.n_statements, stretch.n_scored)
+        counting.finish()
     columns = [torch.cat(parts).cpu() for parts in zip(*reduced, strict=True)]
     each = [piece.rows.scored for piece in group.pieces]
     n_statements, n_tokens = [rows.n_statements for rows in each], [len(rows.token_ids) for rows in each]
@@ -188,6 +197,29 @@ def score_group(
     for piece, rows, own, own_tokens in zip(group.pieces, each, statements, logprobs, strict=True):
         tokens = None if own_tokens is None else _tokens(rows, own_tokens.numpy(), model)
         yield _piece_scores(piece, StatementScores(*own), tokens)
+
+
+class _Counting:
+    """Counts the statements and tokens of a stretch while its batches run; those of a batch are estimated."""
+
+    def __init__(self, stretch: PlannedStretch, advance: Advance) -> None:
+        self._stretch, self._advance = stretch, advance
+        self._statements = self._tokens = 0
+        self._last = time.monotonic()
+
+    def after_batch(self, done: int, of: int) -> None:
+        """Count the share `done` of `of` batches, unless less than half a second has passed since the last count."""
+        if done < of and time.monotonic() - self._last >= _BETWEEN_COUNTS_S:
+            self._count(self._stretch.n_statements * done // of, self._stretch.n_scored * done // of)
+
+    def finish(self) -> None:
+        """Count what is left."""
+        self._count(self._stretch.n_statements, self._stretch.n_scored)
+
+    def _count(self, statements: int, tokens: int) -> None:
+        self._advance(statements - self._statements, tokens - self._tokens)
+        self._statements, self._tokens = statements, tokens
+        self._last = time.monotonic()
 
 
 def _tokenised(relation: Relation, template: Template, model: LoadedModel, masking: Masking) -> TokenisedPiece:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,6 +39,8 @@ from calprobe.scoring.workers import Workers
 from calprobe.scoring.writing import Work, score_missing, score_share
 from calprobe.words import ModelKind
 
+log = logging.getLogger(__name__)
+
 
 def score(
     model: str | LoadedModel,
@@ -63,7 +66,7 @@ def score(
         load_options: how the model is loaded, if it is not loaded yet.
     Raises:
         CalprobeError: what cannot be done, and what to do about it; UsageError and DataMissingError are subclasses.
-        Interrupted: Ctrl-C or SIGTERM; run the same again to resume.
+        Interrupted: Ctrl-C, SIGTERM or SIGHUP; run the same again to resume.
 
     Example:
         >>> run = calprobe.score("smollm2-135m", "mini")  # doctest: +SKIP
@@ -211,7 +214,7 @@ def _work(request: _Request, folder: RunFolder, model: LoadedModel, way: Way, mi
     options = request.options
     way = replace(way, batch_tokens=folder.progress().batch_tokens or 1, grouped_by=folder.manifest.settings.grouped_by)
     engine = Engine(model, request.selection, options, way, folder.manifest.pieces)
-    return Work(folder, engine, missing, options.quiet, options.resume)
+    return Work(folder, engine, missing, options.quiet, options.progress, options.resume)
 
 
 def _check_kind(request: _Request, kind: ModelKind) -> None:
@@ -225,6 +228,7 @@ def _check_kind(request: _Request, kind: ModelKind) -> None:
 def _load(model: str | LoadedModel, options: LoadOptions, check_kind: Callable[[ModelKind], None]) -> LoadedModel:
     """The model, its kind checked before its weights are read."""
     if isinstance(model, str):
+        log.info("loading %s", model)
         return load_model(model, options, check_kind)
     check_kind(model.kind)
     return model

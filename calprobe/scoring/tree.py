@@ -16,7 +16,7 @@ from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states
 from calprobe.planning import TreeBatch, TreePlan, plan_tree
 from calprobe.planning.token_rows import TokenRows
-from calprobe.scoring.executor import EdgeScores, on_device, score_batches
+from calprobe.scoring.executor import AfterBatch, EdgeScores, on_device, score_batches
 
 # Places in a row: long enough to share much, short enough that attention over masked places stays cheap, which is
 # less on a CPU.
@@ -36,9 +36,9 @@ class TreeExecutor:
         """The prefix tree of `rows`, packed into batches."""
         return plan_tree(rows, self.model.start_token_id, self.batch_tokens, self.row_length)
 
-    def run(self, plan: TreePlan) -> EdgeScores:
+    def run(self, plan: TreePlan, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
         """Scores of all tokens, each given the start token and all tokens before it."""
-        return score_batches(plan, self._score_batch, self.head.weight.device)
+        return score_batches(plan, self._score_batch, self.head.weight.device, after_batch)
 
     @torch.inference_mode()
     def _score_batch(self, batch: TreeBatch) -> Tensor:

@@ -14,7 +14,7 @@ from calprobe.runs import PieceScores, Progress, RunFolder
 from calprobe.runs.records import Piece
 from calprobe.scoring.engine import Engine
 from calprobe.scoring.interrupts import Interrupted, held_interrupts
-from calprobe.scoring.progress import Advance, no_progress, progress
+from calprobe.scoring.progress import Advance, ProgressHook, no_progress, progress
 from calprobe.scoring.scheduling import Group, incomplete
 from calprobe.scoring.workers import Stopped, Workers
 
@@ -34,7 +34,16 @@ class Work:
     engine: Engine
     missing: Sequence[Piece]
     quiet: bool = False  # no progress on stderr
+    hook: ProgressHook | None = None  # the caller's own function
     resume: bool = True  # False: the user started over with --no-resume, and resumes without it
+
+
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """Where a process reports what it scores."""
+
+    advance: Advance
+    begin: Callable[[str], None]  # called with the relations of a group
 
 
 @dataclass(slots=True)
@@ -83,10 +92,11 @@ def score_missing(work: Work, workers: Workers, load_s: float = 0.0) -> None:
     try:
         with (
             held_interrupts(_UNTIL) as stop_if_asked,
-            progress(schedule.n_statements(todo), work.engine.model.name, work.quiet) as show,
+            progress(schedule.n_statements(todo), work.engine.model.name, work.quiet, work.hook) as meter,
         ):
-            advance = workers.summed(show)
-            _score(work, workers, share, todo, advance, stop_if_asked)
+            counting = _Counting(workers.summed(meter.advance), meter.begin)
+            advance = counting.advance
+            _score(work, workers, share, todo, counting, stop_if_asked)
 
             def meanwhile() -> None:
                 workers.check()
@@ -96,7 +106,7 @@ def score_missing(work: Work, workers: Workers, load_s: float = 0.0) -> None:
             workers.wait_for_others(meanwhile)
             if unfinished := incomplete(schedule.groups, work.folder.unwritten(pieces)):
                 log.warning("a process of the run was lost; scoring its groups")
-                _score(work, Workers(), share, unfinished, advance, stop_if_asked)
+                _score(work, Workers(), share, unfinished, counting, stop_if_asked)
     except BaseException as error:
         workers.stop(error)
         with suppress(CalprobeError):  # the others cannot be reached; this error matters more
@@ -116,11 +126,11 @@ def score_missing(work: Work, workers: Workers, load_s: float = 0.0) -> None:
 def score_share(work: Work, workers: Workers, load_s: float) -> None:
     """Score a share of the run in a folder that the first process has opened."""
     share = _Share.starting(work, workers, load_s)
-    advance = workers.summed(no_progress)
+    counting = _Counting(workers.summed(no_progress), lambda relations: None)
     try:
         with held_interrupts(_UNTIL, say=False) as stop_if_asked:
             todo = incomplete(work.engine.schedule.groups, work.missing)
-            _score(work, workers, share, todo, advance, stop_if_asked)
+            _score(work, workers, share, todo, counting, stop_if_asked)
     finally:
         with suppress(CalprobeError):
             share.record()
@@ -131,7 +141,7 @@ def _score(
     workers: Workers,
     share: _Share,
     groups: list[Group],
-    advance: Advance,
+    counting: _Counting,
     stop_if_asked: Callable[[], None],
 ) -> None:
     """Score groups and write their missing pieces, in order; several processes take groups from one queue."""
@@ -146,7 +156,7 @@ def _score(
     check()
     taken = (ordered[turn] for turn in workers.queue(len(ordered)))
     # A prefetched group is taken from the queue, so several processes prefetch one group each, not two.
-    for scored in work.engine.score(taken, advance, prefetch=1 if together else 2):
+    for scored in work.engine.score(taken, counting.advance, 1 if together else 2, counting.begin):
         share.take_budget(scored.batch_tokens)
         for piece in scored.pieces:
             if piece.piece in missing:

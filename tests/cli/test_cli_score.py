@@ -54,7 +54,9 @@ def test_options_reach_the_run(model: Path, tmp_path: Path, capsys: pytest.Captu
 
 def test_progress_of_a_captured_run_is_lines(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_cli("score", "--model", model, "--probe", "mini", "--relations", "month", "--out", tmp_path / "run")
-    assert "144 of 144 statements" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.startswith(f"loading {model}\n")
+    assert "144 of 144 statements" in said
 
 
 @pytest.mark.parametrize(

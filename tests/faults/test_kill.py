@@ -119,7 +119,7 @@ def test_sigkill_at_a_random_time(
     assert_it_goes_on(forge, run, whole)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("part", [0.5, 0.7])
 def test_a_signal_that_can_be_heard_finishes_the_group(
     forge: Forge, whole: Whole, tmp_path: Path, reported: Report, number: int, part: float
@@ -131,7 +131,7 @@ def test_a_signal_that_can_be_heard_finishes_the_group(
     pieces = len(whole.order)
     done = shards_in(stopped.changes)
     assert 0 < len(done) < pieces
-    why = "ended by SIGTERM" if number == signal.SIGTERM else "interrupted"
+    why = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
     said = f"{why}; {pieces - len(done)} of {pieces} pieces are left.\nRun the same command again to resume in {run}\n"
     assert stopped.stderr.endswith(said)
     assert not list(run.rglob("*.tmp"))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from calprobe.scoring.interrupts import held_interrupts
+from calprobe.scoring.interrupts import held_interrupts, saying_how_to_resume
 
 
 @pytest.fixture(autouse=True)
@@ -71,3 +71,26 @@ def test_another_thread_has_no_signals_to_hold() -> None:
     thread.start()
     thread.join()
     assert done
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_the_process_waits_too(number: signal.Signals) -> None:
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        with saying_how_to_resume(), held_interrupts("the group is scored") as stop_if_asked:
+            signal.raise_signal(number)
+            with pytest.raises(KeyboardInterrupt, match=f"ended by {number.name}"):
+                stop_if_asked()
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
+
+
+def test_nohup_is_respected() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with saying_how_to_resume(), held_interrupts("the group is scored") as stop_if_asked:
+            signal.raise_signal(signal.SIGHUP)
+            stop_if_asked()
+    finally:
+        signal.signal(signal.SIGHUP, before)

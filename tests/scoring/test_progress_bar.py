@@ -1,13 +1,16 @@
-"""Progress in a log: a line now and then, and one at the end."""
+"""Progress in a log, on a terminal, in a notebook, and for a function of the caller."""
 
 from __future__ import annotations
 
+import io
 import logging
+import sys
+from types import SimpleNamespace
 
 import pytest
 
 import calprobe.scoring.progress as progress_module
-from calprobe.scoring.progress import progress
+from calprobe.scoring.progress import ScoreProgress, progress
 
 
 @pytest.fixture
@@ -18,10 +21,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_lines_now_and_then(clock: list[float], caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "calprobe"), progress(1000, "tiny") as advance:
+    with caplog.at_level(logging.INFO, "calprobe"), progress(1000, "tiny") as meter:
         for seconds in (10.0, 20.0, 40.0, 41.0, 50.0):
             clock[0] = seconds
-            advance(200, 1000)
+            meter.advance(200, 1000)
     assert [record.getMessage() for record in caplog.records] == [
         "600 of 1,000 statements, 15 statements/s, 75 tokens/s, 27 s left",
         "1,000 of 1,000 statements, 20 statements/s, 100 tokens/s, 0 s left",
@@ -30,6 +33,63 @@ def test_lines_now_and_then(clock: list[float], caplog: pytest.LogCaptureFixture
 
 @pytest.mark.parametrize(("total", "quiet"), [(0, False), (10, True)])
 def test_nothing_is_said(total: int, quiet: bool, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "calprobe"), progress(total, "tiny", quiet) as advance:
-        advance(total, 0)
+    with caplog.at_level(logging.INFO, "calprobe"), progress(total, "tiny", quiet) as meter:
+        meter.begin("P30")
+        meter.advance(total, 0)
     assert not caplog.records
+
+
+def test_a_function_of_the_caller_is_called_after_every_change(clock: list[float]) -> None:
+    seen: list[ScoreProgress] = []
+    with progress(300, "tiny", quiet=True, hook=seen.append) as meter:
+        meter.begin("P30 to P36")
+        clock[0] = 2.0
+        meter.advance(100, 900)
+    first, last = seen
+    assert (first.statements, first.relations, first.seconds_left) == (0, "P30 to P36", None)
+    assert last == ScoreProgress(100, 300, 900, 2.0, "P30 to P36")
+    assert last.seconds_left == 4.0
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_bar_names_the_relation_and_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    stderr = Terminal()
+    monkeypatch.setattr(sys, "stderr", stderr)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with progress(1000, "tiny") as meter:
+        meter.begin("capital to month")
+        meter.advance(500, 2000)
+    assert "tiny" in stderr.getvalue()
+    assert "50 %" in stderr.getvalue()
+    assert "0:00:00 left" in stderr.getvalue()
+    assert "capital to month" in stderr.getvalue()
+
+
+def test_a_closed_terminal_raises_no_error_of_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(Terminal):
+        def write(self, _text: str) -> int:
+            raise OSError(5, "Input/output error")
+
+    with progress(10, "tiny") as meter:
+        meter.advance(1, 1)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    with progress(10, "tiny") as meter:
+        monkeypatch.setattr(sys.stderr, "write", Closed().write)
+        meter.advance(1, 1)
+
+
+def test_a_notebook_has_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    shell = SimpleNamespace(config={"IPKernelApp": {}})
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    with progress(1000, "tiny") as meter:
+        meter.begin("P30")
+        meter.advance(1000, 5000)
+    said = capsys.readouterr().err
+    assert "tiny: 100%" in said
+    assert "P30" in said
