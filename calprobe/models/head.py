@@ -69,16 +69,25 @@ def hidden_states_at(network: Any, places: Tensor) -> Iterator[_Keeper]:
     if encoder is network:
         raise HeadUnusable("its encoder is no module apart from its head")
 
-    def only_wanted(module: nn.Module, given: Any, output: Any) -> Any:
-        states = output[0]
+    def wanted(states: Tensor) -> Tensor:
         rows = torch.arange(len(places), device=states.device)
-        wanted = states[rows, places.to(states.device)][:, None]
+        return states[rows, places.to(states.device)][:, None]
+
+    def wanted_inputs(module: nn.Module, given: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
+        return tuple(wanted(states) for states in given)
+
+    def wanted_output(module: nn.Module, given: Any, output: Any) -> Any:
+        states = wanted(output[0])
         if isinstance(output, tuple):
-            return (wanted, *output[1:])
-        output.last_hidden_state = wanted
+            return (states, *output[1:])
+        output.last_hidden_state = states
         return output
 
-    hook = encoder.register_forward_hook(only_wanted)
+    after_attention = _after_last_attention(encoder)
+    if after_attention is None:
+        hook = encoder.register_forward_hook(wanted_output)
+    else:
+        hook = after_attention.register_forward_pre_hook(wanted_inputs)
     try:
         with hidden_states(network) as kept:
             yield kept
@@ -86,6 +95,18 @@ def hidden_states_at(network: Any, places: Tensor) -> Iterator[_Keeper]:
         hook.remove()
     if kept.hidden.shape[:-1] != (len(places), 1):
         raise HeadUnusable("its output embedding is reached by more than its encoder's last states")
+
+
+# Encoders of BERT's structure: behind the attention of the last layer, nothing mixes places.
+_LIKE_BERT = frozenset({"bert", "camembert", "electra", "roberta", "xlm-roberta"})
+
+
+def _after_last_attention(encoder: Any) -> nn.Module | None:
+    """The module that takes up the last attention's output and the residual; None where the structure is another."""
+    if encoder.config.model_type not in _LIKE_BERT:
+        return None
+    module: nn.Module = encoder.encoder.layer[-1].attention.output
+    return module
 
 
 def _plain_linear(network: Any) -> nn.Linear:

@@ -96,6 +96,18 @@ def test_one_place_of_each_row_goes_through_a_masked_head(architecture: str) -> 
     torch.testing.assert_close(network(input_ids=tokens).logits, before, atol=0, rtol=0)  # nothing stays hooked
 
 
+@pytest.mark.parametrize("architecture", ["bert", "roberta"])
+@torch.inference_mode()
+def test_the_last_layer_goes_on_at_the_wanted_places_alone(architecture: str) -> None:
+    network = tiny_masked(architecture)
+    places_seen = []
+    for layer in network.base_model.encoder.layer:
+        layer.intermediate.register_forward_hook(lambda module, given, result: places_seen.append(result.shape[1]))
+    with hidden_states_at(network, torch.tensor([0, 8, 4])):
+        network(input_ids=torch.ones((3, 9), dtype=torch.long))
+    assert places_seen == [9] * (len(places_seen) - 1) + [1]
+
+
 def test_a_head_that_multiplies_by_the_input_embedding_is_refused() -> None:
     with pytest.raises(HeadUnusable, match="smaller than its vocabulary"):
         scoring_head(tiny_masked("deberta-v2-own-head"), CPU)
