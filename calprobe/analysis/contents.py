@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
+from calprobe.analysis.answers import Shown, ShowOptions, show_answers
 from calprobe.analysis.curves import KINDS
 from calprobe.analysis.curves.curve import Curves
 from calprobe.analysis.curves.inputs import OTHER_QUESTIONS, Reported, Told, Values
@@ -15,6 +16,7 @@ from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.scored_run import ScoredRun
 from calprobe.analysis.slices import RunSlices, slice_run
 from calprobe.confidence import BASE
+from calprobe.interop.answer_texts import AnswerTexts, texts_if_known
 from calprobe.words import SliceKind
 
 log = logging.getLogger(__name__)
@@ -26,12 +28,14 @@ class Wanted:
 
     estimators: tuple[str, ...] = ()  # where a kind of curve has many
     slices: tuple[SliceKind, ...] = ()  # beside those that the report has
+    errors: int = 0  # how many of the surest errors
 
     def __or__(self, other: Wanted) -> Wanted:
         """What either wants."""
         return Wanted(
             tuple(dict.fromkeys((*self.estimators, *other.estimators))),
             tuple(dict.fromkeys((*self.slices, *other.slices))),
+            max(self.errors, other.errors),
         )
 
 
@@ -41,6 +45,7 @@ class RunContents:
 
     curves: Mapping[str, Curves] = field(default_factory=dict)  # by kind, those that its templates allow
     slices: tuple[RunSlices, ...] = ()
+    errors: Shown | None = None  # the surest; None unless asked for
 
     def only(self, estimators: Sequence[str]) -> Self:
         """With these estimators alone, in this order, where a kind of curve has many."""
@@ -83,6 +88,8 @@ def gather(report: Report, wanted: Wanted, told: Mapping[str, Told] | None = Non
         run.label: _of_run(run, scored[run.label], report.options, wanted, (told or {}).get(run.label))
         for run in report.runs
     }
+    errors = _errors([run for run in report.scored if len(run.instances)], wanted.errors) if wanted.errors else {}
+    found = {label: replace(own, errors=errors.get(label)) for label, own in found.items()}
     _warn_of_other_questions([run for run in report.runs if BASE in _values(run)])
     return ReportContents(report, found, _across([own.curves for own in found.values()]))
 
@@ -91,6 +98,18 @@ def _warn_of_other_questions(several: Sequence[RunReport]) -> None:
     for run in several[1:]:
         if run.facts.questions != several[0].facts.questions:
             log.warning(OTHER_QUESTIONS, run.label, several[0].label)
+
+
+def _errors(runs: Sequence[ScoredRun], top: int) -> dict[str, Shown]:
+    """The surest errors of each run, by label, with their texts where they are known."""
+    known: dict[str, AnswerTexts] = {}  # runs of one probe share them
+    found = {}
+    for run in runs:
+        content = run.manifest.probe.fingerprint or run.label
+        texts = known.get(content) or texts_if_known(run.manifest, run.recorded.path if run.recorded else None)
+        known[content] = texts
+        found[run.label] = show_answers(run, texts.of(run.manifest), ShowOptions(top=top))
+    return found
 
 
 def _across(several: Sequence[Mapping[str, Curves]]) -> dict[str, Curves]:

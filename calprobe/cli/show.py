@@ -94,4 +94,4 @@ def _in_format(form: str, shown: Shown) -> str:
         return printed_json(shown)
     if form == "csv":
         return answers_csv(shown)
-    return printable(WRITERS[form]([answers_table(shown, statements=form == "markdown")]))
+    return printable(WRITERS[form]([answers_table(shown, "column" if form == "markdown" else None)]))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
+from calprobe.errors import CalprobeError
 from calprobe.interop.labels import check_labels, find_labels
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.probes.types import slot_fault
 from calprobe.runs import Manifest, Run
 from calprobe.statements import fill, join
+
+log = logging.getLogger(__name__)
 
 
 class AnswerTexts:
@@ -25,6 +29,10 @@ class AnswerTexts:
     def known(self) -> bool:
         """Whether there are any texts."""
         return self._labels is not None
+
+    def of(self, manifest: Manifest) -> AnswerTexts:
+        """The texts of another run of the same probe."""
+        return AnswerTexts(manifest, self._labels)
 
     def subject(self, relation: str, instance: int) -> str | None:
         """The subject of an instance; None without labels."""
@@ -72,6 +80,15 @@ def texts_of(run: Run, probe: str | Path | Probe | None = None) -> AnswerTexts:
     labels = find_labels(run.manifest, run.path, probe)
     check_labels(labels, _instances_of(run), str(run.path))
     return AnswerTexts(run.manifest, labels)
+
+
+def texts_if_known(manifest: Manifest, folder: Path | None) -> AnswerTexts:
+    """The texts of a run; without labels where they are not found."""
+    try:
+        return AnswerTexts(manifest, find_labels(manifest, folder or Path()))
+    except CalprobeError as error:
+        log.info("%s", error)
+        return AnswerTexts(manifest, None)
 
 
 def _instances_of(run: Run) -> Iterator[tuple[str, int, int, int]]:

@@ -65,7 +65,8 @@ def calibration(lines: Sequence[CalibrationLine], places: Places) -> Markup:
             said = f"{line.estimator}: confidence {point[0]:.3f}, accuracy {point[1]:.3f}\n{counted(n, 'instance')}"
             drawn.append(svg.mark(frame, point, said, shape=places[line.estimator]))
         parts.append(svg.element("g", *drawn, *_counts(strip, line), class_=series_class(places[line.estimator])))
-    return svg.drawing(frame, f"Calibration of {_names(lines)}: accuracy against mean confidence of bins.", *parts)
+    label = f"Calibration of {_names(lines)}: accuracy against mean confidence of bins."
+    return svg.drawing(frame, label, *parts, class_="crowd" if len(lines) > 1 else None)
 
 
 def _counts(strip: svg.Frame, line: CalibrationLine) -> Iterable[Markup]:
@@ -114,9 +115,16 @@ def accuracy_ace(points: Sequence[AccuracyAcePoint], places: Places) -> Markup:
     """ACE of each run against its accuracy, with both intervals; `places` by estimator."""
     estimates = [estimate for point in points for estimate in (point.accuracy, point.ace)]
     across = svg.Axis.around("accuracy", _ends(estimates[::2]))
-    frame = svg.Frame(across, svg.Axis.around("ACE", _ends(estimates[1::2]), zero=True))
-    parts = [frame.axes()]
+    frame = svg.Frame(across, svg.Axis.around("ACE", _ends(estimates[1::2]), zero=True), top=svg.TOP + 16)
     numbers = run_numbers(points)
+    lowest = {
+        run: (
+            next(point.accuracy.value for point in points if point.run == run),
+            min(point.ace.value for point in points if point.run == run),
+        )
+        for run in numbers
+    }
+    parts = [frame.axes(), svg.flags(frame, list(lowest.values()), [str(number) for number in numbers.values()])]
     for point in points:
         x, y = point.accuracy, point.ace
         said = f"{point.run}\n{point.estimator}: accuracy {spelled(x)}, ACE {spelled(y)}"
@@ -124,10 +132,10 @@ def accuracy_ace(points: Sequence[AccuracyAcePoint], places: Places) -> Markup:
             svg.intervals(frame, [(x.value, y.low, y.high)]),
             svg.spread(frame, y.value, x.low, x.high),
             svg.mark(frame, (x.value, y.value), said, shape=places[point.estimator]),
-            svg.name(frame, (x.value, y.value), str(numbers[point.run])),
         ]
         parts.append(svg.element("g", *drawn, class_=series_class(places[point.estimator])))
-    return svg.drawing(frame, "ACE against accuracy, a point for each run and estimator.", *parts)
+    label = "ACE against accuracy, a point for each run and estimator."
+    return svg.drawing(frame, label, *parts, class_="crowd" if len(numbers) > 1 else None)
 
 
 def run_numbers(points: Iterable[AccuracyAcePoint]) -> dict[str, int]:

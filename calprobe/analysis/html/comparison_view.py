@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from calprobe.analysis.compare_numbers import Comparison
 from calprobe.analysis.html import definitions
+from calprobe.analysis.html.forest import forest
 from calprobe.analysis.html.page import render
 from calprobe.analysis.html.run_view import manifests, options_made, page_title, run_head
-from calprobe.analysis.html.views import PageView
+from calprobe.analysis.html.views import PageView, PairView
 from calprobe.analysis.prose import comparison_notes, unpaired_notes
 from calprobe.analysis.tables import pair_tables
 
@@ -30,6 +31,6 @@ def comparison_page(comparison: Comparison) -> str:
         ),
         made=options_made(comparison.options.scores),
         manifests=manifests(comparison.runs),
-        pairs=pair_tables(comparison),
+        pairs=tuple(PairView(table, forest(table, comparison.metrics)) for table in pair_tables(comparison)),
     )
     return render("compare.html.j2", page)

@@ -7,8 +7,8 @@ from calprobe.analysis.results import Report
 from calprobe.confidence import Headline, headline
 
 MANY_RUNS = 4  # of more each shows its main numbers only
-ALL = Wanted(headline(Headline.PAGE), ("domain", "relation"))
-FEW = Wanted(headline(Headline.BRIEF), ("domain",))
+ALL = Wanted(headline(Headline.PAGE), ("domain", "relation"), errors=10)
+FEW = Wanted(headline(Headline.BRIEF), ("domain",), errors=5)
 
 
 def page_wants(report: Report) -> Wanted:

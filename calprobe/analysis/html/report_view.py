@@ -15,9 +15,11 @@ from calprobe.analysis.prose import remarks, score_notes, templates_named, wordi
 from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.tables import Table
 from calprobe.analysis.tables.against import against_table
+from calprobe.analysis.tables.answers import answers_table
 from calprobe.analysis.tables.labels import TableName, table_names
 from calprobe.analysis.tables.report import estimators_table
 from calprobe.analysis.tables.slices import sortable_slices
+from calprobe.analysis.tables.summary import summary_table
 
 LESS = "Of so many runs each shows its main numbers; a page of few has all metrics, more estimators, and relations."
 
@@ -37,6 +39,7 @@ def _page(contents: ReportContents) -> PageView:
         ("across", "Across runs", bool(across)),
         ("estimators", "Estimators", True),
         ("figures", "Figures", any(run.figures for run in runs)),
+        ("errors", "Surest errors", any(run.errors for run in runs)),
         ("wording", "Wording", any(run.wording for run in runs)),
         ("slices", "Slices", any(run.slices for run in runs)),
         ("definitions", "Definitions", True),
@@ -52,6 +55,7 @@ def _page(contents: ReportContents) -> PageView:
         definitions=_definitions(report),
         made=options_made(report.options),
         manifests=manifests(facts),
+        summary=summary_table(report) if len(report.runs) > 1 else None,
         figures=across,
     )
 
@@ -71,6 +75,7 @@ def _run(run: RunReport, place: int, contents: ReportContents) -> RunView:
         numbers=big_numbers(run),
         tables=_tables(run, contents.report),
         figures=tuple(run_figures(found)),
+        errors=None if found.errors is None or not found.errors.answers else answers_table(found.errors, "note"),
         wording=wording,
         slices=tuple(
             sortable_slices(run.facts, own, contents.report.options, _names(contents.report)[run.label])

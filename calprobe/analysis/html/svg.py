@@ -17,6 +17,7 @@ Point = tuple[float, float]  # in the units of the axes
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 10, 44  # margins of the plotted area: room for tick labels and titles
 RADIUS = 3.4
 LETTER = 5.6  # about as wide as a letter of a tick label is
+FLAG = 15.0  # the distance of two names above a figure
 # Shapes of points, so that series differ in more than colour: circle, square, triangle, diamond, cross, plus.
 SHAPES = (
     "",  # an element of its own
@@ -87,10 +88,11 @@ class Frame:
     height: float = 330
     top: float = TOP
     bottom: float = BOTTOM
+    left: float = LEFT
 
     def across(self, value: float) -> float:
         """The distance from the figure's left edge."""
-        return LEFT + self.x.share(value) * (self.width - LEFT - RIGHT)
+        return self.left + self.x.share(value) * (self.width - self.left - RIGHT)
 
     def down(self, value: float) -> float:
         """The distance from the figure's top edge."""
@@ -102,9 +104,9 @@ class Frame:
 
     def axes(self) -> Markup:
         """Grid lines, tick labels and titles."""
-        room = (self.width - LEFT - RIGHT) / max(len(self.x.ticks), 1)
+        room = (self.width - self.left - RIGHT) / max(len(self.x.ticks), 1)
         long = max((len(self.x.label(tick)) for tick in self.x.ticks), default=0) * LETTER > room
-        left, right = LEFT, self.width - RIGHT
+        left, right = self.left, self.width - RIGHT
         low, high = self.height - self.bottom, self.top
         parts = []
         for tick in self.x.ticks:
@@ -126,10 +128,10 @@ class Frame:
         return element("g", *parts, class_="axes", aria_hidden="true")
 
 
-def drawing(frame: Frame, label: str, *parts: Markup) -> Markup:
+def drawing(frame: Frame, label: str, *parts: Markup, class_: str | None = None) -> Markup:
     """The whole figure; `label` says in a sentence what it shows, for those who do not see it."""
     size = f"0 0 {_plain(frame.width)} {_plain(frame.height)}"
-    return element("svg", *parts, viewBox=size, role="img", aria_label=label)
+    return element("svg", *parts, viewBox=size, role="img", aria_label=label, class_=class_)
 
 
 def line(frame: Frame, points: Sequence[Point], class_: str = "") -> Markup:
@@ -164,12 +166,46 @@ def spread(frame: Frame, height: float, low: float, high: float) -> Markup:
     return element("path", d=f"M{frame.at((low, height))}H{_plain(frame.across(high))}", class_="interval")
 
 
-def name(frame: Frame, point: Point, text: str) -> Markup:
-    """A short name to the upper right of a point; nothing where a coordinate is NaN."""
-    if not all(map(math.isfinite, point)):
-        return Markup("")
-    x, y = frame.across(point[0]) + 5, frame.down(point[1]) - 5
-    return element("text", escape(text), x=x, y=y, class_="tick small")
+def flags(frame: Frame, points: Sequence[Point], texts: Sequence[str]) -> Markup:
+    """Short names above the plotted area, side by side, each with a line down to its point.
+
+    Names of points that are close to each other move apart, so that they do not overlap. Nothing where a coordinate is
+    NaN.
+    """
+    known = sorted(
+        (frame.across(x), frame.down(y), text)
+        for (x, y), text in zip(points, texts, strict=True)
+        if math.isfinite(x) and math.isfinite(y)
+    )
+    parts = []
+    places = _apart([x for x, _, _ in known], FLAG, frame.width - RIGHT)
+    for place, (x, y, text) in zip(places, known, strict=True):
+        parts.append(
+            element(
+                "path",
+                d=f"M{_plain(place)} {_plain(frame.top - 8)}L{_plain(x)} {_plain(frame.top + 4)}V{_plain(y)}",
+                class_="guide",
+            )
+        )
+        parts.append(element("text", escape(text), x=place, y=frame.top - 11, class_="tick mid small"))
+    return element("g", *parts)
+
+
+def _apart(places: Sequence[float], gap: float, end: float) -> list[float]:
+    """Ascending places moved as little to the right, and back from the end, that neighbours are `gap` apart.
+
+    >>> _apart([10, 12, 95], 10, 100)
+    [10, 20, 95]
+    >>> _apart([90, 95, 99], 10, 100)
+    [80, 90, 100]
+    """
+    moved: list[float] = []
+    for place in places:
+        moved.append(place if not moved else max(place, moved[-1] + gap))
+    for at in range(len(moved) - 1, -1, -1):
+        limit = end if at == len(moved) - 1 else moved[at + 1] - gap
+        moved[at] = min(moved[at], limit)
+    return moved
 
 
 def bar(frame: Frame, left: float, right: float, height: float, said: str) -> Markup:

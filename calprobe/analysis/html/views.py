@@ -72,8 +72,17 @@ class RunView:
     numbers: tuple[BigNumber, ...] = ()
     tables: tuple[Table, ...] = ()
     figures: tuple[FigureView, ...] = ()
+    errors: Table | None = None  # its surest
     wording: WordingView | None = None
     slices: tuple[Table, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PairView:
+    """Two runs side by side."""
+
+    table: Table
+    figure: FigureView | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +97,9 @@ class PageView:
     definitions: tuple[Definition, ...]
     made: tuple[tuple[str, str], ...]  # options, versions
     manifests: tuple[tuple[str, str], ...]  # label, JSON
+    summary: Table | None = None  # of several runs, a row for each
     figures: tuple[FigureView, ...] = ()  # over all runs
-    pairs: tuple[Table, ...] = ()  # of a comparison
+    pairs: tuple[PairView, ...] = ()  # of a comparison
 
     @property
     def keys(self) -> frozenset[str]:

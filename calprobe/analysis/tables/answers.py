@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from calprobe.analysis.answers import Answer, Shown
-from calprobe.analysis.prose_answers import agreement, headline_of, of_paraphrases
+from calprobe.analysis.prose_answers import agreement, headline_of, of_paraphrases, short
 from calprobe.analysis.tables.csv import harmless
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 
 UNKNOWN = "-"
 
 
-def answers_table(shown: Shown, *, statements: bool = True) -> Table:
-    """A row for each answer; `statements` adds a column with the statements."""
+Statements = Literal["column", "note"]
+
+
+def answers_table(shown: Shown, statements: Statements | None = None) -> Table:
+    """A row for each answer. Statements have a column, or stand below the subject, or are left out."""
     several = any(len(answer.templates) > 1 for answer in shown.answers)
     titles = ["relation", "answer", "right", "confidence", *(["templates"] if several else [])]
     return Table(
         caption=f"Answers of {shown.model} on {shown.probe}: {headline_of(shown)}.",
         label="answers",
         stub="subject",
-        columns=tuple(Column(title) for title in (*titles, *(["statement"] if statements else []))),
-        rows=tuple(_row(answer, several=several, statements=statements) for answer in shown.answers),
-        notes=tuple(of_paraphrases(shown)),
+        columns=tuple(Column(title) for title in (*titles, *(["statement"] if statements == "column" else []))),
+        rows=tuple(_row(answer, statements, several=several) for answer in shown.answers),
+        notes=(*of_paraphrases(shown), *_no_texts(shown)),
         best_within=None,
         tidy=False,
     )
@@ -51,16 +55,28 @@ def answers_csv(shown: Shown) -> str:
     return text.getvalue().removesuffix("\n")
 
 
-def _row(answer: Answer, *, several: bool, statements: bool) -> Row:
+def _row(answer: Answer, statements: Statements | None, *, several: bool) -> Row:
     cells: Sequence[Cell] = [
         answer.relation,
         answer.predicted if answer.predicted is not None else _place(answer.place),
         answer.answer if answer.answer is not None else _place(answer.answer_idx),
         answer.confidence,
         *([agreement(answer)] if several else []),
-        *([answer.statement or UNKNOWN] if statements else []),
+        *([answer.statement or UNKNOWN] if statements == "column" else []),
     ]
-    return Row(answer.subject or f"instance {answer.instance}", tuple(cells), keys={"subject": answer.subject or ""})
+    return Row(
+        label=short(answer.subject or f"instance {answer.instance}"),
+        cells=tuple(cells),
+        note=short(answer.statement or "") if statements == "note" else "",
+    )
+
+
+def _no_texts(shown: Shown) -> Iterator[str]:
+    if any(answer.subject is None for answer in shown.answers):
+        yield (
+            "Subjects and answers are not known in words: the run has no labels, and its probe was not found. "
+            "`calprobe show RUN --probe DIR` shows them; `calprobe score --save-labels` stores them in the run."
+        )
 
 
 def _place(place: int) -> str:

@@ -225,3 +225,43 @@ def test_a_script_in_a_name_stays_text(browser: Browser, contents: ReportContent
         assert page.locator("h2", has_text=SCRIPT).first.is_visible()
         assert page.locator("script").count() == 1
         assert opened.wrong == []
+
+
+def test_heads_stay_in_sight_in_long_tables(browser: Browser, file: Path) -> None:
+    with Opened(browser, file, viewport={"width": 1280, "height": 400}) as page:
+        table = page.locator("#estimators table").first
+        assert page.locator("#estimators .box").first.evaluate("box => box.classList.contains('fits')")
+        page.evaluate("document.documentElement.style.scrollBehavior = 'auto'")
+        table.locator("tbody tr").nth(10).evaluate(
+            "row => scrollTo(0, row.getBoundingClientRect().top + scrollY - 200)"
+        )
+        assert table.locator("thead th").nth(1).bounding_box()["y"] == pytest.approx(0, abs=1)  # type: ignore[index]
+
+
+def test_a_phone_shows_whole_numbers_beside_the_names(browser: Browser, file: Path) -> None:
+    with Opened(browser, file, viewport={"width": 390, "height": 700}) as page:
+        box = page.locator("#estimators .box").first
+        for asked in (1, 130, 333, 10_000):
+            left, names, starts = box.evaluate(
+                "async (box, asked) => { box.scrollTo({left: asked, behavior: 'instant'});"
+                " await new Promise(done => setTimeout(done, 150));"
+                " const row = box.querySelector('tbody tr:not(.group)');"
+                " return [box.getBoundingClientRect().left, row.cells[0].getBoundingClientRect().right,"
+                " [...row.cells].slice(1).map(cell => cell.getBoundingClientRect().left)]; }",
+                asked,
+            )
+            assert any(abs(start - names) < 1.5 for start in starts)
+            caption = box.locator("caption .stay").bounding_box()
+            group = box.locator("tr.group .stay").first.bounding_box()
+            assert caption is not None
+            assert group is not None
+            assert (caption["x"], group["x"]) == pytest.approx((left, left), abs=1.5)
+        corner = box.locator("thead tr:last-child th").first
+        opaque = "cell => getComputedStyle(cell).backgroundColor.startsWith('rgb(')"
+        assert corner.evaluate(opaque)
+        seen = (
+            "cell => { const at = cell.getBoundingClientRect();"
+            " return cell.contains(document.elementFromPoint(at.right - 3, at.top + at.height / 2)); }"
+        )
+        corner.scroll_into_view_if_needed()
+        assert corner.evaluate(seen)

@@ -140,6 +140,32 @@ function startTips() {
   addEventListener("scroll", hide, { passive: true });
 }
 
+function startBoxes() {
+  // A table that fits needs no box of its own: its heads then stay at the top of the window. Else the box scrolls; on a
+  // phone it stops where a column begins behind the first, so that no number is cut.
+  const fit = (box) => {
+    const table = box.querySelector("table");
+    box.classList.remove("fits");
+    table.style.marginRight = "";
+    const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells].filter((cell) => cell.offsetWidth);
+    const first = heads.length ? heads[0].offsetWidth : 0;
+    box.style.setProperty("--first", `${first}px`);
+    const hidden = table.offsetWidth - box.clientWidth;
+    box.classList.toggle("fits", hidden <= 0);
+    const stops = heads.slice(1).map((cell) => cell.offsetLeft - first);
+    const last = stops.find((stop) => stop >= hidden);
+    const more = hidden > 0 && last !== undefined ? Math.ceil(last - hidden) : 0;
+    if (more) table.style.marginRight = `${more}px`;
+    box.style.setProperty("--more", `${more}px`);
+  };
+  const boxes = [...document.querySelectorAll(".box")];
+  const all = () => boxes.forEach(fit);
+  addEventListener("resize", all);
+  document.querySelectorAll(".all").forEach((choice) => choice.addEventListener("change", all));
+  all();
+}
+
 startTheme();
 document.querySelectorAll("table.sortable").forEach(startSorting);
 startTips();
+startBoxes();
