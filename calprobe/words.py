@@ -23,7 +23,9 @@ TemplateKind = Literal["paraphrase", "verbal", "numeric"]
 Reduction = Literal["sum", "mean", "sum_answer", "mean_answer"]  # of a statement's tokens to its score
 Compat = Literal["kissling2026"]  # scores as that paper has them: without each statement's first scored token
 SliceKind = Literal["relation", "domain", "cardinality"]
-ClusterKind = Literal["relation", "within-relation"]  # resamples draw complete relations, or instances within each
+# Resamples draw single instances, complete relations, or instances within each relation.
+ClusterKind = Literal["instance", "relation", "within-relation"]
+Correction = Literal["holm", "max-t"]  # of p-values for their number
 
 
 class Role(IntEnum):

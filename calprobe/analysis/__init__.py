@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from calprobe.analysis.answer_frame import answers, show
 from calprobe.analysis.answers import Answer, Shown, ShowOptions
-from calprobe.analysis.compare_numbers import Comparison
-from calprobe.analysis.compare_runs import compare, named_pairs
+from calprobe.analysis.compare_pairs import named_pairs, named_run
+from calprobe.analysis.compare_results import Comparison
+from calprobe.analysis.compare_runs import compare
 from calprobe.analysis.curves.accuracy_ace import accuracy_ace
 from calprobe.analysis.curves.accuracy_rejection import accuracy_rejection
 from calprobe.analysis.curves.calibration import calibration
@@ -54,6 +55,7 @@ __all__ = [
     "exposure",
     "markers",
     "named_pairs",
+    "named_run",
     "options_curve",
     "prompt_sensitivity",
     "report",

@@ -1,175 +1,121 @@
-"""What a comparison of runs says, as plain frozen data, and the numbers of each pair over all relations and domains."""
+"""The numbers of a pair of runs, over all relations and over domains; p-values are corrected in `compare_corrected`."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.compare_match import Part, Shared
+from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence, PairComparison, Scope
+from calprobe.analysis.compare_ties import tied_instances
 from calprobe.analysis.groups import relation_groups
-from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import CompareOptions
-from calprobe.analysis.scored_run import Labels, RunFacts, ScoredRun, cluster_labels, right_shares
+from calprobe.analysis.scored_run import Labels, ScoredRun, cluster_labels, right_shares
 from calprobe.arrays import Floats
-from calprobe.confidence import BASE, NO_PREDICTION
+from calprobe.confidence import BASE, NO_PREDICTION, Confidence
 from calprobe.confidence.types import default_row, paraphrase_rows
-from calprobe.metrics import (
-    Difference,
-    Estimate,
-    Metric,
-    Resampling,
-    bootstrap_many,
-    bootstrap_mean,
-    paired_differences,
-)
+from calprobe.metrics import Estimate, Metric, PairedDraws, bootstrap_mean, mcnemar, paired_draws
+from calprobe.metrics.bootstrap import Predictions, draw_samples, interval
 from calprobe.metrics.scoring_rules import MEAN_CONFIDENCE
+from calprobe.words import ClusterKind
 
-SIGNIFICANT = 0.05  # what a corrected p-value is held against
+BY_RELATION = 30  # relations from which on they are resampled, where nothing else is asked
 Two = tuple[ScoredRun, ScoredRun]
 Mask = npt.NDArray[np.bool_]  # [instances]
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
-    """One number of two runs on the same instances, and its difference, first less second."""
+class Drawn:
+    """How the differences over some instances are drawn."""
 
-    estimator: str | None  # None: the accuracy that pairs and domains are matched by
-    metric: str
-    first: Estimate
-    second: Estimate
-    difference: Difference
-    p_holm: float = float("nan")  # the difference's p-value, corrected for all of the comparison's; NaN without one
-
-    @property
-    def significant(self) -> bool:
-        """Whether the corrected p-value is below 0.05."""
-        return self.p_holm < SIGNIFICANT
-
-    def to_json(self) -> dict[str, Any]:
-        """Both estimates, and the difference with its p-values; NaN is None."""
-        difference = self.difference
-        found = estimate_json(Estimate(difference.value, difference.low, difference.high)) or {}
-        p_values = {"p": number_json(difference.p_value), "p_holm": number_json(self.p_holm)}
-        return {
-            "first": estimate_json(self.first),
-            "second": estimate_json(self.second),
-            "difference": found | p_values,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How two runs' predictions of base go together: shares of the instances, NaN without any."""
-
-    same_prediction: float  # right or wrong; an instance that failed in either has none
-    both_right: float
-    first_right: float  # and the second wrong
-    second_right: float  # and the first wrong
-
-    def to_json(self) -> dict[str, float | None]:
-        """The shares by name; NaN is None."""
-        return {name: number_json(getattr(self, name)) for name in self.__dataclass_fields__}
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """A pair's numbers over all of its relations, or over those of a domain."""
-
-    domain: str | None  # None: all relations
-    relations: int
-    instances: int
-    contrasts: tuple[Contrast, ...]  # accuracy first, where there is one, then estimator by estimator
-    agreement: Agreement | None  # None if the pair has no template for base
-
-    @property
-    def accuracy(self) -> Contrast | None:
-        """The accuracy that pairs and domains are matched by; None if the pair has no template for it."""
-        return next((contrast for contrast in self.contrasts if contrast.estimator is None), None)
-
-    @property
-    def estimators(self) -> dict[str, dict[str, Contrast]]:
-        """The other contrasts, by estimator and metric."""
-        found: dict[str, dict[str, Contrast]] = {}
-        for contrast in self.contrasts:
-            if contrast.estimator is not None:
-                found.setdefault(contrast.estimator, {})[contrast.metric] = contrast
-        return found
-
-    def to_json(self) -> dict[str, Any]:
-        """The object of a pair's `all`, or of one of its `domains`."""
-        return {
-            "relations": self.relations,
-            "instances": self.instances,
-            "accuracy": self.accuracy.to_json() if self.accuracy else None,
-            "estimators": {
-                name: {metric: contrast.to_json() for metric, contrast in metrics.items()}
-                for name, metrics in self.estimators.items()
-            },
-            "agreement": self.agreement.to_json() if self.agreement else None,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class PairComparison:
-    """Two runs side by side."""
-
-    first: str  # label
-    second: str
-    templates: tuple[int, ...]  # numbers of those that are compared
-    accuracy_of: Literal["bear_score", "base"] | None  # what the accuracy is: of the paraphrases, or of one template
-    differences: tuple[str, ...]  # what the runs differ in, and --intersect went by; none without it
-    everything: Scope
-    domains: tuple[Scope, ...]  # by name: all, or the nearest alone; none where no relation has a domain
-    nearest_domain: str | None  # that whose accuracies differ least, the first by name on a tie
-
-    @property
-    def scopes(self) -> tuple[Scope, ...]:
-        """All relations, then the domains."""
-        return (self.everything, *self.domains)
-
-    def to_json(self) -> dict[str, Any]:
-        """The pair's object in `calprobe compare --json`."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "templates": list(self.templates),
-            "accuracy_of": self.accuracy_of,
-            "differences": list(self.differences),
-            "all": self.everything.to_json(),
-            "nearest_domain": self.nearest_domain,
-            "domains": {str(scope.domain): scope.to_json() for scope in self.domains},
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Pairs of runs, with what was asked and the metrics in the order of their rows."""
-
-    runs: tuple[RunFacts, ...]
-    pairs: tuple[PairComparison, ...]
-    unpaired: Mapping[str, str]  # why, by the label of a run that is in no pair
-    metrics: tuple[Metric, ...]
     options: CompareOptions
+    unit: ClusterKind
+    clusters: Labels | None  # [instances] of these
+
+    @classmethod
+    def of(cls, relation: npt.NDArray[np.str_], options: CompareOptions) -> Drawn:
+        """By relation where that is asked, or nothing is and there are 30 relations or more."""
+        many = len(np.unique(relation)) >= BY_RELATION
+        unit: ClusterKind = options.scores.cluster or ("relation" if many else "instance")
+        return cls(options, unit, cluster_labels(relation, replace(options.scores, cluster=unit)))
+
+    def contrast(
+        self, estimator: str | None, metric: str, sides: tuple[Estimate, Estimate], draws: PairedDraws
+    ) -> Contrast:
+        """A contrast of these estimates and draws, its p-values not corrected."""
+        margin = self.options.margin
+        equivalence = None if margin is None else Equivalence(margin, draws.equivalence(margin))
+        difference, by = draws.difference(), self.options.correction
+        return Contrast(estimator, metric, *sides, difference, equivalence=equivalence, corrected_by=by, draws=draws)
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Two confidences in the same instances."""
+
+    first: Confidence
+    second: Confidence
+    ties: Mask | None = None  # instances that both answer alike, see `tied_instances`; None: none
 
     @property
-    def tests(self) -> int:
-        """Number of p-values, all of which Holm's correction counts."""
-        found = (contrast for pair in self.pairs for scope in pair.scopes for contrast in scope.contrasts)
-        return sum(not math.isnan(contrast.p_holm) for contrast in found)
+    def tied(self) -> bool:
+        """Whether both answer any instance alike."""
+        return self.ties is not None and bool(self.ties.any())
 
-    def to_json(self) -> dict[str, Any]:
-        """The object of `calprobe compare --json`: docs/how-to/compare.md describes it. NaN is None."""
-        return {
-            "runs": {run.label: run.to_json() for run in self.runs},
-            "pairs": [pair.to_json() for pair in self.pairs],
-            "unpaired": dict(self.unpaired),
-            "tests": self.tests,
-        }
+    @property
+    def compared(self) -> Confidence:
+        """The second, with the first's answers where both answer alike."""
+        if self.ties is None or not self.tied:
+            return self.second
+        first, second = self.first, self.second
+        return Confidence(
+            np.where(self.ties, first.prediction, second.prediction),
+            np.where(self.ties, first.confidence, second.confidence),
+            np.where(self.ties, first.correct, second.correct),
+            np.where(self.ties, first.failed, second.failed),
+        )
+
+    @property
+    def named(self) -> dict[str, Confidence]:
+        """What is resampled, by name."""
+        found = {"first": self.first, "second": self.second}
+        return found | ({"compared": self.compared} if self.tied else {})
+
+
+def contrasts_of(sides: Mapping[str | None, Sides], metrics: Sequence[Metric], drawn: Drawn) -> Iterator[Contrast]:
+    """The metrics of both sides and their differences, by the estimator that both sides are of."""
+    samples: dict[str, Predictions] = {}
+    for place, own in enumerate(sides.values()):
+        for side, found in own.named.items():
+            samples[f"{place} {side}"] = (found.confidence, found.correct)
+    draws = draw_samples(metrics, samples, drawn.options.scores.resampling, drawn.clusters)
+    for place, (name, own) in enumerate(sides.items()):
+        first, second = draws[f"{place} first"], draws[f"{place} second"]
+        compared = draws[f"{place} compared"] if own.tied else second
+        for metric in metrics:
+            estimates = interval(first[metric.name]), interval(second[metric.name])
+            difference = PairedDraws.of(first[metric.name], compared[metric.name], metric.bounds)
+            yield drawn.contrast(name, metric.name, estimates, difference)
+
+
+def agreement_of(sides: Sides, unit: ClusterKind) -> Agreement:
+    """How two predictions agree; McNemar's test takes single instances."""
+    first, second = sides.first, sides.second
+    if not len(first.correct):
+        return Agreement(*[float("nan")] * 4)
+    right, other_right, compared = first.correct, second.correct, sides.compared.correct
+    counts = int((right & ~compared).sum()), int((~right & compared).sum())
+    same = (first.prediction == second.prediction) & (first.prediction != NO_PREDICTION)
+    return Agreement(
+        same_prediction=float(same.mean()),
+        both_right=float((right & other_right).mean()),
+        first_right=float((right & ~other_right).mean()),
+        second_right=float((~right & other_right).mean()),
+        mcnemar_p=mcnemar(*counts) if unit != "relation" else float("nan"),
+    )
 
 
 def compare_pair(
@@ -181,6 +127,7 @@ def compare_pair(
     pair = _Pair(
         runs=parts,
         accuracies=None if own is None or other is None else (own, other),
+        ties=tied_instances(parts[0].table, parts[1].table),
         estimators=tuple(name for name in estimators if name in parts[0].estimators),
         metrics=metrics,
         options=options,
@@ -219,6 +166,7 @@ class _Pair:
 
     runs: Two
     accuracies: tuple[Floats, Floats] | None  # [instances] each, see `accuracy_shares`
+    ties: Mask
     estimators: tuple[str, ...]  # those that are compared, as far as the shared templates give them
     metrics: Sequence[Metric]
     options: CompareOptions
@@ -234,32 +182,33 @@ class _Pair:
     def scope(self, domain: str | None, kept: Mask) -> Scope:
         """The numbers over the instances kept."""
         relation = self.runs[0].instances.relation[kept]
+        drawn = Drawn.of(relation, self.options)
+        has_base = all(BASE in run.estimators for run in self.runs)
         return Scope(
             domain,
             relations=len(np.unique(relation)),
             instances=int(kept.sum()),
-            contrasts=tuple(self._contrasts(kept, cluster_labels(relation, self.options.scores))),
-            agreement=_agreement(self.runs, kept),
+            contrasts=tuple(self._contrasts(kept, drawn)),
+            agreement=agreement_of(self._sides(BASE, kept), drawn.unit) if has_base else None,
+            unit=drawn.unit,
+            ties=int(self.ties[kept].sum()),
         )
 
-    def _contrasts(self, kept: Mask, clusters: Labels | None) -> Iterator[Contrast]:
+    def _contrasts(self, kept: Mask, drawn: Drawn) -> Iterator[Contrast]:
         """Accuracy, where there is one, then each estimator's metrics, over the instances kept."""
-        resampling = self.options.scores.resampling
         if self.accuracies is not None:
             first, second = self.accuracies
-            yield _accuracy((first[kept], second[kept]), resampling, clusters)
-        samples = {
-            f"{place} {name}": (found.confidence[kept], found.correct[kept])
-            for place, run in enumerate(self.runs)
-            for name, found in run.confidences(self.estimators).items()
-        }
-        pairs = {name: (f"0 {name}", f"1 {name}") for name in self.estimators}
-        estimates = bootstrap_many(self.metrics, samples, resampling, clusters)
-        differences = paired_differences(self.metrics, samples, pairs.values(), resampling, clusters)
-        for name, pair in pairs.items():
-            for metric in self.metrics:
-                own, other = (estimates[sample][metric.name] for sample in pair)
-                yield Contrast(name, metric.name, own, other, differences[pair][metric.name])
+            yield _accuracy((first[kept], second[kept]), self.ties[kept], drawn)
+        yield from contrasts_of({name: self._sides(name, kept) for name in self.estimators}, self.metrics, drawn)
+
+    def _sides(self, estimator: str, kept: Mask) -> Sides:
+        first, second = (_only(run.confidence(estimator), kept) for run in self.runs)
+        return Sides(first, second, self.ties[kept])
+
+
+def _only(found: Confidence, kept: Mask) -> Confidence:
+    """What an estimator says of the instances kept."""
+    return Confidence(found.prediction[kept], found.confidence[kept], found.correct[kept], found.failed[kept])
 
 
 def _domain_masks(runs: Two, relation: npt.NDArray[np.str_]) -> dict[str, Mask]:
@@ -273,31 +222,13 @@ def _domain_masks(runs: Two, relation: npt.NDArray[np.str_]) -> dict[str, Mask]:
     return {domain: np.isin(relation, members) for domain, members in groups.items()}
 
 
-def _accuracy(shares: tuple[Floats, Floats], resampling: Resampling, clusters: Labels | None) -> Contrast:
+def _accuracy(shares: tuple[Floats, Floats], ties: Mask, drawn: Drawn) -> Contrast:
     # The mean of a quantity in [0, 1] is what the mean confidence is of confidences; correctness is not read.
-    samples = {str(place): (share, np.zeros(len(share))) for place, share in enumerate(shares)}
-    differences = paired_differences([MEAN_CONFIDENCE], samples, [("0", "1")], resampling, clusters)
-    return Contrast(
-        None,
-        "accuracy",
-        bootstrap_mean(shares[0], resampling, clusters),
-        bootstrap_mean(shares[1], resampling, clusters),
-        differences["0", "1"][MEAN_CONFIDENCE.name],
-    )
-
-
-def _agreement(runs: Two, kept: Mask) -> Agreement | None:
-    """Of base; None without a template for it."""
-    if any(BASE not in run.estimators for run in runs):
-        return None
-    if not kept.any():
-        return Agreement(*[float("nan")] * 4)
-    base = [run.confidence(BASE) for run in runs]
-    first, second = (found.prediction[kept] for found in base)
-    right, other_right = (found.correct[kept] for found in base)
-    return Agreement(
-        same_prediction=float(((first == second) & (first != NO_PREDICTION)).mean()),
-        both_right=float((right & other_right).mean()),
-        first_right=float((right & ~other_right).mean()),
-        second_right=float((~right & other_right).mean()),
-    )
+    first, second = shares
+    nothing = np.zeros(len(first))
+    samples = {"first": (first, nothing), "second": (np.where(ties, first, second), nothing)}
+    resampling = drawn.options.scores.resampling
+    pair = ("first", "second")
+    draws = paired_draws([MEAN_CONFIDENCE], samples, [pair], resampling, drawn.clusters)[pair]
+    estimates = bootstrap_mean(first, resampling, drawn.clusters), bootstrap_mean(second, resampling, drawn.clusters)
+    return drawn.contrast(None, "accuracy", estimates, draws[MEAN_CONFIDENCE.name])

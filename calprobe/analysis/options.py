@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
+from calprobe.errors import UsageError
 from calprobe.metrics import ACE_BINS, Resampling
-from calprobe.words import ClusterKind, Compat, Reduction, SliceKind
+from calprobe.words import ClusterKind, Compat, Correction, Reduction, SliceKind
 
 Pair = tuple[str, str]  # labels of two runs
 
@@ -26,7 +28,9 @@ class ReportOptions:
     compat: Compat | None = None  # kissling2026: without each statement's first scored token
     ace_bins: int = ACE_BINS  # quantile bins
     resampling: Resampling = field(default_factory=Resampling)
-    cluster: ClusterKind | None = None  # how resamples go by relation; None: they draw single instances
+    cluster: ClusterKind | None = (
+        None  # how resamples go by relation; None: they draw single instances, see also compare
+    )
     slices: SliceOptions | None = None  # None: none
 
 
@@ -37,11 +41,25 @@ DEFAULT_OPTIONS = ReportOptions()
 class CompareOptions:
     """Which runs to compare with which, over what, and how to read their scores."""
 
-    pairs: tuple[Pair, ...] | None = None  # by label; None: the two runs, or of more each masked with a causal one
+    # By label, of one run by estimator; all: every two; None: two runs, or of more each masked with a causal one.
+    pairs: tuple[Pair, ...] | Literal["all"] | None = None
     intersect: bool = False  # compare what two runs have in common, where they are not alike
     by_domain: bool = False  # every domain, not only that of the nearest accuracies
     estimators: tuple[str, ...] | None = None  # None: margin and average_min, as far as the templates give them
-    scores: ReportOptions = DEFAULT_OPTIONS
+    scores: ReportOptions = DEFAULT_OPTIONS  # cluster None: by relation where there are 30 or more, else by instance
+    metrics: tuple[str, ...] | None = (
+        None  # by the names of `report --json`; None: brier and ace, of one run accuracy too
+    )
+    baseline: str | None = None  # label that all others are compared with, of one run an estimator; instead of `pairs`
+    templates: tuple[tuple[int, int], ...] | None = None  # of one run: pairs of template numbers
+    margin: float | None = None  # that differences are tested to lie within; None: no test of equivalence
+    correction: Correction = "holm"  # the one that stars and notes go by; results have both
+
+    def __post_init__(self) -> None:
+        if self.margin is not None and not self.margin > 0:
+            raise UsageError(f"margin must be above 0; got {self.margin}")
+        if self.baseline is not None and self.pairs is not None:
+            raise UsageError("--pairs and --baseline contradict each other: give one of them")
 
 
 DEFAULT_COMPARISON = CompareOptions()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from calprobe.analysis.compare_numbers import SIGNIFICANT, Agreement, Comparison, PairComparison, Scope
+from calprobe.analysis.compare_results import Scope
 from calprobe.analysis.number_text import number, ranges, spelled
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.paper_figures import Figure, RunAgainst
@@ -23,6 +22,7 @@ from calprobe.words import ClusterKind
 INDENT = "  "
 DRAWN: dict[ClusterKind | None, str] = {
     None: "the instances",
+    "instance": "the instances",
     "relation": "the relations, each drawn completely",
     "within-relation": "the instances within each relation",
 }
@@ -146,8 +146,13 @@ def score_notes(reduction: str, options: ReportOptions) -> Iterable[str]:
         "answer space: compare it between runs of one probe only."
     )
     if options.resampling.n_resamples:
-        resamples, seed = counted(options.resampling.n_resamples, "resample"), options.resampling.seed
-        yield f"Ranges: 95 % bootstrap intervals ({resamples} of {DRAWN[options.cluster]}, seed {seed})."
+        yield range_note(DRAWN[options.cluster], options)
+
+
+def range_note(units: str, options: ReportOptions) -> str:
+    """The note on intervals, with the units that are resampled."""
+    resamples, seed = counted(options.resampling.n_resamples, "resample"), options.resampling.seed
+    return f"Ranges: 95 % bootstrap intervals ({resamples} of {units}, seed {seed})."
 
 
 def cluster_notes(relations: int, options: ReportOptions) -> Iterable[str]:
@@ -297,63 +302,3 @@ def figure_name(figure: Figure) -> str:
     metric = FIGURE_METRICS[figure.metric]
     name = f"{figure.estimator} {metric}" if figure.estimator else metric
     return name + (f", {figure.of}" if figure.of else "")
-
-
-# Comparisons.
-
-
-def pair_notes(pair: PairComparison) -> Iterable[str]:
-    """Notes on one pair; one clause for each."""
-    if pair.differences:
-        yield f"compared on what they have in common; they differ in {'; '.join(pair.differences)}"
-    if pair.nearest_domain is None:
-        yield "no domain: none of the relations has one" if pair.accuracy_of else "no accuracy to choose a domain by"
-
-
-def scope_name(scope: Scope) -> str:
-    """The domain's name, or all relations."""
-    return scope.domain or "all relations"
-
-
-def scope_title(scope: Scope, pair: PairComparison) -> str:
-    """The title of a scope: Arts, nearest accuracies: 22 instances in 2 relations."""
-    nearest = ", nearest accuracies" if scope.domain is not None and scope.domain == pair.nearest_domain else ""
-    return f"{scope_name(scope)}{nearest}: {size(scope)}"
-
-
-def agreement_shares(shares: Agreement) -> str:
-    """Agreement of two runs' predictions with base."""
-    return (
-        f"base: same answer {number(shares.same_prediction)}; both right {number(shares.both_right)}, "
-        f"only A {number(shares.first_right)}, only B {number(shares.second_right)}"
-    )
-
-
-def unpaired_notes(comparison: Comparison) -> Iterable[str]:
-    """The runs without a pair, and the reasons."""
-    return (f"Unpaired: {label}, {reason}." for label, reason in comparison.unpaired.items())
-
-
-def compared_templates(comparison: Comparison) -> str:
-    """The compared templates."""
-    numbers = sorted({pair.templates for pair in comparison.pairs})
-    return f"Templates: {'; '.join(ranges(templates) for templates in numbers)}."
-
-
-def comparison_notes(comparison: Comparison) -> Iterable[str]:
-    """Notes on all pairs, for tables with columns A and B."""
-    scores = comparison.options.scores
-    yield compared_templates(comparison)
-    yield from score_notes(scores.reduction, scores)
-    if scores.resampling.n_resamples:
-        yield (
-            "A - B: difference on the same resamples, with the two-sided p-value of no difference; Holm p: corrected "
-            f"for {counted(comparison.tests, 'p-value')}, * below {SIGNIFICANT}."
-        )
-    least = 2 * comparison.tests / (1 + scores.resampling.n_resamples)
-    if scores.resampling.n_resamples and least >= SIGNIFICANT:
-        enough = math.ceil(2 * comparison.tests / SIGNIFICANT / 1000) * 1000
-        yield f"With so few resamples no corrected p-value is below {least:.2f}: use --bootstrap {enough}."
-    yield "Brier and ACE: smaller is better; a difference below 0 favours A."
-    if any(scope.agreement for pair in comparison.pairs for scope in pair.scopes):
-        yield "Same answer, both right, only A, only B: shares of the instances, by base."

@@ -328,7 +328,7 @@ def read_scores(source: RunLike | ScoreTable, options: ReportOptions) -> ScoreTa
 
 def cluster_labels(relation: npt.NDArray[np.str_], options: ReportOptions) -> Labels | None:
     """The clusters of instances of these relations, [instances]; None where instances are drawn one by one."""
-    if options.cluster is None:
+    if options.cluster in (None, "instance"):
         return None
     return relation if options.cluster == "relation" else Within(relation)
 

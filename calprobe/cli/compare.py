@@ -1,43 +1,81 @@
-"""`calprobe compare`: differences between runs, with intervals and p-values."""
+"""`calprobe compare`: differences between runs, or within one, with intervals and p-values."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from calprobe.cli.arguments import joined_option
+from calprobe.cli.arguments import joined_option, list_option
 from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import html_option, in_format, print_result, write_page
+from calprobe.errors import UsageError
+from calprobe.words import Correction
 
 if TYPE_CHECKING:
     from calprobe.analysis import ReportOptions
+    from calprobe.analysis.options import Pair
 
 
-@click.command(short_help="Show the differences between runs.")
-@click.argument("runs", metavar="RUN RUN..", nargs=-1, required=True)
+@click.command(short_help="Show the differences between runs, or within one.")
+@click.argument("runs", metavar="RUN..", nargs=-1, required=True)
 @joined_option(
     "--pairs",
     default="auto",
-    metavar="auto|A:B,C:D",
-    help="auto: the two RUNs; of more RUNs, each masked model with the causal model of the nearest BEAR score.",
+    metavar="auto|all|A:B,C:D",
+    help="auto: the two RUNs; of more RUNs, each masked model with the causal model of the nearest BEAR score, or RUNs "
+    "of one kind with the first. all: every two. Of one RUN: pairs of estimators.",
+)
+@click.option("--baseline", metavar="A", help="Compare every other RUN with this one; of one RUN, every estimator.")
+@list_option(
+    "--templates", metavar="N:M,..", help="Of one RUN: compare template N with template M, by base and margin."
 )
 @click.option(
     "--by-domain", is_flag=True, help="Show every domain, not only the one with the smallest difference in accuracy."
 )
 @click.option("--intersect", is_flag=True, help="Compare only the instances and templates that both runs have.")
-@estimators_option("Estimators to compare, by their names in `report`.  [default: margin,average_min]")
+@estimators_option(
+    "Estimators to compare, by their names in `report`.  [default: margin,average_min; of one RUN also base]"
+)
+@list_option(
+    "--metric",
+    "metrics",
+    metavar="NAME,..",
+    help="Metrics to compare, by their names in `report --json`: brier, ace, ece, auroc, nll, ..  [default: brier,ace; "
+    "of one RUN also accuracy]",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, min_open=True),
+    help="Also test equivalence: whether differences are smaller than this, such as .01.",
+)
+@click.option(
+    "--correction",
+    type=click.Choice(get_args(Correction)),
+    default="holm",
+    show_default=True,
+    help="Correction of the p-values for their number; max-t uses how the differences depend on each other.",
+)
 @label_option
 @html_option
-@report_options(results="intervals and p-values", cluster="Draw complete relations, or instances within each relation.")
+@report_options(
+    results="intervals and p-values",
+    cluster="What is resampled.  [default: complete relations where there are 30 or more, else instances]",
+)
 def command(
     runs: tuple[str, ...],
     pairs: str,
+    baseline: str | None,
+    templates: tuple[str, ...] | None,
     by_domain: bool,
     intersect: bool,
     estimators: tuple[str, ...] | None,
+    metrics: tuple[str, ...] | None,
+    margin: float | None,
+    correction: Correction,
     labels: tuple[str, ...],
     page: Path | None,
     options: ReportOptions,
@@ -45,15 +83,16 @@ def command(
 ) -> None:
     """Compare accuracy, Brier score and ACE of pairs of RUNs: differences, with intervals and corrected p-values.
 
-    Any two runs with the same instances and templates: causal and masked, base and instruct, bf16 and fp32.
+    Any two runs with the same instances and templates: causal and masked, base and instruct, bf16 and fp32. Of one RUN:
+    its estimators with each other, its epistemic markers with the plain statement, or two of its templates.
 
     \b
         calprobe compare runs/tiny-clm-mini runs/tiny-mlm-mini
         calprobe compare runs/*-bear --json > pairs.json
-        calprobe compare runs/*-bear --html pairs.html
-        calprobe compare runs/base runs/step-1000 runs/step-2000 --pairs step-1000:base,step-2000:base
+        calprobe compare runs/base runs/step-1000 runs/step-2000 --baseline base
+        calprobe compare runs/tiny-clm-mini --templates 0:1
     """
-    from calprobe.analysis import CompareOptions, compare, named_pairs
+    from calprobe.analysis import CompareOptions, compare
     from calprobe.analysis.tables import comparison_tables, pair_tables
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
@@ -62,11 +101,16 @@ def command(
     log_to_stderr()
     keep_freed_memory()
     wanted = CompareOptions(
-        pairs=None if pairs == "auto" else named_pairs(pairs, list(named)),
+        pairs=_pairs(pairs, tuple(named)),
         intersect=intersect,
         by_domain=by_domain,
         estimators=estimators,
         scores=options,
+        metrics=metrics,
+        baseline=_baseline(baseline, tuple(named)),
+        templates=None if templates is None else _template_pairs(templates),
+        margin=margin,
+        correction=correction,
     )
     found = compare(named, wanted)
     print_result(in_format(form, found, pair_tables, comparison_tables))
@@ -74,3 +118,33 @@ def command(
         from calprobe.analysis.html import comparison_page
 
         write_page(comparison_page(found), page)
+
+
+def _pairs(text: str, runs: tuple[str, ...]) -> tuple[Pair, ...] | Literal["all"] | None:
+    """What `--pairs` says: of several runs, pairs of them; of one, pairs of estimators."""
+    from calprobe.analysis import named_pairs
+
+    if text in ("auto", "all"):
+        return None if text == "auto" else "all"
+    if len(runs) > 1:
+        return named_pairs(text, runs)
+    found = [tuple(clause.split(":")) for clause in text.split(",")]
+    if any(len(pair) != 2 for pair in found):
+        raise UsageError(f"--pairs {text!r}: with one RUN, give pairs of estimators such as margin:base")
+    return tuple((first, second) for first, second in found)
+
+
+def _baseline(name: str | None, runs: tuple[str, ...]) -> str | None:
+    """The run that `--baseline` names; of a single run, an estimator."""
+    from calprobe.analysis import named_run
+
+    return name if name is None or len(runs) < 2 else named_run(name, runs)
+
+
+def _template_pairs(clauses: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """What `--templates` says."""
+    found = [re.fullmatch(r"(\d+):(\d+)", clause) for clause in clauses]
+    pairs = tuple((int(match[1]), int(match[2])) for match in found if match)
+    if len(pairs) < len(found) or any(first == second for first, second in pairs):
+        raise UsageError(f"--templates {','.join(clauses)}: give pairs of two template numbers, such as 0:1,0:2")
+    return pairs

@@ -29,7 +29,7 @@ from calprobe.metrics.multiclass import (
     multiclass_metrics,
     static_calibration_error,
 )
-from calprobe.metrics.paired import Difference, paired_differences
+from calprobe.metrics.paired import Difference, PairedDraws, mean_draws, paired_differences, paired_draws
 from calprobe.metrics.ranking import AURC, AUROC, E_AURC, PRR, aurc, auroc, e_aurc, ordinal_confidence, prr
 from calprobe.metrics.rejection import (
     AccuracyBand,
@@ -57,10 +57,11 @@ from calprobe.metrics.scoring_rules import (
     nll,
 )
 from calprobe.metrics.smooth_ece import SMOOTH_ECE, smooth_ece
-from calprobe.metrics.statistics import holm, spearman, wilson_interval
+from calprobe.metrics.statistics import holm, max_t, mcnemar, spearman, wilson_interval
 from calprobe.metrics.target_coverage import OperatingPoint, TargetCoverage, coverage_at_accuracy
 
 __all__ = [
+    "ACCURACY",
     "ACE_BINS",
     "LEAST_CLUSTERS",
     "MANY_CLUSTERS",
@@ -78,6 +79,7 @@ __all__ = [
     "MetricResult",
     "MultiClassMetric",
     "OperatingPoint",
+    "PairedDraws",
     "RankMetric",
     "RejectionCurve",
     "Resampling",
@@ -106,11 +108,15 @@ __all__ = [
     "ece",
     "holm",
     "max_calibration_error",
+    "max_t",
+    "mcnemar",
     "mean_confidence",
+    "mean_draws",
     "multiclass_metrics",
     "nll",
     "ordinal_confidence",
     "paired_differences",
+    "paired_draws",
     "prr",
     "reject_by_rank",
     "reject_by_threshold",

@@ -148,9 +148,13 @@ def bootstrap_mean(
     >>> bootstrap_mean([1.0, 0.5, 0.0]).value
     0.5
     """
-    checked = check_confidence(values, name="values")
-    found = draw({"": _Mean(checked)}, len(checked), resampling, check_clusters(clusters, len(checked)), biased=False)
-    return interval(found[""]["mean"])
+    return interval(draw_mean(check_confidence(values, name="values"), resampling, clusters))
+
+
+def draw_mean(values: Floats, resampling: Resampling, clusters: ClusterLabels | None) -> Draws:
+    """The draws of the mean of a quantity [instances], on the resamples of `bootstrap`."""
+    found = draw({"": _Mean(values)}, len(values), resampling, check_clusters(clusters, len(values)), biased=False)
+    return found[""]["mean"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from calprobe.metrics.bootstrap import Draws, Excess, Predictions, draw_samples, percentiles
+from calprobe.arrays import Floats, check_vector, refuse
+from calprobe.metrics.bootstrap import Draws, Excess, Predictions, draw_mean, draw_samples, percentiles
 from calprobe.metrics.metric import Metric
 from calprobe.metrics.resamples import ClusterLabels, Resampling
 
@@ -70,6 +72,21 @@ def paired_differences(
     >>> round(found["brier"].value, 3)
     0.267
     """
+    drawn = paired_draws(metrics, samples, pairs, resampling, clusters)
+    return {pair: {name: draws.difference() for name, draws in own.items()} for pair, own in drawn.items()}
+
+
+def paired_draws(
+    metrics: Iterable[Metric],
+    samples: Mapping[str, Predictions],
+    pairs: Iterable[Pair],
+    resampling: Resampling = Resampling(),
+    clusters: ClusterLabels | None = None,
+) -> dict[Pair, dict[str, PairedDraws]]:
+    """The draws of `paired_differences`, by pair and metric name, for what is asked of several differences together.
+
+    Arguments and errors are those of `paired_differences`.
+    """
     wanted = list(pairs)
     if unknown := next((name for pair in wanted for name in pair if name not in samples), None):
         raise ValueError(f"pairs must name samples, {', '.join(map(repr, samples))}; got {unknown!r}")
@@ -78,32 +95,116 @@ def paired_differences(
     drawn = draw_samples(chosen, named, resampling, clusters) if named else {}
     return {
         (first, second): {
-            metric.name: _difference(drawn[first][metric.name], drawn[second][metric.name], metric.bounds)
+            metric.name: PairedDraws.of(drawn[first][metric.name], drawn[second][metric.name], metric.bounds)
             for metric in chosen
         }
         for first, second in wanted
     }
 
 
-def _difference(first: Draws, second: Draws, bounds: tuple[float, float]) -> Difference:
-    value = first.value - second.value
-    resampled = first.resampled - second.resampled
-    both = ~np.isnan(resampled)
-    if np.isnan(value) or not both.any():
-        return Difference(value)
-    values = resampled[both]
-    low_shift, high_shift = _shifts(first, second, float(values.mean()) - value)
-    low, high = percentiles(values)
-    if first.by_chance is not None:
-        most = bounds[1] - bounds[0]
-        low, high = max(-most, min(low - low_shift, value)), min(most, max(high - high_shift, value))
-    at_most_0, at_least_0 = np.sum(values - low_shift <= ROUNDING), np.sum(values - high_shift >= -ROUNDING)
-    p_value = min(1.0, 2 * (1 + int(min(at_most_0, at_least_0))) / (1 + len(values)))
-    return Difference(value, low, high, p_value)
+def mean_draws(
+    values: npt.ArrayLike, resampling: Resampling = Resampling(), clusters: ClusterLabels | None = None
+) -> PairedDraws:
+    """The draws of the mean of a per-instance quantity of any range, as those of a difference from 0.
+
+    Args:
+        values: [instances], such as each instance's difference or slope.
+        resampling: number of resamples, and seed.
+        clusters: [instances], the label of each one's cluster; None draws single instances.
+    Raises:
+        ValueError: not one-dimensional, or not finite.
+
+    >>> mean_draws([-0.5, 0.25, 1.0]).value
+    0.25
+    """
+    checked = check_vector("values", values)
+    refuse("values", "must be finite", checked, ~np.isfinite(checked))
+    drawn = draw_mean(checked, resampling, clusters)
+    return PairedDraws(drawn.value, drawn.resampled)
 
 
-def _shifts(first: Draws, second: Draws, bias: float) -> tuple[float, float]:
-    """How far the lower and the upper end of a biased metric's interval are shifted down; 0 for any other metric."""
-    if first.by_chance is None:
-        return 0.0, 0.0
-    return bias + Excess.of(first).own, bias - Excess.of(second).own
+@dataclass(frozen=True, slots=True)
+class PairedDraws:
+    """A difference, and what it is on each resample: intervals and p-values of it are made from this."""
+
+    value: float
+    resampled: Floats  # [n_resamples], NaN where either side is undefined; none without resamples
+    # By how much chance may have made the first value, and the second, too large: of errors that cannot be negative.
+    excess: tuple[float, float] | None = None
+    most: float = float("inf")  # the largest difference that there can be
+
+    @classmethod
+    def of(cls, first: Draws, second: Draws, bounds: tuple[float, float]) -> PairedDraws:
+        """The draws of a difference from those of both sides, on the same resamples; `bounds` are the metric's."""
+        value, resampled = first.value - second.value, first.resampled - second.resampled
+        if first.by_chance is None or np.isnan(value) or np.isnan(resampled).all():
+            return cls(value, resampled)
+        return cls(value, resampled, (Excess.of(first).own, Excess.of(second).own), bounds[1] - bounds[0])
+
+    def difference(self) -> Difference:
+        """The difference with its interval and p-value, see `paired_differences`."""
+        values = self._defined
+        if not len(values):
+            return Difference(self.value)
+        low_shift, high_shift = self._shifts
+        low, high = percentiles(values)
+        if self.excess is not None:
+            low, high = min(low - low_shift, self.value), max(high - high_shift, self.value)
+            low, high = max(-self.most, low), min(self.most, high)
+        at_most_0, at_least_0 = np.sum(values - low_shift <= ROUNDING), np.sum(values - high_shift >= -ROUNDING)
+        p_value = min(1.0, 2 * (1 + int(min(at_most_0, at_least_0))) / (1 + len(values)))
+        return Difference(self.value, low, high, p_value)
+
+    def equivalence(self, margin: float) -> float:
+        """P-value of "the difference is `margin` or more in size"; small: the two are equivalent within the margin.
+
+        Two one-sided tests (Schuirmann 1987): the larger of the p-values of `d <= -margin` and of `d >= margin`, each
+        `(1 + #{d* beyond}) / (1 + r)`, d* shifted as for the difference's own p-value. Below 0.05 where the middle 90 %
+        of the d* lie within the margin. NaN without resamples.
+
+        >>> PairedDraws(0.0, np.linspace(-0.02, 0.02, 99)).equivalence(0.05)
+        0.01
+        """
+        values = self._defined
+        if not len(values):
+            return float("nan")
+        low_shift, high_shift = self._shifts
+        below, above = np.sum(values - low_shift <= -margin), np.sum(values - high_shift >= margin)
+        return (1 + int(max(below, above))) / (1 + len(values))
+
+    @property
+    def statistic(self) -> float:
+        """Size of the difference, minus what chance may have added to it, in standard deviations of the d*; >= 0."""
+        own, other = self.excess or (0.0, 0.0)
+        size = max(self.value - own, -self.value - other, 0.0)
+        if np.isnan(self.value) or not len(self._defined):
+            return float("nan")
+        spread = self._spread
+        if spread > ROUNDING:
+            return size / spread
+        return float("inf") if size > ROUNDING else 0.0
+
+    def null_statistics(self) -> Floats:
+        """The statistic without a difference: `|d* - mean(d*)|` in standard deviations, [n_resamples]; NaN is 0."""
+        spread = self._spread
+        if not spread > ROUNDING:
+            return np.zeros(len(self.resampled))
+        null: Floats = np.nan_to_num(np.abs(self.resampled - self._defined.mean()) / spread)
+        return null
+
+    @property
+    def _defined(self) -> Floats:
+        """The d* that are defined; none where the difference itself is not."""
+        return self.resampled[:0] if np.isnan(self.value) else self.resampled[~np.isnan(self.resampled)]
+
+    @property
+    def _spread(self) -> float:
+        return float(self._defined.std()) if len(self._defined) else float("nan")
+
+    @property
+    def _shifts(self) -> tuple[float, float]:
+        """How far the lower and the upper end of a biased error's interval are shifted down; 0 for any other metric."""
+        if self.excess is None:
+            return 0.0, 0.0
+        bias = float(self._defined.mean()) - self.value
+        return bias + self.excess[0], bias - self.excess[1]

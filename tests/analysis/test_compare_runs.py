@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from calprobe.analysis import named_pairs
-from calprobe.analysis.compare_runs import check_pairs, match_nearest, why_unpaired
+from calprobe.analysis.compare_pairs import check_pairs, match_nearest, why_unpaired
 from calprobe.errors import UsageError
 
 NAN = float("nan")

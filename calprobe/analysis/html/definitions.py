@@ -17,9 +17,21 @@ BEAR_SCORE = Definition(
 CHANCE = Definition("m-chance_accuracy", "chance", "accuracy of guessing: mean over the instances of 1/K, K candidates")
 
 
-DIFFERENCE = Definition("q-difference", "A - B", "the first run's value less the second's, on the same resamples")
+DIFFERENCE = Definition("q-difference", "A - B", "the first value minus the second, on the same resamples")
 P_VALUE = Definition("q-p", "p", "two-sided, of no difference, from the paired bootstrap")
 HOLM = Definition("q-p_holm", "Holm p", "p corrected for all p-values of the comparison; * below 0.05", "Holm 1979")
+MAX_T = Definition(
+    "q-p_max_t",
+    "max-T p",
+    "p corrected by the largest of all differences on each resample; * below 0.05",
+    "Westfall and Young 1993",
+)
+EQUIVALENCE = Definition(
+    "q-p_equivalence",
+    "p ±margin",
+    "Holm-corrected, of a difference as large as the margin or larger; below 0.05 both are equivalent within it",
+    "Schuirmann 1987",
+)
 _KINDS = {"metric": "m", "quantity": "q", "estimator": "e"}
 
 

@@ -3,44 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from calprobe.analysis.compare_numbers import Comparison, Contrast, PairComparison, Scope
-from calprobe.analysis.prose import (
+from calprobe.analysis.compare_prose import (
+    CORRECTED,
     agreement_shares,
-    compared_templates,
+    basis_notes,
     comparison_notes,
-    heading,
+    correction_notes,
     pair_notes,
     scope_name,
     scope_title,
-    score_notes,
-    size,
     unpaired_notes,
+    within_name,
 )
+from calprobe.analysis.compare_results import (
+    SIGNIFICANT,
+    Comparison,
+    Contrast,
+    Grounding,
+    PairComparison,
+    Scope,
+)
+from calprobe.analysis.options import CompareOptions
+from calprobe.analysis.prose import heading, size
 from calprobe.analysis.run_names import short_names
 from calprobe.analysis.tables.labels import about
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
-from calprobe.messages import counted
 from calprobe.metrics import Metric
 
 Key = tuple[str | None, str]  # estimator and metric of a contrast
 ACCURACY: Key = (None, "accuracy")
 ACCURACY_NAMES = {"bear_score": "BEAR score", "base": "accuracy of base"}
-P_VALUES = {"p": "p", "p_holm": "Holm p"}
+P_VALUES = ("p_equivalence", "p", "p_holm", "p_max_t")
 
 
 def pair_tables(comparison: Comparison) -> tuple[Table, ...]:
     """A table for each pair, as on a terminal: a row a number, with columns for both runs, difference and p-values."""
+    if comparison.within is not None:
+        return (within_table(comparison),)
     return tuple(_pair_table(pair, comparison) for pair in comparison.pairs)
 
 
 def comparison_tables(comparison: Comparison) -> tuple[Table, ...]:
     """Two tables in the form of the paper's Tables 2 and 5: of all relations, and of the domains if there are any.
 
-    A pair has four rows: both runs, their difference, and its p-value corrected for all of the comparison's.
+    A pair has five rows: both runs, their difference, its p-value, and that corrected for all of the comparison's. Of a
+    single run, the one table of `within_table`.
     """
+    if comparison.within is not None:
+        return (within_table(comparison),)
     everything = [(pair, pair.everything) for pair in comparison.pairs]
     domains = [(pair, scope) for pair in comparison.pairs for scope in pair.domains]
     tables = [_table(comparison, everything, "Differences between runs.", "differences")]
@@ -55,9 +68,18 @@ def quantities(contrast: Contrast) -> dict[str, Cell]:
         "first": contrast.first,
         "second": contrast.second,
         "difference": contrast.difference,
+        "p_equivalence": contrast.equivalence.p_holm if contrast.equivalence else None,
         "p": contrast.difference.p_value,
         "p_holm": contrast.p_holm,
+        "p_max_t": contrast.p_max_t,
     }
+
+
+def p_value_names(options: CompareOptions) -> dict[str, str]:
+    """The names of the p-values that a table shows, by quantity; the corrected one last."""
+    corrected = "p_holm" if options.correction == "holm" else "p_max_t"
+    equivalence = {} if options.margin is None else {"p_equivalence": within_name(options.margin)}
+    return {**equivalence, "p": "p", corrected: CORRECTED[options.correction]}
 
 
 # A row a number.
@@ -66,19 +88,16 @@ def quantities(contrast: Contrast) -> dict[str, Cell]:
 def _pair_table(pair: PairComparison, comparison: Comparison) -> Table:
     titles = {metric.name: metric.title for metric in comparison.metrics}
     contrasts = [contrast for scope in pair.scopes for contrast in scope.contrasts]
-    named = {"first": "A", "second": "B", "difference": "A - B", **(P_VALUES if _have_p(contrasts) else {})}
+    named = sides_named(contrasts, comparison)
     return Table(
-        caption=f"Accuracy, Brier score and ACE of {pair.first} (A) and {pair.second} (B)",
+        caption=f"{measured(comparison)} of {pair.first} (A) and {pair.second} (B)",
         label="differences",
         stub="number",
-        columns=tuple(
-            Column(title, "smaller" if name in P_VALUES else None, keys={"quantity": name})
-            for name, title in named.items()
-        ),
+        columns=number_columns(named),
         rows=tuple(
             Row(
                 label=_number_name(contrast, pair, titles),
-                cells=tuple(_defined(quantities(contrast)[name], name) for name in named),
+                cells=number_cells(quantities(contrast), named),
                 group=scope_title(scope, pair),
                 keys={"metric": "bear_score" if _is_bear_score(contrast, pair) else contrast.metric},
                 significant=contrast.significant,
@@ -96,6 +115,90 @@ def _pair_table(pair: PairComparison, comparison: Comparison) -> Table:
         general=(*unpaired_notes(comparison), *comparison_notes(comparison)),
         keys={"first": pair.first, "second": pair.second},
         best_within=None,
+    )
+
+
+def measured(comparison: Comparison) -> str:
+    """What a comparison is of, for captions: Accuracy, Brier score and ACE."""
+    titles = ["Brier score" if metric.title == "Brier" else metric.title for metric in comparison.metrics]
+    *most, last = titles if "accuracy" in titles else ["accuracy", *titles]
+    text = f"{', '.join(most)} and {last}" if most else last
+    return text[:1].upper() + text[1:]
+
+
+def sides_named(contrasts: Iterable[Contrast], comparison: Comparison) -> dict[str, str]:
+    """The heads of the columns of both sides, their difference and its p-values, by quantity."""
+    p_values = p_value_names(comparison.options) if _have_p(contrasts) else {}
+    return {"first": "A", "second": "B", "difference": "A - B", **p_values}
+
+
+def number_columns(named: dict[str, str]) -> tuple[Column, ...]:
+    """The columns of a table with a row a number."""
+    return tuple(
+        Column(title, "smaller" if name in P_VALUES else None, keys={"quantity": name}) for name, title in named.items()
+    )
+
+
+def number_cells(found: Mapping[str, Cell], named: dict[str, str]) -> tuple[Cell, ...]:
+    """The cells of a row a number; a p-value that there is not has none."""
+    return tuple(_defined(found[name], name) for name in named)
+
+
+def within_table(comparison: Comparison) -> Table:
+    """A single run's estimators, markers or templates against each other, a row a number."""
+    within = comparison.within
+    assert within is not None
+    titles = {metric.name: metric.title for metric in comparison.metrics}
+    pairs = [pair for pairs in within.kinds.values() for pair in pairs]
+    named = sides_named([contrast for pair in pairs for contrast in pair.contrasts], comparison)
+    rows = [
+        Row(
+            label=" ".join([*([contrast.estimator] if contrast.estimator else []), titles[contrast.metric]]),
+            cells=number_cells(quantities(contrast), named),
+            group=f"A {pair.first}, B {pair.second}",
+            keys={
+                "first": pair.first,
+                "second": pair.second,
+                "metric": contrast.metric,
+                **({"estimator": contrast.estimator} if contrast.estimator else {}),
+            },
+            significant=contrast.significant,
+        )
+        for pair in pairs
+        for contrast in pair.contrasts
+    ]
+    if within.grounding is not None:
+        rows.append(_grounding_row(within.grounding, named))
+    return Table(
+        caption=f"{measured(comparison)} within {within.run.label}: differences",
+        label="differences",
+        stub="number",
+        columns=number_columns(named),
+        rows=tuple(rows),
+        heading=heading(within.run),
+        notes=tuple(
+            f"{pair.first} (A), {pair.second} (B): {agreement_shares(pair.agreement)}"
+            for pair in pairs
+            if pair.agreement is not None
+        ),
+        general=tuple(comparison_notes(comparison)),
+        keys={"run": within.run.label},
+        about=about(within.run),
+        best_within=None,
+    )
+
+
+def _grounding_row(grounding: Grounding, named: dict[str, str]) -> Row:
+    """The slope of mean confidence on the percentage that is stated."""
+    percentages = grounding.percentages
+    found: dict[str, Cell] = {"difference": grounding.slope, "p": grounding.slope.p_value}
+    found |= {"p_holm": grounding.p_holm, "p_max_t": grounding.p_max_t}
+    return Row(
+        label="slope",
+        cells=tuple(_defined(found.get(name), name) for name in named),
+        group=f"mean confidence by stated percentage, {percentages[0]} to {percentages[-1]} %: 1 follows it",
+        keys={"metric": "grounding"},
+        significant=grounding.p_corrected < SIGNIFICANT,
     )
 
 
@@ -134,7 +237,7 @@ def _table(comparison: Comparison, scopes: list[tuple[PairComparison, Scope]], c
         rows=tuple(
             replace(row, about=_about(pair, comparison))
             for pair, scope in scopes
-            for row in _rows(pair, scope, keys, names)
+            for row in _rows(pair, scope, keys, names, comparison.options)
         ),
         heading=tuple(line for run in comparison.runs for line in heading(run)),
         notes=tuple(_notes(comparison)),
@@ -157,12 +260,14 @@ def _column(key: Key, comparison: Comparison, metrics: dict[str, Metric]) -> Col
     return Column(metrics[metric].title, metrics[metric].better, heading=estimator, keys=keys)
 
 
-def _rows(pair: PairComparison, scope: Scope, keys: list[Key], names: dict[str, str]) -> Iterator[Row]:
+def _rows(
+    pair: PairComparison, scope: Scope, keys: list[Key], names: dict[str, str], options: CompareOptions
+) -> Iterator[Row]:
     first, second = names[pair.first], names[pair.second]
     contrasts = {_key(contrast): quantities(contrast) for contrast in scope.contrasts}
     pair_keys = {"first": pair.first, "second": pair.second, "domain": scope.domain or ""}
     labels = {"first": first, "second": second, "difference": "difference"}
-    labels |= P_VALUES if _have_p(scope.contrasts) else {}
+    labels |= p_value_names(options) if _have_p(scope.contrasts) else {}
     for quantity, label in labels.items():
         yield Row(
             label=label,
@@ -181,15 +286,12 @@ def _about(pair: PairComparison, comparison: Comparison) -> dict[str, str]:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    scores = comparison.options.scores
     for pair in comparison.pairs:
         yield from (f"{pair.first} and {pair.second}: {note}." for note in pair_notes(pair))
     yield from unpaired_notes(comparison)
-    yield compared_templates(comparison)
-    yield from score_notes(scores.reduction, scores)
-    if scores.resampling.n_resamples:
-        tests = counted(comparison.tests, "p-value")
-        yield (
-            "Difference: the first run minus the second, on the same resamples, with a two-sided p-value of no "
-            f"difference; Holm p: corrected for {tests}."
+    yield from basis_notes(comparison)
+    if comparison.options.scores.resampling.n_resamples:
+        yield from (
+            note.replace("A - B: difference", "Difference: the first run minus the second,", 1)
+            for note in correction_notes(comparison)
         )

@@ -1,0 +1,121 @@
+"""Level and power of the tests of `calprobe compare`: corrections for many p-values, and what is resampled.
+
+Prints Markdown tables (docs/methods.md has them), percent of the trials.
+
+    python bench/comparison_tests.py correction --trials 200
+    python bench/comparison_tests.py relations --trials 150
+
+correction: two models on the same instances, each with two estimators (a confidence, and its square), by accuracy,
+Brier score and ACE, over all instances and over a third of them, a domain: 12 tests as in a table of `compare`. "any"
+is the share of trials with a corrected p-value below 0.05; with equal models that is the level. "each" is the mean
+share of the tests. relations: two models that are equal on average, of which each is better in some relations: how
+often p is below 0.05 by instances and by relations.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+import numpy as np
+
+from calprobe.arrays import Floats
+from calprobe.metrics import PairedDraws, Resampling, holm, max_t, paired_differences, paired_draws, standard_metrics
+
+Predictions = tuple[Floats, Floats]  # confidence and correct
+METRICS = [metric for metric in standard_metrics() if metric.name in ("accuracy", "brier", "ace")]
+BELOW = 0.05
+
+
+def main() -> None:
+    """Print the table for the options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    tables = {"correction": print_correction, "relations": print_relations}
+    parser.add_argument("what", choices=tables)
+    parser.add_argument("--instances", type=int, default=500, help="instances of a trial (default: 500)")
+    parser.add_argument("--trials", type=int, default=200, help="samples drawn for each row (default: 200)")
+    parser.add_argument("--resamples", type=int, default=1000, help="bootstrap resamples of a trial (default: 1000)")
+    options = parser.parse_args()
+    print(f"{options.instances} instances, {options.trials} trials a row, {options.resamples} resamples\n")
+    tables[options.what](options.instances, options.trials, options.resamples)
+
+
+def print_correction(instances: int, trials: int, resamples: int) -> None:
+    """Level and power without a correction, under Holm's, and under max-T."""
+    print("| gaps | uncorrected: any | each | Holm: any | each | max-T: any | each |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for gaps in ((0.1, 0.1), (0.1, 0.14), (0.1, 0.18)):
+        rng = np.random.default_rng([31, round(gaps[1] * 100)])
+        found: dict[str, list[Floats]] = {"none": [], "holm": [], "max-t": []}
+        for trial in range(trials):
+            tests = list(differences(two_models(rng, instances, gaps), Resampling(resamples, trial)))
+            p_values = np.array([test.difference().p_value for test in tests])
+            by_resamples = max_t([test.statistic for test in tests], [test.null_statistics() for test in tests])
+            found["none"].append(p_values)
+            found["holm"].append(holm(p_values))
+            found["max-t"].append(np.maximum(by_resamples, p_values))
+        cells = []
+        for values in found.values():
+            below = np.array(values) < BELOW
+            cells.append(f"{100 * below.any(axis=1).mean():.0f} | {100 * below.mean():.0f}")
+        print(f"| {gaps[0]:.2f}, {gaps[1]:.2f} |", " | ".join(cells), "|", flush=True)
+
+
+def differences(models: dict[str, Predictions], resampling: Resampling) -> Iterator[PairedDraws]:
+    """Those of two estimators of two models by three metrics, over all instances and over a third of them."""
+    samples = {f"{name} base": own for name, own in models.items()}
+    samples |= {f"{name} square": (confidence**2, correct) for name, (confidence, correct) in models.items()}
+    n_instances = len(models["a"][0])
+    for kept in (slice(0, n_instances), slice(0, n_instances // 3)):
+        some = {name: (confidence[kept], correct[kept]) for name, (confidence, correct) in samples.items()}
+        pairs = [("a base", "b base"), ("a square", "b square")]
+        for own in paired_draws(METRICS, some, pairs, resampling).values():
+            yield from own.values()
+
+
+def two_models(rng: np.random.Generator, n_instances: int, gaps: tuple[float, float]) -> dict[str, Predictions]:
+    """Two models of which each shares half of its confidences, and half of its luck, with a common source."""
+    hardness, luck = rng.random(n_instances), rng.random(n_instances)
+    found = {}
+    for name, gap in zip("ab", gaps, strict=True):
+        level = np.where(rng.random(n_instances) < 0.5, hardness, rng.random(n_instances))
+        confidence = 0.2 + 0.8 * level
+        drawn = np.where(rng.random(n_instances) < 0.5, luck, rng.random(n_instances))
+        found[name] = confidence, (drawn < confidence - gap).astype(np.float64)
+    return found
+
+
+def print_relations(instances: int, trials: int, resamples: int) -> None:
+    """How often equal models differ, by what is resampled."""
+    print("| relations | sd | accuracy by instances | by relations | Brier by instances | by relations |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    metrics = [metric for metric in METRICS if metric.name != "ace"]
+    for n_relations, spread in ((60, 0.0), (60, 0.1), (30, 0.1), (15, 0.1), (10, 0.1)):
+        rng = np.random.default_rng([32, n_relations, round(spread * 100)])
+        below = []
+        for trial in range(trials):
+            relation, models = models_by_relation(rng, instances, n_relations, spread)
+            row = []
+            for clusters in (None, relation):
+                pair = paired_differences(metrics, models, [("a", "b")], Resampling(resamples, trial), clusters)
+                row.append([own.p_value < BELOW for own in pair["a", "b"].values()])
+            below.append(np.array(row).T.ravel())
+        cells = " | ".join(f"{100 * share:.0f}" for share in np.mean(below, axis=0))
+        print(f"| {n_relations} | {spread:.1f} | {cells} |", flush=True)
+
+
+def models_by_relation(
+    rng: np.random.Generator, n_instances: int, n_relations: int, spread: float
+) -> tuple[Floats, dict[str, Predictions]]:
+    """The relation of each instance, and two models whose accuracies differ by relation but not on average."""
+    relation = rng.integers(n_relations, size=n_instances)
+    advantage = rng.normal(0, spread, n_relations)[relation] / 2
+    confidence = rng.uniform(0.25, 0.75, n_instances)
+    samples = {}
+    for name, sign in (("a", 1), ("b", -1)):
+        samples[name] = confidence, (rng.random(n_instances) < confidence + sign * advantage).astype(np.float64)
+    return relation.astype(np.float64), samples
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""The sentences of comparisons, shared by all writers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from calprobe.analysis.compare_numbers import BY_RELATION
+from calprobe.analysis.compare_results import SIGNIFICANT, Agreement, Comparison, PairComparison, Scope
+from calprobe.analysis.compare_ties import ABSOLUTE
+from calprobe.analysis.number_text import number, ranges
+from calprobe.analysis.prose import cluster_notes, range_note, score_notes, sentence, size
+from calprobe.messages import counted
+from calprobe.words import ClusterKind
+
+CORRECTED = {"holm": "Holm p", "max-t": "max-T p"}  # names of corrected p-values
+
+
+def pair_notes(pair: PairComparison) -> Iterable[str]:
+    """Notes on one pair; one clause for each."""
+    if pair.differences:
+        yield f"compared on what they have in common; they differ in {'; '.join(pair.differences)}"
+    if ties := pair.everything.ties:
+        yield (
+            f"{ties:,} of {counted(pair.everything.instances, 'instance')} have the same scores in both, within the "
+            f"error of scores (about {ABSOLUTE:.0e} nats): they are equal in the differences"
+        ).replace("1e-04", "1e-4")
+    if pair.nearest_domain is None:
+        yield "no domain: none of the relations has one" if pair.accuracy_of else "no accuracy to choose a domain by"
+
+
+def scope_name(scope: Scope) -> str:
+    """The domain's name, or all relations."""
+    return scope.domain or "all relations"
+
+
+def scope_title(scope: Scope, pair: PairComparison) -> str:
+    """The title of a scope: Arts, nearest accuracies: 22 instances in 2 relations."""
+    nearest = ", nearest accuracies" if scope.domain is not None and scope.domain == pair.nearest_domain else ""
+    return f"{scope_name(scope)}{nearest}: {size(scope)}"
+
+
+def agreement_shares(shares: Agreement) -> str:
+    """Agreement of two predictions of base, and McNemar's test where it was made."""
+    found = (
+        f"base: same answer {number(shares.same_prediction)}; both right {number(shares.both_right)}, "
+        f"only A {number(shares.first_right)}, only B {number(shares.second_right)}"
+    )
+    return found if math.isnan(shares.mcnemar_p) else f"{found}; McNemar p {number(shares.mcnemar_p)}"
+
+
+def unpaired_notes(comparison: Comparison) -> Iterable[str]:
+    """How pairs were chosen, where nobody named a rule; the runs without a pair, and the reasons."""
+    yield from comparison.remarks
+    yield from (f"Unpaired: {label}, {reason}." for label, reason in comparison.unpaired.items())
+
+
+def few_relations(comparison: Comparison) -> Iterator[str]:
+    """What a handful of relations does to the numbers of a pair or of a run; a clause for each."""
+    for label, relations, unit in _resampled(comparison):
+        scores = replace(comparison.options.scores, cluster=unit)
+        yield from (f"{label}: {note}" for note in cluster_notes(relations, scores))
+
+
+def _resampled(comparison: Comparison) -> Iterator[tuple[str, int, ClusterKind]]:
+    """What was resampled: a name, its relations, the unit; each once."""
+    found = {(scope_name(scope), scope.relations, scope.unit) for pair in comparison.pairs for scope in pair.scopes}
+    yield from sorted(found)
+    if comparison.within is not None:
+        yield comparison.within.run.label, comparison.within.run.relations, comparison.within.unit
+
+
+def compared_templates(comparison: Comparison) -> str:
+    """The compared templates."""
+    numbers = sorted({pair.templates for pair in comparison.pairs})
+    return f"Templates: {'; '.join(ranges(templates) for templates in numbers)}."
+
+
+def basis_notes(comparison: Comparison) -> Iterator[str]:
+    """What all numbers are made of: templates, reduction, resamples."""
+    scores, units = comparison.options.scores, comparison.units
+    if comparison.pairs:
+        yield compared_templates(comparison)
+    yield from map(sentence, few_relations(comparison))
+    if len(units) < 2:
+        yield from score_notes(scores.reduction, replace(scores, cluster=next(iter(units), None)))
+        return
+    yield from score_notes(scores.reduction, replace(scores, resampling=replace(scores.resampling, n_resamples=0)))
+    if scores.resampling.n_resamples:
+        yield range_note(f"complete relations where there are {BY_RELATION} or more, else the instances", scores)
+
+
+def correction_notes(comparison: Comparison) -> Iterator[str]:
+    """How the p-values are corrected, and whether there are enough resamples for it."""
+    options, tests = comparison.options, comparison.tests
+    by_holm = options.correction == "holm"
+    how = "" if by_holm else ", by the largest difference on each resample (Westfall and Young)"
+    yield (
+        "A - B: difference on the same resamples, with the two-sided p-value of no difference; "
+        f"{CORRECTED[options.correction]}: corrected for {counted(tests, 'p-value')}{how}, * below {SIGNIFICANT}."
+    )
+    if options.margin is not None:
+        yield (
+            f"{within_name(options.margin)}: Holm-corrected p-value of a difference of {options.margin:g} or more (two "
+            f"one-sided tests); below {SIGNIFICANT}, A and B are equivalent within {options.margin:g}."
+        )
+    least = 2 * tests / (1 + options.scores.resampling.n_resamples)
+    if by_holm and least >= SIGNIFICANT:
+        enough = math.ceil(2 * tests / SIGNIFICANT / 1000) * 1000
+        yield f"With so few resamples no corrected p-value is below {least:.2f}: use --bootstrap {enough}."
+
+
+def within_name(margin: float) -> str:
+    """The head of the column of equivalence.
+
+    >>> within_name(0.01)
+    'p ±.01'
+    """
+    return f"p ±{margin:g}".replace("±0.", "±.")
+
+
+def comparison_notes(comparison: Comparison) -> Iterable[str]:
+    """Notes on all pairs, for tables with columns A and B."""
+    yield from basis_notes(comparison)
+    if comparison.options.scores.resampling.n_resamples:
+        yield from correction_notes(comparison)
+    yield from direction_notes(comparison)
+    scopes = [scope for pair in comparison.pairs for scope in pair.scopes]
+    agreements = [scope.agreement for scope in scopes if scope.agreement]
+    if comparison.within is not None:
+        agreements += [pair.agreement for pair in comparison.within.templates if pair.agreement]
+        if comparison.within.estimators:
+            yield ("Each estimator is judged on its own answers: where accuracies differ, Brier and ACE differ too.")
+    if agreements:
+        tested = any(not math.isnan(own.mcnemar_p) for own in agreements)
+        exact = " McNemar p: exact, of equal accuracy of base, not corrected." if tested else ""
+        yield f"Same answer, both right, only A, only B: shares of the instances, by base.{exact}"
+
+
+def direction_notes(comparison: Comparison) -> Iterator[str]:
+    """Which side a difference favours."""
+    for better, sign in (("smaller", "below"), ("larger", "above")):
+        titles = [metric.title for metric in comparison.metrics if metric.better == better]
+        if titles:
+            *most, last = titles
+            listed = f"{', '.join(most)} and {last}" if most else last
+            yield sentence(f"{listed}: {better} is better; a difference {sign} 0 favours A")

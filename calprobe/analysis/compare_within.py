@@ -1,0 +1,143 @@
+"""Contrasts within one run: of its estimators, of markers with the plain statement, of its templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from calprobe.analysis.compare_numbers import Drawn, Sides, agreement_of, contrasts_of
+from calprobe.analysis.compare_pairs import check_pairs, pairs_with
+from calprobe.analysis.compare_results import Contrast, Grounding, WithinPair, WithinRun
+from calprobe.analysis.options import CompareOptions, Pair
+from calprobe.analysis.scored_run import ScoredRun
+from calprobe.confidence import BASE, Confidence, Distributions, Headline, available_estimators, headline
+from calprobe.errors import UsageError
+from calprobe.metrics import ACCURACY, Metric, mean_draws
+
+WITHIN_METRICS = ("accuracy", "brier", "ace")
+OF_TEMPLATES = (BASE, "margin")  # what two templates are compared by, unless estimators are named
+PERCENTAGES = 2  # numeric markers that a slope needs
+
+
+def contrasts_within(run: ScoredRun, metrics: Sequence[Metric], options: CompareOptions) -> WithinRun:
+    """A run's estimators against each other and its markers against the plain statement; or pairs of its templates.
+
+    Raises UsageError for estimators or templates that the run does not have, or if there is nothing to compare.
+    """
+    found = _Within(run, metrics, options, Drawn.of(run.instances.relation, options))
+    if options.templates is not None:
+        return WithinRun(run.facts, found.drawn.unit, templates=tuple(found.template_pairs(options.templates)))
+    chosen = options.pairs is not None or options.baseline is not None or options.estimators is not None
+    pairs = found.chosen_pairs() if chosen else found.headline_pairs()
+    markers = [] if chosen else found.marker_pairs()
+    if not pairs and not markers:
+        raise UsageError(f"compare: {run.label} has no two estimators to compare; name another run, or --estimator")
+    return WithinRun(
+        run.facts,
+        found.drawn.unit,
+        estimators=tuple(map(found.pair, pairs)),
+        markers=tuple(map(found.pair, markers)),
+        grounding=None if chosen else found.grounding(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Within:
+    run: ScoredRun
+    metrics: Sequence[Metric]
+    options: CompareOptions
+    drawn: Drawn
+
+    def headline_pairs(self) -> list[Pair]:
+        """The paper's estimators, each with those that are simpler: average_min - margin, average_min - base, .."""
+        names = [name for name in headline(Headline.FIRST) if name in self.run.estimators]
+        return list(combinations(names[::-1], 2))
+
+    def marker_pairs(self) -> list[Pair]:
+        """Each marker with the plain statement."""
+        if BASE not in self.run.estimators:
+            return []
+        return [(name, BASE) for name, own in self.run.estimators.items() if own.marker is not None]
+
+    def chosen_pairs(self) -> list[Pair]:
+        """The pairs that the options name."""
+        pairs, baseline, names = self.options.pairs, self.options.baseline, self.options.estimators
+        if isinstance(pairs, tuple):
+            self._check(name for pair in pairs for name in pair)
+            check_pairs(pairs, list(self.run.estimators))
+            return list(pairs)
+        known = list(names if names is not None else headline(Headline.FIRST))
+        known = known if names is not None else [name for name in known if name in self.run.estimators]
+        self._check([*known, *([baseline] if baseline else [])])
+        if baseline is not None:
+            return pairs_with(baseline, known)
+        if len(known) < 2:
+            raise UsageError("compare: one RUN compares its estimators with each other: name two --estimator or more")
+        return list(combinations(known, 2))
+
+    def pair(self, names: Pair) -> WithinPair:
+        """Two estimators by all metrics."""
+        first, second = (self.run.confidence(name) for name in names)
+        return WithinPair(*names, tuple(contrasts_of({None: Sides(first, second)}, self.metrics, self.drawn)))
+
+    def template_pairs(self, numbers: Sequence[tuple[int, int]]) -> Iterator[WithinPair]:
+        """Two templates by the metrics of estimators that read one template."""
+        names = self.options.estimators or OF_TEMPLATES
+        for pair in numbers:
+            first, second = (self._under_template(number, names) for number in pair)
+            sides: dict[str | None, Sides] = {name: Sides(first[name], second[name]) for name in names}
+            found = [own for own in contrasts_of(sides, self.metrics, self.drawn) if not _is_repeated(own, sides)]
+            agreement = agreement_of(Sides(first[BASE], second[BASE]), self.drawn.unit)
+            yield WithinPair(f"template {pair[0]}", f"template {pair[1]}", tuple(found), agreement)
+
+    def grounding(self) -> Grounding | None:
+        """The slope of mean confidence on the percentage; None with fewer than two percentages."""
+        named = {
+            int(own.marker): name
+            for name, own in self.run.estimators.items()
+            if own.marker is not None and own.marker.isdecimal()
+        }
+        if len(named) < PERCENTAGES:
+            return None
+        stated = np.array(list(named)) / 100
+        weights = (stated - stated.mean()) / ((stated - stated.mean()) ** 2).sum()
+        confidence = np.array([self.run.confidence(name).confidence for name in named.values()])
+        slopes = (weights[:, None] * confidence).sum(axis=0)  # the slope of the means is the mean of these
+        draws = mean_draws(slopes, self.options.scores.resampling, self.drawn.clusters)
+        by = self.options.correction
+        return Grounding(tuple(named), draws.difference(), corrected_by=by, draws=draws)
+
+    def _under_template(self, number: int, names: Sequence[str]) -> dict[str, Confidence]:
+        """The estimators and base, as if the run had this template alone and it were plain."""
+        table = self.run.table
+        rows = [row for row, template in enumerate(table.templates) if template.number == number]
+        if not rows:
+            there = ", ".join(str(template.number) for template in table.templates)
+            raise UsageError(f"--templates: {self.run.label} has no template {number}; it has {there}")
+        plain = replace(table.templates[rows[0]], kind="paraphrase", marker=None)
+        alone = replace(table, scores=table.scores[rows], templates=(plain,))
+        estimators = {own.name: own for own in available_estimators(alone.templates)}
+        if lacking := [name for name in names if name not in estimators]:
+            raise UsageError(
+                f"--templates compares estimators of one template: {', '.join(estimators)}; not {', '.join(lacking)}"
+            )
+        distributions = Distributions.from_table(alone)
+        return {name: estimators[name](distributions) for name in dict.fromkeys((BASE, *names))}
+
+    def _check(self, names: Iterable[str]) -> None:
+        if lacking := [name for name in dict.fromkeys(names) if name not in self.run.estimators]:
+            there = ", ".join(self.run.estimators)
+            raise UsageError(f"compare: {self.run.label} has no estimator {', '.join(lacking)}; it has {there}")
+
+
+def _is_repeated(contrast: Contrast, sides: Mapping[str | None, Sides]) -> bool:
+    """Whether it is the accuracy of the answers that base gives too."""
+    if contrast.metric != ACCURACY.name or contrast.estimator == BASE or BASE not in sides:
+        return False
+    own, base = sides[contrast.estimator], sides[BASE]
+    return np.array_equal(own.first.correct, base.first.correct) and np.array_equal(
+        own.second.correct, base.second.correct
+    )
