@@ -26,6 +26,7 @@ COMMANDS = {
     "export": "export",
     "import": "import_",
     "merge": "merge",
+    "runs": "runs",
     "rank": "rank",
     "fetch": "fetch",
     "models": "models",

@@ -1,0 +1,105 @@
+"""The runs below a folder: what each one is of, and how much of it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from calprobe.errors import CalprobeError, DataMissingError
+from calprobe.runs import shards
+from calprobe.runs.manifest import Manifest
+from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest
+
+_DEEPEST = 4  # levels of folders below the one that is named; runs are seldom deeper
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A run as its manifest and the names of its shards describe it; the scores are not read."""
+
+    path: str
+    task: str
+    model: str | None  # None: the task has none
+    kind: str | None
+    probe: str | None
+    relations: int
+    instances: int
+    limit: int | None  # most instances of a relation
+    templates: tuple[int, ...]
+    shard: str | None  # I/N: this folder has that share of the run's pieces
+    pieces: int  # of the complete run
+    done: int  # pieces with a shard
+    created: str  # UTC, ISO 8601
+
+    @property
+    def complete(self) -> bool:
+        """Whether no piece is missing."""
+        return self.done >= self.pieces
+
+
+@dataclass(frozen=True, slots=True)
+class RunList:
+    """The runs below a folder."""
+
+    folder: str
+    runs: tuple[ListedRun, ...]  # by path
+    damaged: dict[str, str]  # by path, why the manifest cannot be read
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of `calprobe runs --json`."""
+        runs = [asdict(run) | {"complete": run.complete} for run in self.runs]
+        damaged = [{"path": path, "error": error} for path, error in self.damaged.items()]
+        return {"folder": self.folder, "runs": runs, "damaged": damaged}
+
+
+def list_runs(folder: str | Path) -> RunList:
+    """The runs in a folder and below it, or the one that it is; a run with a damaged manifest is named with the reason.
+
+    Raises DataMissingError if there is no such folder.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise DataMissingError(f"{place}: no such folder; `calprobe score` makes runs in runs/")
+    runs, damaged = [], {}
+    for path in _run_folders(place, _DEEPEST):
+        try:
+            runs.append(_listed(path))
+        except CalprobeError as error:
+            damaged[str(path)] = str(error)
+    return RunList(str(place), tuple(runs), damaged)
+
+
+def _run_folders(folder: Path, levels: int) -> Iterator[Path]:
+    if (folder / FILE_NAME).is_file():
+        yield folder
+        return
+    try:
+        inside = sorted(folder.iterdir()) if levels else []
+    except OSError:  # a folder that may not be read
+        return
+    for path in inside:
+        if path.is_dir() and not path.name.startswith("."):
+            yield from _run_folders(path, levels - 1)
+
+
+def _listed(path: Path) -> ListedRun:
+    manifest = read_any_manifest(path)
+    scores = manifest if isinstance(manifest, Manifest) else None
+    relations = scores.relations if scores else ()
+    return ListedRun(
+        path=str(path),
+        task=manifest.task,
+        model=scores.model.name if scores else None,
+        kind=scores.model.kind if scores else None,
+        probe=scores.probe.name if scores else None,
+        relations=len(relations),
+        instances=sum(relation.n_instances for relation in relations),
+        limit=scores.limit if scores else None,
+        templates=tuple(template.number for template in scores.templates) if scores else (),
+        shard=manifest.shard,
+        pieces=len(manifest.pieces),
+        done=sum(shards.shard_path(path, *piece).is_file() for piece in manifest.pieces),
+        created=manifest.created,
+    )
