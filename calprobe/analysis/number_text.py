@@ -20,8 +20,11 @@ def number(value: float) -> str:
 
 
 def interval(estimate: Estimate) -> str:
-    """The interval of numbers in [0, 1], .123-.456; empty where there is none."""
-    return "" if math.isnan(estimate.low) else f"{_short(estimate.low)}-{_short(estimate.high)}"
+    """The interval, .123-.456, or -1.7 to -.50 where an end is negative; empty where there is none."""
+    if math.isnan(estimate.low):
+        return ""
+    low, high = _short(estimate.low), _short(estimate.high)
+    return f"{low} to {high}" if "-" in low + high else f"{low}-{high}"
 
 
 def signed(value: float) -> str:

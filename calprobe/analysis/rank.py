@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
 
-from calprobe.analysis.json_values import estimate_json
+from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.report_runs import report_run
 from calprobe.analysis.results import EstimatorReport, RunReport
@@ -16,8 +16,19 @@ from calprobe.analysis.scored_run import Instances, ScoredRun
 from calprobe.arrays import Floats, Ints, check_correct
 from calprobe.confidence import NO_PREDICTION, Confidence, Distributions, Estimator
 from calprobe.confidence.estimators import Entry
+from calprobe.errors import UsageError
 from calprobe.interop.score_tables import ScoredAnswers
-from calprobe.metrics import ACE_BINS, Metric, Resampling, ordinal_confidence, standard_metrics
+from calprobe.metrics import (
+    ACE_BINS,
+    Difference,
+    Estimate,
+    Metric,
+    Resampling,
+    holm,
+    ordinal_confidence,
+    paired_differences,
+    standard_metrics,
+)
 from calprobe.runs import TemplateRecord
 
 
@@ -25,12 +36,32 @@ from calprobe.runs import TemplateRecord
 class RankOptions:
     """How to read the scores and what to compute of them."""
 
-    uncertainty: bool = False  # larger scores are less sure
+    uncertainty: bool = False  # larger values of all scores are less sure
     ace_bins: int = ACE_BINS  # quantile bins
     resampling: Resampling = field(default_factory=Resampling)
+    uncertainties: tuple[str, ...] = ()  # names of single scores with larger values that are less sure
+    baseline: str | None = None  # name of the score that the others are compared with; None: no comparison
+
+    def is_uncertainty(self, name: str) -> bool:
+        """Whether larger values of that score are less sure."""
+        return self.uncertainty or name in self.uncertainties
 
 
 DEFAULT_OPTIONS = RankOptions()
+# Metrics that two scores of the same answers are compared by; accuracy is the same for both.
+COMPARED = ("ace", "ece", "brier", "nll", "auroc", "aurc", "prr")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreContrast:
+    """A metric of a score, of the baseline, and their difference."""
+
+    score: str
+    metric: Metric
+    value: Estimate
+    baseline: Estimate
+    difference: Difference  # of the score from the baseline, on the same answers
+    p_holm: float  # corrected for all differences of the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +71,7 @@ class RankReport:
     run: RunReport
     metrics: tuple[Metric, ...]  # those that any of the scores has, in the order of their columns
     options: RankOptions
+    contrasts: tuple[ScoreContrast, ...] = ()  # none without a baseline
 
     @property
     def label(self) -> str:
@@ -62,7 +94,34 @@ class RankReport:
             score.name: {name: estimate_json(estimate) for name, estimate in score.metrics.items()}
             for score in self.scores
         }
-        return {self.label: {"answers": self.answers, "scores": scores}}
+        found: dict[str, Any] = {"answers": self.answers, "scores": scores}
+        if self.options.baseline is not None:
+            found["differences"] = {"baseline": self.options.baseline, "scores": self._differences()}
+        return {self.label: found}
+
+    def _differences(self) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {score.name: {} for score in self.scores}
+        for contrast in self.contrasts:
+            difference = contrast.difference
+            numbers = estimate_json(Estimate(difference.value, difference.low, difference.high)) or {}
+            p_values = {"p": number_json(difference.p_value), "p_holm": number_json(contrast.p_holm)}
+            found[contrast.score][contrast.metric.name] = numbers | p_values
+        del found[str(self.options.baseline)]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedRanks:
+    """The reports of the groups of a table."""
+
+    label: str  # the file as typed
+    column: str  # that the answers are grouped by
+    groups: Mapping[str, RankReport]
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of `calprobe rank --group --json`: {FILE: {group, groups: {LABEL: {answers, scores}}}}."""
+        groups = {label: found.to_json()[label] for label, found in self.groups.items()}
+        return {self.label: {"group": self.column, "groups": groups}}
 
 
 def rank(answers: ScoredAnswers, options: RankOptions = DEFAULT_OPTIONS, label: str = "") -> RankReport:
@@ -77,24 +136,35 @@ def rank(answers: ScoredAnswers, options: RankOptions = DEFAULT_OPTIONS, label: 
         label: the table's name in the result.
     Raises:
         ValueError: as the metrics do: NaN, arrays of different lengths, correctness other than 0 and 1.
+        UsageError: a name in the options that is not a score.
 
     >>> import numpy as np
     >>> answers = ScoredAnswers({"entropy": np.array([2.5, 0.1, 0.7])}, np.array([0, 1, 1]))
     >>> rank(answers, RankOptions(uncertainty=True)).scores[0].metrics["auroc"].value
     1.0
     """
-    run = run_of_answers(answers, label, uncertainty=options.uncertainty)
+    _check_names(answers, options)
+    run = run_of_answers(answers, label, options)
     found = report_run(run, ReportOptions(ace_bins=options.ace_bins, resampling=options.resampling))
     computed = {name for score in found.estimators for name in score.metrics}
     metrics = tuple(metric for metric in standard_metrics(options.ace_bins) if metric.name in computed)
-    return RankReport(found, metrics, options)
+    return RankReport(found, metrics, options, _contrasts(run, found, metrics, options))
 
 
-def run_of_answers(answers: ScoredAnswers, label: str, *, uncertainty: bool = False) -> ScoredRun:
+def rank_groups(
+    answers: ScoredAnswers, column: str, options: RankOptions = DEFAULT_OPTIONS, label: str = ""
+) -> GroupedRanks:
+    """`rank` of each group of the answers by itself. Raises as `rank`, ValueError for answers without groups."""
+    groups = {name: rank(own, options, name) for name, own in answers.by_group().items()}
+    return GroupedRanks(label, column, groups)
+
+
+def run_of_answers(answers: ScoredAnswers, label: str, options: RankOptions = DEFAULT_OPTIONS) -> ScoredRun:
     """The table as a run: an instance an answer, an estimator a score, and no candidates. Raises as `rank`."""
     estimators: dict[str, Estimator] = {}
     known: dict[str, Confidence] = {}
     for name, values in answers.scores.items():
+        uncertainty = options.is_uncertainty(name)
         is_confidence = not uncertainty and bool(((values >= 0) & (values <= 1)).all())
         entry = CONFIDENCE if is_confidence else SCORE
         estimators[name] = Estimator(name, entry, entry.definition, (), entry.compute)
@@ -112,6 +182,33 @@ def run_of_answers(answers: ScoredAnswers, label: str, *, uncertainty: bool = Fa
         evidence=None,
         known=known,
     )
+
+
+def _check_names(answers: ScoredAnswers, options: RankOptions) -> None:
+    named = (*options.uncertainties, *([] if options.baseline is None else [options.baseline]))
+    if unknown := next((name for name in named if name not in answers.scores), None):
+        raise UsageError(f"{unknown!r} is not one of the scores: {', '.join(answers.scores)}")
+
+
+def _contrasts(
+    run: ScoredRun, found: RunReport, metrics: Sequence[Metric], options: RankOptions
+) -> tuple[ScoreContrast, ...]:
+    """Each score against the baseline, by the metrics that both have."""
+    if options.baseline is None:
+        return ()
+    values = {score.name: score.metrics for score in found.estimators}
+    samples = {name: (of.confidence, of.correct) for name, of in run.confidences(list(values)).items()}
+    of_baseline = values.pop(options.baseline)
+    contrasts: list[ScoreContrast] = []
+    for name, own in values.items():
+        shared = [m for m in metrics if m.name in COMPARED and m.name in own and m.name in of_baseline]
+        pair = (name, options.baseline)
+        differences = paired_differences(shared, samples, [pair], options.resampling)[pair]
+        contrasts += [
+            ScoreContrast(name, m, own[m.name], of_baseline[m.name], differences[m.name], float("nan")) for m in shared
+        ]
+    corrected = holm([contrast.difference.p_value for contrast in contrasts]) if contrasts else []
+    return tuple(replace(contrast, p_holm=float(p)) for contrast, p in zip(contrasts, corrected, strict=True))
 
 
 def _given(confidence: Floats, correct: Ints) -> Confidence:

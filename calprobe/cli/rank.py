@@ -7,7 +7,16 @@ from pathlib import Path
 
 import click
 
-from calprobe.cli.common import bins_option, bootstrap_option, json_option, seed_option
+from calprobe.cli.common import (
+    bins_option,
+    bootstrap_option,
+    chosen_format,
+    format_option,
+    json_option,
+    seed_option,
+)
+
+ALL = ""  # what --uncertainty without a column stands for: every score
 
 
 def _finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
@@ -22,16 +31,24 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option(
     "--score",
     "scores",
-    required=True,
     multiple=True,
     metavar="COLUMN",
-    help="A column of numbers; the option may be repeated.",
+    help="A column of numbers that are larger for surer answers; the option may be repeated.",
+)
+@click.option(
+    "--uncertainty",
+    "uncertainties",
+    multiple=True,
+    is_flag=False,
+    flag_value=ALL,
+    metavar="COLUMN",
+    help="A column of numbers that are smaller for surer answers; may be repeated. Without COLUMN: all scores are.",
 )
 @click.option(
     "--correct",
     required=True,
     metavar="COLUMN",
-    help="The column that says whether an answer is correct: true or false, 1 or 0.",
+    help="The column that says whether an answer is correct: true or false, yes or no, 1 or 0.",
 )
 @click.option(
     "--correct-at",
@@ -40,7 +57,15 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     callback=_finite,
     help="Count answers as correct if the --correct column is at least Q.",
 )
-@click.option("--uncertainty", is_flag=True, help="Larger scores mean less certain answers.")
+@click.option(
+    "--group",
+    metavar="COLUMN",
+    help="Measure the answers of each value of this column by themselves, such as estimator.",
+)
+@click.option(
+    "--baseline", metavar="COLUMN", help="Also show the differences of the other scores from this one, with p-values."
+)
+@format_option
 @json_option
 @bins_option
 @bootstrap_option()
@@ -50,7 +75,10 @@ def command(
     scores: tuple[str, ...],
     correct: str,
     correct_at: float | None,
-    uncertainty: bool,
+    uncertainties: tuple[str, ...],
+    group: str | None,
+    baseline: str | None,
+    form: str | None,
     as_json: bool,
     bins: int,
     bootstrap: int,
@@ -59,20 +87,41 @@ def command(
     """Compute AUROC, AURC and prediction-rejection ratio of the scores in FILE.
 
     FILE is a .csv, .parquet or .jsonl file with one row for each answer. Scores that are all in [0, 1] are
-    confidences: they also get calibration metrics, unless --uncertainty is given.
+    confidences, and also get calibration metrics; uncertainties do not.
 
     \b
+        calprobe rank answers.csv --score verbal --uncertainty entropy --correct right --baseline verbal
         calprobe rank polygraph.csv --score SemanticEntropy --score Perplexity --correct Accuracy --uncertainty
-        calprobe rank answers.parquet --score verbal_confidence --correct rouge --correct-at 0.5 --json
+        calprobe rank answers.parquet --score verbal --correct rouge --correct-at 0.5 --format markdown
+        calprobe rank confidences.csv --score confidence --correct correct --group estimator
     """
-    from calprobe.analysis.rank import RankOptions, rank
+    from calprobe.analysis.rank import RankOptions, rank, rank_groups
     from calprobe.analysis.tables.rank import rank_tables
     from calprobe.cli.output import in_format, print_result
     from calprobe.heap import keep_freed_memory
     from calprobe.interop.score_tables import read_scored_answers
     from calprobe.metrics import Resampling
 
+    form = chosen_format(form, as_json)
+    named = tuple(name for name in uncertainties if name != ALL)
+    columns = tuple(dict.fromkeys((*scores, *named)))
+    _check(columns, set(scores).intersection(named), group, baseline)
     keep_freed_memory()
-    answers = read_scored_answers(path, scores, correct, correct_at)
-    found = rank(answers, RankOptions(uncertainty, bins, Resampling(bootstrap, seed)), str(path))
-    print_result(in_format("json" if as_json else "text", found, rank_tables, rank_tables))
+    answers = read_scored_answers(path, columns, correct, correct_at, group)
+    options = RankOptions(ALL in uncertainties, bins, Resampling(bootstrap, seed), named, baseline)
+    if group is not None:
+        print_result(in_format(form, rank_groups(answers, group, options, str(path)), rank_tables, rank_tables))
+    else:
+        print_result(in_format(form, rank(answers, options, str(path)), rank_tables, rank_tables))
+
+
+def _check(columns: tuple[str, ...], twice: set[str], group: str | None, baseline: str | None) -> None:
+    """Raise click.UsageError for options that do not go together."""
+    if not columns:
+        raise click.UsageError("no scores: give their columns with --score or --uncertainty")
+    if twice:
+        raise click.UsageError(f"{min(twice)}: given as --score and as --uncertainty; give it as one of them")
+    if baseline is not None and group is not None:
+        raise click.UsageError("--baseline compares scores of the same answers; leave out --group or --baseline")
+    if baseline is not None and len(columns) < 2:
+        raise click.UsageError(f"--baseline {baseline}: give another score to compare with it")

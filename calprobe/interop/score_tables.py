@@ -18,7 +18,10 @@ from calprobe.errors import ProbeFormatError, UsageError
 from calprobe.probes.csv_files import read_csv
 from calprobe.probes.json_files import read_json_lines
 
-_TRUTHS = {"true": 1.0, "false": 0.0}
+_TRUTHS = dict.fromkeys(("true", "yes", "t", "y"), 1.0) | dict.fromkeys(("false", "no", "f", "n"), 0.0)
+# The column of a table with a row for each answer and estimator, such as `calprobe export --what confidences` writes.
+_ESTIMATOR = "estimator"
+_MOST_GROUPS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,19 @@ class ScoredAnswers:
 
     scores: Mapping[str, Floats]  # by column, [answers], any numbers and infinities, no NaN
     correct: Ints  # [answers], 0 or 1
+    groups: Sequence[str] | None = None  # [answers], the group of each; None: all are of one
+
+    def by_group(self) -> dict[str, ScoredAnswers]:
+        """The answers of each group, groups in the order of their first answers. Raises ValueError without groups."""
+        if self.groups is None:
+            raise ValueError("groups must be given, got None")
+        labels = np.array(self.groups, object)
+        found = {}
+        for label in dict.fromkeys(self.groups):
+            rows = labels == label
+            scores = {name: values[rows] for name, values in self.scores.items()}
+            found[label] = ScoredAnswers(scores, self.correct[rows])
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +55,55 @@ class _Column:
 
 
 def read_scored_answers(
-    path: Path, scores: Sequence[str], correct: str, correct_at: float | None = None
+    path: Path, scores: Sequence[str], correct: str, correct_at: float | None = None, group: str | None = None
 ) -> ScoredAnswers:
     """Read columns of a .csv (with a header), .parquet or .jsonl file.
 
     Args:
         path: the file.
         scores: names of columns of numbers, at least one.
-        correct: name of the column of correctness: true and false, 1 and 0, or a quality if `correct_at` is given.
+        correct: name of the column of correctness: true and false, yes and no, 1 and 0, or a quality if `correct_at` is
+            given.
         correct_at: the quality from which on an answer is right.
+        group: name of a column of labels that divides the answers, such as the estimator of each row.
     Raises:
-        UsageError: another suffix, no such column.
+        UsageError: another suffix, no such column, a group of too many labels, or a table of several estimators (column
+            `estimator`) that is not grouped by them.
         ProbeFormatError: the file cannot be read or is empty, or a value is missing, no number, or neither right nor
             wrong; names file, line (row, of Parquet) and what to do.
     """
     if path.suffix.lower() not in _READERS:
         raise UsageError(f"{path}: the suffix sets the format; give one of {', '.join(_READERS)}")
-    names = list(dict.fromkeys((*scores, correct)))
+    names = list(dict.fromkeys((*scores, correct, *([] if group is None else [group]))))
     columns = {column.name: column for column in _READERS[path.suffix.lower()](path, names)}
     if not columns[correct].values:
         raise ProbeFormatError(f"{path}:1: no row in the table; give one with an answer a row")
+    _refuse_a_pool(path, columns.get(_ESTIMATOR), group)
     return ScoredAnswers(
         {name: _floats(columns[name], _number) for name in scores},
         _floats(columns[correct], lambda value: _truth(value, correct_at)).astype(np.int64),
+        None if group is None else _labels(path, columns[group]),
     )
+
+
+def _refuse_a_pool(path: Path, estimators: _Column | None, group: str | None) -> None:
+    """Raise UsageError if rows are of several estimators, and would be taken for answers of one."""
+    if estimators is None or group == _ESTIMATOR:
+        return
+    labels = list(dict.fromkeys(map(str, estimators.values)))
+    if len(labels) > 1:
+        named = ", ".join(labels[:3]) + (", .." if len(labels) > 3 else "")
+        raise UsageError(
+            f"{path}: its rows are of {len(labels)} estimators ({named}), an answer in a row of each\n"
+            f"give --group {_ESTIMATOR}, or a table with the rows of one"
+        )
+
+
+def _labels(path: Path, column: _Column) -> tuple[str, ...]:
+    labels = tuple(_shown(value) if value in (None, "") else str(value) for value in column.values)
+    if (count := len(set(labels))) > _MOST_GROUPS:
+        raise UsageError(f"{path}: column {column.name} has {count:,} values; group by one of at most {_MOST_GROUPS}")
+    return labels
 
 
 class _ValueFault(Exception):
@@ -95,7 +136,7 @@ def _truth(value: object, correct_at: float | None) -> float:
     if correct_at is not None:
         return float(number >= correct_at)
     if number not in (0, 1):
-        raise _ValueFault(f"{_shown(value)} is neither right (1, true) nor wrong (0, false); see --correct-at")
+        raise _ValueFault(f"{_shown(value)} is neither right (1, true, yes) nor wrong (0, false, no); see --correct-at")
     return number
 
 
@@ -105,6 +146,7 @@ def _shown(value: object) -> str:
 
 def _read_csv(path: Path, names: Sequence[str]) -> list[_Column]:
     file = read_csv(path)
+    names = _with_estimator(file.header, names)
     places = [_place(path, file.header, name) for name in names]
     columns = [[row[place] for row in file.rows] for place in places]
     return [
@@ -117,6 +159,7 @@ def _read_jsonl(path: Path, names: Sequence[str]) -> list[_Column]:
     rows: list[list[Any]] = []
     for _, content in read_json_lines(path):
         if not rows:
+            names = _with_estimator(list(content), names)
             for name in names:
                 _place(path, list(content), name)
         rows.append([content.get(name) for name in names])
@@ -130,6 +173,7 @@ def _read_parquet(path: Path, names: Sequence[str]) -> list[_Column]:
 
     try:
         with pq.ParquetFile(path) as file:
+            names = _with_estimator(file.schema_arrow.names, names)
             for name in names:
                 _place(path, file.schema_arrow.names, name)
             table = file.read(columns=list(names))
@@ -137,6 +181,11 @@ def _read_parquet(path: Path, names: Sequence[str]) -> list[_Column]:
     except (pa.ArrowException, OSError, ValueError, TypeError, MemoryError) as error:
         raise ProbeFormatError(f"{path}: cannot be read ({str(error).strip()[:100]}); check the file") from error
     return [_Column(name, values[name], lambda row: f"{path}: row {row + 1}") for name in names]
+
+
+def _with_estimator(header: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The names, and the column of estimators if the table has one."""
+    return list(dict.fromkeys((*names, *(name for name in header if name == _ESTIMATOR))))
 
 
 def _place(path: Path, header: Sequence[str], name: str) -> int:

@@ -7,10 +7,12 @@ import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.rank import RankOptions, rank, run_of_answers
+from calprobe.analysis.rank import RankOptions, rank, rank_groups, run_of_answers
 from calprobe.analysis.report_runs import report_run
+from calprobe.analysis.tables.rank import rank_tables
+from calprobe.errors import UsageError
 from calprobe.interop.score_tables import ScoredAnswers
-from calprobe.metrics import Resampling
+from calprobe.metrics import Resampling, holm, paired_differences, standard_metrics
 
 RNG = np.random.default_rng(5)
 CONFIDENCE = RNG.integers(0, 11, 300) / 10
@@ -74,3 +76,57 @@ def test_json_has_the_shape_of_a_report() -> None:
     assert found["mine.csv"]["answers"] == 2
     assert found["mine.csv"]["scores"]["s"]["accuracy"] == {"value": 1.0, "ci95": None}
     assert found["mine.csv"]["scores"]["s"]["auroc"] == {"value": None, "ci95": None}, "one class only"
+
+
+def test_confidences_and_uncertainties_in_one_table() -> None:
+    mixed = ScoredAnswers({"confidence": CONFIDENCE, "entropy": -ANSWERS.scores["logit"]}, CORRECT)
+    found = rank(mixed, RankOptions(resampling=QUICK, uncertainties=("entropy",)))
+    alone = rank(ANSWERS, RankOptions(resampling=QUICK))
+    for score, expected in zip(found.scores, alone.scores, strict=True):
+        assert dict(score.metrics) == dict(expected.metrics)
+    with pytest.raises(UsageError, match="'entropie' is not one of the scores: confidence, entropy"):
+        rank(mixed, RankOptions(uncertainties=("entropie",)))
+
+
+def test_differences_are_paired_and_corrected() -> None:
+    noisy = np.clip(CONFIDENCE + RNG.normal(0, 0.4, len(CONFIDENCE)), 0, 1)
+    answers = ScoredAnswers({"a": CONFIDENCE, "b": noisy, "u": -CONFIDENCE}, CORRECT)
+    options = RankOptions(resampling=Resampling(200, 3), uncertainties=("u",), baseline="a")
+    found = rank(answers, options, "mine.csv")
+    metrics = [m for m in standard_metrics() if m.name in ("ace", "ece", "brier", "nll", "auroc", "aurc", "prr")]
+    expected = paired_differences(
+        metrics, {"b": (noisy, CORRECT), "a": (CONFIDENCE, CORRECT)}, [("b", "a")], Resampling(200, 3)
+    )["b", "a"]
+    of_b = {contrast.metric.name: contrast.difference for contrast in found.contrasts if contrast.score == "b"}
+    assert of_b == expected
+    of_u = {c.metric.name: c for c in found.contrasts if c.score == "u"}
+    assert set(of_u) == {"auroc", "aurc", "prr"}
+    assert {(c.difference.value, c.difference.p_value) for c in of_u.values()} == {(0.0, 1.0)}
+    p_values = [contrast.difference.p_value for contrast in found.contrasts]
+    assert [contrast.p_holm for contrast in found.contrasts] == holm(p_values).tolist()
+    differences = found.to_json()["mine.csv"]["differences"]
+    assert differences["baseline"] == "a"
+    assert differences["scores"]["b"]["auroc"]["value"] == of_b["auroc"].value
+    assert len(rank_tables(found)) == 2
+
+
+def test_groups_are_measured_by_themselves() -> None:
+    labels = ["odd" if row % 2 else "even" for row in range(len(CORRECT))]
+    answers = ScoredAnswers(ANSWERS.scores, CORRECT, labels)
+    found = rank_groups(answers, "parity", RankOptions(resampling=QUICK), "mine.csv")
+    assert list(found.groups) == ["even", "odd"]
+    odd = ScoredAnswers({name: values[1::2] for name, values in ANSWERS.scores.items()}, CORRECT[1::2])
+    expected = rank(odd, RankOptions(resampling=QUICK))
+    assert [dict(s.metrics) for s in found.groups["odd"].scores] == [dict(s.metrics) for s in expected.scores]
+    assert found.to_json()["mine.csv"]["groups"]["even"]["answers"] == 150
+    assert [table.stub for table in rank_tables(found)] == ["parity", "parity"], "a table for each score"
+
+
+def test_a_score_that_ranks_wrong_answers_first_is_questioned() -> None:
+    turned = ScoredAnswers({"entropy": -ANSWERS.scores["logit"]}, CORRECT)
+    (table,) = rank_tables(rank(turned, RankOptions(resampling=QUICK)))
+    assert "far below 0.5; is it an uncertainty? Then give --uncertainty entropy." in table.notes[0]
+    (table,) = rank_tables(rank(turned, RankOptions(uncertainty=True, resampling=QUICK)))
+    assert table.notes == ()
+    (table,) = rank_tables(rank(ANSWERS, RankOptions(uncertainty=True, resampling=QUICK)))
+    assert "is it a confidence? Then give it with --score" in table.notes[0]

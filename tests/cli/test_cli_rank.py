@@ -42,10 +42,48 @@ def test_a_table(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--score", "sure", "--score", "entropy", "--correct", "right", "--bootstrap", 0)
     assert _exit_code("rank", table, *arguments) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:3] == [f"{table}: 4 answers", "", "metric                     sure   entropy"]
-    assert ["auroc", "1.0000", "0.0000"] in [line.split() for line in lines]
-    assert ["brier", "0.0938", "-"] in [line.split() for line in lines]
-    assert lines[-2].startswith("Ranking metrics alone where calibration has no meaning (not all scores lie")
+    assert lines[0] == f"{table}: 4 answers"
+    assert lines[2].split() == ["metric", "sure", "entropy"]
+    assert ["AUROC", "1.0000", "0.0000"] in [line.split() for line in lines]
+    assert ["Brier", "0.0938", "-"] in [line.split() for line in lines]
+    assert "entropy: AUROC 0.00 is far below 0.5; is it an uncertainty?" in " ".join(lines)
+    assert all(len(line) <= 80 for line in lines[1:])
+
+
+def test_a_confidence_and_an_uncertainty_together(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--score", "sure", "--uncertainty", "entropy", "--correct", "right", "--bootstrap", 0)
+    assert _exit_code("rank", table, *arguments) == 0
+    assert ["AUROC", "1.0000", "1.0000"] in [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert _exit_code("rank", table, *arguments, "--baseline", "sure", "--format", "csv") == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[0].startswith("file,metric,score,")
+    assert any("difference" in row and "auroc" in row for row in rows)
+    for form, start in (("markdown", str(table)), ("latex", "%")):
+        assert _exit_code("rank", table, *arguments, "--format", form) == 0
+        assert capsys.readouterr().out.startswith(start)
+
+
+def test_rows_of_several_estimators_are_no_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "confidences.csv"
+    path.write_text("estimator,confidence,correct\nbase,0.9,True\nmargin,0.5,True\nbase,0.2,False\nmargin,0.1,False\n")
+    arguments = ("rank", path, "--score", "confidence", "--correct", "correct", "--bootstrap", 0)
+    assert _exit_code(*arguments) == 2
+    assert "its rows are of 2 estimators (base, margin), an answer in a row of each" in capsys.readouterr().err
+    assert _exit_code(*arguments, "--group", "estimator") == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[:2] for line in lines if line[:1] in (["base"], ["margin"])] == [["base", "2"], ["margin", "2"]]
+    assert _exit_code(*arguments, "--group", "estimator", "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out).values()
+    assert found["groups"]["base"]["scores"]["confidence"]["brier"]["value"] == pytest.approx(0.025)
+
+
+@pytest.mark.parametrize("words", [("yes", "No"), ("TRUE", "false"), ("y", "n"), ("1", "0.0")])
+def test_words_for_right_and_wrong(words: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text(f"s,right\n0.9,{words[0]}\n0.1,{words[1]}\n")
+    assert _exit_code("rank", path, "--score", "s", "--correct", "right", "--bootstrap", 0, "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out).values()
+    assert found["scores"]["s"]["accuracy"]["value"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -55,7 +93,10 @@ def test_a_table(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--score", "sure", "--correct", "rouge"], 1, "answers.csv:2: rouge '0.1' is neither right"),
         (["--score", "sure", "--correct", "rouge", "--correct-at", "nan"], 2, "nan is not finite"),
         (["--score", "sure", "--correct", "rouge", "--correct-at", "-inf"], 2, "-inf is not finite"),
-        (["--correct", "right"], 2, "Missing option '--score'"),
+        (["--correct", "right"], 2, "no scores: give their columns with --score or --uncertainty"),
+        (["--score", "sure", "--uncertainty", "sure", "--correct", "right"], 2, "sure: given as --score and as --unc"),
+        (["--score", "sure", "--baseline", "sure", "--correct", "right"], 2, "give another score to compare with it"),
+        (["--score", "sure", "--score", "entropy", "--baseline", "x", "--correct", "right"], 2, "'x' is not one of"),
         (["--score", "sure"], 2, "Missing option '--correct'"),
     ],
 )

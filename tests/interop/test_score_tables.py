@@ -64,9 +64,9 @@ def _write(folder: Path, name: str, content: str | bytes | pa.Table) -> Path:
         (
             "a.csv",
             "s,right\n1,0.5\n",
-            "a.csv:2: right '0.5' is neither right (1, true) nor wrong (0, false); see --corr",
+            "a.csv:2: right '0.5' is neither right (1, true, yes) nor wrong (0, false, no); see",
         ),
-        ("a.csv", "s,right\n1,yes\n", "a.csv:2: right 'yes' is no number"),
+        ("a.csv", "s,right\n1,maybe\n", "a.csv:2: right 'maybe' is no number"),
         ("a.csv", b"s,right\n1,1\n\xff,0\n", "a.csv:3: not UTF-8 (byte 0xff); save the file as UTF-8"),
         ("a.csv", "right,score\n1,1\n", "a.csv: no column 's'; its columns are right, score"),
         ("a.csv", "s,s,right\n1,1,1\n", "a.csv: several columns 's'; its columns are s, s, right"),
