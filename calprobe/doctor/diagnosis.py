@@ -25,13 +25,13 @@ class Check:
     name: str
     state: State
     value: str
-    mend: str = ""  # what to do about it, one line; empty where there is nothing to do
+    fix: str = ""  # what to do about it, one line; empty where there is nothing to do
     facts: Mapping[str, Any] = field(default_factory=dict)  # the numbers behind `value`, for --json
     group: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", shown(self.value))
-        object.__setattr__(self, "mend", shown(self.mend))
+        object.__setattr__(self, "fix", shown(self.fix))
 
 
 Look = Callable[[], Check | Iterable[Check]]
@@ -71,14 +71,18 @@ class Diagnosis:
 
     def to_json(self) -> dict[str, Any]:
         """What `calprobe doctor --json` prints."""
-        checks = [{"group": check.group, **asdict(check), "mend": check.mend or None} for check in self.checks]
+        # `mend` is the key that `fix` had in earlier versions; scripts read it.
+        checks = [
+            {"group": check.group, **asdict(check), "fix": check.fix or None, "mend": check.fix or None}
+            for check in self.checks
+        ]
         return {"calprobe": self.version, "verdict": self.verdict, "ready": self.ready, "checks": checks}
 
 
 def diagnosis_text(found: Diagnosis, paint: Paint = lambda text, colour: text) -> str:
-    """The report: a heading for each group, a line for each check, with its mend below it, and the verdict last.
+    """The report: a heading for each group, a line for each check, with its fix below it, and the verdict last.
 
-    Every check's line begins with `ok`, `note` or `FAIL`; what does not fit goes on below, indented.
+    Every check's line begins with `ok`, `note` or `FAIL`; the rest of a long line is below it, indented.
     """
     lines = []
     for group, checks in groupby(found.checks, key=lambda check: check.group):
@@ -93,11 +97,11 @@ def _lines(check: Check, paint: Paint) -> Iterator[str]:
     yield paint(state.ljust(_STATE), _COLOURS[check.state]) + f"{check.name:<{_NAME}}{first}".rstrip()
     indent = " " * (_STATE + _NAME)
     yield from (indent + line for line in rest)
-    if check.mend:
-        yield from (indent + line for line in _wrapped(f"-> {check.mend}"))
+    if check.fix:
+        yield from (indent + line for line in _wrapped(f"-> {check.fix}"))
 
 
 def _wrapped(text: str) -> list[str]:
-    # A long path stays whole, so that it can be copied, even if its line is then longer.
+    # A long path stays on one line, so that it can be copied, even if its line is then longer.
     width = WIDTH - _STATE - _NAME
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]

@@ -50,12 +50,12 @@ def attempt(name: str, look: Look) -> Iterator[Check]:
         seen = look()
         yield from [seen] if isinstance(seen, Check) else seen
     except Exception as error:  # noqa: BLE001 - whatever is broken here is what the doctor is asked to tell
-        value, mend = described(error)
-        yield Check(name, "fail", value, mend)
+        value, fix = described(error)
+        yield Check(name, "fail", value, fix)
 
 
 def described(error: BaseException) -> tuple[str, str]:
-    """What an error says first, and its mend: calprobe's own errors have one, others have their type in front."""
+    """What an error says first, and its fix: calprobe's own errors have one, others have their type in front."""
     first, *rest = str(error).strip().splitlines() or [""]
     if isinstance(error, CalprobeError) and first:
         return first, " ".join(rest)

@@ -124,7 +124,7 @@ def _here() -> Check:
 
 def _temporary() -> Check:
     found = place("temporary", Path(tempfile.gettempdir()), "libraries need it", "TMPDIR", counted=False)
-    return Check(found.name, "fail" if found.state == "note" else "ok", found.value, found.mend, found.facts)
+    return Check(found.name, "fail" if found.state == "note" else "ok", found.value, found.fix, found.facts)
 
 
 def place(name: str, folder: Path, without: str, variable: str, counted: bool = True) -> Check:
@@ -140,11 +140,11 @@ def place(name: str, folder: Path, without: str, variable: str, counted: bool = 
     held = "" if not (there and counted) else f"{'' if whole else 'over '}{_size(size)}, "
     text = f"{folder}: {'' if there else 'not there yet, '}{held}{_size(free)} free on its disk"
     if not writable:
-        mend = f"set {variable} to a folder that can be written to" if variable else "change to another folder"
-        return Check(name, "note", f"{text}; cannot be written to: {without}", mend, facts)
+        fix = f"set {variable} to a folder that can be written to" if variable else "change to another folder"
+        return Check(name, "note", f"{text}; cannot be written to: {without}", fix, facts)
     if free < _LITTLE_ROOM:
-        mend = f"make room, or set {variable} to a folder on another disk" if variable else "make room"
-        return Check(name, "note", f"{text}; little room", mend, facts)
+        fix = f"free disk space, or set {variable} to a folder on another disk" if variable else "free disk space"
+        return Check(name, "note", f"{text}; little free space", fix, facts)
     return Check(name, "ok", text, facts=facts)
 
 
@@ -195,7 +195,7 @@ def _probes() -> Iterator[Check]:
         files = files_below(data, folder)
         absent = absent_files(files, root)
         if not absent:
-            yield Check(name, "ok", f"{len(files)} files, there in their sizes")
+            yield Check(name, "ok", f"{len(files)} files, present, with the right sizes")
         elif len(absent) == len(files):
             yield Check(name, "note", "not there", f"calprobe fetch {data}")
         else:

@@ -23,7 +23,7 @@ _SMI_S = 5.0
 # Sizes that leave a rest in every block; float32 sums of 96 products differ by far less than this.
 _ROWS, _WIDTH, _WORDS = 5, 96, 1000
 _NEAR_ENOUGH = 1e-4
-_SLOWER = "the model's own forward scores instead: right, but slower"
+_SLOWER = "the model's own forward scores instead: correct, but slower"
 
 
 def _system() -> Check:
@@ -49,8 +49,8 @@ def _threads() -> Check:
     facts = {"torch": used, "allowed": allowed, "quota": quota, "processors": os.cpu_count()}
     text = f"{used}, of {os.cpu_count()} processors"
     if quota is not None and used > max(1.0, quota):
-        mend = f"set OMP_NUM_THREADS={max(1, int(quota))}"
-        return Check("threads", "note", f"{text}; the container may use {quota:g}", mend, facts)
+        fix = f"set OMP_NUM_THREADS={max(1, int(quota))}"
+        return Check("threads", "note", f"{text}; the container may use {quota:g}", fix, facts)
     return Check("threads", "ok", text, facts=facts)
 
 
@@ -104,12 +104,12 @@ def _no_gpu(driver: str | None) -> Check:
     if driver is None:
         return Check("cuda", "note", f"none: torch sees no GPU (built for {built})")
     if built == "CPU":
-        mend = "install torch as https://pytorch.org/get-started/locally says for CUDA"
+        fix = "install torch as https://pytorch.org/get-started/locally says for CUDA"
         return Check(
-            "cuda", "note", f"a GPU with driver {driver}, but this torch ({torch.__version__}) is CPU-only", mend
+            "cuda", "note", f"a GPU with driver {driver}, but this torch ({torch.__version__}) is CPU-only", fix
         )
-    mend = "see whether CUDA_VISIBLE_DEVICES hides it, and whether the driver is as new as torch's CUDA"
-    return Check("cuda", "note", f"a GPU with driver {driver}, but torch (built for {built}) does not see it", mend)
+    fix = "see whether CUDA_VISIBLE_DEVICES hides it, and whether the driver is as new as torch's CUDA"
+    return Check("cuda", "note", f"a GPU with driver {driver}, but torch (built for {built}) does not see it", fix)
 
 
 def _card(index: int) -> Check:
@@ -167,7 +167,7 @@ def _on_card(device: torch.device) -> Check:
     if not difference <= _NEAR_ENOUGH:  # so written that NaN fails
         what = f"differ from their reference by {difference:.2g}"
         return Check(str(device), "note", f"{what}; {_SLOWER}", "please report it", facts)
-    text = f"compiled and right in {seconds:.1f} s (within {difference:.0e} of the reference)"
+    text = f"compiled and correct in {seconds:.1f} s (within {difference:.0e} of the reference)"
     return Check(str(device), "ok", text, facts=facts)
 
 
@@ -178,8 +178,8 @@ def _unusable(device: torch.device, error: Exception) -> Check:
     if isinstance(error, ImportError):
         return Check(str(device), "note", f"triton cannot be imported ({said}); {_SLOWER}", "pip install triton")
     needs_compiler = "compiler" in said.lower() or "gcc" in said.lower()
-    mend = "install a C compiler (gcc), or name it in CC: Triton calls it" if needs_compiler else ""
-    return Check(str(device), "note", f"do not run ({type(error).__name__}: {said}); {_SLOWER}", mend)
+    fix = "install a C compiler (gcc), or name it in CC: Triton calls it" if needs_compiler else ""
+    return Check(str(device), "note", f"do not run ({type(error).__name__}: {said}); {_SLOWER}", fix)
 
 
 def largest_difference(device: torch.device) -> float:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _RELATION, _INSTANCES = "month", 3  # of mini
 _BATCH_TOKENS = 512
-_REPORT = "please report it with the whole of this text"
+_REPORT = "please report it with this complete text"
 
 
 def _paths_agree(name: str) -> Iterator[Check]:

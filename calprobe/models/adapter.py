@@ -48,7 +48,7 @@ def find_adapter(source: Source, options: LoadOptions) -> Adapter | None:
     if "num_virtual_tokens" in config:
         raise UsageError(
             f"{source.shown}: {config.get('peft_type')} puts trained vectors in front of the text, so no statement has"
-            " a score of its own\ntake an adapter that changes weights (LoRA and kin)"
+            " a score of its own\nuse an adapter that changes weights (such as LoRA)"
         )
     if not options.allow_pickle and not (folder / "adapter_model.safetensors").is_file():
         raise UsageError(

@@ -88,7 +88,7 @@ def _write_twin(file: Path, folder: Path) -> None:
     except (ValueError, KeyError, IndexError, TypeError, OSError, RuntimeError, NotImplementedError) as error:
         raise CalprobeError(
             f"{file}: cannot be read as GGUF ({first_line(error)})\n"
-            "it is damaged, or its architecture is unknown to this transformers: copy it again, or take safetensors"
+            "it is damaged, or its architecture is unknown to this transformers: copy it again, or use safetensors"
         ) from error
     # transformers refuses to save a model that came from GGUF; its weights are plain float32 by now.
     config = network.config
@@ -113,8 +113,8 @@ def check_words(tokenizer: Any, file: Path | str, unpacked: Path | None = None) 
     if fault is not None:
         delete = f"delete {unpacked} and try again; if that does not help, " if unpacked else ""
         raise CalprobeError(
-            f"{file}: transformers {transformers.__version__} makes a wrong tokenizer of it: {fault}\n"
-            f"{delete}take transformers 5.23 or later, or --model with the hub id or folder that the file was made from"
+            f"{file}: transformers {transformers.__version__} builds a wrong tokenizer from it: {fault}\n"
+            f"{delete}use transformers 5.23 or later, or --model with the hub id or folder that the file was made from"
         )
 
 

@@ -30,13 +30,15 @@ def live_model(network: torch.nn.Module, tokenizer: Any, name: str) -> LoadedMod
     """
     config: Any = getattr(network, "config", None)
     if not hasattr(config, "get_text_config"):
-        raise CalprobeError(f"{name}: {type(network).__name__} is no model of transformers, and only these are scored")
+        raise CalprobeError(
+            f"{name}: {type(network).__name__} is not a model of transformers; only these can be scored"
+        )
     of_class = copy.copy(config)
     of_class.architectures = [type(network).__name__]  # a model that was never saved has none
     kind = kind_of(of_class, name)
     if not getattr(tokenizer, "is_fast", False):
         raise CalprobeError(
-            f"{name}: its tokenizer ({type(tokenizer).__name__}) gives no character offsets; take a fast one"
+            f"{name}: its tokenizer ({type(tokenizer).__name__}) gives no character offsets; use a fast one"
         )
     return identified(network, tokenizer, name, kind)
 

@@ -35,7 +35,7 @@ def kind_of(config: Any, name: str, forced: ModelKind | None = None) -> ModelKin
     if kinds or not architectures:
         raise UsageError(
             f"{name}: its config.json does not say whether the model is causal or masked ({shown});"
-            " say --kind causal or --kind masked"
+            " give --kind causal or --kind masked"
         )
     raise CalprobeError(f"{name}: {shown} has no language-model head; {_NEITHER} (--kind forces one)")
 

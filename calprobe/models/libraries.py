@@ -134,7 +134,7 @@ def _hub_failure(chain: list[BaseException], name: str, options: LoadOptions) ->
     revision = options.revision or "main"
     if raised(hub.GatedRepoError):
         return DataMissingError(
-            f"{name} is gated: its owner wants the licence accepted first\n"
+            f"{name} is gated: its licence has to be accepted first\n"
             f"accept it at https://huggingface.co/{name}, then log in with `hf auth login` (or `huggingface-cli login`)"
         )
     if raised(hub.RevisionNotFoundError):
@@ -161,13 +161,15 @@ def _file_failure(error: Exception, source: Source) -> CalprobeError | None:
     text, name = str(error), source.shown
     if "trust_remote_code" in text:
         return UsageError(
-            f"{name} brings its own Python code, which is not run unasked\n"
+            f"{name} contains Python code, which is not run by default\n"
             "read the code in its repository; if you trust it, add --trust-remote-code"
         )
     if "safetensors" in text and re.search(r"no file named|have a file|no safetensors|cannot be loaded", text):
         return _no_safetensors(source)
     if "mismatched_sizes" in text or "size mismatch" in text:
-        return CalprobeError(f"{name}: its weights do not fit its config.json (other shapes); take both from one place")
+        return CalprobeError(
+            f"{name}: its weights do not fit its config.json (other shapes); use both of one checkpoint"
+        )
     if isinstance(error, SafetensorError):
         return CalprobeError(
             f"{_damaged_file(source)} is damaged ({first_line(error)})\n"
@@ -179,7 +181,7 @@ def _file_failure(error: Exception, source: Source) -> CalprobeError | None:
 def _no_safetensors(source: Source) -> CalprobeError:
     folder = Path(source.location)
     if source.form == "folder" and not any(file.suffix in PICKLES for file in folder.iterdir()):
-        return CalprobeError(f"{source.name} has no weights: neither safetensors nor pickle; copy the whole folder")
+        return CalprobeError(f"{source.name} has no weights: neither safetensors nor pickle; copy the complete folder")
     return UsageError(
         f"{source.shown} has no safetensors weights, and pickle checkpoints can run code when they are read\n"
         "if you trust where it came from, add --allow-pickle"

@@ -74,7 +74,7 @@ def _refuse_random_parameters(network: Any, missing: set[str], name: str) -> Non
     shown = ", ".join(random[:3]) + (f" and {len(random) - 3} more" if len(random) > 3 else "")
     raise CalprobeError(
         f"{name}: its checkpoint lacks {what} ({shown}), which would be random numbers\n"
-        f"take a checkpoint that was saved as {type(network).__name__}; if its pickle file is whole, add --allow-pickle"
+        f"use a checkpoint that was saved as {type(network).__name__}; if its pickle file has all, add --allow-pickle"
     )
 
 

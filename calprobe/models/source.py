@@ -48,7 +48,9 @@ def resolve(name: str) -> Source:
     if path.suffix.lower() == ".gguf" or name.startswith(("/", "./", "../", "~")) or name.count("/") > 1:
         raise UsageError(f"{name}: no such file or folder; check the path")
     if not _HUB_ID.fullmatch(name):
-        raise UsageError(f"{name!r} is no folder or hub id (organisation/model); `calprobe models` lists aliases")
+        raise UsageError(
+            f"{name!r} is neither a folder nor a hub id (organisation/model); see `calprobe models` for aliases"
+        )
     return Source(name, name, "hub")
 
 

@@ -254,7 +254,7 @@ def _check_ids(texts: list[str], rows: TokenRows, model: LoadedModel) -> None:
         raise StatementError(
             text,
             f"({shortened(texts[text])!r}): the embedding of {model.name} has no row for its token {token!r},"
-            f" only {model.embedding_rows} rows; leave its relation out or take a model that knows the token",
+            f" only {model.embedding_rows} rows; leave its relation out or use a model that knows the token",
         )
 
 
@@ -268,7 +268,7 @@ def _check_length(texts: list[str], rows: TokenRows, model: LoadedModel) -> None
         raise StatementError(
             longest,
             f"({shortened(texts[longest])!r}) has {length} tokens with its special tokens, but"
-            f" {model.name} takes {model.max_positions}; leave its relation out or take a model with more positions",
+            f" {model.name} takes {model.max_positions}; leave its relation out or use a model with more positions",
         )
 
 
@@ -312,5 +312,5 @@ def _check_completions(
         raise StatementError(
             statement,
             f"({shortened(texts[statement])!r}): its completion alone has {completions[statement] + 1} tokens with the"
-            f" start token, but {model.name} takes {model.max_positions}; remove the row or take a model with more",
+            f" start token, but {model.name} takes {model.max_positions}; remove the row or use a model with more",
         )

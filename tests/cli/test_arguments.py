@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.shell_completion import BashComplete
 from commands import calprobe
 from run_samples import write_run
+
+from calprobe.cli.app import cli
 
 
 @pytest.mark.parametrize(
@@ -100,3 +103,10 @@ def test_an_option_that_changes_nothing_is_refused(line: str, said: str, tmp_pat
     done = calprobe(*line.replace("RUN", str(run)).split())
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_the_shell_completes_commands_options_and_values() -> None:
+    complete = BashComplete(cli, {}, "calprobe", "_CALPROBE_COMPLETE").get_completions
+    assert [item.value for item in complete([], "rep")] == ["report"]
+    assert [item.value for item in complete(["report", "--format"], "m")] == ["markdown"]
+    assert "--model" in [item.value for item in complete(["import", "lm-eval", "--model", "a"], "--")]

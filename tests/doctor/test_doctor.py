@@ -75,7 +75,7 @@ def test_json_has_all_checks(whole: Diagnosis) -> None:
     assert (found["verdict"], found["ready"]) == (whole.verdict, True)
     assert [check["name"] for check in found["checks"]] == [check.name for check in whole.checks]
     memory = only(whole.checks, "memory")
-    assert {"group", "name", "state", "value", "mend", "facts"} == set(found["checks"][0])
+    assert {"group", "name", "state", "value", "fix", "mend", "facts"} == set(found["checks"][0])
     assert memory.facts["free_bytes"] <= memory.facts["total_bytes"]
 
 
@@ -137,7 +137,7 @@ def test_a_check_that_breaks_off_has_failed_and_the_others_go_on(monkeypatch: py
     checks = examine(only=["machine"]).checks
     assert [check.state for check in checks if check.name == "system"] == ["ok"]
     memory = only(checks, "memory")
-    assert (memory.group, memory.state, memory.value, memory.mend) == ("machine", "fail", "RuntimeError: the disk", "")
+    assert (memory.group, memory.state, memory.value, memory.fix) == ("machine", "fail", "RuntimeError: the disk", "")
 
 
 def test_an_error_of_calprobe_keeps_its_words_and_its_mend(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_an_error_of_calprobe_keeps_its_words_and_its_mend(monkeypatch: pytest.M
 
         monkeypatch.setattr("calprobe.models.load_model", missing)
         check = found("model", "model", "gpt2")
-        assert (check.value, check.mend) == expected
+        assert (check.value, check.fix) == expected
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_half_installed_transformers(cannot_import: Callable[[str], None]) -> No
     check = found("versions", "transformers")
     assert check.state == "fail"
     assert "cannot be imported (ImportError: transformers: libbroken.so" in check.value
-    assert check.mend.startswith("pip install --force-reinstall --no-deps 'transformers==")
+    assert check.fix.startswith("pip install --force-reinstall --no-deps 'transformers==")
     assert found("versions", "torch").state == "ok"
 
 
@@ -209,13 +209,13 @@ def test_a_package_that_is_too_old(version: Callable[[str, str | None], None]) -
     version("transformers", "4.40.0")
     check = found("versions", "transformers")
     assert (check.state, check.value) == ("fail", "4.40.0, calprobe wants >=4.57")
-    assert check.mend == "pip install 'transformers>=4.57'"
+    assert check.fix == "pip install 'transformers>=4.57'"
 
 
 def test_a_package_that_is_not_there(version: Callable[[str, str | None], None]) -> None:
     version("pyarrow", None)
     check = found("versions", "pyarrow")
-    assert (check.state, check.value, check.mend) == ("fail", "not installed", "pip install 'pyarrow>=15'")
+    assert (check.state, check.value, check.fix) == ("fail", "not installed", "pip install 'pyarrow>=15'")
 
 
 def test_an_unwritable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +227,7 @@ def test_an_unwritable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     check = found("places", "cache")
     assert check.state == "note"
     assert "cannot be written to: GGUF files cannot be unpacked" in check.value
-    assert check.mend == "set CALPROBE_CACHE to a folder that can be written to"
+    assert check.fix == "set CALPROBE_CACHE to a folder that can be written to"
     assert check.facts["writable"] is False
     assert found("places", "temporary").state == "fail"
 
@@ -248,14 +248,14 @@ def test_little_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**6))
     check = found("places", "cache")
     assert check.state == "note"
-    assert "1.0 MiB free on its disk; little room" in check.value
-    assert check.mend == "make room, or set CALPROBE_CACHE to a folder on another disk"
+    assert "1.0 MiB free on its disk; little free space" in check.value
+    assert check.fix == "free disk space, or set CALPROBE_CACHE to a folder on another disk"
 
 
 def test_bear_is_looked_for_below_the_data_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CALPROBE_DATA", str(tmp_path))
     check = found("probes", "bear")
-    assert (check.state, check.value, check.mend) == ("note", "not there", "calprobe fetch bear")
+    assert (check.state, check.value, check.fix) == ("note", "not there", "calprobe fetch bear")
 
 
 def test_scores_that_differ_from_the_models_own_fail(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,7 +302,7 @@ def test_cards_that_torch_does_not_see(card: Callable[..., None]) -> None:
     card(None, cuda=None)
     check = found("gpu", "cuda")
     assert check.value == f"a GPU with driver 550.54.14, but this torch ({torch.__version__}) is CPU-only"
-    assert "install torch" in check.mend
+    assert "install torch" in check.fix
     card(None)
     assert "does not see it" in found("gpu", "cuda").value
 
@@ -328,7 +328,7 @@ def test_kernels_that_do_not_run_say_why_and_what_it_costs(
         return float(difference[-1])
 
     monkeypatch.setattr("calprobe.doctor.machine.largest_difference", largest)
-    for outcome, state, mend in (
+    for outcome, state, fix in (
         (ImportError("No module named 'triton'"), "note", "pip install triton"),
         (RuntimeError("Failed to find C compiler. Please specify via CC"), "note", "install a C compiler"),
         (0.1, "note", "please report it"),
@@ -337,7 +337,7 @@ def test_kernels_that_do_not_run_say_why_and_what_it_costs(
     ):
         difference.append(outcome)
         check = found("kernels", "cuda:0")
-        assert (check.state, check.mend.startswith(mend)) == (state, True)
+        assert (check.state, check.fix.startswith(fix)) == (state, True)
         assert ("the model's own forward scores instead" in check.value) == (state == "note")
 
 
@@ -355,7 +355,7 @@ def test_more_threads_than_the_container_may_use(cgroup: Path, monkeypatch: pyte
     (cgroup / "cpu.max").write_text("400000 100000\n")
     monkeypatch.setattr(torch, "get_num_threads", lambda: 64)
     check = found("machine", "threads")
-    assert (check.state, check.mend) == ("note", "set OMP_NUM_THREADS=4")
+    assert (check.state, check.fix) == ("note", "set OMP_NUM_THREADS=4")
 
 
 @pytest.mark.parametrize(("text", "limit"), [("max\n", None), ("1048576\n", 2**20), ("9223372036854771712\n", None)])

@@ -127,7 +127,7 @@ def cut_words(tokenizer: Any) -> str:
 
 def test_a_tokenizer_that_cuts_words_up_is_refused_and_not_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gguf, "words_in_pieces", cut_words)
-    with pytest.raises(CalprobeError, match=r"tiny\.gguf: transformers .* wrong tokenizer .*\ntake .*5\.23"):
+    with pytest.raises(CalprobeError, match=r"tiny\.gguf: transformers .* wrong tokenizer .*\nuse .*5\.23"):
         load_model(str(file))
     assert list((cache_root() / "gguf").iterdir()) == []
 

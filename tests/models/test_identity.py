@@ -43,7 +43,7 @@ def test_a_live_model_is_the_loaded_one(kind: str, tmp_path: Path) -> None:
 
 def test_what_is_no_language_model_is_refused() -> None:
     tokenizer = tiny_tokenizer()
-    with pytest.raises(CalprobeError, match=r"^mine: Linear is no model of transformers"):
+    with pytest.raises(CalprobeError, match=r"^mine: Linear is not a model of transformers"):
         live_model(nn.Linear(2, 2), tokenizer, "mine")
     t5 = T5ForConditionalGeneration(T5Config(vocab_size=260, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2))
     with pytest.raises(CalprobeError, match=r"^mine: T5ForConditionalGeneration is an encoder-decoder"):

@@ -60,7 +60,7 @@ def test_models_that_are_neither_are_refused(config: Any, message: str) -> None:
 
 @pytest.mark.parametrize("config", [config_of(DebertaV2Config), config_of(XLMConfig, "XLMWithLMHeadModel")])
 def test_where_the_config_does_not_say_the_user_must(config: Any) -> None:
-    with pytest.raises(UsageError, match="say --kind causal or --kind masked"):
+    with pytest.raises(UsageError, match="give --kind causal or --kind masked"):
         kind_of(config, "some/model")
     assert kind_of(config, "some/model", forced="masked") == "masked"
 

@@ -54,5 +54,5 @@ def test_gemma_gets_its_bos_once_though_its_tokenizer_adds_one() -> None:
 
 @pytest.mark.skipif(not MISREADS_GEMMA3, reason="transformers 5.23 and later read Gemma's GGUF files rightly")
 def test_gemma_is_refused_where_transformers_misreads_it() -> None:
-    with pytest.raises(CalprobeError, match=r"wrong tokenizer .*\ntake transformers 5\.23 or later"):
+    with pytest.raises(CalprobeError, match=r"wrong tokenizer .*\nuse transformers 5\.23 or later"):
         load_model(str(gemma3_file()))

@@ -82,7 +82,7 @@ def test_the_kind_of_a_model_known_by_name(name: str, kind: str | None) -> None:
 
 @pytest.mark.parametrize("name", ["", "two words", "-leading", "a/", "é/model"])
 def test_a_name_that_can_be_nothing(name: str) -> None:
-    with pytest.raises(UsageError, match="is no folder or hub id"):
+    with pytest.raises(UsageError, match="is neither a folder nor a hub id"):
         resolve(name)
 
 
