@@ -109,4 +109,4 @@ def test_the_shell_completes_commands_options_and_values() -> None:
     complete = BashComplete(cli, {}, "calprobe", "_CALPROBE_COMPLETE").get_completions
     assert [item.value for item in complete([], "rep")] == ["report"]
     assert [item.value for item in complete(["report", "--format"], "m")] == ["markdown"]
-    assert "--model" in [item.value for item in complete(["import", "lm-eval", "--model", "a"], "--")]
+    assert "--out" in [item.value for item in complete(["import", "lm-eval", "--model", "a"], "--")]
