@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from calprobe.metrics import Estimate
+from calprobe.runs import Progress
 
 
 def estimate_json(estimate: Estimate | None) -> dict[str, Any] | None:
@@ -23,3 +24,10 @@ def estimate_json(estimate: Estimate | None) -> dict[str, Any] | None:
 def number_json(value: float) -> float | None:
     """The number; None for NaN."""
     return None if math.isnan(value) else float(value)
+
+
+def cost_json(spent: Progress) -> dict[str, Any]:
+    """What scoring has cost: statements, scored tokens, seconds. None for what an import does not know."""
+    if not spent.statements:
+        return dict.fromkeys(("statements", "tokens", "seconds"))
+    return {"statements": spent.statements, "tokens": spent.tokens, "seconds": round(spent.wall_s or spent.score_s, 3)}

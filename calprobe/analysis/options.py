@@ -7,7 +7,7 @@ from typing import Literal
 
 from calprobe.errors import UsageError
 from calprobe.metrics import ACE_BINS, Resampling
-from calprobe.words import ClusterKind, Compat, Correction, Reduction, SliceKind
+from calprobe.words import ClusterKind, Compat, Correction, Reduction, SliceKind, Ties
 
 Pair = tuple[str, str]  # labels of two runs
 
@@ -32,6 +32,7 @@ class ReportOptions:
         None  # how resamples go by relation; None: they draw single instances, see also compare
     )
     slices: SliceOptions | None = None  # None: none
+    ties: Ties = "draw"  # which of the candidates that share the largest score is the prediction
 
 
 DEFAULT_OPTIONS = ReportOptions()

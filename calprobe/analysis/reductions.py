@@ -148,5 +148,6 @@ def _compare(label: str, run: Run, options: ReportOptions) -> RunReductions:
 
 def _base(run: Run, reduction: Reduction, row: int, options: ReportOptions) -> Confidence:
     table = run.table(reduction, options.compat)
-    one_template = table.scores[row : row + 1]  # so that no softmax is taken of the others
-    return base_confidence(Distributions.from_scores(one_template, table.offsets, table.answer_idx))
+    # So that no softmax is taken of the other templates.
+    one_template = replace(table, scores=table.scores[row : row + 1], templates=table.templates[row : row + 1])
+    return base_confidence(Distributions.from_table(one_template, options.ties))

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
-from calprobe.analysis.results import EstimatorReport, Report, RunReport
+from calprobe.analysis.results import EstimatorReport, Report, RunReport, Ties
 from calprobe.analysis.scored_run import Runs, ScoredRun, open_scored_runs
 from calprobe.analysis.sensitivity import PromptSensitivity, sensitivity_of
 from calprobe.analysis.slices import slice_run
 from calprobe.analysis.uncertainty import MeanUncertainty, mean_uncertainty
-from calprobe.confidence import BASE
-from calprobe.confidence.types import paraphrase_rows
+from calprobe.confidence import BASE, Estimator
+from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.metrics import (
     Estimate,
     Metric,
@@ -70,6 +70,7 @@ def report_run(run: ScoredRun, options: ReportOptions) -> RunReport:
             instances=len(run.instances),
             failed=int(run.confidence(name).failed.sum()),
             coverage=_coverage(run, name, options),
+            fitted=run.confidence(name).fitted,
             metrics=metrics[name],
             answered=answered.get(name, {}),
         )
@@ -84,8 +85,19 @@ def report_run(run: ScoredRun, options: ReportOptions) -> RunReport:
         estimators=estimators,
         sensitivity=sensitivity,
         uncertainty=uncertainty,
+        ties=_ties(run),
         slices=slice_run(run, options) if options.slices else None,
     )
+
+
+def _ties(run: ScoredRun) -> Ties | None:
+    """How often the prediction of base is one of several."""
+    row = None if run.evidence is None else default_row(run.table.templates)
+    if row is None:
+        return None
+    tied, right = run.distributions.tied(row), run.distributions.at_peak(row)
+    expected = np.divide(right, tied, out=np.zeros(len(tied)), where=tied > 0)
+    return Ties(int((tied > 1).sum()), float(expected.mean()) if len(tied) else float("nan"))
 
 
 def _of_the_wording(
@@ -120,17 +132,25 @@ def _metrics(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Esti
 def _top_label(
     run: ScoredRun, options: ReportOptions, estimators: Sequence[str], kept: npt.NDArray[np.bool_]
 ) -> dict[str, dict[str, Estimate]]:
-    """Metrics of confidence and correctness over the instances kept; those of order alone where a confidence is no
-    probability."""
+    """Metrics of confidence and correctness over the instances kept, those that have a meaning for an estimator."""
     clusters = None if run.clusters is None else run.clusters[kept]
-    every = standard_metrics(options.ace_bins)
-    of_scale = {"probability": every, "order": [metric for metric in every if _reads_order_alone(metric)]}
+    by_metrics: dict[tuple[Metric, ...], list[str]] = {}
+    for name in estimators:
+        by_metrics.setdefault(_meaningful(run.estimators[name], options), []).append(name)
     found: dict[str, dict[str, Estimate]] = {}
-    for scale in dict.fromkeys(run.estimators[name].scale for name in estimators):
-        names = [name for name in estimators if run.estimators[name].scale == scale]
+    for metrics, names in by_metrics.items():
         samples = {name: (of.confidence[kept], of.correct[kept]) for name, of in run.confidences(names).items()}
-        found |= bootstrap_many(of_scale[scale], samples, options.resampling, clusters)
-    return found
+        found |= bootstrap_many(metrics, samples, options.resampling, clusters)
+    return {name: found[name] for name in estimators}
+
+
+def _meaningful(estimator: Estimator, options: ReportOptions) -> tuple[Metric, ...]:
+    """The metrics of an estimator; those of order alone where its confidence is no probability."""
+    return tuple(
+        metric
+        for metric in standard_metrics(options.ace_bins)
+        if metric.name not in estimator.lacks and (estimator.scale == "probability" or _reads_order_alone(metric))
+    )
 
 
 def _coverage(run: ScoredRun, estimator: str, options: ReportOptions) -> Estimate:

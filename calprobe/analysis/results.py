@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from calprobe.analysis.json_values import estimate_json
+from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.paper_figures import RunAgainst
 from calprobe.analysis.scored_run import RunFacts, ScoredRun
@@ -34,9 +34,22 @@ class EstimatorReport:
     templates: tuple[int, ...]  # numbers of the templates it reads
     instances: int  # of the run
     failed: int  # instances without a prediction; they count as incorrect, with confidence 0
+    fitted: tuple[float, ...]  # temperatures, one for each fold; empty for an estimator that fits nothing
     coverage: Estimate  # the share of the instances that did not fail, [0, 1]
     metrics: Mapping[str, Estimate]  # by metric name; those that have a meaning for its scale and the run's evidence
     answered: Mapping[str, Estimate]  # the same over the instances that did not fail; none where none failed
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """The instances where several candidates share the largest score under the template of base."""
+
+    instances: int
+    expected_accuracy: float  # if each of n tied candidates is the prediction with probability 1/n; NaN without any
+
+    def to_json(self) -> dict[str, Any]:
+        """What `calprobe report --json` says under `ties`."""
+        return {"instances": self.instances, "expected_accuracy": number_json(self.expected_accuracy)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +62,7 @@ class RunReport:
     estimators: tuple[EstimatorReport, ...]
     sensitivity: PromptSensitivity | None  # None with fewer than two paraphrases or without scores of candidates
     uncertainty: MeanUncertainty | None  # likewise
+    ties: Ties | None = None  # of base; None if the run has no template for it, or no scores of candidates
     slices: RunSlices | None = None  # None unless asked for
     against: RunAgainst | None = None  # likewise
 
@@ -74,20 +88,23 @@ class RunReport:
 
     def to_json(self) -> dict[str, Any]:
         """The run's object in `calprobe report --json`; `slices` and `against` are in it only if asked for."""
+        names = dict.fromkeys(name for estimator in self.estimators for name in estimator.metrics)
         asked = {"slices": self.slices, "against": self.against}
         return self.facts.to_json() | {
             "accuracy": estimate_json(self.accuracy),
             "bear_score": estimate_json(self.bear_score),
             "estimators": {
-                estimator.name: {name: estimate_json(estimate) for name, estimate in estimator.metrics.items()}
+                estimator.name: {name: estimate_json(estimator.metrics.get(name)) for name in names}
                 for estimator in self.estimators
             },
+            "temperatures": {own.name: list(own.fitted) for own in self.estimators if own.fitted},
             "coverage": {estimator.name: estimate_json(estimator.coverage) for estimator in self.estimators},
             "answered": {
                 estimator.name: {name: estimate_json(estimate) for name, estimate in estimator.answered.items()}
                 for estimator in self.estimators
                 if estimator.failed
             },
+            "ties": self.ties.to_json() if self.ties else None,
             "sensitivity": self.sensitivity.to_json() if self.sensitivity else None,
             "uncertainty": self.uncertainty.to_json() if self.uncertainty else None,
             **{key: found.to_json() for key, found in asked.items() if found is not None},
@@ -102,6 +119,7 @@ class Report:
     metrics: tuple[Metric, ...]
     options: ReportOptions
     scored: tuple[ScoredRun, ...] = field(default=(), repr=False, compare=False)  # the runs, without their evidence
+    chosen: bool = False  # whether estimators or metrics were left out, see `calprobe.analysis.choice`
 
     def __repr__(self) -> str:
         more = f" and {len(self.runs) - 3} more" if len(self.runs) > 3 else ""

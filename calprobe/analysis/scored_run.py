@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.analysis.json_values import cost_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.run_names import model_name
 from calprobe.arrays import Floats, Ints
@@ -24,6 +25,7 @@ from calprobe.confidence.types import paraphrase_rows
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, Within, bootstrap_mean
 from calprobe.runs import Manifest, Progress, Run, ScoreTable, SourceRecord, TemplateRecord, open_run
+from calprobe.words import Ties
 
 RunLike = Run | str | Path
 Runs = RunLike | Sequence[RunLike] | Mapping[str, RunLike]  # a mapping gives names to its runs
@@ -95,6 +97,7 @@ class RunFacts:
             "limited": self._limited_json(),
             "same_tokens": self.manifest.n_same_tokens,
             "candidates": list(self.candidates),  # K, which p is normalised over: smallest and largest
+            "cost": cost_json(self.progress),
         }
 
     def _limited_json(self) -> dict[str, Any] | None:
@@ -139,11 +142,12 @@ class ClosedSet:
     """Evidence of a run that scored every candidate: the scores under one reduction, and their softmax."""
 
     table: ScoreTable
+    ties: Ties = "draw"
 
     @cached_property
     def distributions(self) -> Distributions:
         """The candidates' probabilities, computed once for all that read them."""
-        return Distributions.from_table(self.table)
+        return Distributions.from_table(self.table, self.ties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +276,7 @@ class ScoredRun:
             estimators=_by_name(table),
             clusters=None if self.clusters is None else self.clusters[places],
             questions="",
-            evidence=ClosedSet(table),
+            evidence=ClosedSet(table, self.closed_set.ties),
         )
 
 
@@ -314,7 +318,7 @@ def scored_run(label: str, run: Run, options: ReportOptions) -> ScoredRun:
         estimators=_by_name(table),
         clusters=cluster_labels(table.relation, options),
         questions=questions_of(run.manifest, table),
-        evidence=ClosedSet(table),
+        evidence=ClosedSet(table, options.ties),
     )
 
 

@@ -96,7 +96,7 @@ def prompt_sensitivity(source: RunLike | ScoreTable, options: ReportOptions = DE
     ([1.0, 0.5], 0.5, 0.212, 0.5)
     """
     table = read_scores(source, options)
-    return sensitivity_of(ClosedSet(table), options, cluster_labels(table.relation, options))
+    return sensitivity_of(ClosedSet(table, options.ties), options, cluster_labels(table.relation, options))
 
 
 def sensitivity_of(evidence: ClosedSet, options: ReportOptions, clusters: Labels | None = None) -> PromptSensitivity:

@@ -10,7 +10,7 @@ import click
 
 from calprobe.cli.arguments import MOST_BINS, MOST_RESAMPLES, Number, list_option, refuse_repeated, refuse_typed
 from calprobe.messages import did_you_mean
-from calprobe.words import ClusterKind, Compat, Reduction
+from calprobe.words import ClusterKind, Compat, Reduction, Ties
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -28,6 +28,13 @@ bins_option = click.option(
 )
 seed_option = click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the resamples."
+)
+ties_option = click.option(
+    "--ties",
+    type=click.Choice(get_args(Ties)),
+    default="draw",
+    show_default=True,
+    help="Prediction where candidates share the largest score: draw: one of them, drawn; first: the first.",
 )
 compat_option = click.option(
     "--compat",
@@ -102,7 +109,7 @@ def report_options(
         "relation (intervals for these very relations)."
     ),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Reduction, compat, bins, bootstrap, cluster and seed, which the command gets as one `options: ReportOptions`.
+    """What decides on numbers, which the command gets as one `options: ReportOptions`.
 
     Args:
         or_all: `--reduction all` is also a choice, and the command gets `all_reductions`, a bool.
@@ -114,7 +121,7 @@ def report_options(
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def with_options(
-            *, reduction: str, compat: Compat | None, bins: int, bootstrap: int, seed: int, **rest: Any
+            *, reduction: str, compat: Compat | None, bins: int, bootstrap: int, seed: int, ties: Ties, **rest: Any
         ) -> None:
             from calprobe.analysis import ReportOptions
             from calprobe.metrics import Resampling
@@ -128,10 +135,15 @@ def report_options(
                     click.get_current_context(), ["cluster"], "is a way to draw resamples; --bootstrap 0 has none"
                 )
             one: Reduction = "sum" if reduction == ALL else reduction  # type: ignore[assignment]  # click has checked
-            options = ReportOptions(one, compat, bins, Resampling(bootstrap, seed), rest.pop("cluster"))
+            options = ReportOptions(one, compat, bins, Resampling(bootstrap, seed), rest.pop("cluster"), ties=ties)
             command(options=options, **rest)
 
-        declared = [reduction_option(or_all=or_all), compat_option, *([format_option, json_option] if formats else [])]
+        declared = [
+            reduction_option(or_all=or_all),
+            compat_option,
+            ties_option,
+            *([format_option, json_option] if formats else []),
+        ]
         declared += [bins_option, bootstrap_option(results), cluster_option(cluster), seed_option]
         found: Callable[..., None] = with_options
         for option in reversed(declared):

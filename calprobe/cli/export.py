@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from calprobe.cli.arguments import output_path, refuse_typed
-from calprobe.cli.common import compat_option
+from calprobe.cli.common import compat_option, ties_option
 from calprobe.cli.terminal_text import say
-from calprobe.words import Reduction
+from calprobe.words import Reduction, Ties
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from calprobe.interop.answer_texts import AnswerTexts
     from calprobe.probes import Probe
     from calprobe.runs import Run
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 _APPLIES_TO = {
     "reduction": ("confidences", "lm-pub-quiz"),
     "compat": ("confidences",),
+    "ties": ("confidences",),
     "template": ("lm-pub-quiz",),
     "labels": ("candidates", "confidences"),
 }
@@ -50,6 +53,7 @@ _APPLIES_TO = {
     help="For confidences and lm-pub-quiz.",
 )
 @compat_option
+@ties_option
 @click.option("--template", type=int, metavar="N", help="For lm-pub-quiz.  [default: the first paraphrase]")
 @click.option(
     "--probe",
@@ -65,11 +69,12 @@ def command(
     out: Path,
     reduction: Reduction,
     compat: Compat | None,
+    ties: Ties,
     template: int | None,
     probe: str | None,
     labels: bool,
 ) -> None:
-    """Write a run's scores, tokens or confidences, sorted, with full precision. --compat is for confidences.
+    """Write a run's scores, tokens or confidences, sorted, with full precision.
 
     \b
         calprobe export runs/smollm2-135m-mini --what candidates --out scores.parquet
@@ -90,7 +95,10 @@ def command(
     elif what == "tokens":
         table_files.write_tables(exports.TOKENS, exports.token_tables(run), out)
     elif what == "confidences":
-        _write_confidences(run, reduction, compat, _texts(run, probe) if labels else None, out)
+        from calprobe.confidence import confidences
+
+        frame = confidences(run, reduction, compat, ties)
+        _write_confidences(run, frame, _texts(run, probe) if labels else None, out)
     else:
         from calprobe.interop.lm_pub_quiz_export import check_form, export_lm_pub_quiz
 
@@ -123,16 +131,12 @@ def _write_candidates(run: Run, texts: AnswerTexts | None, out: Path) -> None:
     table_files.write_tables(schema, tables, out)
 
 
-def _write_confidences(
-    run: Run, reduction: Reduction, compat: Compat | None, texts: AnswerTexts | None, out: Path
-) -> None:
+def _write_confidences(run: Run, frame: pd.DataFrame, texts: AnswerTexts | None, out: Path) -> None:
     import pyarrow as pa
 
-    from calprobe.confidence import confidences
     from calprobe.interop import exports
     from calprobe.runs import table_files
 
-    frame = confidences(run, reduction, compat)
     if texts is not None:
         frame = exports.with_confidence_labels(frame, run, texts)
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)

@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from calprobe.cli.arguments import list_option
 from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.labels import label_option, labelled
-from calprobe.cli.output import html_option, in_format, print_result, write_page
+from calprobe.cli.output import Tables, html_option, in_format, print_result, write_page
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean
 from calprobe.words import SliceKind
 
 if TYPE_CHECKING:
     from calprobe.analysis import Report, ReportOptions, SliceOptions
     from calprobe.analysis.curves.inputs import Told
+    from calprobe.analysis.tables import Table
+
+TABLES = ("summary", "runs", "wording", "slices", "paper")
 
 
 @click.command(short_help="Show accuracy and calibration of runs.")
@@ -29,7 +34,15 @@ if TYPE_CHECKING:
     type=click.Choice(get_args(SliceKind)),
     help="Also show accuracy, ACE and Brier score of each slice: each relation, each domain, or 1:1 and N:1 relations.",
 )
-@estimators_option("Estimators to show for each slice.  [default: base,margin,average_min]")
+@estimators_option("Estimators to show, by name.  [default: all; of slices base,margin,average_min]")
+@list_option(
+    "--metric", "metrics", metavar="NAME,..", help="Metrics to show, by their names in the JSON.  [default: all]"
+)
+@list_option(
+    "--tables",
+    metavar="NAME,..",
+    help=f"Tables to print, of {', '.join(TABLES)}.  [default: all; wording in text only]",
+)
 @click.option(
     "--against",
     "beside",
@@ -46,6 +59,8 @@ def command(
     form: str,
     by: SliceKind | None,
     estimators: tuple[str, ...] | None,
+    metrics: tuple[str, ...] | None,
+    tables: tuple[str, ...] | None,
     beside: str | None,
     plots: Path | None,
     page: Path | None,
@@ -56,7 +71,9 @@ def command(
         calprobe report runs/smollm2-135m-mini
         calprobe report runs/gpt2-bear runs/opt-125m-bear --json > report.json
         calprobe report runs/gpt2-bear --reduction all
+        calprobe report runs/gpt2-bear --estimator base,margin --metric ace,brier,nll
         calprobe report runs/gpt2-bear --by domain --estimator margin,average_min
+        calprobe report runs/*-bear --tables summary
         calprobe report runs/gpt2-bear --compat kissling2026 --against paper
         calprobe report runs/*-bear --format latex > tables.tex
         calprobe report runs/gpt2-bear runs/opt-125m-bear --plots figures
@@ -70,6 +87,7 @@ def command(
     """
     from calprobe.analysis import compare_reductions, report
     from calprobe.analysis.against import against
+    from calprobe.analysis.choice import choose
     from calprobe.analysis.paper_figures import paper_figures
     from calprobe.analysis.tables import reductions_tables, report_sections, report_tables
     from calprobe.cli.logs import log_to_stderr
@@ -79,6 +97,7 @@ def command(
         raise UsageError("--plots takes one reduction; leave out --plots or --reduction all")
     if page is not None and all_reductions:
         raise UsageError("--html takes one reduction; leave out --html or --reduction all")
+    _check_choice(estimators, metrics, tables, form, all_reductions=all_reductions)
     options = replace(options, slices=_slices(by, estimators, all_reductions))
     named = labelled(runs, labels)
     log_to_stderr()
@@ -91,13 +110,50 @@ def command(
     else:
         found = report(named, options)
         shown = found if figures is None else against(found, figures)
-        print_result(in_format(form, shown, report_sections, report_tables))
+        few = choose(shown, estimators, metrics)
+        sections, in_files = _of_kinds(report_sections, tables), _of_kinds(report_tables, tables)
+        print_result(in_format(form, few, sections, in_files))
         if plots is not None or page is not None:
-            _draw(shown, plots, page)
+            _draw(shown, few, plots, page)
 
 
-def _draw(shown: Report, plots: Path | None, page: Path | None) -> None:
-    """Write the figures, the page, or both; their contents are computed once."""
+def _check_choice(
+    estimators: tuple[str, ...] | None,
+    metrics: tuple[str, ...] | None,
+    tables: tuple[str, ...] | None,
+    form: str,
+    *,
+    all_reductions: bool,
+) -> None:
+    """Raise UsageError for choices that do not apply or name no table."""
+    for option, value in (("--estimator", estimators), ("--metric", metrics), ("--tables", tables)):
+        if value is not None and all_reductions:
+            raise UsageError(f"{option} takes one reduction; leave out {option} or --reduction all")
+    if tables is not None and form == "json":
+        raise UsageError("--tables does not apply to JSON, which is one object; choose with --estimator and --metric")
+    for name in tables or ():
+        if name not in TABLES:
+            raise UsageError(
+                f"--tables: no {name!r}{did_you_mean(name, TABLES) or f'; give some of {chr(44).join(TABLES)}'}"
+            )
+
+
+def _of_kinds(tables: Tables[Report], kinds: tuple[str, ...] | None) -> Tables[Report]:
+    """The tables of these kinds alone; None: all."""
+
+    def chosen(report: Report) -> list[Table]:
+        found = [table for table in tables(report) if kinds is None or table.kind in kinds]
+        if not found:
+            needs = "summary needs several runs, slices --by, paper --against, wording two paraphrases (in text)"
+            raise UsageError(f"--tables {','.join(kinds or ())}: the report has no such table; {needs}")
+        # A file of numbers leaves out a table of numbers that others have; alone it has them.
+        return found if any(table.tidy for table in found) else [replace(table, tidy=True) for table in found]
+
+    return chosen
+
+
+def _draw(found: Report, shown: Report, plots: Path | None, page: Path | None) -> None:
+    """Write the figures, the page, or both; their contents are computed once, of all that was found."""
     from calprobe.analysis.contents import Wanted, gather
     from calprobe.analysis.html import page_wants, report_page
     from calprobe.cli.report_plots import write_plots
@@ -107,20 +163,18 @@ def _draw(shown: Report, plots: Path | None, page: Path | None) -> None:
     if plots is not None:
         wanted |= Wanted(headline(Headline.PAPER))
     if page is not None:
-        wanted |= page_wants(shown)
-    contents = gather(shown, wanted, _exposures(shown))
+        wanted |= page_wants(found)
+    contents = gather(found, wanted, _exposures(found))
     if plots is not None:
         write_plots(contents, plots)
     if page is not None:
-        write_page(report_page(contents), page)
+        write_page(report_page(replace(contents, report=shown)), page)
 
 
 def _slices(by: SliceKind | None, estimators: tuple[str, ...] | None, all_reductions: bool) -> SliceOptions | None:
     """The slices that --by and --estimator request."""
     from calprobe.analysis import SliceOptions
 
-    if by is None and estimators is not None:
-        raise UsageError("--estimator applies to slices; choose slices with --by")
     if by is not None and all_reductions:
         raise UsageError("--by takes one reduction; leave out --by or --reduction all")
     return None if by is None else SliceOptions(by, estimators)

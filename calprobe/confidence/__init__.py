@@ -23,6 +23,8 @@ from calprobe.confidence.paraphrases import (
     aggregations,
     average_confidence,
     consistency_confidence,
+    fixed_agreement_confidence,
+    fixed_mean_confidence,
     least_confident,
     mixture_confidence,
     most_confident,
@@ -41,7 +43,12 @@ from calprobe.confidence.single_template import (
     entropy_confidence,
     margin_confidence,
 )
-from calprobe.confidence.temperature import fit_temperature, temperature_confidence
+from calprobe.confidence.temperature import (
+    fit_temperature,
+    fit_top_temperature,
+    temperature_confidence,
+    top_temperature_confidence,
+)
 from calprobe.confidence.types import Confidence
 
 __all__ = [
@@ -71,6 +78,9 @@ __all__ = [
     "estimate",
     "estimator_groups",
     "fit_temperature",
+    "fit_top_temperature",
+    "fixed_agreement_confidence",
+    "fixed_mean_confidence",
     "headline",
     "keep_options",
     "least_confident",
@@ -80,6 +90,7 @@ __all__ = [
     "option_ranks",
     "softmax",
     "temperature_confidence",
+    "top_temperature_confidence",
     "uncertainties",
     "variance_decomposition",
     "vote",

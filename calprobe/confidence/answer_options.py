@@ -41,8 +41,8 @@ def option_ranks(distributions: Distributions, seed: int) -> Ints:
 def keep_options(distributions: Distributions, kept: npt.ArrayLike) -> Distributions:
     """The distributions over some of the candidates, as if the others had never been scored.
 
-    The softmax is taken anew over the scores that are kept. Candidates stay in their order, so that a tie goes to the
-    first one as it does among all of them (the paper's code puts the right answer first).
+    The softmax is taken anew over the scores that are kept. Candidates stay in their order, and ties are broken as
+    among all of them (the paper's code puts the right answer first, and takes the first).
 
     Args:
         distributions: of any number of instances, under any number of templates.
@@ -66,4 +66,4 @@ def keep_options(distributions: Distributions, kept: npt.ArrayLike) -> Distribut
     fewer = Distributions.from_scores(
         distributions.scores[:, chosen], before[offsets], before[at_answer] - before[offsets[:-1]]
     )
-    return replace(fewer, rank=distributions.rank)
+    return replace(fewer, rank=distributions.rank, keys=distributions.keys)

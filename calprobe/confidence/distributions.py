@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_answers, check_numbers, check_offsets
+from calprobe.confidence.tie_breaking import Keys, draw_among, tie_keys
 from calprobe.messages import counted
+from calprobe.words import Ties
 
 if TYPE_CHECKING:
     from calprobe.runs import ScoreTable
@@ -23,7 +25,7 @@ NO_PREDICTION = -1
 class Peak:
     """The head of each instance's distribution under some templates. Arrays are [templates, instances]."""
 
-    prediction: Ints  # place of the most probable candidate, the first on a tie; NO_PREDICTION where NaN
+    prediction: Ints  # place of the most probable candidate, see `find_peaks` for ties; NO_PREDICTION where NaN
     largest: Floats  # its probability; NaN where probabilities are
     second: Floats  # the second-largest probability, equal to the largest on a tie; 0 with a single candidate
 
@@ -38,21 +40,29 @@ class Distributions:
     offsets: Ints  # [instances + 1]
     answer_idx: Ints  # [instances], place of the right candidate within the instance's own
     rank: Ints  # [instances], 0 .. instances - 1, each once: the order that seeded draws go by
+    keys: Keys | None = None  # [instances], what ties are drawn by; None: the first of tied candidates
 
     @classmethod
     def from_scores(cls, scores: npt.ArrayLike, offsets: npt.ArrayLike, answer_idx: npt.ArrayLike) -> Distributions:
-        """Of scores [templates, candidates], ranked as they come; raises as `softmax`, and for a misplaced answer."""
+        """Of scores [templates, candidates], ranked as they come; raises as `softmax`, and for a misplaced answer.
+
+        Of candidates with the same largest probability, the first is the prediction.
+        """
         logprobs, bounds = checked_scores(scores, offsets)
         answers = check_answers(answer_idx, bounds)
         return cls(logprobs, bounds, answers, np.arange(len(answers)))
 
     @classmethod
-    def from_table(cls, table: ScoreTable) -> Distributions:
-        """Of a run's scores, ranked by relation and line number in whatever order its instances come."""
+    def from_table(cls, table: ScoreTable, ties: Ties = "draw") -> Distributions:
+        """Of a run's scores, ranked by relation and line number in whatever order its instances come.
+
+        Of candidates with the same largest probability, one is drawn (`tie_breaking`), or the first is taken.
+        """
         found = cls.from_scores(table.scores, table.offsets, table.answer_idx)
         rank = np.empty_like(found.rank)
         rank[np.lexsort((table.instance, table.relation))] = found.rank
-        return replace(found, rank=rank)
+        keys = tie_keys(table.relation, table.instance) if ties == "draw" else None
+        return replace(found, rank=rank, keys=keys)
 
     def __repr__(self) -> str:
         return f"<Distributions: {counted(self.n_instances, 'instance')}, {counted(len(self.scores), 'template')}>"
@@ -75,16 +85,32 @@ class Distributions:
     @cached_property
     def peaks(self) -> Peak:
         """The heads of all templates' distributions."""
-        return find_peaks(self.probabilities, self.offsets)
+        return find_peaks(self.probabilities, self.offsets, self.keys)
 
     def peak(self, rows: Sequence[int]) -> Peak:
         """The heads of the distributions of these rows of `probabilities`."""
         chosen = list(rows)
         return Peak(self.peaks.prediction[chosen], self.peaks.largest[chosen], self.peaks.second[chosen])
 
+    def tied(self, row: int) -> Ints:
+        """How many candidates share the largest probability under one template, [instances]; 0 where it is NaN."""
+        probabilities, starts = self.probabilities[row], self.offsets[:-1]
+        largest = np.repeat(np.maximum.reduceat(probabilities, starts), self.widths)
+        tied: Ints = np.add.reduceat((probabilities == largest).astype(np.int64), starts)
+        return tied
 
-def find_peaks(probabilities: Floats, offsets: Ints) -> Peak:
-    """The head of each instance's distribution, for probabilities [templates, candidates] and their offsets."""
+    def at_peak(self, row: int) -> npt.NDArray[np.bool_]:
+        """Whether no candidate is more probable than the right one under one template, [instances]; not where NaN."""
+        peak = np.maximum.reduceat(self.probabilities[row], self.offsets[:-1])
+        hit: npt.NDArray[np.bool_] = self.probabilities[row][self.offsets[:-1] + self.answer_idx] == peak
+        return hit
+
+
+def find_peaks(probabilities: Floats, offsets: Ints, keys: Keys | None = None) -> Peak:
+    """The head of each instance's distribution, for probabilities [templates, candidates] and their offsets.
+
+    Of candidates that share the largest probability, one is drawn by the keys, or the first is taken without them.
+    """
     starts, ends = offsets[:-1], offsets[1:]
     peak = Peak(
         prediction=np.empty((len(probabilities), len(starts)), dtype=np.int64),
@@ -97,12 +123,26 @@ def find_peaks(probabilities: Floats, offsets: Ints) -> Peak:
         # The first place at or after each start; beyond the end where nothing equals the largest, which is NaN then.
         first = np.append(at_peak, len(row))[np.searchsorted(at_peak, starts)]
         found = first < ends
+        if keys is not None and len(at_peak) > found.sum():
+            first = _drawn(at_peak, first, starts, keys)
         others = row.copy()
         others[first[found]] = 0.0
         peak.prediction[template] = np.where(found, first - starts, NO_PREDICTION)
         peak.largest[template] = largest
         peak.second[template] = np.maximum.reduceat(others, starts)
     return peak
+
+
+def _drawn(at_peak: Ints, first: Ints, starts: Ints, keys: Keys) -> Ints:
+    """`first` with a drawn candidate for each instance where several are at the peak."""
+    owner = np.searchsorted(starts, at_peak, side="right") - 1
+    tied = np.bincount(owner, minlength=len(starts)) > 1
+    shared = at_peak[tied[owner]]
+    owners = owner[tied[owner]]
+    chosen = draw_among(owners, shared - starts[owners], keys)
+    drawn = first.copy()
+    drawn[owners[chosen]] = shared[chosen]
+    return drawn
 
 
 def softmax(scores: npt.ArrayLike, offsets: npt.ArrayLike) -> Floats:

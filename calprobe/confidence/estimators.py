@@ -17,6 +17,8 @@ from calprobe.confidence.paraphrases import (
     aggregations,
     average_confidence,
     consistency_confidence,
+    fixed_agreement_confidence,
+    fixed_mean_confidence,
     mixture_confidence,
 )
 from calprobe.confidence.single_template import (
@@ -25,8 +27,9 @@ from calprobe.confidence.single_template import (
     entropy_confidence,
     margin_confidence,
 )
-from calprobe.confidence.temperature import FOLDS, temperature_confidence
+from calprobe.confidence.temperature import FOLDS, temperature_confidence, top_temperature_confidence
 from calprobe.confidence.types import Confidence, default_row, paraphrase_rows
+from calprobe.words import Ties
 
 if TYPE_CHECKING:
     from calprobe.runs import ScoreTable, TemplateRecord
@@ -77,6 +80,11 @@ class Estimator:
         return self.entry.scale
 
     @property
+    def lacks(self) -> frozenset[str]:
+        """Names of metrics that have no meaning for it."""
+        return self.entry.lacks
+
+    @property
     def headline(self) -> Headline | None:
         """How early it is shown; None: where all are."""
         return self.entry.headlines.get(self.name)
@@ -98,6 +106,7 @@ class Entry:
     bind: Callable[[Entry, Sequence[TemplateRecord]], Iterator[Estimator]]  # to a run's templates; nothing if they lack
     needs: Needs = "closed_set"
     scale: Scale = "probability"
+    lacks: frozenset[str] = frozenset()  # names of metrics that have no meaning for it
     headlines: Mapping[str, Headline] = field(default_factory=dict)  # by the estimator's whole name
 
 
@@ -113,6 +122,14 @@ def of_paraphrases(entry: Entry, templates: Sequence[TemplateRecord]) -> Iterato
     """The estimator on all paraphrases, if there are two or more."""
     if rows := paraphrase_rows(templates):
         yield _on_rows(entry, templates, rows)
+
+
+def of_one_answer(entry: Entry, templates: Sequence[TemplateRecord]) -> Iterator[Estimator]:
+    """The estimator on base's answer over all paraphrases, if there are two or more."""
+    row = default_row(templates)
+    if row is not None and (rows := paraphrase_rows(templates)):
+        numbers = tuple(sorted({templates[place].number for place in (row, *rows)}))
+        yield Estimator(entry.name, entry, entry.definition, numbers, partial(entry.compute, rows=rows, row=row))
 
 
 def of_aggregations(entry: Entry, templates: Sequence[TemplateRecord]) -> Iterator[Estimator]:
@@ -153,6 +170,9 @@ def _on_rows(
     )
 
 
+# A share of T votes is often 1. Its NLL would be set by how far the metric clips a probability of 1 that was wrong.
+OF_SHARES = frozenset({"nll"})
+
 AVERAGE = Entry(
     "average_{}",
     "consistency",
@@ -177,7 +197,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "margin",
         "intrinsic",
-        "largest less second-largest probability",
+        "largest minus second-largest probability",
         f"{PAPER}, section 3.1",
         margin_confidence,
         of_one_template,
@@ -191,6 +211,7 @@ ENTRIES: tuple[Entry, ...] = (
         f"{PAPER}, section 3.2 and appendix C",
         consistency_confidence,
         of_aggregations,
+        lacks=OF_SHARES,
         headlines={"consistency_vote_2": Headline.PAGE, "consistency_min": Headline.PAGE},
     ),
     Entry(
@@ -210,9 +231,26 @@ ENTRIES: tuple[Entry, ...] = (
         of_paraphrases,
     ),
     Entry(
+        "fixed_mean",
+        "beyond the paper",
+        "mean over the paraphrases of the probability of base's answer",
+        "",
+        fixed_mean_confidence,
+        of_one_answer,
+    ),
+    Entry(
+        "fixed_agreement",
+        "beyond the paper",
+        "share of the paraphrases that give base's answer",
+        "",
+        fixed_agreement_confidence,
+        of_one_answer,
+        lacks=OF_SHARES,
+    ),
+    Entry(
         "entropy",
         "beyond the paper",
-        "1 less entropy over its largest possible value",
+        "1 minus entropy over its largest possible value",
         "",
         entropy_confidence,
         of_one_template,
@@ -226,12 +264,21 @@ ENTRIES: tuple[Entry, ...] = (
         of_one_template,
     ),
     Entry(
+        "temperature_top",
+        "beyond the paper",
+        f"as temperature, fitted by NLL of right and wrong, on the other of {FOLDS} folds",
+        "",
+        top_temperature_confidence,
+        of_one_template,
+    ),
+    Entry(
         "chance",
         "beyond the paper",
         "base on a scale from chance (0) to certainty (1)",
         "",
         chance_confidence,
         of_one_template,
+        scale="order",  # accuracy does not start at 0 where it does
     ),
 )
 
@@ -256,7 +303,8 @@ def available_estimators(templates: Sequence[TemplateRecord]) -> tuple[Estimator
     >>> {estimator.name: estimator.templates for estimator in available_estimators(paraphrases)}
     {'base': (3,), 'margin': (3,), 'average_vote_2': (3, 4), 'average_min': (3, 4), 'average_max': (3, 4), \
 'consistency_vote_2': (3, 4), 'consistency_min': (3, 4), 'consistency_max': (3, 4), 'mixture': (3, 4), \
-'entropy': (3,), 'temperature': (3,), 'chance': (3,)}
+'fixed_mean': (3, 4), 'fixed_agreement': (3, 4), 'entropy': (3,), 'temperature': (3,), 'temperature_top': (3,), \
+'chance': (3,)}
     """
     return tuple(estimator for entry in ENTRIES for estimator in entry.bind(entry, templates))
 
@@ -268,7 +316,7 @@ def estimator_groups(templates: Sequence[TemplateRecord]) -> dict[str, tuple[Est
     >>> found = estimator_groups([TemplateRecord(0, "paraphrase"), TemplateRecord(5, "verbal", "possibly")])
     >>> {group: [estimator.name for estimator in estimators] for group, estimators in found.items()}
     {'intrinsic': ['base', 'margin'], 'grounding': ['marker_possibly'], \
-'beyond the paper': ['entropy', 'temperature', 'chance']}
+'beyond the paper': ['entropy', 'temperature', 'temperature_top', 'chance']}
     """
     groups: dict[str, tuple[Estimator, ...]] = {}
     for estimator in available_estimators(templates):
@@ -276,11 +324,12 @@ def estimator_groups(templates: Sequence[TemplateRecord]) -> dict[str, tuple[Est
     return groups
 
 
-def estimate(table: ScoreTable) -> dict[str, Confidence]:
+def estimate(table: ScoreTable, ties: Ties = "draw") -> dict[str, Confidence]:
     """The confidences of every estimator that the table's templates allow, by name, in the order of reports.
 
     Args:
         table: a run's scores under one reduction, `run.table(reduction)`. Without instances all arrays are empty.
+        ties: which of the candidates that share the largest score is predicted: a drawn one, or the first.
 
     >>> import numpy as np
     >>> from calprobe.runs import ScoreTable
@@ -288,7 +337,7 @@ def estimate(table: ScoreTable) -> dict[str, Confidence]:
     >>> paraphrase, scores, p30 = TemplateRecord(0, "paraphrase"), np.log([[0.75, 0.25]]), np.array(["P30"])
     >>> table = ScoreTable(scores, np.array([0, 2]), np.array([0]), p30, np.array([0]), (paraphrase,))
     >>> {name: float(found.confidence[0].round(6)) for name, found in estimate(table).items()}
-    {'base': 0.75, 'margin': 0.5, 'entropy': 0.188722, 'temperature': 0.75, 'chance': 0.5}
+    {'base': 0.75, 'margin': 0.5, 'entropy': 0.188722, 'temperature': 0.75, 'temperature_top': 0.75, 'chance': 0.5}
     """
-    distributions = Distributions.from_table(table)
+    distributions = Distributions.from_table(table, ties)
     return {estimator.name: estimator(distributions) for estimator in available_estimators(table.templates)}

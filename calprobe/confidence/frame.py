@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
     from calprobe.runs import Run, ScoreTable
     from calprobe.runs.run import Compat, Reduction
+    from calprobe.words import Ties
 
 
 def confidences(
-    source: Run | ScoreTable | str | Path, reduction: Reduction = "sum", compat: Compat | None = None
+    source: Run | ScoreTable | str | Path,
+    reduction: Reduction = "sum",
+    compat: Compat | None = None,
+    ties: Ties = "draw",
 ) -> pd.DataFrame:
     """Prediction and confidence of every instance under every estimator that the run's templates allow.
 
@@ -28,6 +32,7 @@ def confidences(
         reduction: of token scores to a statement's: sum, mean, sum_answer, mean_answer (docs/methods.md, "Reductions of
             token scores").
         compat: "kissling2026" leaves the first scored token of each statement out, as the paper's tables do.
+        ties: which of the candidates that share the largest score is predicted: a drawn one, or the first.
     Returns:
         A row an (instance, estimator): relation (str), instance (int32, line number in the relation's file), estimator
         (str), prediction (int32, place in the answer space; -1 where failed), confidence (float64, [0, 1], higher is
@@ -54,7 +59,7 @@ def confidences(
     else:
         run = open_run(source) if isinstance(source, str | os.PathLike) else source
         table = run.table(reduction, compat)
-    found = estimate(table)
+    found = estimate(table, ties)
     order = np.lexsort((table.instance, table.relation))
 
     def flat(name: str, dtype: type[np.generic]) -> np.ndarray[Any, Any]:

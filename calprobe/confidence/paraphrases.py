@@ -159,12 +159,54 @@ def consistency_confidence(
     return Confidence.of(chosen, (peak.prediction == chosen).mean(axis=0), distributions.answer_idx)
 
 
+def fixed_mean_confidence(distributions: Distributions, rows: Sequence[int], row: int) -> Confidence:
+    """The mean, over the T paraphrases, of the probability of base's answer: `1/T * sum_t p_t(yhat)`.
+
+    docs/methods.md, "Confidence estimators", beyond the paper. The predictions are those of base under one template, so
+    accuracy is that of base too, and Brier score and rejection curves compare confidences alone. Higher is surer;
+    within [0, 1].
+
+    Args:
+        distributions: of any number of instances.
+        rows: the paraphrases' rows of `distributions.probabilities`, T of them, at least one.
+        row: of the template that gives the answer.
+    Returns:
+        Arrays [instances]. An instance whose probabilities are NaN under one of the templates fails: confidence 0,
+        incorrect.
+
+    >>> scores = np.log([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6]])
+    >>> found = fixed_mean_confidence(Distributions.from_scores(scores, [0, 2], [0]), [0, 1, 2], 0)
+    >>> found.prediction.tolist(), found.confidence.round(3).tolist()
+    ([0], [0.7])
+    """
+    answer = distributions.peak([row]).prediction[0]
+    places = distributions.offsets[:-1] + np.maximum(answer, 0)
+    mean = distributions.probabilities[np.ix_(list(rows), places)].mean(axis=0)
+    return Confidence.of(answer, mean, distributions.answer_idx)
+
+
+def fixed_agreement_confidence(distributions: Distributions, rows: Sequence[int], row: int) -> Confidence:
+    """The share of the T paraphrases whose prediction is base's answer, `#{t: yhat_t == yhat} / T`.
+
+    docs/methods.md, "Confidence estimators", beyond the paper. Predictions, arguments and failures are those of
+    `fixed_mean_confidence`. Higher is surer; one of 0, 1/T, .., 1.
+
+    >>> scores = np.log([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6]])
+    >>> found = fixed_agreement_confidence(Distributions.from_scores(scores, [0, 2], [0]), [0, 1, 2], 0)
+    >>> found.prediction.tolist(), found.confidence.round(3).tolist()
+    ([0], [0.667])
+    """
+    answer = distributions.peak([row]).prediction[0]
+    peak = distributions.peak(rows)
+    share = np.where((peak.prediction == NO_PREDICTION).any(axis=0), np.nan, (peak.prediction == answer).mean(axis=0))
+    return Confidence.of(answer, share, distributions.answer_idx)
+
+
 def mixture_confidence(distributions: Distributions, rows: Sequence[int]) -> Confidence:
     """The largest probability of the mean distribution, `max_k 1/T * sum_t p_tk`; the prediction is its candidate.
 
     docs/methods.md, "Confidence estimators", beyond the paper. Unlike average it chooses after averaging: a candidate
-    can win that is first under no paraphrase. Higher is surer; within [1/K, 1] for K candidates. The first candidate on
-    a tie.
+    can win that is first under no paraphrase. Higher is surer; within [1/K, 1] for K candidates. Ties as in base.
 
     Args:
         distributions: of any number of instances.
@@ -179,5 +221,5 @@ def mixture_confidence(distributions: Distributions, rows: Sequence[int]) -> Con
     ([1], [0.4])
     """
     mixture = distributions.probabilities[list(rows)].mean(axis=0)
-    peak = find_peaks(mixture[None], distributions.offsets)
+    peak = find_peaks(mixture[None], distributions.offsets, distributions.keys)
     return Confidence.of(peak.prediction[0], peak.largest[0], distributions.answer_idx, mixture)

@@ -10,8 +10,9 @@ from calprobe.confidence.types import Confidence
 
 
 def base_confidence(distributions: Distributions, row: int = 0) -> Confidence:
-    """The largest probability, `max_k p_k`, under one template; the prediction is its candidate, the first on a tie.
+    """The largest probability, `max_k p_k`, under one template; the prediction is its candidate.
 
+    On a tie it is the first candidate or, in distributions of a run, a drawn one (`Distributions.from_table`).
     docs/methods.md, "Confidence estimators"; Kissling et al. 2026. Higher is surer; within [1/K, 1] for K candidates.
 
     Args:

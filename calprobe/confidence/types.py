@@ -28,6 +28,7 @@ class Confidence:
     # [candidates], the distribution that the confidence is the largest probability of, NaN over failed instances; None
     # for an estimator whose confidence is something else.
     probabilities: Floats | None = None
+    fitted: tuple[float, ...] = ()  # what the estimator fitted: a temperature for each fold
 
     def __repr__(self) -> str:
         numbers = f"{int(self.correct.sum()):,} correct, {int(self.failed.sum()):,} failed"
@@ -35,7 +36,12 @@ class Confidence:
 
     @classmethod
     def of(
-        cls, prediction: Ints, confidence: Floats, answer_idx: Ints, probabilities: Floats | None = None
+        cls,
+        prediction: Ints,
+        confidence: Floats,
+        answer_idx: Ints,
+        probabilities: Floats | None = None,
+        fitted: tuple[float, ...] = (),
     ) -> Confidence:
         """Mark as failed what has no prediction or a NaN confidence; the rest is correct where it hits the answer."""
         failed = (prediction == NO_PREDICTION) | np.isnan(confidence)
@@ -45,6 +51,7 @@ class Confidence:
             correct=~failed & (prediction == answer_idx),
             failed=failed,
             probabilities=probabilities,
+            fitted=fitted,
         )
 
 

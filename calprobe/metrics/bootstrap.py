@@ -19,6 +19,7 @@ from calprobe.metrics.resamples import Block, ClusterLabels, Clusters, Resamplin
 from calprobe.metrics.sample import SortedInstances, row_sums, sort_instances
 
 LEVEL = 0.95  # of every interval
+SAME = 1e-12  # spread of resampled values that is rounding
 
 Key = TypeVar("Key")
 Predictions = tuple[npt.ArrayLike, npt.ArrayLike]  # confidence and correct, as every metric takes them
@@ -62,8 +63,9 @@ def bootstrap(
         resampling: number of resamples, and seed.
         clusters: [instances], the label of each one's cluster, such as its relation; None draws single instances.
     Returns:
-        An estimate by metric name. Resamples in which a metric is undefined (AUROC of one class) are left out. Interval
-        NaN where the value is NaN, no resamples are asked for, or there are fewer than ten clusters.
+        An estimate by metric name. Resamples in which a metric is undefined (AUROC of one class) are left out. Where
+        all resamples agree, an accuracy of 0 or 1 has the interval of Clopper and Pearson, and nothing else has one.
+        Interval NaN where the value is NaN, no resamples are asked for, or there are fewer than ten clusters.
     Raises:
         ValueError: shapes differ, NaN, or a value out of range.
 
@@ -104,8 +106,14 @@ def bootstrap_many(
     >>> {name: round(found[name]["brier"].value, 3) for name in samples}
     {'sure': 0.325, 'unsure': 0.25}
     """
-    drawn = draw_samples(metrics, samples, resampling, clusters)
-    return {name: {metric: interval(draws) for metric, draws in own.items()} for name, own in drawn.items()}
+    chosen = tuple(metrics)
+    drawn = draw_samples(chosen, samples, resampling, clusters)
+    shares = {metric.name for metric in chosen if metric.proportion}
+    units = _units(len(np.asarray(next(iter(samples.values()))[0])) if samples else 0, clusters)
+    return {
+        name: {metric: interval(draws, units if metric in shares else 0) for metric, draws in own.items()}
+        for name, own in drawn.items()
+    }
 
 
 def draw_samples(
@@ -148,13 +156,20 @@ def bootstrap_mean(
     >>> bootstrap_mean([1.0, 0.5, 0.0]).value
     0.5
     """
-    return interval(draw_mean(check_confidence(values, name="values"), resampling, clusters))
+    checked = check_confidence(values, name="values")
+    return interval(draw_mean(checked, resampling, clusters), _units(len(checked), clusters))
 
 
 def draw_mean(values: Floats, resampling: Resampling, clusters: ClusterLabels | None) -> Draws:
     """The draws of the mean of a quantity [instances], on the resamples of `bootstrap`."""
     found = draw({"": _Mean(values)}, len(values), resampling, check_clusters(clusters, len(values)), biased=False)
     return found[""]["mean"]
+
+
+def _units(n_instances: int, clusters: ClusterLabels | None) -> int:
+    """How many instances or clusters are drawn independently."""
+    found = check_clusters(clusters, n_instances)
+    return n_instances if found is None or found.fixed else found.number
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,17 +279,31 @@ class Excess:
         return cls(bias, draws.value if by_chance else max(bias, 0.0))
 
 
-def interval(draws: Draws) -> Estimate:
-    """The percentiles of the resampled values; of a biased metric shifted, see `bootstrap` and docs/methods.md."""
+def interval(draws: Draws, trials: int = 0) -> Estimate:
+    """The percentiles of the resampled values; of a biased metric shifted, see `bootstrap` and docs/methods.md.
+
+    Where all resamples agree there are none. A proportion of 0 or 1 of that many trials then has the exact interval of
+    Clopper and Pearson 1934, anything else no interval.
+    """
     values = defined(draws.resampled)
     if np.isnan(draws.value) or not len(values):
         return Estimate(draws.value)
+    if len(values) > 1 and np.ptp(values) < SAME:
+        return _without_spread(draws.value, trials)
     low, high = percentiles(values)
     if draws.by_chance is None:
         return Estimate(draws.value, low, high)
     excess = Excess.of(draws)
     low, high = low - excess.bias - excess.own, high - excess.bias
     return Estimate(draws.value, max(0.0, min(low, draws.value)), min(1.0, max(high, draws.value)))
+
+
+def _without_spread(value: float, trials: int) -> Estimate:
+    """The interval of a value that no resample moves."""
+    if not trials or value not in (0.0, 1.0):
+        return Estimate(value)
+    reach = 1 - ((1 - LEVEL) / 2) ** (1 / trials)
+    return Estimate(value, 0.0, reach) if value == 0 else Estimate(value, 1 - reach, 1.0)
 
 
 def percentiles(values: Floats) -> tuple[float, float]:

@@ -54,7 +54,14 @@ def _mean_confidence(sample: Sample) -> Floats:
 
 
 ACCURACY = SampleMetric(
-    "accuracy", "accuracy", "share of correct predictions", "larger", _accuracy, printed=True, priority=1
+    "accuracy",
+    "accuracy",
+    "share of correct predictions",
+    "larger",
+    _accuracy,
+    proportion=True,
+    printed=True,
+    priority=1,
 )
 MEAN_CONFIDENCE = SampleMetric(
     "mean_confidence", "mean conf", "mean confidence", None, _mean_confidence, printed=True, priority=3

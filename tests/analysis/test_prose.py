@@ -16,6 +16,7 @@ from calprobe.analysis import (
     RunReport,
     SliceOptions,
     compare_reductions,
+    estimator_prose,
     prose,
     report,
 )
@@ -165,13 +166,13 @@ def test_failed_is_explained_where_something_failed(found: Report) -> None:
 
 def test_templates_that_estimators_read(run: RunReport) -> None:
     base = replace(run.estimators[0], templates=(0,))
-    assert prose.templates_read([base, replace(base, name="margin")]) == "template 0"
-    assert prose.templates_read([replace(base, templates=(0, 1, 2, 4))]) == "templates 0-2,4"
+    assert estimator_prose.templates_read([base, replace(base, name="margin")]) == "template 0"
+    assert estimator_prose.templates_read([replace(base, templates=(0, 1, 2, 4))]) == "templates 0-2,4"
     other = replace(base, name="mixture", templates=(0, 1))
-    assert prose.templates_read([base, other]) == "base template 0; mixture templates 0-1"
+    assert estimator_prose.templates_read([base, other]) == "template 0 or templates 0-1"
     markers = [replace(base, name=f"marker_{n}", templates=(n,)) for n in (5, 6, 7, 9)]
-    assert prose.templates_read(markers) == "templates 5-7,9, one each"
-    assert prose.templates_read(markers[:1:-1]) == "marker_9 template 9; marker_7 template 7"
+    assert estimator_prose.templates_read(markers) == "templates 5-7,9, one each"
+    assert estimator_prose.templates_read(markers[:1:-1]) == "template 9 or template 7"
 
 
 def test_what_the_wording_changes(run: RunReport) -> None:
@@ -180,7 +181,7 @@ def test_what_the_wording_changes(run: RunReport) -> None:
     known = replace(run.sensitivity, accuracy=np.array([0.5, 0.25]), msd=Estimate(0.125, 0.1, 0.2), failed=1)
     facts = dict(prose.wording_facts(known, replace(run.uncertainty, epistemic=Estimate(0.5), rho=0.75)))
     assert facts["accuracy of base"] == "0.2500 to 0.5000, spread 0.2500"
-    assert facts["MSD"] == "0.1250 (.100-.200), of p of template 0's answer"
+    assert facts["MSD"] == "0.1250 (.100-.200), spread of p of template 0's answer"
     assert facts["  epistemic"] == "0.5000, between paraphrases; rho 0.7500"
     assert facts["failed"] == "1 instance, left out of all but accuracy and ACE"
 

@@ -11,11 +11,12 @@ import pytest
 from run_samples import SHAPES, write_run
 
 import calprobe
-from calprobe.analysis import Report, ReportOptions, report
+from calprobe.analysis import EstimatorReport, Report, ReportOptions, report
 from calprobe.confidence import Distributions, base_confidence, estimate
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.metrics import (
     Estimate,
+    Metric,
     Resampling,
     bootstrap,
     bootstrap_multiclass,
@@ -25,7 +26,7 @@ from calprobe.metrics import (
 from calprobe.runs import open_run
 
 WHOLE = [metric.name for metric in multiclass_metrics()]
-OVER_PARAPHRASES = ("average", "consistency", "mixture")
+OVER_PARAPHRASES = ("average", "consistency", "mixture", "fixed")
 QUICK = ReportOptions(resampling=Resampling(20))
 
 
@@ -39,6 +40,15 @@ def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_run(tmp_path_factory.mktemp("runs") / "whole")
 
 
+def meant(estimator: EstimatorReport) -> list[Metric]:
+    """The metrics that have a meaning for an estimator: of order for chance, no NLL for shares of votes."""
+    of_order = ("accuracy", "auroc", "aurc", "e_aurc", "prr")
+    if estimator.name == "chance":
+        return [metric for metric in standard_metrics(5) if metric.name in of_order]
+    of_shares = estimator.name.startswith("consistency") or estimator.name == "fixed_agreement"
+    return [metric for metric in standard_metrics(5) if metric.name != "nll" or not of_shares]
+
+
 def test_numbers_are_those_of_confidences_and_metrics(run_path: Path) -> None:
     options = ReportOptions("mean_answer", ace_bins=5, resampling=Resampling(30, seed=4))
     (found,) = report(run_path, options).runs
@@ -46,7 +56,7 @@ def test_numbers_are_those_of_confidences_and_metrics(run_path: Path) -> None:
     confidences = estimate(table)
     assert [estimator.name for estimator in found.estimators] == list(confidences)
     for estimator, confidence in zip(found.estimators, confidences.values(), strict=True):
-        expected = bootstrap(standard_metrics(5), confidence.confidence, confidence.correct, options.resampling)
+        expected = bootstrap(meant(estimator), confidence.confidence, confidence.correct, options.resampling)
         if confidence.probabilities is None:
             expected |= dict.fromkeys(WHOLE, Estimate(math.nan))
         else:
@@ -117,12 +127,14 @@ def test_json_has_the_contracts_form(run_path: Path) -> None:
     }
     assert set(content) == {
         "model", "kind", "probe", "instances", "partial", "limited", "same_tokens", "candidates", "accuracy",
-        "bear_score", "estimators", "sensitivity", "uncertainty",
+        "bear_score", "estimators", "sensitivity", "uncertainty", "coverage", "answered", "ties", "temperatures",
+        "cost",
     }  # fmt: skip
     names = [metric.name for metric in (*standard_metrics(), *multiclass_metrics())]
     assert list(content["estimators"]) == [
         "base", "margin", "average_vote_2", "average_min", "average_max", "consistency_vote_2", "consistency_min",
-        "consistency_max", "mixture", "entropy", "temperature", "chance",
+        "consistency_max", "mixture", "fixed_mean", "fixed_agreement", "entropy", "temperature", "temperature_top",
+        "chance",
     ]  # fmt: skip
     assert all(list(metrics) == names for metrics in content["estimators"].values())
     for found_one in (content["accuracy"], content["bear_score"], content["estimators"]["margin"]["ace"]):

@@ -116,7 +116,9 @@ def test_columns_of_the_papers_tables(run: Run, tokens: pd.DataFrame, probe: Pro
     expected = expected_numbers(found_heads)
     (found,) = report(run, ReportOptions(compat=compat, resampling=Resampling(0))).runs
     estimators = {estimator.name: estimator for estimator in found.estimators}
-    assert set(estimators) == {*expected, "mixture", "entropy", "temperature", "chance"}
+    assert set(estimators) == {
+        *(*expected, "mixture", "fixed_mean", "fixed_agreement", "entropy", "temperature", "temperature_top", "chance")
+    }
     for name, numbers in expected.items():
         mine = tuple(estimators[name].metrics[metric].value for metric in ("accuracy", "ace", "brier"))
         assert mine == pytest.approx(numbers, abs=1e-12), name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax
 
-from calprobe.confidence import Confidence, Distributions, available_estimators, estimate, fit_temperature
+from calprobe.confidence import (
+    Confidence,
+    Distributions,
+    available_estimators,
+    estimate,
+    fit_temperature,
+    fit_top_temperature,
+)
 from calprobe.runs import ScoreTable, TemplateRecord
 
 FREE = st.floats(-20, 0)
@@ -72,6 +80,7 @@ def by_definition(name: str, paraphrases: list[list[float]], default: list[float
     """An estimator's answer for one instance; p of each paraphrase, of the default template, of the marker's own."""
     family, _, rest = name.partition("_")
     reads = {"average": paraphrases, "consistency": paraphrases, "mixture": paraphrases, "marker": [marked]}
+    reads["fixed"] = [default, *paraphrases]
     if any(math.isnan(p[0]) for p in reads.get(family, [default])):
         return FAILED
     if family in ("average", "consistency"):
@@ -82,6 +91,9 @@ def by_definition(name: str, paraphrases: list[list[float]], default: list[float
     if family == "mixture":
         return base([sum(shares) / len(paraphrases) for shares in zip(*paraphrases, strict=True)])
     prediction, largest = base(marked if family == "marker" else default)
+    if family == "fixed":
+        shares = [p[prediction] if rest == "mean" else float(base(p)[0] == prediction) for p in paraphrases]
+        return prediction, math.fsum(shares) / len(shares)
     k = len(default)
     if family == "margin":
         return prediction, largest - max((p for at, p in enumerate(default) if at != prediction), default=0.0)
@@ -93,8 +105,8 @@ def by_definition(name: str, paraphrases: list[list[float]], default: list[float
     return prediction, largest
 
 
-def scaled_by_definition(table: ScoreTable) -> list[float]:
-    """The confidence of temperature for every instance, -1 where it fails: five folds dealt by relation and line."""
+def scaled_by_definition(table: ScoreTable, fit_one: Callable[..., float]) -> list[float]:
+    """Base with a fitted temperature for every instance, -1 where it fails: five folds dealt by relation and line."""
     spaces = [table.scores[0, a:b] for a, b in pairwise(table.offsets)]
     n = len(spaces)
     ordered = sorted(range(n), key=lambda i: (table.relation[i], table.instance[i]))
@@ -105,7 +117,7 @@ def scaled_by_definition(table: ScoreTable) -> list[float]:
         others = [j for j in range(n) if fold[j] != fold[i]]
         offsets = np.cumsum([0, *(len(spaces[j]) for j in others)])
         fit = np.concatenate([spaces[j] for j in others]) if others else []
-        scaled = spaces[i] / fit_temperature(fit, offsets, table.answer_idx[others])
+        scaled = spaces[i] / fit_one(fit, offsets, table.answer_idx[others])
         found.append(math.exp(log_softmax(scaled).max()) if np.isfinite(spaces[i].max()) else -1.0)
     return found
 
@@ -113,19 +125,20 @@ def scaled_by_definition(table: ScoreTable) -> list[float]:
 @settings(max_examples=150, deadline=None)
 @given(tables())
 def test_every_estimator_is_what_its_definition_says(table: ScoreTable) -> None:
-    found = estimate(table)
+    found = estimate(table, "first")
     assert list(found) == [estimator.name for estimator in available_estimators(table.templates)]
     p = Distributions.from_table(table).probabilities
     n_paraphrases = sum(template.kind == "paraphrase" for template in table.templates)
     marker_rows = {f"marker_{template.marker}": row for row, template in enumerate(table.templates)}
-    scaled = scaled_by_definition(table)
+    fits = {"temperature": fit_temperature, "temperature_top": fit_top_temperature}
+    scaled = {name: scaled_by_definition(table, fit) for name, fit in fits.items()}
     for name, confidence in found.items():
         for i, (start, end) in enumerate(pairwise(table.offsets)):
             of = [p[row, start:end].tolist() for row in range(len(table.templates))]
             prediction, expected = by_definition(name, of[:n_paraphrases], of[0], of[marker_rows.get(name, 0)])
-            if name == "temperature" and prediction >= 0:
-                expected = scaled[i]
-            assert confidence.confidence[i] == pytest.approx(expected, abs=1e-9 if name == "temperature" else 1e-12)
+            if name in scaled and prediction >= 0:
+                expected = scaled[name][i]
+            assert confidence.confidence[i] == pytest.approx(expected, abs=1e-9 if name in scaled else 1e-12)
             assert confidence.prediction[i] == prediction
             assert confidence.failed[i] == (prediction == -1)
             assert confidence.correct[i] == (prediction == table.answer_idx[i])

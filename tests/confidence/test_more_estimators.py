@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -19,11 +20,14 @@ from calprobe.confidence import (
     consistency_confidence,
     entropies,
     entropy_confidence,
+    fixed_agreement_confidence,
+    fixed_mean_confidence,
     least_confident,
     margin_confidence,
     mixture_confidence,
     most_confident,
     temperature_confidence,
+    top_temperature_confidence,
     vote,
 )
 from calprobe.runs import TemplateRecord
@@ -39,9 +43,16 @@ ALL_NAMES = [
     "consistency_vote_2", "consistency_vote_3", "consistency_vote_4", "consistency_vote_5", "consistency_min",
     "consistency_max",
     "marker_possibly", "marker_certainly", "marker_0", "marker_25", "marker_50", "marker_75", "marker_100",
-    "mixture", "entropy", "temperature", "chance",
+    "mixture", "fixed_mean", "fixed_agreement", "entropy", "temperature", "temperature_top", "chance",
 ]  # fmt: skip
-ON_ONE = [base_confidence, margin_confidence, entropy_confidence, temperature_confidence, chance_confidence]
+ON_ONE = [
+    base_confidence,
+    margin_confidence,
+    entropy_confidence,
+    temperature_confidence,
+    top_temperature_confidence,
+    chance_confidence,
+]
 ON_SEVERAL = [
     mixture_confidence,
     *(
@@ -61,14 +72,18 @@ def test_names_of_the_papers_templates() -> None:
     found = available_estimators(PAPER)
     assert [estimator.name for estimator in found] == ALL_NAMES
     reads = {estimator.name: estimator.templates for estimator in found}
-    assert all(reads[name] == (0, 1, 2, 3, 4) for name in (*ALL_NAMES[2:14], "mixture"))
+    assert all(
+        reads[name] == (0, 1, 2, 3, 4) for name in (*ALL_NAMES[2:14], "mixture", "fixed_mean", "fixed_agreement")
+    )
     assert [reads[f"marker_{marker}"] for marker in MARKERS] == [(number,) for number in range(5, 12)]
-    assert [reads[name] for name in ("base", "margin", "entropy", "temperature", "chance")] == [(0,)] * 5
+    assert [reads[name] for name in ("base", "margin", "entropy", "temperature", "temperature_top", "chance")] == [
+        (0,)
+    ] * 6
 
 
 def test_one_paraphrase_has_nothing_to_agree_with() -> None:
     found = available_estimators([TemplateRecord(3, "paraphrase"), TemplateRecord(6, "verbal", "certainly")])
-    names = ["base", "margin", "marker_certainly", "entropy", "temperature", "chance"]
+    names = ["base", "margin", "marker_certainly", "entropy", "temperature", "temperature_top", "chance"]
     assert [estimator.name for estimator in found] == names
 
 
@@ -84,7 +99,8 @@ def test_any_number_of_paraphrases(n: int) -> None:
     names = [estimator.name for estimator in available_estimators([TemplateRecord(t, "paraphrase") for t in range(n)])]
     votes = [f"vote_{k}" for k in range(2, n + 1)]
     aggregated = [f"{family}_{g}" for family in ("average", "consistency") for g in (*votes, "min", "max")]
-    assert names == ["base", "margin", *aggregated, "mixture", "entropy", "temperature", "chance"]
+    fixed = ["mixture", "fixed_mean", "fixed_agreement"]
+    assert names == ["base", "margin", *aggregated, *fixed, "entropy", "temperature", "temperature_top", "chance"]
 
 
 def test_average_and_consistency_by_hand() -> None:
@@ -171,12 +187,29 @@ def test_scores_that_the_template_lacks_fail_the_instance(estimator: partial[Con
     assert found.correct.tolist() == [False, False, True]
 
 
+@pytest.mark.parametrize("estimator", [fixed_mean_confidence, fixed_agreement_confidence])
+@pytest.mark.parametrize("failed_row", [0, 1, 2])
+def test_confidence_in_bases_answer_needs_every_template(estimator: Callable[..., Confidence], failed_row: int) -> None:
+    scores = np.tile([-1.0, -2.0], (3, 2))
+    scores[failed_row, 1] = math.nan  # of the first instance
+    found = estimator(Distributions.from_scores(scores, [0, 2, 4], [0, 0]), [1, 2], 0)
+    assert found.failed.tolist() == [True, False]
+    assert found.prediction.tolist() == [NO_PREDICTION, 0]
+    assert found.confidence[0] == 0 < found.confidence[1]
+
+
 def test_which_estimators_are_distributions() -> None:
     rng = np.random.default_rng(0)
     spaces = Distributions.from_scores(rng.normal(0, 3, (12, 10)), [0, 4, 10], [1, 2])
     whole = {estimator.name: estimator(spaces) for estimator in available_estimators(PAPER)}
     with_p = {name: found for name, found in whole.items() if found.probabilities is not None}
-    assert set(with_p) == {"base", "mixture", "temperature", *(f"marker_{marker}" for marker in MARKERS)}
+    assert set(with_p) == {
+        "base",
+        "mixture",
+        "temperature",
+        "temperature_top",
+        *(f"marker_{marker}" for marker in MARKERS),
+    }
     for found in with_p.values():
         assert np.add.reduceat(found.probabilities, [0, 4]) == pytest.approx([1, 1])
         assert np.maximum.reduceat(found.probabilities, [0, 4]).tolist() == found.confidence.tolist()

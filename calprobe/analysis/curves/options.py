@@ -150,7 +150,7 @@ def answer_option_curve(
         raise ValueError(f"counts and seeds must not be empty; got {counts!r} and {seeds!r}")
     table = _roomy(read_scores(source, options), max(counts))
     counts, seeds = sorted(set(counts)), sorted(set(seeds))
-    distributions = Distributions.from_table(table)
+    distributions = Distributions.from_table(table, options.ties)
     ranks = {seed: option_ranks(distributions, seed) for seed in seeds}
     found = [
         [_measure(keep_options(distributions, ranks[seed] < count), options.ace_bins) for count in counts]

@@ -12,7 +12,10 @@ _PAPER = "Kissling et al. 2026"
 _BETTER = {"smaller": "Smaller is better.", "larger": "Larger is better.", None: ""}
 
 BEAR_SCORE = Definition(
-    "m-bear_score", "BEAR score", "mean over the paraphrases of the accuracy of base", f"{_PAPER}, table 3"
+    "m-bear_score",
+    "mean accuracy",
+    "mean over the paraphrases of the accuracy of base; called BEAR score for BEAR in its authors' own templates alone",
+    f"{_PAPER}, table 3",
 )
 CHANCE = Definition("m-chance_accuracy", "chance", "accuracy of guessing: mean over the instances of 1/K, K candidates")
 

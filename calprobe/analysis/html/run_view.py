@@ -12,7 +12,7 @@ from calprobe.analysis.html.page import UNDEFINED
 from calprobe.analysis.html.views import BigNumber, RunView
 from calprobe.analysis.number_text import interval, number
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.prose import DRAWN, heading, how_scored, left_out, state
+from calprobe.analysis.prose import DRAWN, cost, heading, how_scored, left_out, mean_accuracy_name, state
 from calprobe.analysis.results import RunReport
 from calprobe.analysis.scored_run import RunFacts
 from calprobe.metrics import Estimate
@@ -21,12 +21,16 @@ from calprobe.runs.run import whole_record
 
 def run_head(run: RunFacts, place: int) -> RunView:
     """A run's heading, as on a terminal."""
-    return RunView(f"run-{place}", run.label, state(run), bool(left_out(run)), how_scored(run), heading(run)[1:])
+    lines = (*heading(run)[1:], *cost(run))
+    return RunView(f"run-{place}", run.label, state(run), bool(left_out(run)), how_scored(run), lines)
 
 
 def big_numbers(run: RunReport) -> tuple[BigNumber, ...]:
-    """Accuracy and BEAR score, as far as the run has them, and what guessing would give."""
-    found = [("accuracy", run.accuracy, "m-accuracy"), ("BEAR score", run.bear_score, BEAR_SCORE.key)]
+    """Accuracy and mean accuracy over the paraphrases, as far as the run has them, and what guessing would give."""
+    found = [
+        ("accuracy", run.accuracy, "m-accuracy"),
+        (mean_accuracy_name([run.facts]), run.bear_score, BEAR_SCORE.key),
+    ]
     shown = [_big(name, estimate, key) for name, estimate, key in found if estimate is not None]
     return (*shown, replace(_big("chance", Estimate(run.facts.chance_accuracy), CHANCE.key), lesser=True))
 

@@ -26,6 +26,7 @@ def against_table(run: RunFacts, found: RunAgainst, name: TableName) -> Table:
     return Table(
         caption=f"Numbers of {name.of} beside the paper's: {size_and_state(run)}.",
         label=f"{name.label}-against",
+        kind="paper",
         stub="number",
         columns=COLUMNS,
         rows=tuple(

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 
+from calprobe.analysis.estimator_prose import estimator_notes, group_title, templates_named
 from calprobe.analysis.prose import (
     accuracies,
     cluster_notes,
-    group_title,
     heading,
     remarks,
     report_notes,
     sentence,
     size_and_state,
-    templates_named,
     wording_facts,
 )
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
@@ -77,6 +76,7 @@ def estimators_table(run: RunReport, report: Report, name: TableName) -> Table:
         caption=f"Accuracy and calibration of {name.of} on {run.manifest.probe.name}, by estimator of confidence: "
         f"{size_and_state(run.facts)}.",
         label=name.label,
+        kind="runs",
         stub="estimator",
         columns=(*metrics[:1], COVERAGE, *metrics[1:]) if some_failed else tuple(metrics),
         rows=tuple(_estimator_rows(run, report, with_coverage=some_failed)),
@@ -106,7 +106,7 @@ def _rows_of(estimator: EstimatorReport, report: Report, *, with_coverage: bool)
     yield Row(
         label=estimator.name,
         cells=cells,
-        note=f"{estimator.failed:,} failed" if estimator.failed else "",
+        note=", ".join(estimator_notes(estimator)),
         keys={"estimator": estimator.name},
         coverage=(estimator.coverage.value,) * len(cells),
     )
@@ -129,6 +129,7 @@ def _wording_tables(run: RunReport, name: TableName) -> Iterator[Table]:
         yield Table(
             caption=f"What the wording changes for {name.of}: {size_and_state(run.facts)}.",
             label="wording",
+            kind="wording",
             stub="",
             columns=(Column(""),),
             rows=tuple(Row(fact, (said,), group=title) for fact, said in facts),

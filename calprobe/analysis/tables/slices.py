@@ -10,6 +10,7 @@ from calprobe.analysis.prose import (
     SIZES_BELOW_NAMES,
     SLICE_METRICS,
     heading,
+    mean_accuracy_name,
     mean_candidates,
     size_and_state,
     slice_notes,
@@ -38,6 +39,7 @@ def slices_table(run: RunFacts, found: RunSlices, options: ReportOptions, called
         caption=f"Accuracy and calibration of {called.of} on {run.manifest.probe.name}, by {found.by}: "
         f"{size_and_state(run)}.",
         label=f"{called.label}-by-{found.by}",
+        kind="slices",
         stub=found.by,
         columns=tuple(columns),
         rows=tuple(_rows(found)),
@@ -58,13 +60,13 @@ def _rows(found: RunSlices) -> Iterator[Row]:
 
 
 def sortable_slices(run: RunFacts, found: RunSlices, options: ReportOptions, called: TableName) -> Table:
-    """The table of slices for a page, which can be sorted: sizes in columns of their own, and BEAR scores."""
+    """The table of slices for a page, which can be sorted: sizes in columns of their own, and mean accuracies."""
     whole = slices_table(run, found, options, called)
     table = whole.with_columns([place for place, _ in whole.printed_columns])
     leading = [Column("instances"), Column("K")]
     cells: list[list[Cell]] = [[part.instances, mean_candidates(part)] for part in found.slices]
     if any(part.bear_score is not None for part in found.slices):
-        leading.append(Column("BEAR score", "larger", keys={"metric": "bear_score"}))
+        leading.append(Column(mean_accuracy_name([run]), "larger", keys={"metric": "bear_score"}))
         for own, part in zip(cells, found.slices, strict=True):
             own.append(part.bear_score)
     rows = tuple(replace(row, cells=(*own, *row.cells), note="") for own, row in zip(cells, table.rows, strict=True))

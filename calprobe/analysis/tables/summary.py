@@ -9,6 +9,7 @@ from calprobe.analysis.prose import heading, left_out, mean_accuracy_name, score
 from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.run_names import short_names
 from calprobe.analysis.scored_run import RunFacts
+from calprobe.analysis.tables.labels import about
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.confidence import Headline, headline
 
@@ -38,13 +39,16 @@ def summary_table(report: Report) -> Table:
     return Table(
         caption="Accuracy and calibration by run.",
         label="calibration-summary",
+        kind="summary",
         stub="run",
         columns=tuple(columns[place] for place in kept),
         rows=tuple(
             Row(
                 names[run.label],
                 tuple(own[place].cell for place in kept),
+                keys={"run": run.label, "model": run.facts.model},
                 coverage=tuple(own[place].coverage for place in kept),
+                about=about(run.facts),
             )
             for run, own in zip(report.runs, cells, strict=True)
         ),
@@ -66,12 +70,15 @@ def _columns(report: Report) -> Iterator[Column]:
     yield Column("accuracy", "larger", keys={"metric": "accuracy"})
     yield Column(mean_accuracy_name(facts), "larger", keys={"metric": "bear_score"})
     failing = {e.name for run in report.runs for e in run.estimators if e.failed}
-    shown = [name for name in headline(Headline.PAGE) if name in failing]
+    given = list(dict.fromkeys(estimator.name for run in report.runs for estimator in run.estimators))
     for metric in report.metrics:
-        for estimator in COLUMNS.get(metric.name, ()):
+        shown = given if report.chosen else [name for name in COLUMNS.get(metric.name, ()) if name in given]
+        for estimator in shown:
             keys = {"metric": metric.name, "estimator": estimator}
             yield Column(estimator, metric.better, heading=metric.title, keys=keys)
-    for estimator in shown:
+    for estimator in given if report.chosen else headline(Headline.PAGE):
+        if estimator not in failing:
+            continue
         keys = {"metric": "coverage", "estimator": estimator}
         yield Column(estimator, heading="coverage", keys=keys)
 

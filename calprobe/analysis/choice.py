@@ -1,0 +1,54 @@
+"""A report of some estimators and metrics alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from calprobe.analysis.results import EstimatorReport, Report, RunReport
+from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean
+from calprobe.metrics import Estimate
+
+
+def choose(report: Report, estimators: Sequence[str] | None, metrics: Sequence[str] | None) -> Report:
+    """The report with these estimators and metrics alone, in this order; None: with all.
+
+    Every format shows each metric that is named. A run shows the estimators that it has. Figures need the whole report.
+
+    Raises UsageError for a metric that there is not, and for an estimator that no run has.
+    """
+    if estimators is None and metrics is None:
+        return report
+    columns = {metric.name: metric for metric in report.metrics}
+    given = dict.fromkeys(estimator.name for run in report.runs for estimator in run.estimators)
+    wanted = tuple(columns) if metrics is None else _known("--metric", metrics, columns)
+    names = tuple(given) if estimators is None else _known("--estimator", estimators, given)
+    shown = [columns[name] for name in wanted]
+    if metrics is not None:
+        shown = [replace(metric, printed=True, priority=place) for place, metric in enumerate(shown, 1)]
+    runs = tuple(_of_run(run, names, wanted) for run in report.runs)
+    return replace(report, runs=runs, metrics=tuple(shown), chosen=True)
+
+
+def _known(option: str, asked: Sequence[str], given: Iterable[str]) -> tuple[str, ...]:
+    """The names asked for, each once. Raises UsageError for one that is not given."""
+    names = list(given)
+    for name in asked:
+        if name not in names:
+            hint = did_you_mean(name, names) or f"; it has {', '.join(names)}"
+            raise UsageError(f"{option}: no {name!r} in this report{hint}")
+    return tuple(dict.fromkeys(asked))
+
+
+def _of_run(run: RunReport, estimators: Sequence[str], metrics: Sequence[str]) -> RunReport:
+    own = {estimator.name: estimator for estimator in run.estimators}
+    return replace(run, estimators=tuple(_of_estimator(own[name], metrics) for name in estimators if name in own))
+
+
+def _of_estimator(estimator: EstimatorReport, metrics: Sequence[str]) -> EstimatorReport:
+    return replace(estimator, metrics=_only(estimator.metrics, metrics), answered=_only(estimator.answered, metrics))
+
+
+def _only(found: Mapping[str, Estimate], metrics: Sequence[str]) -> dict[str, Estimate]:
+    return {name: found[name] for name in metrics if name in found}
