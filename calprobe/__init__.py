@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calprobe.probes import load_probe as load_probe
     from calprobe.runs import open_run as open_run
     from calprobe.scoring import ScoreOptions as ScoreOptions
+    from calprobe.scoring.score import preview as preview
     from calprobe.scoring.score import score as score
 
 __version__ = "0.1.0"
@@ -31,6 +32,7 @@ _HOME = {
     "load_model": "calprobe.models",
     "load_probe": "calprobe.probes",
     "open_run": "calprobe.runs",
+    "preview": "calprobe.scoring",
     "report": "calprobe.analysis",
     "score": "calprobe.scoring",
 }
@@ -44,6 +46,7 @@ __all__ = [
     "load_model",
     "load_probe",
     "open_run",
+    "preview",
     "report",
     "score",
 ]

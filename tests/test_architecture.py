@@ -222,7 +222,7 @@ CONTRACT = {
     "score": (
         "--model --probe --out --templates --template-set --relations --limit --seed --first --dtype "
         "--device --device-map --pll-metric --word-split --batch-tokens --save-tokens --save-labels --no-save-labels "
-        "--resume --no-resume --shard --revision --quiet"
+        "--resume --no-resume --shard --dry-run --json --revision --quiet"
     ),
     "report": ("RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html"),
     "show": ("RUN --wrong --right --surest --unsurest --relation --estimator --template --top --format --json --probe"),

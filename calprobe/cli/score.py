@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
@@ -11,12 +12,16 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from calprobe.cli.arguments import joined_option, list_option
-from calprobe.cli.terminal_text import say
+from calprobe.cli.output import print_result
+from calprobe.cli.terminal_text import printable, printable_json, say
+from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.words import Dtype, ModelKind, PllMetric, ScoringPath, WordSplit
 
 if TYPE_CHECKING:
+    from calprobe.models import LoadOptions
     from calprobe.runs import Run
+    from calprobe.scoring import ScoreOptions
 
 
 @click.command(short_help="Score a probe with a model into a run folder.")
@@ -90,8 +95,14 @@ if TYPE_CHECKING:
     help="Resume the run in RUN; --no-resume deletes its scores and starts over.",
 )
 @click.option(
-    "--shard", metavar="I/N", help="Score only part I of N equal parts (I from 1), in a separate run; see merge."
+    "--shard",
+    metavar="I/N",
+    help="Score only part I of N parts of about equal cost (I from 1), in a separate run; see merge.",
 )
+@click.option(
+    "--dry-run", is_flag=True, help="Score nothing: print statements with their tokens, work, memory and time."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the dry run as JSON.")
 @click.option("--revision", metavar="R", help="Branch, tag or commit of a hub id.")
 @click.option("--allow-pickle", is_flag=True, help="Read .bin checkpoints; they can run code.")
 @click.option("--trust-remote-code", is_flag=True, help="Run Python code from the model's repository.")
@@ -114,6 +125,8 @@ def command(
     save_labels: bool | None,
     resume: bool,
     shard: str | None,
+    dry_run: bool,
+    as_json: bool,
     quiet: bool,
     **load: object,
 ) -> None:
@@ -125,7 +138,10 @@ def command(
     \b
         calprobe score --model smollm2-135m --probe mini
         calprobe score --model gemma-7b --templates paraphrases --device cuda
+        calprobe score --model gemma-7b --templates paraphrases --dry-run
     """
+    if as_json and not dry_run:
+        raise UsageError("--json is for --dry-run; a run is printed as JSON by `calprobe report RUN --json`")
     # Set before torch is imported: waiting threads that spin make scoring several times slower when other processes
     # need the same cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -155,12 +171,33 @@ def command(
         resume=resume,
         quiet=quiet or rank > 0,
     )
+    load_options = LoadOptions(**load, quiet=quiet)  # type: ignore[arg-type]
+    if dry_run:
+        print_result(_dry_run(model, probe, out, options, load_options, as_json))
+        return
     try:
-        run = score(model, probe, out, options, LoadOptions(**load, quiet=quiet))  # type: ignore[arg-type]
+        run = score(model, probe, out, options, load_options)
     except Stopped as stopped:  # another process has printed the reason
         sys.exit(stopped.exit_code)
     if rank == 0:
         say(_next_step(run))
+
+
+def _dry_run(
+    model: str, probe: str | None, out: Path | None, options: ScoreOptions, load_options: LoadOptions, as_json: bool
+) -> str:
+    from calprobe.cli.preview_text import preview_text
+    from calprobe.scoring import preview
+    from calprobe.scoring.launch import launched
+
+    if launched()[1] > 1:
+        raise UsageError("--dry-run needs one process: run it without torchrun or accelerate launch")
+    found = preview(model, probe, out, options, load_options)
+    return (
+        printable_json(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
+        if as_json
+        else printable(preview_text(found))
+    )
 
 
 def _next_step(run: Run) -> str:

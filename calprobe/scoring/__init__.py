@@ -8,7 +8,7 @@ from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.interrupts import Interrupted
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.progress import ScoreProgress
-from calprobe.scoring.score import score, score_in_memory
+from calprobe.scoring.score import preview, score, score_in_memory
 from calprobe.scoring.selection import Selection, select
 from calprobe.scoring.workers import Stopped
 
@@ -21,6 +21,7 @@ __all__ = [
     "Way",
     "default_out",
     "find_way",
+    "preview",
     "score",
     "score_in_memory",
     "score_pieces",

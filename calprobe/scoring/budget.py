@@ -69,7 +69,7 @@ def _fast_tokens(model: LoadedModel, path: ScoringPath | None) -> int:
 def _fitting_tokens(model: LoadedModel, path: ScoringPath | None) -> int:
     most, free = _fast_tokens(model, path), free_bytes(model.device)
     if model.device.type == "cpu":
-        most = min(most, int(free * _SHARE) // _cpu_bytes_per_token(model, path))
+        most = min(most, int(free * _SHARE) // cpu_bytes_per_token(model, path))
     elif path != "masked":
         most = min(most, int(free * _GPU_FREE_SHARE) // (vocabulary_size(model) * 4))
     return max(_LEAST_TOKENS, most)
@@ -130,7 +130,7 @@ def vocabulary_size(model: LoadedModel) -> int:
     return int(max(named, 0 if head is None else head.weight.shape[0]))
 
 
-def _cpu_bytes_per_token(model: LoadedModel, path: ScoringPath | None) -> int:
+def cpu_bytes_per_token(model: LoadedModel, path: ScoringPath | None) -> int:
     """Approximate memory of one token in a pass: a layer's activations, and two copies of logits that are kept."""
     widest = max((max(p.shape) for p in _layer_weights(model)), default=1)
     logits = 2 * vocabulary_size(model) if path in (None, "plain") else 0

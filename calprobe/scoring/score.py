@@ -27,6 +27,7 @@ from calprobe.runs.lock import Owner, locked
 from calprobe.runs.manifest_file import read_manifest
 from calprobe.runs.records import Piece
 from calprobe.scoring.candidate_tokens import same_tokens, warn_of_same_tokens
+from calprobe.scoring.dry_run import Preview, preview_of
 from calprobe.scoring.engine import Engine, score_pieces
 from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.interrupts import saying_how_to_resume
@@ -119,6 +120,33 @@ def score_in_memory(model: LoadedModel, probe: str | Path | Probe, options: Scor
     way = find_way(model, selection, options)
     manifest = manifest_of(model, selection, way, options, same_tokens(model, selection))
     return Run(Path(model.name), manifest, score_pieces(model, selection, options, way))
+
+
+def preview(
+    model: str | LoadedModel,
+    probe: str | Path | Probe | None = None,
+    out: str | Path | None = None,
+    options: ScoreOptions = ScoreOptions(),
+    load_options: LoadOptions = LoadOptions(),
+) -> Preview:
+    """What `score` would do with the same arguments: statements with their tokens, work, time, memory. Writes no run.
+
+    The model is loaded, and its speed measured for about two seconds (`calprobe.scoring.dry_run`).
+
+    Raises:
+        CalprobeError: as `score` before its first score.
+
+    Example:
+        >>> found = preview("tiny-clm", "mini", "runs/new", ScoreOptions(relations=("month",), limit=2))
+        >>> found.work.statements, found.examples[0].tokens[-1]
+        (24, ('.', 'template'))
+    """
+    request = _requested(model, probe, out, options)
+    with _threads_restored():
+        loaded = _load(model, load_options, partial(_check_kind, request))
+        way = find_way(loaded, request.selection, request.options)
+        there = [] if request.begun is None else [scored.piece for scored in open_run(request.out).pieces]
+        return preview_of(loaded, request.selection, request.options, way, request.out, frozenset(there))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,8 @@ def test_progress_of_a_captured_run_is_lines(model: Path, tmp_path: Path, capsys
         (["--model", "x", "--probe", "mini", "--relations", "P30"], 2, "probe mini has no P30"),
         (["--model", "x", "--probe", "mini", "--templates", "12"], 2, "has no template 12"),
         (["--model", "x", "--probe", "nope"], 2, "nope"),
+        (["--model", "x", "--probe", "mini", "--json"], 2, "--json is for --dry-run"),
+        (["--model", "x", "--probe", "mini", "--limit", "2", "--first", "2"], 2, "give one of them"),
         (["--model", "x"], 3, "calprobe fetch bear"),
         (["--model", "./nowhere.gguf"], 2, "./nowhere.gguf: no such file"),  # before a probe has to be fetched
         (["--model", "tiny-clm", "--device-map", "cuda"], 2, "--device-map 'cuda' is not one of auto, balanced"),
@@ -90,6 +93,24 @@ def test_what_cannot_be_asked(
     assert said in message
     assert len(message.strip().splitlines()) <= 2
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_dry_run_is_printed_and_nothing_is_written(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ["--model", model, "--probe", "mini", "--relations", "month", "--limit", "2", "--dry-run", "--quiet"]
+    assert run_cli("score", *asked) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "probe        mini: 2 instances in 1 relation, template set calprobe (0)"
+    assert "run          runs/tiny-mini: 0 of 1 piece done; nothing is written now" in lines
+    assert any(line.startswith("to score     24 statements: about ") for line in lines)
+    assert run_cli("score", *asked, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["work"]["statements"] == 24
+    roles = {role for example in found["examples"] for _, role in example["tokens"]}
+    assert roles == {"subject", "answer", "template"}
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_no_run_is_left_alone(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
