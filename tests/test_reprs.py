@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from run_samples import write_run
 
 import calprobe
 from calprobe.analysis import ReportOptions
-from calprobe.confidence import Distributions, estimate
+from calprobe.confidence import Distributions, estimate, uncertainties
 from calprobe.errors import DataMissingError
+from calprobe.interop.exports import candidate_tables
 from calprobe.metrics import Resampling
 from calprobe.probes import load_probe
 from calprobe.runs import Run, open_run
@@ -41,8 +43,10 @@ def test_a_folder_is_taken_wherever_a_run_is(run: Run) -> None:
     assert frame.equals(calprobe.confidences(run.path))
     assert frame.equals(calprobe.confidences(str(run.path)))
     assert frame.equals(calprobe.confidences(run.table()))
-    with pytest.raises(DataMissingError):
-        calprobe.confidences(Path("no-run"))
+    assert uncertainties(run.path).equals(uncertainties(run))
+    for reads in (calprobe.confidences, uncertainties):
+        with pytest.raises(DataMissingError):
+            reads(Path("no-run"))
 
 
 def test_the_frame_of_a_report_has_every_number(run: Run) -> None:
@@ -57,9 +61,7 @@ def test_the_frame_of_a_report_has_every_number(run: Run) -> None:
 
 
 def test_the_frame_of_scores_is_the_export(run: Run) -> None:
-    from calprobe.interop.exports import candidates
-
-    table, exported = run.table("mean"), candidates(run).to_pandas()
+    table, exported = run.table("mean"), pa.concat_tables(candidate_tables(run)).to_pandas()
     frame = table.frame()
     keys = ["relation", "template", "instance", "candidate"]
     assert frame[keys].astype(str).equals(exported[keys].astype(str))

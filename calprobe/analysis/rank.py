@@ -207,7 +207,9 @@ def _contrasts(
         contrasts += [
             ScoreContrast(name, m, own[m.name], of_baseline[m.name], differences[m.name], float("nan")) for m in shared
         ]
-    corrected = holm([contrast.difference.p_value for contrast in contrasts]) if contrasts else []
+    if not contrasts:
+        return ()
+    corrected = holm([contrast.difference.p_value for contrast in contrasts])
     return tuple(replace(contrast, p_holm=float(p)) for contrast, p in zip(contrasts, corrected, strict=True))
 
 

@@ -25,6 +25,7 @@ from calprobe.confidence.types import paraphrase_rows
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, Within, bootstrap_mean
 from calprobe.runs import Manifest, Progress, Run, ScoreTable, SourceRecord, TemplateRecord, open_run
+from calprobe.runs.run import read_table
 from calprobe.words import Ties
 
 RunLike = Run | str | Path
@@ -327,7 +328,7 @@ def read_scores(source: RunLike | ScoreTable, options: ReportOptions) -> ScoreTa
 
     Raises DataMissingError if there is no run at a path, CalprobeError as `Run.table`.
     """
-    return source if isinstance(source, ScoreTable) else _opened(source).table(options.reduction, options.compat)
+    return read_table(source, options.reduction, options.compat)
 
 
 def cluster_labels(relation: npt.NDArray[np.str_], options: ReportOptions) -> Labels | None:

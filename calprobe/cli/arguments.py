@@ -16,6 +16,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 MOST_BINS = 10_000  # more than BEAR has facts; a bin without a fact says nothing
 MOST_RESAMPLES = 100_000  # p-values as small as 1e-5
+MOST_ROWS = 1_000_000  # of answers that are printed
 
 
 class Number(click.IntRange):

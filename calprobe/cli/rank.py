@@ -41,7 +41,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     multiple=True,
     is_flag=False,
     flag_value=ALL,
-    metavar="COLUMN",
+    metavar="[COLUMN]",
     help="A column of numbers that are smaller for surer answers; may be repeated. Without COLUMN: all scores are.",
 )
 @click.option(

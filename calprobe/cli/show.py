@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calprobe.cli.arguments import list_option
+from calprobe.cli.arguments import MOST_ROWS, Number, list_option
 from calprobe.cli.common import chosen_format, compat_option, format_option, json_option, reduction_option
 from calprobe.cli.output import print_result, printed_json
 from calprobe.cli.terminal_text import cleaned, printable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @list_option("--relation", "relations", metavar="R,..", help="Only answers of these relations.")
 @click.option("--estimator", metavar="NAME", help="Whose answers and confidences.  [default: base]")
 @click.option("--template", type=int, metavar="N", help="The answers of template N, with its base, instead.")
-@click.option("--top", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Show N answers.")
+@click.option("--top", type=Number(1, MOST_ROWS), default=10, show_default=True, metavar="N", help="Show N answers.")
 @click.option(
     "--probe",
     metavar="NAME|DIR|FILE.csv",

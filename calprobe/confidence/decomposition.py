@@ -14,6 +14,8 @@ from calprobe.confidence.single_template import entropies
 from calprobe.confidence.types import rows_of_paraphrases
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from calprobe.runs import Run, ScoreTable
@@ -103,11 +105,13 @@ def _decompose(
     return Decomposition(total, uncertainty(chosen, distributions.offsets).mean(axis=0))
 
 
-def uncertainties(source: Run | ScoreTable, reduction: Reduction = "sum", compat: Compat | None = None) -> pd.DataFrame:
+def uncertainties(
+    source: Run | ScoreTable | str | Path, reduction: Reduction = "sum", compat: Compat | None = None
+) -> pd.DataFrame:
     """Both decompositions of every instance's uncertainty over the run's paraphrases.
 
     Args:
-        source: a run (`calprobe.open_run`), or the score table of one, which has its reduction already.
+        source: a run's folder, a run (`calprobe.open_run`), or the score table of one, which has its reduction already.
         reduction: of token scores to a statement's: sum, mean, sum_answer, mean_answer (docs/methods.md, "Reductions of
             token scores").
         compat: "kissling2026" leaves the first scored token of each statement out, as the paper's tables do.
@@ -117,7 +121,8 @@ def uncertainties(source: Run | ScoreTable, reduction: Reduction = "sum", compat
         variance; NaN where scores failed. Sorted by relation and instance. One paraphrase: epistemic 0. A run without
         any paraphrase, or without a complete relation, has no rows.
     Raises:
-        ValueError: no such reduction or compat. CalprobeError: the run is an import without the scores this needs.
+        ValueError: no such reduction or compat. DataMissingError: no run at the path. CalprobeError: the run is an
+            import without the scores this needs.
 
     >>> from calprobe.runs import ScoreTable
     >>> from calprobe.runs import TemplateRecord
@@ -129,9 +134,9 @@ def uncertainties(source: Run | ScoreTable, reduction: Reduction = "sum", compat
     """
     import pandas as pd
 
-    from calprobe.runs import Run
+    from calprobe.runs.run import read_table
 
-    table = source.table(reduction, compat) if isinstance(source, Run) else source
+    table = read_table(source, reduction, compat)
     rows = rows_of_paraphrases(table.templates)
     distributions = Distributions.from_table(table)
     order = np.lexsort((table.instance, table.relation)) if rows else np.zeros(0, np.intp)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,13 +51,9 @@ def confidences(
     """
     import pandas as pd
 
-    from calprobe.runs import ScoreTable, open_run
+    from calprobe.runs.run import read_table
 
-    if isinstance(source, ScoreTable):
-        table = source
-    else:
-        run = open_run(source) if isinstance(source, str | os.PathLike) else source
-        table = run.table(reduction, compat)
+    table = read_table(source, reduction, compat)
     found = estimate(table, ties)
     order = np.lexsort((table.instance, table.relation))
 

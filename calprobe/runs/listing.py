@@ -27,6 +27,7 @@ class ListedRun:
     relations: int
     instances: int
     limit: int | None  # most instances of a relation
+    sample_seed: int | None  # of the sample of so many; None: the first ones, or all
     templates: tuple[int, ...]
     shard: str | None  # I/N: this folder has that share of the run's pieces
     pieces: int  # of the complete run
@@ -97,6 +98,7 @@ def _listed(path: Path) -> ListedRun:
         relations=len(relations),
         instances=sum(relation.n_instances for relation in relations),
         limit=scores.limit if scores else None,
+        sample_seed=scores.sample_seed if scores else None,
         templates=tuple(template.number for template in scores.templates) if scores else (),
         shard=manifest.shard,
         pieces=len(manifest.pieces),

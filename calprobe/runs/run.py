@@ -129,6 +129,17 @@ def open_run(path: str | Path) -> Run:
     return Run(_place_of_run(path), read_manifest(Path(path)))
 
 
+def read_table(source: Run | ScoreTable | str | Path, reduction: Reduction, compat: Compat | None) -> ScoreTable:
+    """The scores of a run, open or by path, under one reduction; a table has its reduction already.
+
+    Raises as `open_run` and `Run.table`.
+    """
+    if isinstance(source, ScoreTable):
+        return source
+    run = source if isinstance(source, Run) else open_run(source)
+    return run.table(reduction, compat)
+
+
 def open_any_run(path: str | Path) -> StoredRun[Any]:
     """Open a run of any task. Raises as `open_run`."""
     return StoredRun(_place_of_run(path), read_any_manifest(Path(path)))

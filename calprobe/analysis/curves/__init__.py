@@ -99,7 +99,7 @@ KINDS: Mapping[str, Kind] = {
         Exposure,
         exposure,
         draw_exposure,
-        "by how often a fact was told (tiny-clm and tiny-mlm alone)",
+        "by how often a fact is in the training data (tiny-clm and tiny-mlm only)",
         ignores=("bins",),
         needs_told=True,
         of_report=reported_exposure,

@@ -32,7 +32,8 @@ def run_list_tables(found: RunList) -> tuple[Table]:
 
 
 def _cells(run: ListedRun) -> tuple[Cell, ...]:
-    limit = "" if run.limit is None else f", limit {run.limit}"
+    which = "first" if run.sample_seed is None else "limit"
+    limit = "" if run.limit is None else f", {which} {run.limit}"
     return (
         run.model or "-",
         run.kind or "-",
