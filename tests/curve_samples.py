@@ -15,13 +15,15 @@ from calprobe.analysis.curves.accuracy_rejection import (
     RejectionPoints,
     VoteLine,
 )
+from calprobe.analysis.curves.answer_options import OptionNumbers
 from calprobe.analysis.curves.calibration import BinnedError, Calibration, CalibrationLine, SmoothError
 from calprobe.analysis.curves.curve import Curves
 from calprobe.analysis.curves.exposure import Exposure, ExposureLine
 from calprobe.analysis.curves.markers import MarkerPoint, Markers
-from calprobe.analysis.curves.options import OptionNumbers, Options, OptionsLine
+from calprobe.analysis.curves.options import Options, OptionsLine
 from calprobe.arrays import Floats
 from calprobe.metrics import Difference, Estimate, ace, ece, reject_by_rank, reject_by_threshold, reject_by_vote
+from calprobe.models.aliases import ALIASES, kind_of_alias
 
 PAPERS = ("base", "margin", "average_vote_2", "average_min", "consistency_vote_2", "consistency_min")
 RUN = "runs/an-organisation/a-model-of-135m-parameters-mini"
@@ -81,7 +83,8 @@ def calibration(runs: Sequence[str] = (RUN,), estimators: Sequence[str] = ("base
             )
         grid = np.linspace(0, 1, 101)
         smooth = SmoothError(around(0.08), grid, np.where(grid < 0.97, grid**1.3, np.nan), np.ones(101))
-        lines.append(CalibrationLine(*lead, len(confidence), *errors, smooth))
+        histogram = np.histogram(confidence, 20, (0, 1))[0]
+        lines.append(CalibrationLine(*lead, len(confidence), *errors, smooth, histogram))
     return Calibration(tuple(lines))
 
 
@@ -91,22 +94,33 @@ def options(runs: Sequence[str] = (RUN,), estimators: Sequence[str] = ("base", "
     for at, lead in enumerate(leads(runs, estimators)):
         draws = [
             OptionNumbers(
-                0.3 + 0.05 * at + seed / 50 + 1 / counts,
-                0.35 + 0.04 * at + seed / 60 + 1 / counts,
+                0.2 + 0.02 * at + seed / 50 + 1 / counts,
+                0.25 + 0.02 * at + seed / 60 + 1 / counts,
                 0.1 + 0.02 * at + seed / 80 + counts / 600,
             )
             for seed in range(3)
         ]
         means = OptionNumbers(*(np.mean([getattr(own, name) for own in draws], axis=0) for name in draws[0].__slots__))
-        lines.append(OptionsLine(*lead, ("P30", "P36"), 300, counts, (0, 1, 2), means, tuple(draws)))
+        low, high = (
+            OptionNumbers(*(getattr(means, name) + reach for name in draws[0].__slots__)) for reach in (-0.03, 0.03)
+        )
+        lines.append(OptionsLine(*lead, ("P30", "P36"), 300, counts, (0, 1, 2), means, tuple(draws), low, high))
     return Options(tuple(lines))
 
 
-def accuracy_ace(n_runs: int = 9, estimators: Sequence[str] = ("base", "margin", "average_min")) -> AccuracyAce:
+def accuracy_ace(
+    n_runs: int = 9, estimators: Sequence[str] = ("base", "margin", "average_min"), names: Sequence[str] = ()
+) -> AccuracyAce:
     generator = np.random.default_rng(3)
-    runs = [f"runs/model-{at}-{50 * 2**at}m" for at in range(n_runs)]
+    runs = [f"runs/{name}" for name in names] or [f"runs/model-{at}-{50 * 2**at}m" for at in range(n_runs)]
+    n_runs = len(runs)
     points = tuple(
-        AccuracyAcePoint(*lead, around(generator.uniform(0.1, 0.3), 0.01), around(generator.uniform(0.05, 0.4), 0.02))
+        AccuracyAcePoint(
+            *lead,
+            around(generator.uniform(0.1, 0.3), 0.01),
+            around(generator.uniform(0.05, 0.4), 0.02),
+            kind_of_alias(lead[1]) or "causal",
+        )
         for lead in leads(runs, estimators)
     )
     rho = Estimate(-0.45, -0.81, 0.12) if n_runs >= 4 else Estimate(math.nan)
@@ -117,7 +131,8 @@ def markers(runs: Sequence[str] = (RUN,)) -> Markers:
     points = []
     for at, run in enumerate(runs):
         for marker in ("plain", "possibly", "certainly", "0", "25", "50", "75", "100"):
-            shift = None if marker == "plain" else Difference(len(marker) / 90 - 0.04, -0.02, 0.12, 0.01)
+            shift = None if marker == "plain" else Difference((len(marker) + at / 5) / 90 - 0.04, -0.08, 0.12, 0.01)
+            p_holm = math.nan if marker == "plain" else 0.07
             level = 0.3 + 0.04 * at + len(marker) / 60
             points.append(
                 MarkerPoint(
@@ -126,8 +141,9 @@ def markers(runs: Sequence[str] = (RUN,)) -> Markers:
                     float(marker) if marker.isdigit() else math.nan,
                     around(level),
                     around(level + 0.1),
-                    around(0.15),
-                    shift,
+                    around(0.15 + at / 200),
+                    *(shift, shift, shift),
+                    *(p_holm, p_holm / 2, p_holm),
                 )
             )
     return Markers(tuple(points))
@@ -145,6 +161,7 @@ def exposure(runs: Sequence[str] = (RUN,), estimators: Sequence[str] = ("base", 
 
 
 MANY = tuple(f"runs/a-very-long-name-of-a-training-run/step-{step}000" for step in range(1, 11))
+SIXTEEN = tuple(name for name, alias in ALIASES.items() if alias.paper)
 SAMPLES: dict[str, Curves] = {
     "rejection": rejection(),
     "rejection of runs": rejection(MANY[:3], PAPERS[:2]),
@@ -154,10 +171,13 @@ SAMPLES: dict[str, Curves] = {
     "options": options(),
     "options of runs": options(MANY[:2]),
     "accuracy-ace": accuracy_ace(),
-    "accuracy-ace of two": accuracy_ace(2, ("base",)),
+    "accuracy-ace of the paper": accuracy_ace(names=SIXTEEN, estimators=PAPERS[:4]),
     "accuracy-ace of many": accuracy_ace(28, ("base",)),
     "markers": markers(),
     "markers of runs": markers(MANY[:3]),
+    "markers of many runs": markers(SIXTEEN),
+    "calibration of many runs": calibration(MANY, PAPERS[:5]),
+    "options of many runs": options(MANY),
     "exposure": exposure(),
     "nothing": AccuracyRejection((), ()),
 }

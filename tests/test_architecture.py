@@ -232,7 +232,7 @@ CONTRACT = {
     ),
     "curve": (
         "RUN --kind accuracy-rejection calibration options accuracy-ace markers exposure --estimator --reduction"
-        " --compat --bins --bootstrap --cluster --seed --out"
+        " --compat --bins --bootstrap --cluster --seed --out --accuracy --overlay --width --title --style --label"
     ),
     "export": "RUN --what candidates tokens confidences lm-pub-quiz --out",
     "import": "lm-pub-quiz lm-eval",

@@ -9,11 +9,12 @@ from calprobe.analysis.compare_results import Comparison
 from calprobe.analysis.compare_runs import compare
 from calprobe.analysis.curves.accuracy_ace import accuracy_ace
 from calprobe.analysis.curves.accuracy_rejection import accuracy_rejection
+from calprobe.analysis.curves.answer_options import AnswerOptions, answer_option_curve
 from calprobe.analysis.curves.calibration import calibration
 from calprobe.analysis.curves.curve import CurveOptions, Curves
 from calprobe.analysis.curves.exposure import exposure
 from calprobe.analysis.curves.markers import markers
-from calprobe.analysis.curves.options import AnswerOptions, answer_option_curve, options_curve
+from calprobe.analysis.curves.options import options_curve
 from calprobe.analysis.options import CompareOptions, ReportOptions, SliceOptions
 from calprobe.analysis.reductions import ReductionNumbers, ReductionsReport, RunReductions, compare_reductions
 from calprobe.analysis.report_runs import report

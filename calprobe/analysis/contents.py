@@ -54,7 +54,7 @@ class RunContents:
     def figures(self) -> Iterator[Curves]:
         """What `calprobe report --plots` draws of the run."""
         for name, kind in KINDS.items():
-            if kind.alone and name in self.curves:
+            if kind.fewest_runs == 1 and name in self.curves:
                 yield self.curves[name].only(kind.plotted)
 
 
@@ -69,8 +69,14 @@ class ReportContents:
     def joint_figures(self) -> Iterator[Curves]:
         """What `calprobe report --plots` draws of several runs together."""
         for name, kind in KINDS.items():
-            if name in self.across:
+            if name in self.across and len(self.runs) >= kind.fewest_runs:
                 yield self.across[name].only(kind.plotted)
+
+    def left_out(self) -> Iterator[tuple[str, int]]:
+        """Kinds that need more runs, with the fewest that they need."""
+        for name, kind in KINDS.items():
+            if name in self.across and len(self.runs) < kind.fewest_runs:
+                yield name, kind.fewest_runs
 
 
 def gather(report: Report, wanted: Wanted, told: Mapping[str, Told] | None = None) -> ReportContents:

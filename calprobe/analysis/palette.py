@@ -8,7 +8,8 @@ from calprobe.confidence import Headline, headline
 
 # Okabe and Ito's eight without yellow, which white paper swallows, and with a grey in its place. Neighbours differ in
 # lightness, so that two or three series stay apart in grey; more are told by marker and dash.
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#000000", "#56b4e9", "#aa4499", "#777777")
+BLACK = "#000000"
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", BLACK, "#56b4e9", "#aa4499", "#777777")
 # The same hues on a dark ground, where the dark ones would not be seen.
 DARK_COLOURS = ("#5aaee0", "#f0b13c", "#2fc79c", "#f58b4c", "#f2f2f2", "#9ad4f7", "#df8fd2", "#a8a8a8")
 MAX_SERIES = len(COLOURS)  # in one panel

@@ -40,12 +40,12 @@ class PromptSensitivity:
 
     @property
     def accuracy_spread(self) -> float:
-        """Highest less lowest accuracy; [0, 1], smaller is steadier, NaN with fewer than two paraphrases."""
+        """Highest minus lowest accuracy; [0, 1], smaller is steadier, NaN with fewer than two paraphrases."""
         return _spread(self.accuracy)
 
     @property
     def ace_spread(self) -> float:
-        """Highest less lowest ACE; [0, 1], smaller is steadier, NaN with fewer than two paraphrases."""
+        """Highest minus lowest ACE; [0, 1], smaller is steadier, NaN with fewer than two paraphrases."""
         return _spread(self.ace)
 
     @property

@@ -9,11 +9,16 @@ import click
 
 from calprobe.cli.arguments import output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
+from calprobe.cli.figure_options import LOOKS, figure_options, names_given
 from calprobe.cli.labels import label_option, labelled
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from calprobe.analysis import CurveOptions, Curves, ReportOptions
+    from calprobe.analysis.curves.curve import AccuracyOf
+    from calprobe.analysis.plots import Look
+
+OF_ONE_KIND = {"accuracy": "accuracy-ace", "overlay": "calibration"}  # by parameter
 
 
 class _ListsKinds(click.Command):
@@ -64,6 +69,13 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
     help="The suffix sets the format; an existing file is replaced.",
 )
 @label_option
+@click.option(
+    "--accuracy",
+    type=click.Choice(("own", "base")),
+    help="accuracy-ace: accuracy of each estimator's own answers, or of base's.  [default: own]",
+)
+@click.option("--overlay", is_flag=True, help="calibration: a figure with all estimators of a RUN in one panel.")
+@figure_options
 @report_options(formats=False, results="intervals and bands")
 @click.pass_context
 def command(
@@ -74,6 +86,9 @@ def command(
     estimators: tuple[str, ...] | None,
     out: Path,
     labels: tuple[str, ...],
+    accuracy: AccuracyOf | None,
+    overlay: bool,
+    look: Look,
     options: ReportOptions,
 ) -> None:
     """Write one kind of curve of each RUN, a folder from `score` or `import`.
@@ -81,7 +96,10 @@ def command(
     \b
         calprobe curve runs/gpt2-bear --kind accuracy-rejection --out rejection.svg
         calprobe curve runs/gpt2-bear --kind calibration --estimator base,margin --out bins.csv
+        calprobe curve runs/*-bear --kind accuracy-ace --width single --title "" --out figure4.pdf
     """
+    from dataclasses import replace
+
     from calprobe.analysis import CurveOptions
     from calprobe.analysis.curves import KINDS, plot
     from calprobe.analysis.curves.files import write_curves
@@ -92,13 +110,18 @@ def command(
     # Without resamples, --bootstrap 0 requests what such a kind gives.
     harmless = {"bootstrap"} if options.resampling.n_resamples == 0 else set()
     ignored = [name for name in KINDS[kind].ignores if name not in harmless]
+    ignored += [name for name, own in OF_ONE_KIND.items() if own != kind]
     refuse_typed(context, ignored, f"does not apply to --kind {kind}")
+    drawn = out.suffix.lower() in FIGURE_SUFFIXES
+    if not drawn:
+        refuse_typed(context, (*LOOKS, "overlay"), "applies to figures; give --out F.png, F.svg or F.pdf")
     named = labelled(runs, labels)
     log_to_stderr()
     keep_freed_memory()
-    found = _compute(kind, named, CurveOptions(options, estimators))
-    if out.suffix.lower() in FIGURE_SUFFIXES:
-        save(plot(found), out)
+    found = _compute(kind, named, CurveOptions(options, estimators, accuracy or "own"))
+    if drawn:
+        look = replace(look, labels=names_given(named), form="overlay" if overlay else "panels")
+        save(plot(found, look=look), out, look.style)
     else:
         write_curves(found, out)
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from calprobe.cli.arguments import list_option
+from calprobe.cli.arguments import list_option, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
+from calprobe.cli.figure_options import LOOKS, figure_options, names_given
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import Tables, html_option, in_format, print_result, write_page
 from calprobe.cli.report_plots import plots_option
@@ -20,6 +21,7 @@ from calprobe.words import SliceKind
 if TYPE_CHECKING:
     from calprobe.analysis import Report, ReportOptions, SliceOptions
     from calprobe.analysis.curves.inputs import Told
+    from calprobe.analysis.plots import Look
     from calprobe.analysis.tables import Table
 
 TABLES = ("summary", "runs", "wording", "slices", "paper")
@@ -50,6 +52,7 @@ TABLES = ("summary", "runs", "wording", "slices", "paper")
     help="Show the numbers beside those of Kissling et al. 2026, which are part of calprobe.",
 )
 @plots_option
+@figure_options
 @html_option
 def command(
     runs: tuple[str, ...],
@@ -63,6 +66,7 @@ def command(
     tables: tuple[str, ...] | None,
     beside: str | None,
     plots: Path | None,
+    look: Look,
     page: Path | None,
 ) -> None:
     """Show accuracy, confidence and calibration of each RUN, a folder from `score` or `import`.
@@ -98,6 +102,8 @@ def command(
     if page is not None and all_reductions:
         raise UsageError("--html takes one reduction; leave out --html or --reduction all")
     _check_choice(estimators, metrics, tables, form, all_reductions=all_reductions)
+    if plots is None:
+        refuse_typed(click.get_current_context(), LOOKS, "applies to figures; give --plots DIR")
     options = replace(options, slices=_slices(by, estimators, all_reductions))
     named = labelled(runs, labels)
     log_to_stderr()
@@ -114,7 +120,7 @@ def command(
         sections, in_files = _of_kinds(report_sections, tables), _of_kinds(report_tables, tables)
         print_result(in_format(form, few, sections, in_files))
         if plots is not None or page is not None:
-            _draw(shown, few, plots, page)
+            _draw(shown, few, plots, replace(look, labels=names_given(named)), page)
 
 
 def _check_choice(
@@ -152,7 +158,7 @@ def _of_kinds(tables: Tables[Report], kinds: tuple[str, ...] | None) -> Tables[R
     return chosen
 
 
-def _draw(found: Report, shown: Report, plots: Path | None, page: Path | None) -> None:
+def _draw(found: Report, shown: Report, plots: Path | None, look: Look, page: Path | None) -> None:
     """Write the figures, the page, or both; their contents are computed once, of all that was found."""
     from calprobe.analysis.contents import Wanted, gather
     from calprobe.analysis.html import page_wants, report_page
@@ -166,7 +172,7 @@ def _draw(found: Report, shown: Report, plots: Path | None, page: Path | None) -
         wanted |= page_wants(found)
     contents = gather(found, wanted, _exposures(found))
     if plots is not None:
-        write_plots(contents, plots)
+        write_plots(contents, plots, look)
     if page is not None:
         write_page(report_page(replace(contents, report=shown)), page)
 

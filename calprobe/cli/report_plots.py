@@ -15,6 +15,7 @@ from calprobe.cli.terminal_text import say
 if TYPE_CHECKING:
     from calprobe.analysis import Curves
     from calprobe.analysis.contents import ReportContents
+    from calprobe.analysis.plots import Look
 
 FORMATS = (".png", ".svg")  # to look at and to print; `calprobe curve --out F.pdf` writes a single PDF
 JOINT = "runs"  # in place of a run's name, in figures of several runs
@@ -28,16 +29,16 @@ plots_option = click.option(
 )
 
 
-def write_plots(contents: ReportContents, folder: Path) -> None:
-    """Write the figures into the folder and list the files on stderr. Raises the errors of `save`."""
+def write_plots(contents: ReportContents, folder: Path, look: Look) -> None:
+    """Write the figures into the folder and list the files on stderr. Raises the errors of `plot` and `save`."""
     from calprobe.analysis.curves import plot
     from calprobe.analysis.plots import save
 
     for name, curves in _curves(contents):
-        figure = plot(curves)
+        figure = plot(curves, look=look)
         for suffix in FORMATS:
             path = folder / f"{name}.{curves.kind}{suffix}"
-            save(figure, path)
+            save(figure, path, look.style)
             say(f"wrote {path}")
 
 
@@ -74,3 +75,5 @@ def _curves(contents: ReportContents) -> Iterator[tuple[str, Curves]]:
         say("no figures of several runs: the runs differ in probe or instances")
     elif len(drawn) > 1:
         yield from ((JOINT, curves) for curves in contents.joint_figures())
+        for kind, fewest in contents.left_out():
+            say(f"no figure {kind} of {len(drawn)} runs: it needs {fewest}")

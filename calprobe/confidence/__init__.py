@@ -1,6 +1,6 @@
 """Confidence estimators: candidate scores in, a prediction and how sure it is out, for every instance."""
 
-from calprobe.confidence.answer_options import keep_options, option_ranks
+from calprobe.confidence.answer_options import expected_correct, keep_options, option_ranks
 from calprobe.confidence.decomposition import (
     Decomposition,
     entropy_decomposition,
@@ -77,6 +77,7 @@ __all__ = [
     "entropy_decomposition",
     "estimate",
     "estimator_groups",
+    "expected_correct",
     "fit_temperature",
     "fit_top_temperature",
     "fixed_agreement_confidence",

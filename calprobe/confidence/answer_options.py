@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Ints
+from calprobe.arrays import Floats, Ints
 from calprobe.confidence.distributions import Distributions
 
 
@@ -67,3 +68,61 @@ def keep_options(distributions: Distributions, kept: npt.ArrayLike) -> Distribut
         distributions.scores[:, chosen], before[offsets], before[at_answer] - before[offsets[:-1]]
     )
     return replace(fewer, rank=distributions.rank, keys=distributions.keys)
+
+
+def expected_correct(distributions: Distributions, counts: Sequence[int], row: int = 0) -> Floats:
+    """How likely the answer of base is right among k options: the right one and k - 1 others, all draws equally likely.
+
+    Of the K - 1 others let m be ahead of the right candidate and t tied with it. Sum over the number of tied candidates
+    that are kept, each of which is as likely to be drawn as the right one:
+
+        [C(K - m, k) - C(K - 1 - m - t, k)] / [(t + 1) C(K - 1, k - 1)]
+
+    Where ties go to the first candidate, those before the right one are ahead and t = 0. The mean over instances is the
+    accuracy that draws only estimate.
+
+    Args:
+        distributions: of any number of instances.
+        counts: numbers of options k, from 1 to the smallest answer space.
+        row: of the scores, that of one template.
+    Returns:
+        [counts, instances], in [0, 1]; 0 where the right candidate has no score.
+    Raises:
+        ValueError: a count under 1, or over an answer space.
+
+    >>> spaces = Distributions.from_scores(np.log([[0.2, 0.5, 0.3]]), offsets=[0, 3], answer_idx=[2])
+    >>> expected_correct(spaces, [1, 2, 3]).ravel().tolist()
+    [1.0, 0.5, 0.0]
+    """
+    widths = distributions.widths
+    least = int(widths.min(initial=max(counts, default=1)))
+    if wrong := [count for count in counts if not 1 <= count <= least]:
+        raise ValueError(f"counts must be from 1 to {least}, the smallest answer space; got {wrong[0]}")
+    scores = distributions.scores[row]
+    at_answer = distributions.offsets[:-1] + distributions.answer_idx
+    right, place = np.repeat(scores[at_answer], widths), np.repeat(at_answer, widths)
+    tied, ahead = scores == right, (scores > right) | np.isnan(scores)
+    if distributions.keys is None:
+        tied, ahead = np.zeros_like(tied), ahead | (tied & (np.arange(len(scores)) < place))
+    tied[at_answer] = ahead[at_answer] = False
+    m, t = (_count(own, distributions.offsets) for own in (ahead, tied))
+    share = [
+        _kept_share(widths - m, count, widths) - _kept_share(widths - 1 - m - t, count, widths) for count in counts
+    ]
+    likely = [widths / count * own / (t + 1) for count, own in zip(counts, share, strict=True)]
+    found: Floats = np.where(np.isnan(scores[at_answer]), 0.0, np.reshape(likely, (len(counts), len(widths))))
+    return found
+
+
+def _count(chosen: npt.NDArray[np.bool_], offsets: Ints) -> Ints:
+    """How many candidates of each instance are chosen, [instances]."""
+    before = np.concatenate([[0], np.cumsum(chosen)])
+    return np.asarray(before[offsets[1:]] - before[offsets[:-1]], dtype=np.int64)
+
+
+def _kept_share(some: Ints, count: int, widths: Ints) -> Floats:
+    """C(some, count) / C(widths, count), [instances]."""
+    share = np.ones(len(widths))
+    for at in range(count):
+        share = share * np.maximum(some - at, 0) / (widths - at)
+    return share

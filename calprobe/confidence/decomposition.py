@@ -33,7 +33,7 @@ class Decomposition:
 
     @property
     def epistemic(self) -> Floats:
-        """Between templates, total less aleatoric, [instances]: 0 where all templates give one distribution."""
+        """Between templates, total minus aleatoric, [instances]: 0 where all templates give one distribution."""
         # Never negative, but for the rounding of two nearly equal sums.
         return np.maximum(self.total - self.aleatoric, 0.0)
 

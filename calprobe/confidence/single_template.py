@@ -33,7 +33,7 @@ def base_confidence(distributions: Distributions, row: int = 0) -> Confidence:
 
 
 def margin_confidence(distributions: Distributions, row: int = 0) -> Confidence:
-    """The largest less the second-largest probability under one template; predictions are those of base.
+    """The largest minus the second-largest probability under one template; predictions are those of base.
 
     docs/methods.md, "Confidence estimators"; Kissling et al. 2026. Higher is surer; within [0, 1], 0 on a tie. With a
     single candidate there is no second, and the margin is its probability, 1.

@@ -198,7 +198,7 @@ def _debiased_error(bins: Bins) -> Floats:
 DEBIASED_ECE = BinMetric(
     "debiased_ece",
     "debiased ECE",
-    "root mean square gap of 15 quantile bins, less what chance adds",
+    "root mean square gap of 15 quantile bins, minus what chance adds",
     "smaller",
     Binning("quantile", DEBIASED_BINS),
     _debiased_error,

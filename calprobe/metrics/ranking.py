@@ -71,7 +71,7 @@ def aurc(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
 
 
 def e_aurc(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
-    """Excess AURC: `aurc` less that of the best order, every correct prediction before the others. Smaller is better.
+    """Excess AURC: `aurc` minus that of the best order, every correct prediction before the others. Smaller is better.
 
     The best is `(W - R (H_n - H_R)) / n` for R correct and W incorrect of n instances, H the harmonic numbers: exact,
     where Geifman, Uziel, El-Yaniv 2019 take its limit for many instances, `e + (1 - e) ln(1 - e)` for error rate e.
@@ -180,7 +180,7 @@ AURC = RankMetric(
     source=GEIFMAN,
     priority=9,
 )
-E_AURC = RankMetric("e_aurc", "E-AURC", "AURC less that of the best order", "smaller", _e_aurc, source=GEIFMAN)
+E_AURC = RankMetric("e_aurc", "E-AURC", "AURC minus that of the best order", "smaller", _e_aurc, source=GEIFMAN)
 PRR = RankMetric(
     "prr",
     "PRR",

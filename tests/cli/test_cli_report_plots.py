@@ -53,14 +53,15 @@ def test_each_run_gets_what_its_templates_allow_and_several_are_compared(
     assert kinds_of(plots) == {
         "runs-a": {"accuracy-rejection", "calibration"},
         "runs-b": {"accuracy-rejection", "calibration", "markers"},
-        "runs": {"accuracy-rejection", "accuracy-ace"},
+        "runs": {"accuracy-rejection"},
     }
     said = capsys.readouterr()
+    assert "no figure accuracy-ace of 2 runs: it needs 4" in said.err
     assert set(json.loads(said.out)) == {"runs/a", "runs/b"}
     written = [line.removeprefix("wrote ") for line in said.err.splitlines() if line.startswith("wrote ")]
     assert sorted(written) == sorted(map(str, plots.iterdir()))
     svg = (plots / "runs-a.calibration.svg").read_text("utf-8")
-    assert all(f">{name}</text>" in svg for name in ("base", "margin", "average_min", "runs/a"))
+    assert all(f">{name}</text>" in svg for name in ("base", "margin", "average_vote_2", "average_min", "model-a"))
 
 
 def test_a_run_without_a_plain_template_gets_no_figures_and_is_named(

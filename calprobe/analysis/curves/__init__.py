@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calprobe.analysis.curves.accuracy_ace import (
+    FEWEST_RUNS,
     AccuracyAce,
     accuracy_ace,
     draw_accuracy_ace,
@@ -19,7 +20,6 @@ from calprobe.analysis.curves.accuracy_ace import (
 from calprobe.analysis.curves.accuracy_rejection import (
     AccuracyRejection,
     accuracy_rejection,
-    draw_accuracy_rejection,
     join_rejections,
     reported_rejection,
 )
@@ -27,10 +27,13 @@ from calprobe.analysis.curves.calibration import Calibration, calibration, draw_
 from calprobe.analysis.curves.curve import Curves
 from calprobe.analysis.curves.exposure import Exposure, draw_exposure, exposure, reported_exposure
 from calprobe.analysis.curves.inputs import Reported
-from calprobe.analysis.curves.markers import Markers, draw_markers, markers, reported_markers
+from calprobe.analysis.curves.marker_figure import draw_markers
+from calprobe.analysis.curves.markers import Markers, join_markers, markers, reported_markers
 from calprobe.analysis.curves.options import Options, draw_options, options_curve
-from calprobe.analysis.plots import PAGE_INCHES, drawing
+from calprobe.analysis.curves.rejection_figure import draw_accuracy_rejection
+from calprobe.analysis.plots import DEFAULT_LOOK, Look, drawing
 from calprobe.confidence import Headline, headline
+from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,13 +47,13 @@ class Kind:
 
     result: type[Curves]
     compute: Callable[..., Curves]  # (runs, options), or (runs, told, options)
-    draw: Callable[[Any, float], Figure]  # (result, width in inches)
+    draw: Callable[[Any, Look], Figure]
     description: str  # a line of `calprobe curve --help`
     ignores: tuple[str, ...] = ()  # parameters of `calprobe curve` that change nothing in it
     needs_told: bool = False  # whether it takes how often facts were told in training
     of_report: Callable[[Reported], Curves | None] | None = None  # what a report's figures show of a run
     join: Callable[[Any], Curves] | None = None  # those of several runs in one figure
-    alone: bool = True  # whether a figure of one run says anything
+    fewest_runs: int = 1  # of a figure; with fewer it says nothing
     plotted: tuple[str, ...] = headline(Headline.PAPER)  # estimators in the figures of `report --plots`
 
 
@@ -70,14 +73,12 @@ KINDS: Mapping[str, Kind] = {
         draw_calibration,
         "accuracy against confidence, on the bins of ACE and ECE",
         of_report=reported_calibration,
-        plotted=headline(Headline.FIRST),
     ),
     "options": Kind(
         Options,
         options_curve,
         draw_options,
         "accuracy, confidence and ACE among 5, 10, .. answer options",
-        ignores=("bootstrap", "cluster", "seed"),
     ),
     "accuracy-ace": Kind(
         AccuracyAce,
@@ -86,7 +87,7 @@ KINDS: Mapping[str, Kind] = {
         "accuracy against ACE over the RUNs, with rank correlation",
         of_report=reported_accuracy_ace,
         join=join_accuracy_ace,
-        alone=False,
+        fewest_runs=FEWEST_RUNS,
     ),
     "markers": Kind(
         Markers,
@@ -94,6 +95,7 @@ KINDS: Mapping[str, Kind] = {
         draw_markers,
         "the plain statement against possibly, certainly, N %",
         of_report=reported_markers,
+        join=join_markers,
     ),
     "exposure": Kind(
         Exposure,
@@ -107,21 +109,31 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
-def plot(result: Curves, width: float = PAGE_INCHES) -> Figure:
+def plot(result: Curves, width: float | None = None, look: Look = DEFAULT_LOOK) -> Figure:
     """Draw a curve of any kind.
 
-    What is NaN leaves a gap. More than eight series go on in further panels, or take the same styles again.
+    What is NaN leaves a gap. Series that find no place in a panel go on in further panels.
 
     Args:
         result: as the kind's `compute` gives it.
         width: of the figure, inches; COLUMN_INCHES and PAGE_INCHES of `calprobe.analysis.plots` are those of a paper
-            in two columns. The height follows from the number of panels.
+            in two columns. The height follows from the number of panels. None: that of the look.
+        look: title, names of runs, style file.
     Returns:
         A figure that no pyplot knows, laid out; write it with `calprobe.analysis.plots.save`.
+    Raises:
+        UsageError: fewer runs than the kind's figure needs, or a style file that cannot be read.
 
     >>> figure = plot(AccuracyRejection((), ()), 3.3)
     >>> len(figure.axes)
     2
     """
-    with drawing():
-        return KINDS[result.kind].draw(result, width)
+    kind, runs = KINDS[result.kind], {line.run for line in result.of_runs()}
+    if len(runs) < kind.fewest_runs and kind.fewest_runs > 1:
+        raise UsageError(
+            f"{result.kind}: a figure needs {kind.fewest_runs} runs or more, got {len(runs)}; name more, or write the"
+            " numbers with --out F.csv"
+        )
+    wanted = look if width is None else replace(look, width=width)
+    with drawing(look.style):
+        return kind.draw(result, wanted)

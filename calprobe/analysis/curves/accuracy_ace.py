@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calprobe.analysis.curves.curve import (
     DEFAULT_CURVE_OPTIONS,
     LEAD,
+    AccuracyOf,
     Columns,
     CurveOptions,
     Curves,
@@ -18,22 +19,27 @@ from calprobe.analysis.curves.curve import (
 )
 from calprobe.analysis.curves.inputs import (
     Reported,
+    Values,
     chosen_estimators,
     lead_of,
     metrics_named,
     predictions,
     read_runs,
 )
+from calprobe.analysis.palette import BLACK, COLOURS
 from calprobe.analysis.plots import frame
-from calprobe.analysis.plots.groups import short_names
-from calprobe.analysis.plots.labels import Label, Placing, place_labels
-from calprobe.analysis.plots.style import PAGE_INCHES, style_at
-from calprobe.analysis.scored_run import Runs
-from calprobe.confidence import BASE, Headline, headline
+from calprobe.analysis.plots.families import families
+from calprobe.analysis.plots.labels import Label, Placing, place_all, place_numbers
+from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
+from calprobe.analysis.plots.names import run_names
+from calprobe.analysis.plots.style import FAINT, INK
+from calprobe.analysis.scored_run import Runs, ScoredRun
+from calprobe.confidence import BASE, Estimator, Headline, headline
 from calprobe.messages import counted
 from calprobe.metrics import Estimate, bootstrap_many, spearman
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -42,8 +48,9 @@ if TYPE_CHECKING:
 class AccuracyAcePoint(Line):
     """One run under one estimator: is the more accurate model the better calibrated one?"""
 
-    accuracy: Estimate  # of base
+    accuracy: Estimate  # of the estimator's own answers, or of base's
     ace: Estimate  # of the estimator
+    model_kind: str | None  # causal or masked; None where the run does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +69,34 @@ class AccuracyAce(Curves):
     kind = "accuracy-ace"
     COLUMNS = (
         *(*LEAD, "accuracy", "accuracy_low", "accuracy_high", "ace", "ace_low", "ace_high"),
-        *("spearman", "spearman_low", "spearman_high"),
+        *("spearman", "spearman_low", "spearman_high", "model_kind", "accuracy_of"),
     )
 
     points: tuple[AccuracyAcePoint, ...]
     correlations: tuple[RankCorrelation, ...]  # one for each estimator
+    accuracy_of: AccuracyOf = "own"
 
     def _parts(self) -> Iterable[Columns]:
         rho = {found.estimator: found.rho for found in self.correlations}
         for point in self.points:
             own = estimate_columns("accuracy", point.accuracy) | estimate_columns("ace", point.ace)
-            yield {**point.lead, **own, **estimate_columns("spearman", rho[point.estimator])}
+            of = {"model_kind": point.model_kind or "", "accuracy_of": self.accuracy_of}
+            yield {**point.lead, **own, **estimate_columns("spearman", rho[point.estimator]), **of}
 
 
 def accuracy_ace(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> AccuracyAce:
-    """Accuracy of base against the ACE of each estimator, a point a run, with their rank correlation.
+    """Accuracy against the ACE of each estimator, a point a run, with their rank correlation.
+
+    Kissling et al. 2026, Figure 4. The accuracy is that of the estimator's own answers, as in the paper's code: those
+    over paraphrases have other answers than base, and votes that fail are wrong. `options.accuracy` of "base" takes
+    the accuracy of base under every estimator.
 
     The correlation's interval is over models (`spearman`), those of the points over instances.
 
     Args:
         runs: run folders, open or by path; several, best all of one probe.
         options: reduction, compat, number of ACE's bins, bootstrap; estimators, by default base, margin,
-            average_vote_2 and average_min.
+            average_vote_2 and average_min; accuracy.
     Returns:
         A point for each run and estimator, and a correlation for each estimator over the runs that have both numbers:
         NaN with fewer than four.
@@ -94,22 +107,28 @@ def accuracy_ace(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> A
     metrics, points = metrics_named(("accuracy", "ace"), options.scores), []
     for run in read_runs(runs, options.scores):
         chosen = chosen_estimators(run, options, headline(Headline.PAPER))
-        (base,) = chosen_estimators(run, CurveOptions(estimators=(BASE,)), ())
-        confidences = run.confidences(list(dict.fromkeys((base.name, *(estimator.name for estimator in chosen)))))
-        values = bootstrap_many(metrics, predictions(confidences), options.scores.resampling, run.clusters)
-        points += [
-            AccuracyAcePoint(
-                *lead_of(run, estimator), accuracy=values[BASE]["accuracy"], ace=values[estimator.name]["ace"]
-            )
-            for estimator in chosen
-        ]
-    return correlated(points)
+        if options.accuracy == "base":
+            chosen_estimators(run, CurveOptions(estimators=(BASE,)), ())
+        names = [estimator.name for estimator in chosen]
+        asked = [BASE, *names] if options.accuracy == "base" else names
+        samples = predictions(run.confidences(list(dict.fromkeys(asked))))
+        values = bootstrap_many(metrics, samples, options.scores.resampling, run.clusters)
+        points += [_point(run, estimator, values, options.accuracy) for estimator in chosen]
+    return correlated(points, options.accuracy)
 
 
-def correlated(points: Sequence[AccuracyAcePoint]) -> AccuracyAce:
+def _point(run: ScoredRun, estimator: Estimator, values: Values, accuracy: AccuracyOf) -> AccuracyAcePoint:
+    own = estimator.name if accuracy == "own" else BASE
+    kind = None if run.recorded is None else run.manifest.model.kind
+    return AccuracyAcePoint(
+        *lead_of(run, estimator), values[own]["accuracy"], values[estimator.name]["ace"], model_kind=kind
+    )
+
+
+def correlated(points: Sequence[AccuracyAcePoint], accuracy: AccuracyOf = "own") -> AccuracyAce:
     """The points with the rank correlation of each estimator that has any."""
     names = dict.fromkeys(point.estimator for point in points)
-    return AccuracyAce(tuple(points), tuple(_correlation(name, points) for name in names))
+    return AccuracyAce(tuple(points), tuple(_correlation(name, points) for name in names), accuracy)
 
 
 def _correlation(estimator: str, points: Sequence[AccuracyAcePoint]) -> RankCorrelation:
@@ -126,9 +145,7 @@ def reported_accuracy_ace(found: Reported) -> AccuracyAce:
     """The points of a run of a report, those of the paper's estimators."""
     run, values = found.run, found.values
     chosen = [run.estimators[name] for name in headline(Headline.PAPER) if name in values]
-    return correlated(
-        [AccuracyAcePoint(*lead_of(run, own), values[BASE]["accuracy"], values[own.name]["ace"]) for own in chosen]
-    )
+    return correlated([_point(run, own, values, "own") for own in chosen])
 
 
 def join_accuracy_ace(several: Sequence[AccuracyAce]) -> AccuracyAce:
@@ -136,41 +153,118 @@ def join_accuracy_ace(several: Sequence[AccuracyAce]) -> AccuracyAce:
     return correlated([point for found in several for point in found.points])
 
 
-PANEL_INCHES = 2.4
-NAME_INCHES = 0.05  # that a panel grows for each name
+FEWEST_RUNS = 4  # a rank correlation of fewer is undefined, and the figure nearly empty
+PANEL_INCHES = 2.5
+LEAST_INCHES = 1.9  # width of a panel
 BAR = "#c4c4c4"  # intervals: lighter than the lines that lead to names
-_NAMES = Placing(over_lines=True)
+KIND_MARKERS: Mapping[str | None, str] = {"causal": "o", "masked": "s", None: "D"}
+MOST_NAMES = 8  # written at their points; more are numbered, with a legend
+_NAMES = Placing()
 
 
-def draw_accuracy_ace(result: AccuracyAce, width: float = PAGE_INCHES) -> Figure:
-    """A panel for each estimator, with the models' names at their points and the rank correlation in the title."""
-    columns = min(2, frame.columns_for(len(result.correlations), width))  # names need room
-    rows = max(1, -(-len(result.correlations) // columns))
-    most = max((found.runs for found in result.correlations), default=0)
-    figure = frame.blank_figure(width, (PANEL_INCHES + NAME_INCHES * most) * rows + 0.2)
-    panels = frame.panel_grid(figure, max(1, len(result.correlations)), columns)
-    names = _names(result.points)
-    shown = []
+def draw_accuracy_ace(result: AccuracyAce, look: Look = DEFAULT_LOOK) -> Figure:
+    """A panel for each estimator, a point for each run, with the rank correlation in the title.
+
+    The points bear the names of the runs; where there are many, or a name finds no free place, their numbers in the
+    legend. Masked models have another marker than causal ones. Models of one family have a colour and a line.
+    """
+    n_panels = max(1, len(result.correlations))
+    columns = frame.fold(n_panels, look.width, LEAST_INCHES)
+    figure = frame.blank_figure(look.width, PANEL_INCHES * -(-n_panels // columns) + 0.4)
+    panels = frame.panel_grid(figure, n_panels, columns)
+    names, runs = run_names(result.points, look.labels), _looks(result.points)
+    labelled: list[tuple[Axes, list[Label]]] = []
     for axes, found in zip(panels, result.correlations, strict=False):
         points = [own for own in result.points if own.estimator == found.estimator]
         points = [own for own in points if math.isfinite(own.accuracy.value) and math.isfinite(own.ace.value)]
-        _draw_points(axes, points)
+        _draw_points(axes, points, runs)
         frame.title_panel(axes, found.estimator, _spelled(found))
-        shown.append(points)
-    frame.outer_labels(panels, columns, "Accuracy of base (higher is better)", "ACE (lower is better)")
-    frame.fix_layout(figure)
-    for axes, points in zip(panels, shown, strict=False):
-        place_labels(axes, [Label(names[own.run], own.accuracy.value, own.ace.value) for own in points], _NAMES)
+        labelled.append(
+            (axes, [Label(names[own.run], own.accuracy.value, own.ace.value, runs[own.run].color) for own in points])
+        )
+    whose = "Accuracy" if result.accuracy_of == "own" else "Accuracy of base"
+    frame.outer_labels(panels, columns, f"{whose} (higher is better)", "ACE (lower is better)")
+    frame.title_figure(figure, look)
+    _write_names(figure, labelled, {names[run]: runs[run] for run in names}, _kind_samples(result.points, runs))
     return figure
 
 
-def _draw_points(axes: Axes, points: Sequence[AccuracyAcePoint]) -> None:
-    accuracy, ace = [own.accuracy for own in points], [own.ace for own in points]
-    for x, y in zip(accuracy, ace, strict=True):
-        axes.plot([x.value, x.value], [y.low, y.high], color=BAR, linewidth=0.7)
-        axes.plot([x.low, x.high], [y.value, y.value], color=BAR, linewidth=0.7)
-    axes.plot([x.value for x in accuracy], [y.value for y in ace], **style_at(0).dots())
+def _write_names(
+    figure: Figure, labelled: Sequence[tuple[Axes, list[Label]]], named: Mapping[str, _Look], kinds: dict[str, Artist]
+) -> None:
+    """Names at the points, if all find a place; else numbers, and a legend of them."""
+    if len(named) <= MOST_NAMES:
+        frame.legend_below(figure, kinds)
+        frame.fix_layout(figure)
+        if place_all(labelled, _NAMES):
+            return
+        for legend in figure.legends:
+            legend.remove()
+        figure.set_layout_engine("constrained")
+    numbers = {name: at for at, name in enumerate(named, 1)}
+    samples: dict[str, Artist] = {
+        f"{number}  {name}": frame.sample(**named[name].dots()) for name, number in numbers.items()
+    }
+    frame.legend_below(figure, samples | kinds)
+    frame.fix_layout(figure)
+    for axes, labels in labelled:
+        place_numbers(axes, labels, numbers, _NAMES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How the points of a run are drawn."""
+
+    color: str
+    marker: str
+
+    def dots(self) -> dict[str, Any]:
+        return {"color": self.color, "marker": self.marker, "linestyle": "none", "markersize": 4.5}
+
+
+def _looks(points: Sequence[AccuracyAcePoint]) -> dict[str, _Look]:
+    """A colour for each family, ink for models without one; a marker for each kind of model."""
+    others = [color for color in COLOURS if color != BLACK]
+    colors = {run: others[at % len(others)] for at, family in enumerate(_family_runs(points)) for run in family}
+    return {own.run: _Look(colors.get(own.run, INK), KIND_MARKERS[own.model_kind]) for own in points}
+
+
+def _family_runs(points: Sequence[AccuracyAcePoint]) -> list[list[str]]:
+    """The runs of each family, the smaller models first. A model of two runs is in none: no order joins these."""
+    runs: dict[str, list[str]] = {}
+    for own in {own.run: own for own in points}.values():
+        runs.setdefault(own.model, []).append(own.run)
+    found = families(runs)
+    return [[runs[model][0] for model in family] for family in found if all(len(runs[own]) == 1 for own in family)]
+
+
+def _kind_samples(points: Sequence[AccuracyAcePoint], runs: Mapping[str, _Look]) -> dict[str, Artist]:
+    kinds = dict.fromkeys(own.model_kind for own in points)
+    names = {"causal": "causal model", "masked": "masked model", None: "kind not known"}
+    samples: dict[str, Artist] = {
+        names[kind]: frame.sample(**_Look(INK, KIND_MARKERS[kind]).dots()) for kind in kinds if len(kinds) > 1
+    }
+    if _family_runs(points):
+        samples["models of one family"] = frame.sample(color=FAINT, linewidth=0.8)
+    return samples
+
+
+def _draw_points(axes: Axes, points: Sequence[AccuracyAcePoint], runs: Mapping[str, _Look]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    by_run = {own.run: own for own in points}
+    for x, y in ((own.accuracy, own.ace) for own in points):
+        axes.plot([x.value, x.value], [y.low, y.high], color=BAR, linewidth=0.6, zorder=1.2)
+        axes.plot([x.low, x.high], [y.value, y.value], color=BAR, linewidth=0.6, zorder=1.2)
+    for family in _family_runs(points):
+        own = [by_run[run] for run in family]
+        path = [point.accuracy.value for point in own], [point.ace.value for point in own]
+        axes.plot(*path, color=runs[family[0]].color, linewidth=0.8, alpha=0.7, zorder=1.6)
+    for point in points:
+        axes.plot([point.accuracy.value], [point.ace.value], **runs[point.run].dots())
     axes.margins(0.12)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(5))
     axes.autoscale_view()
     axes.set(xlim=_in_shares(axes.get_xlim()), ylim=_in_shares(axes.get_ylim()))
 
@@ -181,10 +275,9 @@ def _in_shares(limits: tuple[float, float]) -> tuple[float, float]:
 
 
 def _spelled(found: RankCorrelation) -> str:
-    runs = counted(found.runs, "run")
     if math.isnan(found.rho.value):
-        return f"Spearman's ρ undefined with {runs}"
-    return f"Spearman's ρ {_signed(found.rho)}, {runs}"
+        return f"{counted(found.runs, 'run')}: no correlation"
+    return f"Spearman's ρ {_signed(found.rho)}, n = {found.runs}"
 
 
 def _signed(rho: Estimate) -> str:
@@ -192,11 +285,3 @@ def _signed(rho: Estimate) -> str:
     if math.isnan(rho.low):
         return value
     return f"{value} ({rho.low:z.2f} to {rho.high:z.2f})".replace("-", "−")
-
-
-def _names(points: Sequence[AccuracyAcePoint]) -> Mapping[str, str]:
-    """What each run is called: its model without the organisation if no two runs share that, else the run as typed."""
-    models = {own.run: own.model.rstrip("/").rpartition("/")[2] for own in points}
-    called = models if len(set(models.values())) == len(models) else {run: run for run in models}
-    short = short_names(list(called.values()))
-    return {run: short[name] for run, name in called.items()}

@@ -29,14 +29,18 @@ from calprobe.analysis.curves.inputs import (
 )
 from calprobe.analysis.number_text import spelled
 from calprobe.analysis.plots import frame
-from calprobe.analysis.plots.groups import Series, each_line, only_run
-from calprobe.analysis.plots.style import FAINT, INK, PAGE_INCHES
+from calprobe.analysis.plots.groups import Series, run_rows
+from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
+from calprobe.analysis.plots.names import run_names
+from calprobe.analysis.plots.style import FAINT, INK
 from calprobe.analysis.scored_run import Runs, ScoredRun
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Ints
 from calprobe.confidence import Confidence, Estimator, Headline, headline
 from calprobe.metrics import Bins, Estimate, MetricResult, ace, bootstrap_many, ece, smooth_ece, wilson_interval
+from calprobe.metrics.bins import width_edges
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -82,6 +86,7 @@ class CalibrationLine(Line):
     ace: BinnedError  # quantile bins
     ece: BinnedError  # ten bins of equal width
     smooth: SmoothError
+    histogram: Ints  # [20], instances in as many bins of equal width over [0, 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,8 @@ class Calibration(Curves):
     """Calibration curves. Columns: metric (ace, ece, smooth_ece) with its value and interval, then a row a bin.
 
     `lower` and `upper` are the bin's edges, `count` its instances, `confidence` their mean, `low` and `high` the
-    interval of `accuracy`. A row of smooth_ece is a point of its curve, with `density` for a count.
+    interval of `accuracy`. A row of smooth_ece is a point of its curve, with `density` for a count. Rows of the metric
+    `histogram` have no value: they count the instances in 20 bins of equal width.
     """
 
     kind = "calibration"
@@ -110,9 +116,13 @@ class Calibration(Curves):
             smooth = line.smooth
             points = {"confidence": smooth.confidence, "accuracy": smooth.accuracy, "density": smooth.density}
             yield {**line.lead, "metric": "smooth_ece", **estimate_columns("value", smooth.value), **points}
+            edges = width_edges(len(line.histogram))
+            counts = {"lower": edges[:-1], "upper": edges[1:], "count": line.histogram.astype(np.float64)}
+            yield {**line.lead, "metric": "histogram", **counts}
 
 
 METRICS = ("ace", "ece", "smooth_ece")
+HISTOGRAM_BINS = 20  # as the paper's Figure 9
 
 
 def calibration(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Calibration:
@@ -155,14 +165,19 @@ def calibration_lines(
                 ace=_binned(ace(found.confidence, found.correct, ace_bins), own["ace"]),
                 ece=_binned(ece(found.confidence, found.correct), own["ece"]),
                 smooth=_smooth(found, own["smooth_ece"]),
+                histogram=_bins(ece(found.confidence, found.correct, HISTOGRAM_BINS)).count,
             )
         )
     return lines
 
 
+def _bins(result: MetricResult) -> Bins:
+    assert result.bins is not None, "binned metrics have bins"
+    return result.bins
+
+
 def _binned(result: MetricResult, value: Estimate) -> BinnedError:
-    bins = result.bins
-    assert bins is not None, "binned metrics have bins"
+    bins = _bins(result)
     right = np.where(bins.count > 0, np.rint(bins.accuracy * bins.count), 0)
     return BinnedError(value, bins, *wilson_interval(right, bins.count))
 
@@ -185,25 +200,71 @@ def reported_calibration(found: Reported) -> Calibration | None:
 
 _IDENTITY: dict[str, Any] = {"color": FAINT, "linestyle": (0, (4, 2)), "linewidth": 0.9}
 _SMOOTH: dict[str, Any] = {"color": FAINT, "linestyle": "-", "linewidth": 1.6}
+OVERLAY_INCHES = 2.0  # least width of a panel of several estimators
+OVERLAY_SIZES = frame.PairSizes(OVERLAY_INCHES, 2.8)
 
 
-def draw_calibration(result: Calibration, width: float = PAGE_INCHES) -> Figure:
-    """A panel for each run and estimator, with ACE's own bins above and counts in ECE's ten bins below."""
-    groups = each_line(result.lines)
-    figure, pairs, columns = frame.panel_pairs(len(groups), width)
-    for pair, group in zip(pairs, groups, strict=False):
-        _draw_curve(pair.curve, group.series[0])
-        _draw_counts(pair.counts, group.series[0])
-        frame.title_panel(pair.curve, group.title, f"ACE {spelled(group.series[0].line.ace.value)}")
-    frame.outer_labels([pair.curve for pair in pairs], columns, "", "Accuracy (share correct)")
-    frame.outer_labels([pair.counts for pair in pairs], columns, "Confidence (higher is surer)", "Facts")
-    if run := only_run(result.lines):
-        figure.suptitle(run)
+def draw_calibration(result: Calibration, look: Look = DEFAULT_LOOK) -> Figure:
+    """A row for each run, a panel for each estimator: ACE's own bins above, counts in bins of equal width below.
+
+    As an overlay, a panel for each run with all of its estimators, a line through the bins of each.
+    """
+    return _overlaid(result, look) if look.form == "overlay" else _panels(result, look)
+
+
+def _panels(result: Calibration, look: Look) -> Figure:
+    rows, names = run_rows(result.lines), run_names(result.lines, look.labels)
+    figure, blocks = frame.panel_pairs([len(row) for row in rows.values()], look, frame.PairSizes())
+    for block, (run, row) in zip(blocks, rows.items(), strict=False):
+        for at, (pair, series) in enumerate(zip(block, row, strict=True)):
+            _draw_curve(pair.curve, series)
+            _draw_counts(pair.counts, [series])
+            heading = names[run] if at == 0 and len(rows) > 1 else ""
+            note = f"ACE {spelled(series.line.ace.value)}"
+            frame.title_panel(pair.curve, series.name, note, heading, room=len(rows) > 1)
+    _label([pair for block in blocks for pair in block])
+    frame.title_figure(figure, look, next(iter(names.values())) if len(rows) == 1 else "")
     bins = frame.sample(color=INK, marker="o", linestyle="none")
     entries = {"bin of ACE, 95 % interval": bins, "smooth curve": frame.sample(**_SMOOTH)}
     frame.legend_below(figure, entries | {"perfectly calibrated": frame.sample(**_IDENTITY)})
     frame.fix_layout(figure)
     return figure
+
+
+def _overlaid(result: Calibration, look: Look) -> Figure:
+    rows, names = run_rows(result.lines), run_names(result.lines, look.labels)
+    figure, blocks = frame.panel_pairs([len(rows)] if rows else [], look, OVERLAY_SIZES)
+    entries: dict[str, Artist] = {}
+    for pair, (run, row) in zip(blocks[0], rows.items(), strict=False):
+        pair.curve.plot([0, 1], [0, 1], **_IDENTITY)
+        for series in row:
+            ace = series.line.ace
+            frame.interval_bars(pair.curve, ace.bins.confidence, ace.low, ace.high, series.style.color)
+            kept = ace.bins.count > 0
+            pair.curve.plot(ace.bins.confidence[kept], ace.bins.accuracy[kept], **series.style.points())
+            entries[series.name] = frame.sample(**series.style.points())
+        _draw_counts(pair.counts, row)
+        frame.share_axis(pair.curve, "both")
+        frame.title_panel(pair.curve, names[run])
+    _label(blocks[0])
+    frame.title_figure(figure, look)
+    frame.legend_below(figure, entries | {"perfectly calibrated": frame.sample(**_IDENTITY)})
+    frame.fix_layout(figure)
+    return figure
+
+
+def _label(pairs: Sequence[frame.PanelPair]) -> None:
+    """All panels have the same axes, with their numbers at the left and at the lowest ones."""
+    for pair in pairs:
+        if pair is not pairs[0]:
+            pair.counts.sharey(pairs[0].counts)
+        pair.curve.tick_params(labelleft=pair.left)
+        pair.counts.tick_params(labelleft=pair.left, labelbottom=pair.lowest)
+        if pair.left:
+            pair.curve.set_ylabel("Accuracy")
+            pair.counts.set_ylabel("Facts")
+        if pair.lowest:
+            pair.counts.set_xlabel("Confidence")
 
 
 def _draw_curve(axes: Axes, series: Series[CalibrationLine]) -> None:
@@ -215,7 +276,12 @@ def _draw_curve(axes: Axes, series: Series[CalibrationLine]) -> None:
     frame.share_axis(axes, "both")
 
 
-def _draw_counts(axes: Axes, series: Series[CalibrationLine]) -> None:
-    bins = series.line.ece.bins
-    axes.stairs(bins.count, bins.edges, fill=True, color=series.style.color, alpha=0.55)
+def _draw_counts(axes: Axes, row: Sequence[Series[CalibrationLine]]) -> None:
+    """Filled for one estimator; outlines for several, which would cover each other."""
+    for series in row:
+        counts, edges, color = series.line.histogram, width_edges(len(series.line.histogram)), series.style.color
+        if len(row) == 1:
+            axes.stairs(counts, edges, fill=True, color=color, alpha=0.55)
+        else:
+            axes.stairs(counts, edges, color=color, linestyle=series.style.dash, linewidth=0.9)
     axes.set_ylim(bottom=0)

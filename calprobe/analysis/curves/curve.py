@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Columns = Mapping[str, Any]  # by name: an array [rows], or one value for all of the rows
+AccuracyOf = Literal["own", "base"]
 LEAD = ("run", "model", "estimator")  # the columns that every table begins with
 
 
@@ -33,6 +34,7 @@ class CurveOptions:
 
     scores: ReportOptions = DEFAULT_OPTIONS
     estimators: tuple[str, ...] | None = None  # by the names of `report`; None: the paper's, as far as a run has them
+    accuracy: AccuracyOf = "own"  # accuracy-ace: of the estimator's own answers, or of base's
 
 
 DEFAULT_CURVE_OPTIONS = CurveOptions()
@@ -74,6 +76,11 @@ class Curves:
     def only(self, estimators: Sequence[str]) -> Self:
         """With these estimators alone, in this order, if the kind lets one choose among many; else the same."""
         return self
+
+    def of_runs(self) -> tuple[Line, ...]:
+        """All of its lines or points."""
+        found = (getattr(self, field.name) for field in fields(self))
+        return tuple(line for own in found if isinstance(own, tuple) for line in own if isinstance(line, Line))
 
     def _parts(self) -> Iterable[Columns]:
         """The blocks of rows that the table is made of."""

@@ -19,8 +19,10 @@ from calprobe.analysis.curves.curve import (
 )
 from calprobe.analysis.curves.inputs import Reported, Told, chosen_estimators, lead_of, metrics_named, read_runs
 from calprobe.analysis.plots import frame
-from calprobe.analysis.plots.groups import each_line, only_run
-from calprobe.analysis.plots.style import FAINT, PAGE_INCHES, SeriesStyle, style_at
+from calprobe.analysis.plots.groups import run_rows
+from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
+from calprobe.analysis.plots.names import run_names
+from calprobe.analysis.plots.style import FAINT, SeriesStyle, style_at
 from calprobe.analysis.scored_run import Instances, Runs, ScoredRun
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence import Confidence, Estimator
@@ -158,23 +160,29 @@ def reported_exposure(found: Reported) -> Exposure | None:
 
 
 _ACCURACY, _CONFIDENCE = style_at(0), style_at(1)
+_SIZES = frame.PairSizes(2.0, 2.6)
 
 
-def draw_exposure(result: Exposure, width: float = PAGE_INCHES) -> Figure:
-    """A panel for each run and estimator: accuracy and mean confidence above, the number of facts below."""
-    groups = each_line(result.lines)
-    figure, pairs, columns = frame.panel_pairs(len(groups), width)
-    for pair, group in zip(pairs, groups, strict=False):
-        line = group.series[0].line
-        _draw_numbers(pair.curve, line.told, line.accuracy, _ACCURACY)
-        _draw_numbers(pair.curve, line.told, line.mean_confidence, _CONFIDENCE)
-        _draw_counts(pair.counts, line)
-        pair.curve.set_title(group.title, loc="left")
-        frame.share_axis(pair.curve, "y")
-    frame.outer_labels([pair.curve for pair in pairs], columns, "", "Accuracy and confidence")
-    frame.outer_labels([pair.counts for pair in pairs], columns, "Times told in training", "Facts")
-    if run := only_run(result.lines):
-        figure.suptitle(run)
+def draw_exposure(result: Exposure, look: Look = DEFAULT_LOOK) -> Figure:
+    """A row for each run, a panel for each estimator: accuracy and mean confidence above, the number of facts below."""
+    rows, names = run_rows(result.lines), run_names(result.lines, look.labels)
+    figure, blocks = frame.panel_pairs([len(row) for row in rows.values()], look, _SIZES)
+    for block, (run, row) in zip(blocks, rows.items(), strict=False):
+        for at, (pair, series) in enumerate(zip(block, row, strict=True)):
+            line = series.line
+            _draw_numbers(pair.curve, line.told, line.accuracy, _ACCURACY)
+            _draw_numbers(pair.curve, line.told, line.mean_confidence, _CONFIDENCE)
+            _draw_counts(pair.counts, line)
+            heading = names[run] if at == 0 and len(rows) > 1 else ""
+            frame.title_panel(pair.curve, series.name, heading=heading, room=len(rows) > 1)
+            frame.share_axis(pair.curve, "y")
+    for pair in (pair for block in blocks for pair in block):
+        if pair.left:
+            pair.curve.set_ylabel("Share of facts")
+            pair.counts.set_ylabel("Facts")
+        if pair.lowest:
+            pair.counts.set_xlabel("Times in the training data")
+    frame.title_figure(figure, look, next(iter(names.values())) if len(rows) == 1 else "")
     samples = {"accuracy": _ACCURACY, "mean confidence": _CONFIDENCE}
     frame.legend_below(figure, {name: frame.sample(**style.points()) for name, style in samples.items()})
     frame.fix_layout(figure)
@@ -190,7 +198,7 @@ def _draw_counts(axes: Axes, line: ExposureLine) -> None:
     axes.vlines(line.told, 0, line.instances, color=FAINT, linewidth=2.5)
     axes.set_ylim(bottom=0)
     axes.set_xscale("symlog", base=2, linthresh=1)  # 0 has its place, and from 1 on equal steps double
-    axes.set_xticks(line.told, [_range(*ends) for ends in zip(line.least, line.most, strict=True)], **frame.SLANTED)
+    axes.set_xticks(line.told, [_range(*ends) for ends in zip(line.least, line.most, strict=True)])
     axes.minorticks_off()
     axes.set_xlim(-0.4, max(line.told, default=1.0) * 1.4)
 

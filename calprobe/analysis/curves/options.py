@@ -3,45 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from calprobe.analysis.curves.answer_options import (
+    FEW,
+    MEASURED,
+    OPTION_COUNTS,
+    OPTION_SEEDS,
+    OptionNumbers,
+    answer_option_curve,
+)
 from calprobe.analysis.curves.curve import DEFAULT_CURVE_OPTIONS, LEAD, Columns, CurveOptions, Curves, Line
 from calprobe.analysis.curves.inputs import chosen_estimators, lead_of, read_runs
-from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
+from calprobe.analysis.palette import MAX_SERIES
 from calprobe.analysis.plots import frame
-from calprobe.analysis.plots.groups import Group, Series, group_lines
-from calprobe.analysis.plots.style import PAGE_INCHES
-from calprobe.analysis.scored_run import RunLike, Runs, ScoredRun, read_scores
-from calprobe.arrays import Floats, Ints, check_count
-from calprobe.confidence import Distributions, base_confidence, keep_options, margin_confidence, option_ranks
-from calprobe.confidence.estimators import ENTRIES
-from calprobe.confidence.types import default_row
+from calprobe.analysis.plots.groups import distinct, run_styles
+from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
+from calprobe.analysis.plots.names import run_names
+from calprobe.analysis.plots.style import INK, SeriesStyle, series_styles
+from calprobe.analysis.scored_run import Runs, ScoredRun
+from calprobe.arrays import Ints
 from calprobe.errors import UsageError
-from calprobe.metrics import accuracy, ace, mean_confidence
-from calprobe.runs import ScoreTable
+from calprobe.messages import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
-class OptionNumbers:
-    """Numbers for each count of answer options, means over seeds or one draw."""
-
-    accuracy: Floats  # [counts]
-    mean_confidence: Floats  # [counts]
-    ace: Floats  # [counts]
-
-
-@dataclass(frozen=True, slots=True)
 class OptionsLine(Line):
-    """How one estimator changes with the number of answer options: the right one and others drawn at random."""
+    """How one estimator changes with the number of answer options: the right one and others drawn at random.
+
+    Of the accuracy, `means` has the exact value over all draws.
+    """
 
     relations: tuple[str, ...]  # those with enough candidates for every count, sorted
     instances: int  # of them
@@ -49,157 +48,37 @@ class OptionsLine(Line):
     seeds: tuple[int, ...]
     means: OptionNumbers  # over the seeds
     draws: tuple[OptionNumbers, ...]  # one for each seed
+    low: OptionNumbers  # lower ends of the 95 % intervals of `means`
+    high: OptionNumbers
 
 
 @dataclass(frozen=True, slots=True)
 class Options(Curves):
-    """Answer-option curves. Columns: seed (NaN: the mean over the seeds), options, accuracy, mean_confidence, ace."""
+    """Answer-option curves. Columns: seed (NaN: over all draws, with intervals), options, then the numbers."""
 
     kind = "options"
-    COLUMNS = (*LEAD, "seed", "options", "accuracy", "mean_confidence", "ace")
+    COLUMNS = (
+        *(*LEAD, "seed", "options", "accuracy", "mean_confidence", "ace", "accuracy_low", "accuracy_high"),
+        *("mean_confidence_low", "mean_confidence_high", "ace_low", "ace_high"),
+    )
 
     lines: tuple[OptionsLine, ...]
 
     def _parts(self) -> Iterable[Columns]:
         for line in self.lines:
-            numbers = zip((float("nan"), *map(float, line.seeds)), (line.means, *line.draws), strict=True)
-            for seed, found in numbers:
-                columns = {name: getattr(found, name) for name in ("accuracy", "mean_confidence", "ace")}
-                yield {**line.lead, "seed": seed, "options": line.options, **columns}
+            ends = {"low": line.low, "high": line.high}
+            intervals = {f"{name}_{end}": getattr(own, name) for end, own in ends.items() for name in NUMBERS}
+            yield {**line.lead, "seed": float("nan"), **_columns(line, line.means), **intervals}
+            for seed, found in zip(line.seeds, line.draws, strict=True):
+                yield {**line.lead, "seed": float(seed), **_columns(line, found)}
 
 
-MEASURED = tuple(entry.name for entry in ENTRIES if entry.group == "intrinsic")  # in each draw: base and margin
-OPTION_COUNTS = tuple(range(5, 61, 5))
-OPTION_SEEDS = (0, 1, 2)
-FEW = 2 * OPTION_COUNTS[0]  # with fewer candidates, steps of five would make no curve: every number of them then
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AnswerOptions:
-    """The numbers of each draw of answer options.
-
-    The tables have the columns options (int), seed (int; in `draws` only), accuracy, mean_base, mean_margin, ace_base
-    and ace_margin (float64, [0, 1]), sorted by options, then seed.
-    """
-
-    relations: tuple[str, ...]  # those with enough candidates, sorted
-    instances: int  # of them
-    template: int  # number of the one that base and margin read
-    options: Ints  # [counts], ascending
-    seeds: tuple[int, ...]  # ascending
-    numbers: Mapping[str, Floats]  # by column, [seeds, counts]
-
-    @property
-    def draws(self) -> pd.DataFrame:
-        """A row a (number of options, seed)."""
-        import pandas as pd
-
-        places = {"options": np.repeat(self.options, len(self.seeds)), "seed": np.tile(self.seeds, len(self.options))}
-        return pd.DataFrame(places | {name: found.T.ravel() for name, found in self.numbers.items()})
-
-    @property
-    def means(self) -> pd.DataFrame:
-        """A row a number of options: means over the seeds."""
-        means: pd.DataFrame = self.draws.drop(columns="seed").groupby("options", as_index=False).mean()
-        return means
-
-    def of(self, estimator: str, seed: int | None) -> OptionNumbers:
-        """One estimator's numbers in one draw, or their means over the seeds."""
-        rows = self.means if seed is None else self.draws[self.draws["seed"] == seed]
-        columns = (rows[name].to_numpy(np.float64) for name in ("accuracy", f"mean_{estimator}", f"ace_{estimator}"))
-        return OptionNumbers(*columns)
-
-
-def answer_option_curve(
-    source: RunLike | ScoreTable,
-    counts: Sequence[int] = OPTION_COUNTS,
-    seeds: Sequence[int] = OPTION_SEEDS,
-    options: ReportOptions = DEFAULT_OPTIONS,
-) -> AnswerOptions:
-    """Accuracy, mean base, ACE of base and of margin among k options: the right answer and k - 1 others at random.
-
-    Kissling et al. 2026, section 5.4, from stored scores. Every k takes the same instances: those of all relations that
-    have at least as many candidates as the largest k. For k up to 60 on BEAR they are the paper's 14 1:1 relations.
-    The draws of one seed are nested (`calprobe.confidence.option_ranks`).
-
-    Args:
-        source: a run, open or by path, or a table of its scores, which has its reduction already.
-        counts: numbers of options k, two or more each.
-        seeds: a draw for each, none negative.
-        options: reduction, compat and number of ACE bins.
-    Returns:
-        The numbers of each draw, and their means over the seeds. Instances whose kept candidates have NaN scores are
-        incorrect with confidence 0, as in `base_confidence`.
-    Raises:
-        UsageError: no relation has enough candidates, or the run has neither template 0 nor a paraphrase. ValueError:
-            a count under two, a negative seed, or none of them. DataMissingError, CalprobeError: as `report`.
-
-    >>> from calprobe.runs import TemplateRecord
-    >>> scores, p30 = np.log([[0.5, 0.3, 0.2, 0.1, 0.6, 0.3]]), np.array(["P30", "P30"])
-    >>> table = ScoreTable(scores, np.array([0, 3, 6]), np.array([0, 0]), p30, np.array([0, 1]),
-    ...                    (TemplateRecord(0, "paraphrase"),))
-    >>> found = answer_option_curve(table, counts=[2, 3], seeds=[0])
-    >>> found.draws[["options", "seed", "accuracy", "mean_base"]].round(3).values.tolist()
-    [[2.0, 0.0, 0.5, 0.786], [3.0, 0.0, 0.5, 0.55]]
-    """
-    for count in counts:
-        check_count("counts", count, 2)
-    for seed in seeds:
-        check_count("seeds", seed, 0)
-    if not len(counts) or not len(seeds):
-        raise ValueError(f"counts and seeds must not be empty; got {counts!r} and {seeds!r}")
-    table = _roomy(read_scores(source, options), max(counts))
-    counts, seeds = sorted(set(counts)), sorted(set(seeds))
-    distributions = Distributions.from_table(table, options.ties)
-    ranks = {seed: option_ranks(distributions, seed) for seed in seeds}
-    found = [
-        [_measure(keep_options(distributions, ranks[seed] < count), options.ace_bins) for count in counts]
-        for seed in seeds
-    ]
-    return AnswerOptions(
-        relations=tuple(np.unique(table.relation).tolist()),
-        instances=table.n_instances,
-        template=table.templates[0].number,
-        options=np.array(counts, dtype=np.int64),
-        seeds=tuple(seeds),
-        numbers={name: np.array([[own[name] for own in draw] for draw in found]) for name in found[0][0]},
-    )
-
-
-def _roomy(table: ScoreTable, least: int) -> ScoreTable:
-    """The instances with at least that many candidates, under the one template that base reads."""
-    row = default_row(table.templates)
-    if row is None:
-        raise UsageError("answer options: the run has neither template 0 nor a paraphrase; score it with one")
-    widths = np.diff(table.offsets)
-    chosen = widths >= least
-    if not chosen.any():
-        largest = f"the largest answer space has {widths.max()}" if len(widths) else "it has no complete relation"
-        raise UsageError(f"answer options: no relation of the run has {least} candidates, {largest}; ask for fewer")
-    return replace(
-        table,
-        scores=table.scores[row : row + 1, np.repeat(chosen, widths)],
-        offsets=np.concatenate([[0], np.cumsum(widths[chosen])]),
-        answer_idx=table.answer_idx[chosen],
-        relation=table.relation[chosen],
-        instance=table.instance[chosen],
-        templates=(table.templates[row],),
-    )
-
-
-def _measure(distributions: Distributions, ace_bins: int) -> dict[str, float]:
-    base, margin = base_confidence(distributions), margin_confidence(distributions)
-    return {
-        "accuracy": accuracy(base.confidence, base.correct).value,
-        "mean_base": mean_confidence(base.confidence, base.correct).value,
-        "mean_margin": mean_confidence(margin.confidence, margin.correct).value,
-        "ace_base": ace(base.confidence, base.correct, ace_bins).value,
-        "ace_margin": ace(margin.confidence, margin.correct, ace_bins).value,
-    }
+def _columns(line: OptionsLine, found: OptionNumbers) -> Columns:
+    return {"options": line.options, **{name: getattr(found, name) for name in NUMBERS}}
 
 
 def options_curve(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Options:
-    """Accuracy, mean confidence and ACE among k options: the right answer and k - 1 others at random, three times.
+    """Accuracy, mean confidence and ACE among k options: the right answer and k - 1 others at random, thirty times.
 
     Kissling et al. 2026, section 5.4 (`answer_option_curve`). k = 5, 10, .. up to 60 or the run's largest answer space;
     every k takes the same instances, those of all relations with enough candidates for the largest k. On BEAR they are
@@ -207,7 +86,7 @@ def options_curve(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> 
 
     Args:
         runs: run folders, open or by path; one or several.
-        options: reduction, compat, number of ACE's bins; estimators, base and margin or one of them.
+        options: reduction, compat, number of ACE's bins, bootstrap; estimators, base and margin or one of them.
     Returns:
         A line for each run and estimator.
     Raises:
@@ -218,18 +97,21 @@ def options_curve(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> 
     for run in read_runs(runs, options.scores):
         chosen = chosen_estimators(run, options, MEASURED, among=MEASURED)
         found = answer_option_curve(run.table, option_counts(run), OPTION_SEEDS, options.scores)
-        lines += [
-            OptionsLine(
-                *lead_of(run, estimator),
-                relations=found.relations,
-                instances=found.instances,
-                options=found.options,
-                seeds=OPTION_SEEDS,
-                means=found.of(estimator.name, None),
-                draws=tuple(found.of(estimator.name, seed) for seed in OPTION_SEEDS),
+        for estimator in chosen:
+            means, low, high = found.expected(estimator.name)
+            lines.append(
+                OptionsLine(
+                    *lead_of(run, estimator),
+                    relations=found.relations,
+                    instances=found.instances,
+                    options=found.options,
+                    seeds=OPTION_SEEDS,
+                    means=means,
+                    draws=tuple(found.of_draw(estimator.name, place) for place in range(len(OPTION_SEEDS))),
+                    low=low,
+                    high=high,
+                )
             )
-            for estimator in chosen
-        ]
     return Options(tuple(lines))
 
 
@@ -245,49 +127,98 @@ def option_counts(run: ScoredRun) -> tuple[int, ...]:
     return tuple(range(2, largest + 1)) if largest < FEW else tuple(k for k in OPTION_COUNTS if k <= largest)
 
 
-PANEL_INCHES = 2.2
-NUMBERS = {  # by the name in the result: what it is, and which way is better
-    "accuracy": "Accuracy (share correct)",
-    "mean_confidence": "Mean confidence",
-    "ace": "ACE (lower is better)",
-}
+PANEL_INCHES = 2.3  # high
+LEAST_INCHES = 1.9  # wide
+NUMBERS = {"accuracy": "Accuracy", "mean_confidence": "Mean confidence", "ace": "ACE (lower is better)"}
+MOST_BANDS = 4  # bands of more are fainter
+_BOTH = SeriesStyle(INK, "o", (0, ()))
 
 
-def draw_options(result: Options, width: float = PAGE_INCHES) -> Figure:
-    """A panel for each number; a row of them for each run or estimator. Thin lines: single draws of the options."""
-    groups = group_lines(result.lines)
-    rows = max(1, len(groups))
-    columns = frame.columns_for(len(NUMBERS), width)
-    n_panels = rows * len(NUMBERS)
-    figure = frame.blank_figure(width, PANEL_INCHES * n_panels / columns + 0.6)
-    panels = frame.panel_grid(figure, n_panels, columns)
-    entries: dict[str, Artist] = {}
-    for at, group in enumerate(groups):
-        for axes, name in zip(panels[len(NUMBERS) * at :], NUMBERS, strict=False):
-            _draw_number(axes, group, name)
-            axes.set_title(group.title if len(groups) > 1 else "", loc="left")
-        entries |= {series.name: frame.sample(**series.style.points()) for series in group.series}
-    for axes in panels[-columns:]:
-        axes.set_xlabel("Answer options")
-    if len(groups) == 1:
-        figure.suptitle(groups[0].title)
-    frame.legend_below(figure, entries)
-    frame.fix_layout(figure)
+class _Panel(NamedTuple):
+    """A number against the options."""
+
+    number: str
+    note: str
+    lines: tuple[tuple[SeriesStyle, OptionsLine], ...]
+
+
+def draw_options(result: Options, look: Look = DEFAULT_LOOK) -> Figure:
+    """A panel for each number, with 95 % bands. Of several runs, confidence and ACE have a panel for each estimator.
+
+    The answers of base and margin are the same, and so are their accuracies, which are drawn once.
+    """
+    runs, names = distinct([line.run for line in result.lines]), run_names(result.lines, look.labels)
+    parts = [runs[at : at + MAX_SERIES] for at in range(0, len(runs), MAX_SERIES)] or [[]]
+    blocks = [_panels([line for line in result.lines if line.run in part], runs) for part in parts]
+    columns = frame.fold(len(blocks[0]), look.width, LEAST_INCHES)
+    rows = sum(-(-len(block) // columns) for block in blocks)
+    figure = frame.blank_figure(look.width, PANEL_INCHES * rows + 0.5)
+    grids = frame.panel_blocks(figure, [len(block) for block in blocks], columns)
+    for grid, block in zip(grids, blocks, strict=True):
+        for at, (axes, panel) in enumerate(zip(grid, block, strict=True)):
+            _draw_number(axes, panel)
+            if at + columns >= len(block):
+                axes.set_xlabel("Answer options")
+    _same_axes([axes for grid in grids for axes in grid], [panel for block in blocks for panel in block])
+    frame.title_figure(figure, look, _subject(result.lines, names))
+    frame.legends_in_gaps(figure, grids, columns, [_entries(result.lines, part, names) for part in parts])
     return figure
 
 
-def _draw_number(axes: Axes, group: Group[OptionsLine], name: str) -> None:
-    for series in group.series:
-        _draw_line(axes, series, name)
-    if name == "ace":
-        axes.set_ylim(bottom=0)
-    else:
-        frame.share_axis(axes, "y")
-    axes.set_ylabel(NUMBERS[name])
+def _panels(lines: Sequence[OptionsLine], runs: Sequence[str]) -> list[_Panel]:
+    estimators = distinct([line.estimator for line in lines])
+    first = tuple(line for line in lines if line.estimator == estimators[0])
+    if len(runs) <= 1:
+        styles = series_styles(estimators)
+        every = tuple((styles[line.estimator], line) for line in lines)
+        shared = "the same for base and margin" if len(estimators) > 1 else ""
+        alone = tuple((_BOTH if shared else style, line) for style, line in every[:1])
+        return [_Panel("accuracy", shared, alone), _Panel("mean_confidence", "", every), _Panel("ace", "", every)]
+    of_runs = run_styles(runs)
+    panels = [_Panel("accuracy", "of base and margin", tuple((of_runs[line.run], line) for line in first))]
+    for number in ("mean_confidence", "ace"):
+        for name in estimators:
+            own = tuple((of_runs[line.run], line) for line in lines if line.estimator == name)
+            panels.append(_Panel(number, f"of {name}", own))
+    return panels
 
 
-def _draw_line(axes: Axes, series: Series[OptionsLine], name: str) -> None:
-    line, style = series.line, series.style
-    axes.plot(line.options, getattr(line.means, name), **style.points())
-    for draw in line.draws:
-        axes.plot(line.options, getattr(draw, name), color=style.color, linewidth=0.5, alpha=0.45)
+def _draw_number(axes: Axes, panel: _Panel) -> None:
+    for style, line in panel.lines:
+        low, high = (getattr(end, panel.number) for end in (line.low, line.high))
+        if np.isfinite(low).any():
+            alpha = 0.13 if len(panel.lines) <= MOST_BANDS else 0.06
+            axes.fill_between(line.options, low, high, color=style.color, alpha=alpha, linewidth=0)
+        axes.plot(line.options, getattr(line.means, panel.number), **style.points())
+    frame.title_panel(axes, NUMBERS[panel.number], panel.note)
+
+
+def _same_axes(panels: Sequence[Axes], wanted: Sequence[_Panel]) -> None:
+    """Accuracy and confidence from 0 to 1, ACE from 0 to one upper end for all."""
+    errors = [axes for axes, panel in zip(panels, wanted, strict=True) if panel.number == "ace"]
+    for axes, panel in zip(panels, wanted, strict=True):
+        if panel.number == "ace":
+            axes.set_ylim(0, max(own.get_ylim()[1] for own in errors))
+        else:
+            frame.share_axis(axes, "y")
+
+
+def _subject(lines: Sequence[OptionsLine], names: Mapping[str, str]) -> str:
+    """Of what the figure is: the run, where it is one, and the facts of relations with so many candidates."""
+    facts = distinct([_facts(line) for line in lines])
+    run = f"{names[lines[0].run]}: " if len(names) == 1 else ""
+    return f"{run}{facts[0]}" if len(facts) == 1 else ""
+
+
+def _facts(line: OptionsLine) -> str:
+    return f"{counted(line.instances, 'fact')} in {counted(len(line.relations), 'relation')}"
+
+
+def _entries(lines: Sequence[OptionsLine], runs: Sequence[str], names: Mapping[str, str]) -> dict[str, Artist]:
+    """The estimators of one run, or the runs; with their facts where these differ."""
+    if len(names) <= 1:
+        styles = series_styles(distinct([line.estimator for line in lines]))
+        return {name: frame.sample(**style.points()) for name, style in styles.items()}
+    of_runs, differ = run_styles(list(names)), len(distinct([_facts(line) for line in lines])) > 1
+    facts = {line.run: f" ({_facts(line)})" if differ else "" for line in lines}
+    return {names[run] + facts[run]: frame.sample(**of_runs[run].points()) for run in runs}

@@ -19,7 +19,7 @@ from calprobe.analysis.number_text import signed_spelled
 from calprobe.analysis.palette import series_places
 from calprobe.confidence import Headline, headline
 
-FIRST_SHOWN = headline(Headline.FIRST)  # before the reader chooses
+FIRST_SHOWN = headline(Headline.PAPER)  # before the reader chooses, as in the figures of `report --plots`
 
 
 def run_figures(found: RunContents) -> Iterator[FigureView]:
@@ -98,7 +98,7 @@ def _accuracy_ace(found: AccuracyAce) -> Iterator[FigureView]:
     yield FigureView(
         "Accuracy and ACE",
         charts.accuracy_ace(found.points, places),
-        f"ACE of each estimator against accuracy of base, with 95 % intervals. {numbered}."
+        f"ACE of each estimator against the accuracy of its answers, with 95 % intervals. {numbered}."
         + (f" Spearman's rank correlation: {rho}." if rho else ""),
         _choices(places, shown=tuple(places)),
     )

@@ -5,7 +5,17 @@ matplotlib is imported when something is drawn, without pyplot: no window, no fi
 
 from __future__ import annotations
 
+from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.analysis.plots.saving import FIGURE_SUFFIXES, check_figure_path, save
 from calprobe.analysis.plots.style import COLUMN_INCHES, PAGE_INCHES, drawing
 
-__all__ = ["COLUMN_INCHES", "FIGURE_SUFFIXES", "PAGE_INCHES", "check_figure_path", "drawing", "save"]
+__all__ = [
+    "COLUMN_INCHES",
+    "DEFAULT_LOOK",
+    "FIGURE_SUFFIXES",
+    "PAGE_INCHES",
+    "Look",
+    "check_figure_path",
+    "drawing",
+    "save",
+]

@@ -1,27 +1,30 @@
-"""What every figure of the package has: panels in a grid, axes of shares, a legend below the data, a fixed layout."""
+"""What every figure of the package has: panels in a grid, axes of shares, a legend off the data, a fixed layout."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from calprobe.analysis.plots.style import PAGE_INCHES
+from calprobe.analysis.plots.look import Look
+from calprobe.analysis.plots.style import FAINT
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+    from matplotlib.text import Text
 
     from calprobe.arrays import Floats
 
 POINTS_PER_INCH = 72
 LETTER, SAMPLE, GAP = 4.0, 28.0, 8.5  # widths in a legend, points: of a letter, of a line with its space, of a gap
+BOLD_LETTER = 5.8  # width of a letter of a figure's title, points
 NOTE_POINTS = 7
-SLANTED: Mapping[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}  # of labels at ticks
-PAIR_INCHES = 2.9  # height of a curve with its counts
-PAIR_HEIGHTS = (4, 1)  # of the curve and of the counts
+LABELS_INCHES = 0.5  # what the labels of the vertical axis take
 MARGIN = 0.03  # of a share axis beyond 0 and 1, so that points on them are seen whole
 
 
@@ -35,20 +38,35 @@ def blank_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def columns_for(n_panels: int, width: float) -> int:
-    """Panels side by side: one in a column, up to three on a page, as even as they go."""
-    most = 1 if width < PAGE_INCHES * 0.75 else 3
-    return 2 if n_panels == 4 and most == 3 else max(1, min(most, n_panels))
+def fold(n_panels: int, width: float, least: float) -> int:
+    """How many of these panels stand side by side, each `least` inches wide: as many as have room, in full rows.
+
+    A last row that is more than half full is as good as a full one: the legend may stand in its place.
+
+    >>> [fold(n, 6.8, 1.4) for n in (1, 3, 4, 5, 6)], [fold(n, 3.3, 1.3) for n in (1, 3, 4)]
+    ([1, 3, 4, 3, 3], [1, 1, 2])
+    """
+    most = max(1, min(n_panels, int((width - LABELS_INCHES) // least)))
+    return next(columns for columns in range(most, 0, -1) if 2 * (-n_panels % columns) < columns)
 
 
 def panel_grid(figure: Figure, n_panels: int, columns: int) -> list[Axes]:
     """Axes in rows, from the upper left; places of the last row that stay over are left empty."""
-    rows = -(-n_panels // columns)
-    grid = figure.subplots(rows, columns, squeeze=False)
-    every: list[Axes] = list(grid.ravel())
-    for unused in every[n_panels:]:
-        unused.remove()
-    return every[:n_panels]
+    (panels,) = panel_blocks(figure, [n_panels], columns)
+    return panels
+
+
+def panel_blocks(figure: Figure, blocks: Sequence[int], columns: int) -> list[list[Axes]]:
+    """Axes in rows, for each block so many of them; a block begins in a new row, and leaves its last places empty."""
+    rows = [-(-n // columns) for n in blocks]
+    grid = iter(figure.subplots(sum(rows), columns, squeeze=False))
+    found = []
+    for n, own in zip(blocks, rows, strict=True):
+        every = [axes for _ in range(own) for axes in next(grid)]
+        for unused in every[n:]:
+            unused.remove()
+        found.append(every[:n])
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,33 +75,60 @@ class PanelPair:
 
     curve: Axes
     counts: Axes
+    left: bool  # whether it stands first in its row
+    lowest: bool  # whether none stands below it
 
 
-def panel_pairs(n_pairs: int, width: float) -> tuple[Figure, list[PanelPair], int]:
-    """A figure of pairs in rows, from the upper left, and how many stand side by side."""
+@dataclass(frozen=True, slots=True)
+class PairSizes:
+    """How large pairs are, in inches."""
+
+    width: float = 1.3  # the least
+    height: float = 2.2  # of a curve with its counts and its title
+    counts: float = 0.22  # height of the counts as a share of the curve's
+
+
+def panel_pairs(blocks: Sequence[int], look: Look, sizes: PairSizes) -> tuple[Figure, list[list[PanelPair]]]:
+    """A figure of pairs: for each run a block of so many of them, which begins in a new row."""
+    columns = fold(max(blocks, default=1), look.width, sizes.width)
+    places = [
+        (sum(-(-n // columns) for n in blocks[:at]) + own // columns, own % columns)
+        for at, n in enumerate(blocks)
+        for own in range(n)
+    ] or [(0, 0)]
+    rows = 1 + max(row for row, _ in places)
+    figure = blank_figure(look.width, sizes.height * rows + 0.6)
+    grid = figure.subplots(2 * rows, columns, squeeze=False, height_ratios=(1, sizes.counts) * rows)
+    lowest = {column: max(row for row, own in places if own == column) for _, column in places}
+    found = {(row, column): _pair(grid, row, column, lowest[column] == row) for row, column in places}
+    for at, axes in enumerate(grid.ravel()):
+        if (at // columns // 2, at % columns) not in found:
+            axes.remove()
+    pairs = iter(found.values())
+    return figure, [[next(pairs) for _ in range(n)] for n in blocks or (1,)]
+
+
+def _pair(grid: Any, row: int, column: int, lowest: bool) -> PanelPair:
     from matplotlib.ticker import MaxNLocator
 
-    columns = columns_for(n_pairs, width)
-    rows = max(1, -(-n_pairs // columns))
-    figure = blank_figure(width, PAIR_INCHES * rows + 0.5)
-    grid = figure.subplots(2 * rows, columns, squeeze=False, height_ratios=PAIR_HEIGHTS * rows)
-    pairs = [
-        PanelPair(curve, counts)
-        for above, below in zip(grid[::2], grid[1::2], strict=True)
-        for curve, counts in zip(above, below, strict=True)
-    ]
-    for unused in pairs[max(1, n_pairs) :]:
-        unused.curve.remove()
-        unused.counts.remove()
-    for pair in pairs[:n_pairs]:
-        pair.counts.sharex(pair.curve)
-        pair.curve.tick_params(labelbottom=False)
-        pair.counts.yaxis.set_major_locator(MaxNLocator(2, integer=True))
-    return figure, pairs[: max(1, n_pairs)], columns
+    pair = PanelPair(grid[2 * row, column], grid[2 * row + 1, column], column == 0, lowest)
+    pair.counts.sharex(pair.curve)
+    pair.curve.tick_params(labelbottom=False)
+    pair.counts.yaxis.set_major_locator(MaxNLocator(2, integer=True))
+    return pair
+
+
+def inner_labels_off(panels: Sequence[Axes], columns: int, which: Literal["x", "y", "both"] = "both") -> None:
+    """Labels of ticks only at the left panels and at the lowest of each column: panels inside share the axes."""
+    for at, axes in enumerate(panels):
+        if at % columns and which != "x":
+            axes.tick_params(labelleft=False)
+        if at + columns < len(panels) and which != "y":
+            axes.tick_params(labelbottom=False)
 
 
 def share_axis(axes: Axes, which: Literal["x", "y", "both"]) -> None:
-    """From 0 to 1, ticks at fifths."""
+    """From 0 to 1, ticks at fifths, or at halves where the panel is narrow."""
     from matplotlib.ticker import MultipleLocator
 
     for name in ("x", "y") if which == "both" else (which,):
@@ -91,6 +136,33 @@ def share_axis(axes: Axes, which: Literal["x", "y", "both"]) -> None:
         axes.set(**{f"{name}lim": (-MARGIN, 1 + MARGIN)})
         axis.set_major_locator(MultipleLocator(0.2))
         axis.set_major_formatter("{x:.1f}")
+
+
+def shares_from(panels: Sequence[Axes], values: Iterable[float]) -> None:
+    """A vertical axis of shares that begins below the least of the values, the same in all panels.
+
+    An axis that does not begin at 0 is marked as broken.
+    """
+    from matplotlib.ticker import MultipleLocator
+
+    known = [value for value in values if math.isfinite(value)]
+    start = max(0.0, math.floor(10 * (min(known, default=0.0) - 0.02)) / 10)
+    start = 0.0 if start < 0.15 else min(start, 0.9)
+    for axes in panels:
+        axes.set_ylim(start - MARGIN * (1 - start), 1 + MARGIN * (1 - start))
+        axes.yaxis.set_major_locator(MultipleLocator(0.2 if start < 0.4 else 0.1 if start < 0.8 else 0.05))
+        axes.yaxis.set_major_formatter("{x:.1f}" if start < 0.8 else "{x:.2f}")
+        if start:
+            break_mark(axes)
+
+
+def break_mark(axes: Axes) -> None:
+    """Two short strokes at the foot of the vertical axis: it does not begin at 0."""
+    for height in (0.0, 0.022):
+        axes.plot(
+            [-0.025, 0.025], [height - 0.012, height + 0.012], transform=axes.transAxes, color=FAINT, linewidth=0.8,
+            clip_on=False, gid="break", scalex=False, scaley=False,
+        )  # fmt: skip
 
 
 def legend_below(figure: Figure, entries: Mapping[str, Artist]) -> None:
@@ -111,6 +183,38 @@ def legend_below(figure: Figure, entries: Mapping[str, Artist]) -> None:
     )
 
 
+def legends_in_gaps(
+    figure: Figure, blocks: Sequence[Sequence[Axes]], columns: int, entries: Sequence[Mapping[str, Artist]]
+) -> None:
+    """The legend of each block in the places that its last row leaves empty; below the panels if one has no room.
+
+    Fixes the layout.
+    """
+    fix_layout(figure)
+    if all(_fills_gap(figure, panels, columns, own) for panels, own in zip(blocks, entries, strict=True)):
+        return
+    for legend in list(figure.legends):
+        legend.remove()
+    figure.set_layout_engine("constrained")
+    legend_below(figure, {label: artist for own in entries for label, artist in own.items()})
+    fix_layout(figure)
+
+
+def _fills_gap(figure: Figure, panels: Sequence[Axes], columns: int, entries: Mapping[str, Artist]) -> bool:
+    """Whether a block has empty places, and they hold its legend, which then stands there."""
+    from matplotlib.transforms import Bbox
+
+    if not len(panels) % columns or len(panels) < columns:
+        return False
+    row, above = panels[-1].get_position(), panels[-columns].get_position()
+    gap = Bbox([[above.x0, row.y0], [panels[columns - 1].get_position().x1, row.y1]])
+    legend = figure.legend(
+        entries.values(), entries, loc="center left", bbox_to_anchor=gap, borderaxespad=0, borderpad=0
+    )
+    found = legend.get_window_extent().transformed(figure.transFigure.inverted())
+    return bool(found.width <= gap.width + 0.01 and found.height <= gap.height + 0.01)
+
+
 def sample(**how: Any) -> Line2D:
     """What a legend shows of a line or of markers that are drawn with these arguments."""
     from matplotlib.lines import Line2D
@@ -129,12 +233,30 @@ def fix_layout(figure: Figure) -> None:
     figure.set_layout_engine("none")
 
 
-def title_panel(axes: Axes, title: str, note: str) -> None:
-    """A title in bold and a note of one line below it, above the panel's left edge."""
-    axes.set_title(title, loc="left", pad=NOTE_POINTS * 2)
-    axes.annotate(
-        note, (0, 1), xycoords="axes fraction", xytext=(0, 4), textcoords="offset points", fontsize=NOTE_POINTS
-    )
+def title_figure(figure: Figure, look: Look, default: str = "") -> None:
+    """The title that was asked for, else the default, over all panels; in as many lines as it needs."""
+    title = default if look.title is None else look.title
+    if title:
+        letters = max(10, int((look.width * POINTS_PER_INCH - 10) / BOLD_LETTER))
+        figure.suptitle("\n".join(textwrap.wrap(title, letters)))
+
+
+def title_panel(axes: Axes, title: str, note: str = "", heading: str = "", room: bool = False) -> None:
+    """A title in bold, a note of one line below it, and a heading of the row above both, from the panel's left edge.
+
+    A heading may run on over the next panels, which keep its line free: `room` says that the row has one.
+    """
+    lines = bool(note)
+    axes.set_title(("\n" if room or heading else "") + title, loc="left", pad=4 + lines * (NOTE_POINTS + 3))
+    if note:
+        _above(axes, note, 4, fontsize=NOTE_POINTS)
+    if heading:
+        written = _above(axes, heading, 6 + 10 + lines * (NOTE_POINTS + 3), fontsize=8.5, fontweight="bold")
+        written.set_in_layout(False)
+
+
+def _above(axes: Axes, text: str, points: float, **how: Any) -> Text:
+    return axes.annotate(text, (0, 1), xycoords="axes fraction", xytext=(0, points), textcoords="offset points", **how)
 
 
 def outer_labels(panels: Sequence[Axes], columns: int, x: str, y: str) -> None:

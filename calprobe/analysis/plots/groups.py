@@ -1,28 +1,15 @@
-"""Which lines share a panel: those of one run, or of one estimator, at most as many as there are styles."""
+"""Which lines share a panel: those of one run, or of one estimator; which panels stand in a row."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from calprobe.analysis.palette import MAX_SERIES
-from calprobe.analysis.plots.style import SeriesStyle, series_styles, shortened, style_at
-
-NAME_WIDTH = 28  # characters of a run's name in legends and titles
-
-
-class OfRun(Protocol):
-    """What belongs to an estimator of a run."""
-
-    @property
-    def run(self) -> str:
-        """The run as typed."""
-
-    @property
-    def estimator(self) -> str:
-        """The estimator's name."""
-
+from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
+from calprobe.analysis.plots.names import OfRun, run_names
+from calprobe.analysis.plots.style import SeriesStyle, series_styles, style_at
 
 Own = TypeVar("Own", bound=OfRun)
 
@@ -44,69 +31,43 @@ class Group(Generic[Own]):
     series: tuple[Series[Own], ...]
 
 
-def group_lines(lines: Sequence[Own]) -> list[Group[Own]]:
-    """The panels of these lines: of one run, one panel of its estimators; of several, a panel for each estimator.
+def group_lines(lines: Sequence[Own], look: Look = DEFAULT_LOOK, most: int = MAX_SERIES) -> list[Group[Own]]:
+    """The panels of these lines: of one run, a panel of its estimators; of several, a panel for each estimator.
 
-    A panel of more than MAX_SERIES series goes on in further panels.
+    A panel of more than `most` series goes on in further panels: of several runs, in a row of panels for each `most`
+    runs. Their styles do not repeat.
     """
-    runs, estimators = _distinct([line.run for line in lines]), _distinct([line.estimator for line in lines])
-    names = short_names(runs)
+    runs, estimators = distinct([line.run for line in lines]), distinct([line.estimator for line in lines])
+    names = run_names(lines, look.labels)
     if len(runs) == 1:
         styles = series_styles(estimators)
-        return _chunked(names[runs[0]], [Series(own.estimator, styles[own.estimator], own) for own in lines])
-    styles = run_styles(runs)
-    return [
-        group
-        for name in estimators
-        for group in _chunked(
-            name, [Series(names[own.run], styles[own.run], own) for own in lines if own.estimator == name]
-        )
-    ]
+        every = [Series(own.estimator, styles[own.estimator], own) for own in lines]
+        return [Group(names[runs[0]], tuple(every[at : at + most])) for at in range(0, len(every), most)]
+    of_runs = run_styles(runs)
+    found = []
+    for start in range(0, len(runs), most):
+        chosen = runs[start : start + most]
+        for name in estimators:
+            own = [line for line in lines if line.estimator == name and line.run in chosen]
+            found.append(Group(name, tuple(Series(names[line.run], of_runs[line.run], line) for line in own)))
+    return [group for group in found if group.series]
 
 
-def each_line(lines: Sequence[Own]) -> list[Group[Own]]:
-    """A panel for each line, titled with what tells it from the others; an estimator keeps its style."""
-    runs = _distinct([line.run for line in lines])
-    names = short_names(runs)
-    styles = series_styles(_distinct([line.estimator for line in lines]))
-    return [
-        Group(
-            line.estimator if len(runs) == 1 else f"{names[line.run]}\n{line.estimator}",
-            (Series(line.estimator, styles[line.estimator], line),),
-        )
-        for line in lines
-    ]
+def run_rows(lines: Sequence[Own]) -> dict[str, list[Series[Own]]]:
+    """The lines of each run, a panel each in a row of its own; an estimator keeps its style and its place."""
+    estimators = distinct([line.estimator for line in lines])
+    styles = series_styles(estimators)
+    rows: dict[str, list[Series[Own]]] = {line.run: [] for line in lines}
+    for line in sorted(lines, key=lambda line: estimators.index(line.estimator)):
+        rows[line.run].append(Series(line.estimator, styles[line.estimator], line))
+    return rows
 
 
-def run_styles(runs: Sequence[str]) -> dict[str, SeriesStyle]:
+def run_styles(runs: Sequence[str]) -> Mapping[str, SeriesStyle]:
     """A style for each run, by its place."""
     return {run: style_at(at) for at, run in enumerate(dict.fromkeys(runs))}
 
 
-def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Each name by its short form: in NAME_WIDTH characters, or as many more as it takes to tell them apart.
-
-    >>> short_names(["gpt2", "runs/" + "a" * 40])
-    {'gpt2': 'gpt2', 'runs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa': 'runs/aaaaaaaa…aaaaaaaaaaaaaa'}
-    """
-    width = NAME_WIDTH
-    while len({shortened(name, width) for name in names}) < len(set(names)):
-        width += 4
-    return {name: shortened(name, width) for name in names}
-
-
-def only_run(lines: Sequence[OfRun]) -> str | None:
-    """The short name of the run that all lines are of; None if they are of several."""
-    runs = _distinct([line.run for line in lines])
-    return short_names(runs)[runs[0]] if len(runs) == 1 else None
-
-
-def _chunked(title: str, series: list[Series[Own]]) -> list[Group[Own]]:
-    parts = [tuple(series[start : start + MAX_SERIES]) for start in range(0, len(series), MAX_SERIES)]
-    if len(parts) == 1:
-        return [Group(title, parts[0])]
-    return [Group(f"{title} ({at} of {len(parts)})", part) for at, part in enumerate(parts, 1)]
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names, each once, in their order."""
     return list(dict.fromkeys(names))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.plots.style import FAINT, INK
+from calprobe.analysis.plots.style import FAINT, FONT_POINTS, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.lines import Line2D
     from matplotlib.text import Annotation
     from matplotlib.transforms import Bbox
 
@@ -25,6 +26,7 @@ Offset = tuple[float, float]
 
 # Directions in the order of preference: to the right as one reads, then above and below, then the rest of a circle.
 _DIRECTIONS = (0, 90, 270, 180, 45, 315, 135, 225, 22, 338, 68, 292, 112, 248, 158, 202)
+_NOTHING, _LINES, _POINTS, _NAMES = range(4)  # what a name may cover: all up to this
 _PAD = 1.0  # points that stay free around a name
 _STEP = 4.0  # points from one place that is tried to the next, and along lines that are kept free
 
@@ -48,21 +50,38 @@ class Placing:
     clearance: float = 3.5  # nearest place, and half the side of what a point keeps free
     leader_from: float = 14.0  # points; names as far as this get a line to their point
     over_lines: bool = False  # a name that finds no free place may cover lines, rather than be left out
+    always: bool = False  # such a name is written at the place that covers least, even other names
 
 
 DEFAULT_PLACING = Placing()
 
 
-def place_labels(axes: Axes, labels: Sequence[Label], placing: Placing = DEFAULT_PLACING) -> list[Annotation]:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Names in a panel, and the lines to their points."""
+
+    notes: tuple[Annotation, ...]
+    leaders: tuple[Line2D, ...]
+
+    def remove(self) -> None:
+        """Take them off the panel again."""
+        for artist in (*self.notes, *self.leaders):
+            artist.remove()
+
+
+def place_labels(axes: Axes, labels: Sequence[Label], placing: Placing = DEFAULT_PLACING) -> Written:
     """Write each name at the nearest free place by its point, with a thin line to it where that is far.
 
     The figure's layout must be fixed. Points of all labels and lines of the axes are kept free. A name that finds no
-    place within reach is left out; the notes that were written are returned.
+    place within reach is left out, unless `always`; what was written is returned.
     """
+    import matplotlib
+
     canvas = cast("FigureCanvasAgg", axes.figure.canvas)
     renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
     pixels = axes.figure.dpi / 72
     taken = _Taken(axes, labels, placing.clearance * pixels, placing.leader_from * pixels)
+    size = placing.size * matplotlib.rcParams["font.size"] / FONT_POINTS
     written = []
     for label in labels:
         note = axes.annotate(
@@ -72,7 +91,7 @@ def place_labels(axes: Axes, labels: Sequence[Label], placing: Placing = DEFAULT
             textcoords="offset points",
             ha="center",
             va="center",
-            fontsize=placing.size,
+            fontsize=size,
             color=label.color,
         )
         box = note.get_window_extent(renderer).padded(_PAD * pixels)
@@ -82,9 +101,28 @@ def place_labels(axes: Axes, labels: Sequence[Label], placing: Placing = DEFAULT
             continue
         note.set_position((offset[0] / pixels, offset[1] / pixels))
         written.append(note)
-    for ends in taken.leaders:
-        axes.plot(*axes.transData.inverted().transform(ends).T, color=FAINT, linewidth=0.5, zorder=1.5)
-    return written
+    leaders = [
+        axes.plot(*axes.transData.inverted().transform(ends).T, color=FAINT, linewidth=0.5, zorder=1.5)[0]
+        for ends in taken.leaders
+    ]
+    return Written(tuple(written), tuple(leaders))
+
+
+def place_all(panels: Sequence[tuple[Axes, Sequence[Label]]], placing: Placing) -> bool:
+    """Write the names in all panels; if one finds no place, write none and return False."""
+    found = [place_labels(axes, labels, placing) for axes, labels in panels]
+    if all(len(own.notes) == len(labels) for own, (_, labels) in zip(found, panels, strict=True)):
+        return True
+    for own in found:
+        own.remove()
+    return False
+
+
+def place_numbers(axes: Axes, labels: Sequence[Label], numbers: Mapping[str, int], placing: Placing) -> Written:
+    """Write the number of each name in its place: every one, in colours that the legend repeats."""
+    return place_labels(
+        axes, [replace(own, text=str(numbers[own.text])) for own in labels], replace(placing, always=True)
+    )
 
 
 class _Taken:
@@ -109,11 +147,11 @@ class _Taken:
         """The first of the offsets that moves the box to a free place, which is then taken; None: there is none."""
         from matplotlib.transforms import Bbox
 
-        for over_lines in (False, True) if placing.over_lines else (False,):
+        for allowed in _allowances(placing):
             for offset in offsets:
                 moved = Bbox.from_bounds(box.x0 + offset[0], box.y0 + offset[1], box.width, box.height)
                 leader = self._leader(point, moved)
-                if self._is_free(moved, over_lines) and self._leads_clear(leader):
+                if self._is_free(moved, allowed) and (allowed >= _POINTS or self._leads_clear(leader)):
                     self.boxes.append(moved)
                     if len(leader):
                         self.lines = np.concatenate([self.lines, leader])
@@ -121,13 +159,15 @@ class _Taken:
                     return offset
         return None
 
-    def _is_free(self, box: Bbox, over_lines: bool) -> bool:
+    def _is_free(self, box: Bbox, allowed: int) -> bool:
         inside = self.inside
         if box.x0 < inside.x0 or box.y0 < inside.y0 or box.x1 > inside.x1 or box.y1 > inside.y1:
             return False
-        if _within(box, self.points, self.clearance) or any(box.overlaps(other) for other in self.boxes):
+        if allowed < _NAMES and any(box.overlaps(other) for other in self.boxes):
             return False
-        return over_lines or not _within(box, self.lines, 1.0)
+        if allowed < _POINTS and _within(box, self.points, self.clearance):
+            return False
+        return allowed >= _LINES or not _within(box, self.lines, 1.0)
 
     def _leads_clear(self, leader: Floats) -> bool:
         """Whether the line keeps off all names, and off all points but its own, which it does not reach."""
@@ -141,6 +181,15 @@ class _Taken:
         if distance < self.leader_from:
             return np.empty((0, 2))
         return _along(np.array([point + (end - point) * 1.4 * self.clearance / distance, end]))
+
+
+def _allowances(placing: Placing) -> Iterator[int]:
+    """What a name may cover, one thing after the other: nothing, lines, points, names."""
+    yield _NOTHING
+    if placing.over_lines or placing.always:
+        yield _LINES
+    if placing.always:
+        yield from (_POINTS, _NAMES)
 
 
 def _within(box: Bbox, points: Floats, reach: float) -> bool:

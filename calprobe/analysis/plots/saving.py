@@ -29,8 +29,10 @@ def check_figure_path(path: Path) -> None:
         raise UsageError(f"{path}: figures are written as {', '.join(FIGURE_SUFFIXES)}; name one of these suffixes")
 
 
-def save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path, style: Path | None = None) -> None:
     """Write a figure of this package to `path`, in the format that the suffix names: .png, .svg or .pdf.
+
+    `style` is the style file that the figure was drawn with, if any.
 
     Equal figures give equal bytes, in every process. A folder that is not there is made; an existing file is replaced,
     atomically.
@@ -39,5 +41,5 @@ def save(figure: Figure, path: Path) -> None:
         UsageError: another suffix. CalprobeError: the file cannot be written.
     """
     check_figure_path(path)
-    with named_file(path, "name another place") as temporary, drawing():
+    with named_file(path, "name another place") as temporary, drawing(style):
         figure.savefig(temporary, **_OPTIONS[path.suffix.lower()])

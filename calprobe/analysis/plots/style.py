@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from calprobe.analysis.palette import COLOURS, MAX_SERIES, series_places
+from calprobe.errors import UsageError
 
 COLUMN_INCHES = 3.3  # of a paper in two columns
 PAGE_INCHES = 6.8  # both columns
 
 INK = "#222222"
+FONT_POINTS = 8  # of most texts; a style file may have another size
 FAINT = "#8a8a8a"  # identity lines, chance, grids: seen, not read first
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
@@ -29,7 +32,7 @@ _DASHES: tuple[tuple[float, tuple[float, ...]], ...] = (
 
 _RC: Mapping[str, Any] = {
     "font.family": ["DejaVu Sans"],  # comes with matplotlib: the same letters on every machine
-    "font.size": 8,
+    "font.size": FONT_POINTS,
     "axes.titlesize": 8,
     "axes.titleweight": "bold",
     "axes.labelsize": 8,
@@ -110,24 +113,31 @@ def series_styles(names: Sequence[str]) -> dict[str, SeriesStyle]:
 
 
 @contextmanager
-def drawing() -> Iterator[None]:
-    """Within, matplotlib's own defaults and then ours hold; afterwards the process has its settings back.
+def drawing(style: Path | None = None) -> Iterator[None]:
+    """Within: the settings of matplotlib, then ours, then of a style file. Afterwards: those of the process.
 
-    A user's matplotlibrc has no say, so that equal results give equal files everywhere.
+    A user's matplotlibrc has no say, so that equal results give equal files everywhere. Raises UsageError for a style
+    file that cannot be read.
     """
     import matplotlib.style
 
-    with matplotlib.style.context(dict(_RC), after_reset=True):
+    settings: list[Any] = [dict(_RC)]
+    if style is not None:
+        settings.append(read_style(style))
+    with matplotlib.style.context(settings, after_reset=True):
         yield
 
 
-def shortened(name: str, width: int) -> str:
-    """The name in at most `width` characters, the middle left out: what tells runs apart stands at either end.
+def read_style(path: Path) -> dict[str, Any]:
+    """The settings of a matplotlib style file. Raises UsageError if it is not there or has a line that is not one."""
+    import matplotlib
 
-    >>> shortened("runs/smollm2-135m-mini", 15), shortened("gpt2", 15)
-    ('runs/sm…5m-mini', 'gpt2')
-    """
-    if len(name) <= width:
-        return name
-    kept = width - 1
-    return f"{name[: kept // 2]}…{name[len(name) - (kept - kept // 2) :]}"
+    try:
+        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
+        found = matplotlib.rc_params_from_file(path, use_default_template=False)
+        refused = [line for line in lines if line and line[0] != "#" and line.partition(":")[0].strip() not in found]
+        if refused:
+            raise ValueError(f"{refused[0]!r} is not a setting of matplotlib")
+        return {name: found[name] for name in found}
+    except (OSError, ValueError, UnicodeDecodeError) as error:
+        raise UsageError(f"--style {path}: not a style file of matplotlib: {error}") from error

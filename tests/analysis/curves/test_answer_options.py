@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +13,13 @@ from scipy.special import softmax
 from sklearn.calibration import calibration_curve
 
 from calprobe.analysis import AnswerOptions, ReportOptions, answer_option_curve
-from calprobe.analysis.curves.options import OPTION_COUNTS, OPTION_SEEDS
+from calprobe.analysis.curves.answer_options import OPTION_COUNTS, OPTION_SEEDS
 from calprobe.confidence import Distributions, base_confidence, margin_confidence, option_ranks
 from calprobe.errors import UsageError
-from calprobe.metrics import ace
+from calprobe.metrics import Resampling, ace, bootstrap, standard_metrics
 from calprobe.runs import ScoreTable, TemplateRecord, open_run
 
+NO_RESAMPLES = ReportOptions(resampling=Resampling(0))
 PARAPHRASE = TemplateRecord(0, "paraphrase")
 COLUMNS = ["accuracy", "mean_base", "mean_margin", "ace_base", "ace_margin"]
 
@@ -82,8 +85,54 @@ def test_means_over_the_seeds() -> None:
     for row in found.means.itertuples(index=False):
         own = found.draws[found.draws["options"] == row.options]
         assert len(own) == 4
-        for column in COLUMNS:
+        for column in COLUMNS[1:]:
             assert getattr(row, column) == pytest.approx(own[column].mean(), abs=1e-15)
+
+
+def test_the_accuracy_is_exact() -> None:
+    table = make_table([("P1", 8, 7)])
+    counts = (2, 4, 6, 7)
+    found = answer_option_curve(table, counts, seeds=(0,), options=NO_RESAMPLES)
+    for row in found.means.itertuples(index=False):
+        right = []
+        for scores, answer in zip(np.split(table.scores[0], table.offsets[1:-1]), table.answer_idx, strict=True):
+            others = [at for at in range(len(scores)) if at != answer]
+            right += [
+                max((answer, *chosen), key=lambda at: (scores[at], -at)) == answer
+                for chosen in combinations(others, row.options - 1)
+            ]
+        assert row.accuracy == pytest.approx(np.mean(right), abs=1e-12)
+    many = answer_option_curve(table, counts, seeds=range(300), options=NO_RESAMPLES)
+    drawn = many.draws.groupby("options")["accuracy"].mean().to_numpy()
+    assert drawn == pytest.approx(found.means["accuracy"].to_numpy(), abs=0.03)
+
+
+def test_tied_answers_share_the_accuracy() -> None:
+    table = make_table([("P1", 6, 6)])
+    tied = replace(table, scores=np.round(table.scores / 4))  # few values, many ties
+    for ties in ("draw", "first"):
+        options = ReportOptions(resampling=Resampling(0), ties=ties)
+        found = answer_option_curve(tied, (2, 3, 6), seeds=(0,), options=options)
+        for row in found.means.itertuples(index=False):
+            right = []
+            for scores, answer in zip(np.split(tied.scores[0], tied.offsets[1:-1]), tied.answer_idx, strict=True):
+                others = [at for at in range(len(scores)) if at != answer]
+                for chosen in combinations(others, row.options - 1):
+                    best = [at for at in (answer, *chosen) if scores[at] == max(scores[[answer, *chosen]])]
+                    wins = min(best) == answer if ties == "first" else (answer in best) / len(best)
+                    right.append(wins)
+            assert row.accuracy == pytest.approx(np.mean(right), abs=1e-12)
+
+
+def test_of_all_options_the_intervals_are_those_of_a_report() -> None:
+    table = make_table([("P1", 150, 6)])
+    found = answer_option_curve(table, (3, 6), range(5), ReportOptions(resampling=Resampling(1000)))
+    base = base_confidence(Distributions.from_table(table))
+    expected = bootstrap(standard_metrics(), base.confidence, base.correct, Resampling(1000, 1))
+    for name, column in (("accuracy", "accuracy"), ("mean_confidence", "mean_base"), ("ace", "ace_base")):
+        own, other = found.estimates[column][1], expected[name]
+        assert (own.value, own.low, own.high) == pytest.approx((other.value, other.low, other.high), abs=0.015)
+    assert all(own.low <= own.value <= own.high for column in found.estimates.values() for own in column)
 
 
 def test_all_options_are_the_plain_numbers_whatever_the_seed() -> None:
@@ -112,9 +161,9 @@ def test_more_options_are_harder() -> None:
 
 def test_the_papers_counts_and_seeds() -> None:
     assert OPTION_COUNTS == (5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60)
-    assert OPTION_SEEDS == (0, 1, 2)
-    found = answer_option_curve(make_table([("P36", 60, 60), ("P30", 30, 6)]))
-    assert (found.relations, found.instances, len(found.draws), len(found.means)) == (("P36",), 60, 36, 12)
+    assert tuple(range(30)) == OPTION_SEEDS
+    found = answer_option_curve(make_table([("P36", 60, 60), ("P30", 30, 6)]), options=NO_RESAMPLES)
+    assert (found.relations, found.instances, len(found.draws), len(found.means)) == (("P36",), 60, 360, 12)
 
 
 def same(one: AnswerOptions, other: AnswerOptions) -> bool:

@@ -28,7 +28,16 @@ from calprobe.analysis import (
 from calprobe.analysis.curves.exposure import exposure_ranges
 from calprobe.confidence import estimate
 from calprobe.errors import UsageError
-from calprobe.metrics import Resampling, ace, ece, reject_by_rank, reject_by_threshold, smooth_ece, wilson_interval
+from calprobe.metrics import (
+    Resampling,
+    ace,
+    ece,
+    holm,
+    reject_by_rank,
+    reject_by_threshold,
+    smooth_ece,
+    wilson_interval,
+)
 from calprobe.runs import Manifest, RunFolder, ScoreTable, TemplateRecord, open_run
 
 QUICK = ReportOptions(ace_bins=4, resampling=Resampling(40, 1))
@@ -145,13 +154,17 @@ def test_calibration_has_the_metrics_own_bins(folder: Path) -> None:
 def test_options_are_the_experiments_with_the_counts_that_the_run_has(folder: Path) -> None:
     base, margin = options_curve(folder / "a", OPTIONS).lines
     assert base.options.tolist() == [2, 3, 4, 5]  # the largest answer space has five candidates
-    assert (base.relations, base.instances, base.seeds) == (("P1376",), 8, (0, 1, 2))
-    expected = answer_option_curve(folder / "a", (2, 3, 4, 5), (0, 1, 2), QUICK)
+    assert (base.relations, base.instances, base.seeds) == (("P1376",), 8, tuple(range(30)))
+    expected = answer_option_curve(folder / "a", (2, 3, 4, 5), range(30), QUICK)
     assert_array_equal(base.means.mean_confidence, expected.means["mean_base"])
     assert_array_equal(margin.means.ace, expected.means["ace_margin"])
     draws = np.array([draw.accuracy for draw in base.draws])
     assert_array_equal(draws, expected.draws.pivot(index="seed", columns="options", values="accuracy").to_numpy())
-    assert base.means.accuracy == pytest.approx(draws.mean(axis=0), abs=1e-15)
+    assert_array_equal(base.means.accuracy, expected.means["accuracy"])
+    assert base.low.ace.tolist() == [own.low for own in expected.estimates["ace_base"]]
+    assert (base.low.accuracy <= base.means.accuracy).all()
+    clustered = options_curve(folder / "a", CurveOptions(replace(QUICK, cluster="relation"), ("base",))).lines[0]
+    assert np.isnan(clustered.low.accuracy).all()  # eight instances of one relation
 
 
 def test_large_answer_spaces_are_thinned_in_fives(tmp_path: Path) -> None:
@@ -167,7 +180,7 @@ def test_accuracy_and_ace_are_the_reports_and_correlated_over_runs(folder: Path)
     runs = [folder / name for name in "abcde"]
     found = accuracy_ace(runs, CurveOptions(QUICK, ("margin",)))
     reported = [{e.name: e.metrics for e in run.estimators} for run in report(runs, QUICK).runs]
-    assert [point.accuracy for point in found.points] == [metrics["base"]["accuracy"] for metrics in reported]
+    assert [point.accuracy for point in found.points] == [metrics["margin"]["accuracy"] for metrics in reported]
     assert [point.ace for point in found.points] == [metrics["margin"]["ace"] for metrics in reported]
     (correlation,) = found.correlations
     pairs = [(point.accuracy.value, point.ace.value) for point in found.points]
@@ -177,6 +190,15 @@ def test_accuracy_and_ace_are_the_reports_and_correlated_over_runs(folder: Path)
     assert turned[0].rho.value == pytest.approx(correlation.rho.value, abs=1e-15)
     few = accuracy_ace(runs[:3], OPTIONS)
     assert all(np.isnan(found.rho.value) and found.runs == 3 for found in few.correlations)
+
+
+def test_accuracy_is_the_estimators_own_or_that_of_base(folder: Path) -> None:
+    metrics = {e.name: e.metrics for e in report(folder / "a", QUICK).runs[0].estimators}
+    assert metrics["average_vote_2"]["accuracy"] != metrics["base"]["accuracy"]
+    for accuracy, of in (("own", "average_vote_2"), ("base", "base")):
+        found = accuracy_ace(folder / "a", CurveOptions(QUICK, ("average_vote_2",), accuracy))
+        assert found.points[0].accuracy == metrics[of]["accuracy"]
+        assert found.frame()[["model_kind", "accuracy_of"]].values.tolist() == [["causal", accuracy]]
 
 
 def test_markers_stand_beside_the_plain_statement(folder: Path) -> None:
@@ -191,6 +213,12 @@ def test_markers_stand_beside_the_plain_statement(folder: Path) -> None:
     shift = confidences["marker_certainly"].confidence.mean() - confidences["base"].confidence.mean()
     assert certainly.shift.value == pytest.approx(shift, abs=1e-12)
     assert certainly.shift.low <= shift <= certainly.shift.high
+    assert certainly.ace_shift is not None
+    assert certainly.ace_shift.value == pytest.approx(certainly.ace.value - plain.ace.value, abs=1e-12)
+    shifts = ("shift", "accuracy_shift", "ace_shift")
+    p_values = [getattr(point, name).p_value for point in found.points[1:] for name in shifts]
+    corrected = [getattr(point, f"{name}_p_holm") for point in found.points[1:] for name in shifts]
+    assert corrected == holm(p_values).tolist()
 
 
 def test_exposure_takes_the_facts_told_so_often(folder: Path) -> None:

@@ -16,11 +16,12 @@ from calprobe.analysis.curves.accuracy_rejection import (
     RejectionPoints,
     VoteLine,
 )
+from calprobe.analysis.curves.answer_options import OptionNumbers
 from calprobe.analysis.curves.calibration import BinnedError, Calibration, CalibrationLine, SmoothError
 from calprobe.analysis.curves.curve import Curves
 from calprobe.analysis.curves.exposure import Exposure, ExposureLine
 from calprobe.analysis.curves.markers import MarkerPoint, Markers
-from calprobe.analysis.curves.options import OptionNumbers, Options, OptionsLine
+from calprobe.analysis.curves.options import Options, OptionsLine
 from calprobe.metrics import Difference, Estimate, ace, ece, reject_by_rank, reject_by_threshold, reject_by_vote
 
 WHOSE = ("runs/a", "tiny-clm", "base", (0,))
@@ -46,24 +47,25 @@ def calibration() -> Calibration:
         assert found.bins is not None
         parts.append(BinnedError(Estimate(found.value), found.bins, np.zeros(2), np.ones(2)))
     smooth = SmoothError(Estimate(0.1), np.array([0.0, 1.0]), np.array([NAN, 0.5]), np.array([0.5, 1.5]))
-    return Calibration((CalibrationLine(*WHOSE, 3, parts[0], parts[1], smooth),))
+    return Calibration((CalibrationLine(*WHOSE, 3, parts[0], parts[1], smooth, np.array([1, 2])),))
 
 
 def options() -> Options:
     numbers = OptionNumbers(np.array([0.5, 0.25]), np.array([0.6, 0.4]), np.array([0.1, 0.2]))
-    line = OptionsLine(*WHOSE, ("P1",), 7, np.array([2, 4]), (0, 1), numbers, (numbers, numbers))
+    line = OptionsLine(*WHOSE, ("P1",), 7, np.array([2, 4]), (0, 1), numbers, (numbers, numbers), numbers, numbers)
     return Options((line,))
 
 
 def accuracy_ace() -> AccuracyAce:
-    point = AccuracyAcePoint(*WHOSE, Estimate(0.5, 0.4, 0.6), Estimate(0.1))
+    point = AccuracyAcePoint(*WHOSE, Estimate(0.5, 0.4, 0.6), Estimate(0.1), "causal")
     return AccuracyAce((point,), (RankCorrelation("base", 1, Estimate(NAN)),))
 
 
 def markers() -> Markers:
     same = (Estimate(0.5), Estimate(0.6), Estimate(0.1))
     plain = MarkerPoint(*WHOSE, "plain", NAN, *same, None)
-    half = MarkerPoint(*WHOSE, "50", 50.0, *same, Difference(-0.1, -0.2, 0.0, 0.04))
+    shift = Difference(-0.1, -0.2, 0.0, 0.04)
+    half = MarkerPoint(*WHOSE, "50", 50.0, *same, shift, shift, shift, 0.1, 0.1, 0.1)
     return Markers((plain, half))
 
 
@@ -75,7 +77,7 @@ def exposure() -> Exposure:
 
 EVERY = {
     "accuracy-rejection": (accuracy_rejection(), 2 + 3 + 2 + 1),
-    "calibration": (calibration(), 2 + 2 + 2),
+    "calibration": (calibration(), 2 + 2 + 2 + 2),
     "options": (options(), 3 * 2),
     "accuracy-ace": (accuracy_ace(), 1),
     "markers": (markers(), 2),

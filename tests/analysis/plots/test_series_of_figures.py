@@ -7,18 +7,34 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from curve_samples import MANY, PAPERS, accuracy_ace, calibration, exposure, markers, options, rejection
+from curve_samples import (
+    MANY,
+    PAPERS,
+    SIXTEEN,
+    accuracy_ace,
+    calibration,
+    exposure,
+    markers,
+    options,
+    predictions,
+    rejection,
+)
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
 from calprobe.analysis.curves import plot
 from calprobe.analysis.curves.accuracy_rejection import AccuracyRejection
 from calprobe.analysis.palette import MAX_SERIES
+from calprobe.analysis.plots.frame import shares_from
 from calprobe.analysis.plots.groups import group_lines
-from calprobe.analysis.plots.style import shortened, style_at
+from calprobe.analysis.plots.look import Look
+from calprobe.analysis.plots.names import shortened
+from calprobe.analysis.plots.style import style_at
 from calprobe.arrays import Floats
+from calprobe.metrics import reject_by_rank
 
 
 def has_line(axes: Axes, x: Floats, y: Floats) -> bool:
@@ -38,12 +54,14 @@ def bars(axes: Axes) -> list[list[list[float]]]:
 
 def test_a_run_is_drawn_by_threshold_and_by_rank_with_its_votes() -> None:
     result = rejection()
-    by_threshold, by_rank = plot(result).axes
-    for line in result.lines:
-        curve = line.by_threshold.curve
-        assert np.isnan(curve.accuracy[-1]) or curve.kept[-1]  # a gap, where nothing reaches a confidence of 1
-        assert has_line(by_threshold, curve.rejected, curve.accuracy)
-        assert has_line(by_rank, line.by_rank.rejected, line.by_rank.accuracy)
+    panels = plot(result).axes
+    for at, line in enumerate(result.lines):
+        by_threshold, by_rank = panels[2 * (at // 4) : 2 * (at // 4) + 2]  # four estimators in a pair of panels
+        curve, ranks = line.by_threshold.curve, line.by_rank
+        assert curve.kept[0] >= 10  # of ten facts kept and more
+        assert has_line(by_threshold, curve.rejected[curve.kept >= 10], curve.accuracy[curve.kept >= 10])
+        assert has_line(by_rank, ranks.rejected[ranks.kept >= 10], ranks.accuracy[ranks.kept >= 10])
+    by_threshold = panels[0]
     votes = result.votes[0].votes
     assert has_line(by_threshold, votes.curve.rejected, votes.curve.accuracy)
     ends = [[[x, low], [x, high]] for x, low, high in zip(votes.curve.rejected, votes.low, votes.high, strict=True)]
@@ -51,13 +69,23 @@ def test_a_run_is_drawn_by_threshold_and_by_rank_with_its_votes() -> None:
     assert {f"k={k}" for k in (2, 3, 4, 5)} <= {text.get_text() for text in by_threshold.texts}
 
 
-def test_bands_are_drawn_where_they_do_not_cover_each_other() -> None:
+def test_bands_are_drawn_whatever_the_number_of_lines() -> None:
     result = rejection(estimators=PAPERS[:2])
     bands = plot(result).axes[1].collections
     for band, line in zip(bands, result.lines, strict=True):
         (outline,) = (path.vertices for path in band.get_paths())
-        assert {(x, y) for x, y in outline.tolist()} >= set(zip(line.band.x, line.band.low, strict=True))
-    assert len(plot(rejection()).axes[1].collections) == 0
+        kept = (1 - line.band.x) * 400 >= 10
+        assert {(x, y) for x, y in outline.tolist()} >= set(zip(line.band.x[kept], line.band.low[kept], strict=True))
+    assert [len(axes.collections) for axes in plot(rejection()).axes[1::2]] == [4, 2]
+    assert [len(axes.collections) for axes in plot(rejection(MANY, ("base",))).axes[::2]] == [4, 4, 2]
+
+
+def test_of_few_facts_a_tenth_is_enough() -> None:
+    confidence, correct = predictions(0, 30)
+    (line,) = rejection(estimators=PAPERS[:1]).lines
+    line = replace(line, by_rank=reject_by_rank(confidence, correct))
+    by_rank = plot(AccuracyRejection((line,), ())).axes[1]
+    assert has_line(by_rank, line.by_rank.rejected[:-2], line.by_rank.accuracy[:-2])
 
 
 def test_several_runs_are_compared_in_a_panel_for_each_estimator() -> None:
@@ -66,8 +94,8 @@ def test_several_runs_are_compared_in_a_panel_for_each_estimator() -> None:
     assert [axes.get_title(loc="left") for axes in (base, margin, votes)] == ["base", "margin", "k paraphrases agree"]
     for line in result.lines:
         axes = base if line.estimator == "base" else margin
-        assert has_line(axes, line.by_rank.rejected, line.by_rank.accuracy)
-        assert has_line(axes, line.by_threshold.curve.rejected, line.by_threshold.curve.accuracy)
+        for curve in (line.by_rank, line.by_threshold.curve):
+            assert has_line(axes, curve.rejected[curve.kept >= 10], curve.accuracy[curve.kept >= 10])
     assert all(has_line(votes, own.votes.curve.rejected, own.votes.curve.accuracy) for own in result.votes)
 
 
@@ -80,13 +108,13 @@ def test_without_resamples_there_are_lines_and_no_intervals() -> None:
     by_threshold, by_rank = plot(AccuracyRejection((line,), (votes,))).axes
     assert not any(bars(by_threshold))
     assert has_line(by_threshold, votes.votes.curve.rejected, votes.votes.curve.accuracy)
-    assert has_line(by_rank, line.by_rank.rejected, line.by_rank.accuracy)
+    assert has_line(by_rank, line.by_rank.rejected[:-9], line.by_rank.accuracy[:-9])
     assert "bands: 95 % intervals" not in {text.get_text() for text in by_rank.texts}
 
 
 def test_more_series_than_styles_go_on_in_another_panel() -> None:
     groups = group_lines(rejection(MANY, ("base",)).lines)
-    assert [(group.title, len(group.series)) for group in groups] == [("base (1 of 2)", 8), ("base (2 of 2)", 2)]
+    assert [(group.title, len(group.series)) for group in groups] == [("base", 8), ("base", 2)]
     assert len({series.style for group in groups for series in group.series}) == len(MANY)
 
 
@@ -102,45 +130,101 @@ def test_calibration_is_drawn_on_the_bins_of_ace_over_the_counts_of_ece() -> Non
         ends = [[[at, low], [at, high]] for at, low, high in zip(x, line.ace.low, line.ace.high, strict=True)]
         assert bars(above) == ends
         (histogram,) = (own for own in below.patches if isinstance(own, StepPatch))
-        assert np.array_equal(histogram.get_data().values, line.ece.bins.count)
-        assert np.array_equal(histogram.get_data().edges, line.ece.bins.edges)
+        assert np.array_equal(histogram.get_data().values, line.histogram)
+        assert np.array_equal(histogram.get_data().edges, np.linspace(0, 1, 21))
         assert below.get_xlim() == above.get_xlim()
 
 
-def test_options_are_drawn_with_their_single_draws() -> None:
+def test_an_overlay_has_all_estimators_of_a_run_in_one_panel() -> None:
+    result = calibration(MANY[:2], ("base", "margin"))
+    panels = plot(result, look=Look(form="overlay")).axes
+    for run, above, below in zip(MANY[:2], panels[:2], panels[2:], strict=True):
+        for line in (line for line in result.lines if line.run == run):
+            assert has_line(above, line.ace.bins.confidence, line.ace.bins.accuracy)
+        assert len(below.patches) == 2
+
+
+def test_options_are_drawn_with_bands_and_the_shared_accuracy_once() -> None:
     result = options()
-    for axes, name in zip(plot(result).axes, ("accuracy", "mean_confidence", "ace"), strict=True):
-        for line in result.lines:
-            for numbers in (line.means, *line.draws):
-                assert has_line(axes, line.options, getattr(numbers, name))
+    accuracy, confidence, error = plot(result).axes
+    assert has_line(accuracy, result.lines[0].options, result.lines[0].means.accuracy)
+    assert (len(accuracy.lines), len(accuracy.collections)) == (1, 1)
+    for axes, name in ((confidence, "mean_confidence"), (error, "ace")):
+        for line, band in zip(result.lines, axes.collections, strict=True):
+            assert has_line(axes, line.options, getattr(line.means, name))
+            (outline,) = (path.vertices for path in band.get_paths())
+            assert set(getattr(line.low, name)) <= set(outline[:, 1].tolist())
+
+
+def test_options_of_many_runs_have_the_same_axes() -> None:
+    panels = plot(options(MANY)).axes
+    assert len(panels) == 10  # of eight runs and of two: accuracy, confidence and ACE of base and margin
+    assert len({axes.get_ylim() for axes in panels[3:5] + panels[8:]}) == 1
+    assert len({axes.get_ylim() for axes in panels[:3] + panels[5:8]}) == 1
 
 
 def test_accuracy_and_ace_of_every_model_bear_its_name() -> None:
     result = accuracy_ace(6, ("base", "margin"))
     for axes, estimator in zip(plot(result).axes, ("base", "margin"), strict=True):
         own = [point for point in result.points if point.estimator == estimator]
-        assert has_line(axes, [point.accuracy.value for point in own], [point.ace.value for point in own])
+        assert all(has_line(axes, [point.accuracy.value], [point.ace.value]) for point in own)
         names = {text.get_text() for text in axes.texts}
         assert {point.model.removeprefix("org/") for point in own} <= names
-        assert "Spearman's ρ −0.45 (−0.81 to 0.12), 6 runs" in names
+        assert "Spearman's ρ −0.45 (−0.81 to 0.12), n = 6" in names
+
+
+def test_many_models_are_numbered_in_every_panel_and_named_in_the_legend() -> None:
+    figure = plot(accuracy_ace(names=SIXTEEN, estimators=("base", "margin")))
+    for axes in figure.axes:
+        assert {str(number) for number in range(1, 17)} <= {text.get_text() for text in axes.texts}
+    (legend,) = figure.legends
+    entries = [text.get_text() for text in legend.get_texts()]
+    assert entries[:16] == [f"{number}  {name}" for number, name in enumerate(SIXTEEN, 1)]
+    assert entries[16:] == ["masked model", "causal model", "models of one family"]
+    markers = {line.get_marker() for axes in figure.axes for line in axes.lines}
+    assert {"o", "s"} <= markers
+
+
+def test_models_of_one_family_are_joined_from_small_to_large() -> None:
+    result = accuracy_ace(names=("opt-1.3b", "gpt2-xl", "gpt2", "opt-125m", "gpt2-medium"), estimators=("base",))
+    (axes,) = plot(result).axes
+    points = {point.model.removeprefix("org/"): point for point in result.points}
+    for family in (("gpt2", "gpt2-medium", "gpt2-xl"), ("opt-125m", "opt-1.3b")):
+        own = [points[name] for name in family]
+        assert has_line(axes, [point.accuracy.value for point in own], [point.ace.value for point in own])
 
 
 def test_two_runs_of_one_model_are_called_by_their_folders() -> None:
-    result = accuracy_ace(2, ("base",))
-    same = replace(result, points=tuple(replace(point, model="gpt2") for point in result.points))
-    assert {point.run for point in result.points} <= {text.get_text() for text in plot(same).axes[0].texts}
+    result = accuracy_ace(5, ("base",))
+    points = tuple(replace(point, model="gpt2" if at < 2 else point.model) for at, point in enumerate(result.points))
+    names = {text.get_text() for text in plot(replace(result, points=points)).axes[0].texts}
+    assert {"model-0-50m", "model-1-100m", "model-4-800m"} <= names
 
 
 def test_markers_show_the_percentage_that_they_name() -> None:
     result = markers()
-    confidence, shift, accuracy, ace = plot(result).axes
-    x = np.array([0, 1.5, 2.5, 4, 5, 6, 7, 8])  # plain | verbal | percentages
-    assert has_line(confidence, x, [point.mean_confidence.value for point in result.points])
-    assert has_line(confidence, x[3:], [0, 0.25, 0.5, 0.75, 1])
-    assert has_line(shift, x, [point.shift.value if point.shift else np.nan for point in result.points])
-    assert has_line(accuracy, x, [point.accuracy.value for point in result.points])
-    assert has_line(ace, x, [point.ace.value for point in result.points])
-    assert [label.get_text() for label in ace.get_xticklabels()][2:5] == ["certainly", "0 %", "25 %"]
+    confidence, accuracy, ace, shift = plot(result).axes
+    places = np.arange(8.0)  # plain, verbal, percentages
+    assert has_line(confidence, [point.mean_confidence.value for point in result.points], places)
+    assert has_line(confidence, [0, 0.25, 0.5, 0.75, 1], places[3:])
+    assert has_line(shift, [point.shift.value for point in result.points if point.shift], places[1:])
+    assert has_line(accuracy, [point.accuracy.value for point in result.points], places)
+    assert has_line(ace, [point.ace.value for point in result.points], places)
+    assert [label.get_text() for label in confidence.get_yticklabels()][2:5] == ["certainly", "0 %", "25 %"]
+
+
+def test_several_runs_of_markers_are_a_matrix_with_their_average() -> None:
+    result = markers(SIXTEEN[:3])
+    figure = plot(result)
+    for axes, field in zip(figure.axes, ("shift", "accuracy_shift", "ace_shift"), strict=True):
+        shown = np.asarray(axes.images[0].get_array())
+        values = [getattr(point, field).value for point in result.points if point.shift]
+        expected = np.reshape(values, (3, 7))
+        assert shown == pytest.approx(np.vstack([expected, expected.mean(axis=0)]))
+        bold = [text for text in axes.texts if text.get_fontweight() == "bold"]
+        assert len(bold) == (21 if field == "accuracy_shift" else 0)  # corrected p below 0.05
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == [*SIXTEEN[:3], "Average"]
 
 
 def test_exposure_is_drawn_at_the_mean_number_of_times_and_named_by_its_range() -> None:
@@ -161,10 +245,20 @@ def test_nothing_to_draw_gives_empty_panels(result: AccuracyRejection) -> None:
 
 
 def test_shares_have_axes_from_0_to_1() -> None:
-    for axes in plot(rejection()).axes:
+    for axes in plot(calibration()).axes[:2]:
         assert (axes.get_xlim(), axes.get_ylim()) == ((-0.03, 1.03), (-0.03, 1.03))
         ticks = axes.get_yticks().round(6)
         assert ticks[(ticks >= 0) & (ticks <= 1)].tolist() == [0, 0.2, 0.4, 0.6, 0.8, 1]
+
+
+@pytest.mark.parametrize(("least", "start"), [(0.0, 0.0), (0.12, 0.0), (0.33, 0.3), (0.95, 0.9)])
+def test_an_axis_that_does_not_begin_at_0_is_marked(least: float, start: float) -> None:
+    panels = [Figure().subplots(), Figure().subplots()]
+    shares_from(panels, [0.98, least, np.nan])
+    for axes in panels:
+        low, high = axes.get_ylim()
+        assert (low, high) == pytest.approx((start - 0.03 * (1 - start), 1 + 0.03 * (1 - start)))
+        assert len([line for line in axes.lines if line.get_gid() == "break"]) == (2 if start else 0)
 
 
 def lightness(color: str) -> float:

@@ -1,0 +1,200 @@
+"""The figure of accuracy-rejection curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calprobe.analysis.curves.accuracy_rejection import AccuracyRejection, Band, RejectionLine, VoteLine
+from calprobe.analysis.plots import frame
+from calprobe.analysis.plots.groups import Group, Series, distinct, group_lines, run_styles
+from calprobe.analysis.plots.labels import Label, Placing, place_labels
+from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
+from calprobe.analysis.plots.names import run_names
+from calprobe.analysis.plots.style import FAINT, INK, PAGE_INCHES, SeriesStyle
+from calprobe.arrays import Floats
+from calprobe.metrics import RejectionCurve
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+REJECTED = "Share rejected, least confident first"
+KEPT = "Accuracy of the rest"
+MOST_LINES = 4  # in one panel; bands of more cover each other
+FEWEST = 10  # facts kept: with fewer, curves are the noise of the last facts, and are not drawn
+PANEL_INCHES = 2.5  # high
+LEAST_INCHES = 1.9  # wide
+NUMBER_POINTS = 14.0  # between two thresholds that are numbered
+_VOTES = Placing(size=6.5, reach=14.0, clearance=3.0, over_lines=True)
+_THRESHOLDS = Placing(size=6.5, reach=12.0, clearance=3.0)
+_VOTE = SeriesStyle(INK, "*", (0, ()))
+
+
+def draw_accuracy_rejection(result: AccuracyRejection, look: Look = DEFAULT_LOOK) -> Figure:
+    """One run: a panel by threshold, with the votes, and one by rank. Several: a panel for each estimator, by rank with
+    the thresholds as points, and one for the votes; these again for each MOST_LINES runs."""
+    if len({own.run for own in (*result.lines, *result.votes)}) > 1:
+        return _several_runs(result, look)
+    return _one_run(result, look)
+
+
+def _one_run(result: AccuracyRejection, look: Look) -> Figure:
+    groups = group_lines(result.lines, look, MOST_LINES) if result.lines else []
+    n_panels = 2 * max(1, len(groups))
+    columns = frame.fold(n_panels, look.width, LEAST_INCHES) if look.width < PAGE_INCHES else 2
+    figure = frame.blank_figure(look.width, PANEL_INCHES * n_panels / columns + 0.5)
+    panels = frame.panel_grid(figure, n_panels, columns)
+    entries: dict[str, Artist] = {}
+    for by_threshold, by_rank, group in zip(panels[::2], panels[1::2], groups, strict=False):
+        for series in group.series:
+            curve = _cut(series.line.by_threshold.curve, series.line)
+            by_threshold.plot(curve.rejected, curve.accuracy, **series.style.points())
+            _draw_rank(by_rank, series, marked=True)
+            entries[series.name] = frame.sample(**series.style.points())
+        note = f"numbers: thresholds of {group.series[0].name}"
+        frame.title_panel(by_threshold, "By threshold of confidence", note)
+        frame.title_panel(by_rank, "By rank of confidence", _note([series.line for series in group.series]))
+    for own in result.votes:
+        entries["k paraphrases agree"] = _draw_votes(panels[0], own, _VOTE)
+    frame.title_figure(figure, look, next(iter(run_names((*result.lines, *result.votes), look.labels).values()), ""))
+    _set_axes(result, panels, columns)
+    frame.legend_below(figure, entries)
+    frame.fix_layout(figure)
+    for at, group in enumerate(groups):
+        if at == 0:
+            place_labels(panels[0], _vote_names(result.votes), _VOTES)
+        place_labels(panels[2 * at], _threshold_names(panels[2 * at], group), _THRESHOLDS)
+    return figure
+
+
+def _several_runs(result: AccuracyRejection, look: Look) -> Figure:
+    every = (*result.lines, *result.votes)
+    runs, styles = distinct([own.run for own in every]), run_styles([own.run for own in every])
+    names = run_names(every, look.labels)
+    parts = [runs[at : at + MOST_LINES] for at in range(0, len(runs), MOST_LINES)]
+    blocks = [_block(result, part) for part in parts]
+    columns = frame.fold(max(map(len, blocks)), look.width, LEAST_INCHES)
+    rows = sum(-(-len(block) // columns) for block in blocks)
+    figure = frame.blank_figure(look.width, PANEL_INCHES * rows + 0.4)
+    panels = frame.panel_blocks(figure, [len(block) for block in blocks], columns)
+    entries = []
+    for own, block, part in zip(panels, blocks, parts, strict=True):
+        for axes, (title, lines) in zip(own, block.items(), strict=True):
+            _draw_runs(axes, lines, styles)
+            note = "bars: 95 % intervals" if isinstance(lines[0], VoteLine) else _note(result.lines)
+            frame.title_panel(axes, title, note)
+        entries.append({names[run]: frame.sample(**styles[run].points()) for run in part} | _threshold_sample())
+        _set_axes(result, own, columns)
+    frame.title_figure(figure, look)
+    frame.legends_in_gaps(figure, panels, columns, entries)
+    for own, part in zip(panels, parts, strict=True):
+        place_labels(own[-1], _vote_names([votes for votes in result.votes if votes.run == part[0]]), _VOTES)
+    return figure
+
+
+def _block(result: AccuracyRejection, runs: Sequence[str]) -> dict[str, list[RejectionLine | VoteLine]]:
+    """The lines of some runs by the title of their panel."""
+    block: dict[str, list[RejectionLine | VoteLine]] = {}
+    titled: list[tuple[str, RejectionLine | VoteLine]] = [(line.estimator, line) for line in result.lines]
+    titled += [("k paraphrases agree", own) for own in result.votes]
+    for title, line in titled:
+        if line.run in runs:
+            block.setdefault(title, []).append(line)
+    return block
+
+
+def _draw_runs(axes: Axes, lines: Sequence[RejectionLine | VoteLine], styles: Mapping[str, SeriesStyle]) -> None:
+    for line in lines:
+        style = styles[line.run]
+        if isinstance(line, VoteLine):
+            _draw_votes(axes, line, style)
+        else:
+            _draw_rank(axes, Series("", style, line), marked=False)
+            curve = _cut(line.by_threshold.curve, line)
+            axes.plot(curve.rejected, curve.accuracy, **style.dots())
+
+
+def _threshold_sample() -> dict[str, Artist]:
+    return {"threshold 0.0, 0.1, .. 1.0": frame.sample(**SeriesStyle(FAINT, "o", (0, ())).dots())}
+
+
+def _set_axes(result: AccuracyRejection, panels: Sequence[Axes], columns: int) -> None:
+    """The same vertical axis in all panels, from below the least accuracy that is drawn."""
+    shown = [value for line in result.lines for value in _cut(line.by_rank, line).accuracy]
+    shown += [value for line in result.lines for value in _cut(line.by_threshold.curve, line).accuracy]
+    shown += [value for line in result.lines for value in line.band.low[_wide(line.band, line)]]
+    shown += [value for own in result.votes for value in (*own.votes.curve.accuracy, *own.votes.low)]
+    for axes in panels:
+        frame.share_axis(axes, "x")
+    frame.shares_from(panels, shown)
+    frame.outer_labels(panels, columns, REJECTED, KEPT)
+
+
+def _note(lines: Sequence[RejectionLine]) -> str:
+    return "bands: 95 % intervals" if any(np.isfinite(own.band.low).any() for own in lines) else ""
+
+
+def _cut(curve: RejectionCurve, line: RejectionLine) -> RejectionCurve:
+    """The points at which enough facts are kept."""
+    enough = curve.kept >= _fewest(line)
+    return RejectionCurve(*(getattr(curve, field.name)[enough] for field in fields(curve)))
+
+
+def _wide(band: Band, line: RejectionLine) -> np.ndarray:
+    """Where enough facts are kept."""
+    kept: np.ndarray = (1 - band.x) * line.by_rank.kept.max(initial=0) >= _fewest(line)
+    return kept
+
+
+def _fewest(line: RejectionLine) -> int:
+    """Of few facts, a tenth."""
+    return min(FEWEST, math.ceil(int(line.by_rank.kept.max(initial=0)) / 10))
+
+
+def _draw_rank(axes: Axes, series: Series[RejectionLine], marked: bool) -> None:
+    """The exact curve. Some of its points are marked, to be told apart in grey; all where ties leave few of them."""
+    curve, grid, style = _cut(series.line.by_rank, series.line), series.line.band, series.style
+    kept = _wide(grid, series.line)
+    if np.isfinite(grid.low[kept]).any():
+        axes.fill_between(grid.x[kept], grid.low[kept], grid.high[kept], color=style.color, alpha=0.13, linewidth=0)
+    every = None if len(curve.rejected) < len(grid.x) / 2 else 0.1
+    axes.plot(curve.rejected, curve.accuracy, **(style.points() if marked else style.line()), markevery=every)
+
+
+def _draw_votes(axes: Axes, own: VoteLine, style: SeriesStyle) -> Artist:
+    curve = own.votes.curve
+    frame.interval_bars(axes, curve.rejected, own.votes.low, own.votes.high, style.color)
+    axes.plot(curve.rejected, curve.accuracy, **style.dots(), markersize=6)
+    return frame.sample(**style.dots(), markersize=6)
+
+
+def _vote_names(votes: Sequence[VoteLine]) -> list[Label]:
+    return [
+        Label(f"k={k:.0f}", x, y)
+        for own in votes
+        for k, x, y in _defined(own.votes.curve.threshold, own.votes.curve.rejected, own.votes.curve.accuracy)
+    ]
+
+
+def _defined(*columns: Floats) -> list[tuple[float, ...]]:
+    """The points whose numbers are all there."""
+    return [point for point in zip(*(own.tolist() for own in columns), strict=True) if all(map(math.isfinite, point))]
+
+
+def _threshold_names(axes: Axes, group: Group[RejectionLine]) -> list[Label]:
+    """Thresholds by the points of the first series, those that have room between them; the others' would crowd it."""
+    found: list[Label] = []
+    series, before = group.series[0], (-math.inf, 0.0)
+    curve = _cut(series.line.by_threshold.curve, series.line)
+    for threshold, x, y in _defined(curve.threshold, curve.rejected, curve.accuracy):
+        at = tuple(axes.transData.transform((x, y)) * 72 / axes.figure.dpi)
+        if math.dist(at, before) >= NUMBER_POINTS:
+            found.append(Label(f"{threshold:.1f}", x, y, series.style.color))
+            before = at
+    return found

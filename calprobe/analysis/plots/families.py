@@ -1,0 +1,41 @@
+"""Models of one family, by their names: those that differ in nothing but a size."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+# Words for sizes, in their order; a model without a word, such as gpt2, is as small as "base" or "small".
+_WORDS = {"tiny": 0, "mini": 1, "small": 2, "base": 2, "medium": 3, "large": 4, "xl": 5, "xxl": 6}
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)([mb])")  # 350m, 1.3b
+
+
+def families(models: Iterable[str]) -> list[list[str]]:
+    """The models of each family of two or more, the smaller ones first; families in the order of their first models.
+
+    >>> families(["gpt2-xl", "opt-1.3b", "google-bert/bert-base-cased", "gpt2", "opt-350m", "gpt2-medium"])
+    [['gpt2', 'gpt2-medium', 'gpt2-xl'], ['opt-350m', 'opt-1.3b']]
+
+    Models of one size, such as one model under two precisions, are in no family: no order joins them.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for model in models:
+        family, size = _family(model)
+        found.setdefault(family, {})[model] = size
+    several = [sizes for sizes in found.values() if len(sizes) > 1 and max(Counter(sizes.values()).values()) == 1]
+    return [sorted(sizes, key=lambda model: sizes[model]) for sizes in several]
+
+
+def _family(model: str) -> tuple[str, float]:
+    """The name without its size, and the size: parameters in millions, or a word's place."""
+    kept: list[str] = []
+    size = 2.0
+    for part in model.rstrip("/").rpartition("/")[2].lower().split("-"):
+        if number := _NUMBER.fullmatch(part):
+            size = float(number[1]) * (1000 if number[2] == "b" else 1)
+        elif part in _WORDS and kept:
+            size = float(_WORDS[part]) if size == 2.0 else size
+        else:
+            kept.append(part)
+    return "-".join(kept), size

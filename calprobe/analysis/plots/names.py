@@ -1,0 +1,118 @@
+"""What runs are called in figures: their models, or their folders where models repeat."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+from pathlib import PurePath
+from typing import Protocol
+
+from calprobe.analysis.plots.look import NO_LABELS
+
+SHARED = 9  # characters of what all names begin or end with, where they differ in the middle
+NAME_WIDTH = 36  # characters of a run's name in legends and titles
+
+
+class OfRun(Protocol):
+    """What belongs to an estimator of a run."""
+
+    @property
+    def run(self) -> str:
+        """The run as typed."""
+
+    @property
+    def model(self) -> str:
+        """Its model's name, an id of the hub or a path."""
+
+    @property
+    def estimator(self) -> str:
+        """The estimator's name."""
+
+
+def run_names(lines: Iterable[OfRun], labels: Mapping[str, str] = NO_LABELS) -> dict[str, str]:
+    """What each run is called: its label, else the last part of its model's name, else of its folder where runs share
+    the model; more parts of the folder where they share these too.
+
+    All names differ, and no name is longer than NAME_WIDTH unless that takes more.
+    """
+    models = {line.run: _last_part(line.model) for line in lines}
+    shared = Counter(model for run, model in models.items() if run not in labels)
+    folders = folder_names([run for run in models if run not in labels])
+    names = {
+        run: labels[run] if run in labels else model if shared[model] == 1 else folders[run]
+        for run, model in models.items()
+    }
+    if len(set(names.values())) < len(names):
+        names = {run: labels.get(run) or folders[run] for run in models}
+    if len(set(names.values())) < len(names):
+        names = {run: run for run in models}
+    short = short_names(list(names.values()))
+    return {run: short[name] for run, name in names.items()}
+
+
+def folder_names(runs: Sequence[str]) -> dict[str, str]:
+    """The last parts of each path, as many for all of them as tell the paths apart.
+
+    >>> folder_names(["/home/me/runs/a/step-100", "/home/me/runs/b/step-100"])
+    {'/home/me/runs/a/step-100': 'a/step-100', '/home/me/runs/b/step-100': 'b/step-100'}
+    """
+    parts = {run: PurePath(run).parts or (run,) for run in runs}
+    for kept in range(1, max(map(len, parts.values()), default=1) + 1):
+        names = {run: str(PurePath(*own[-kept:])) for run, own in parts.items()}
+        if len(set(names.values())) == len(names):
+            return names
+    return {run: run for run in runs}
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Each name by its short form: in NAME_WIDTH characters, or as many more as it takes to tell them apart.
+
+    >>> short_names(["gpt2", "runs/" + "a" * 40])
+    {'gpt2': 'gpt2', 'runs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa': 'runs/aaaaaaaaaaaa…aaaaaaaaaaaaaaaaaa'}
+    """
+    wanted = len(set(names))
+    short = {name: shortened(name, NAME_WIDTH) for name in names}
+    if len(set(short.values())) < wanted:
+        short = _differing(names)
+    width = NAME_WIDTH
+    while len(set(short.values())) < wanted or max(map(len, short.values()), default=0) > max(width, NAME_WIDTH):
+        width += 4
+        short = {name: shortened(name, width) for name in names}
+    return short
+
+
+def _differing(names: Sequence[str]) -> dict[str, str]:
+    """What the names do not share, between the ends of what they share.
+
+    >>> list(_differing([f"the-run-number-{at}-of-a-long-series" for at in (1, 20)]).values())
+    ['the-…ber-1-of-…ries', 'the-…ber-20-of-…ries']
+    """
+    first = _shared_start(names)
+    last = _shared_start([name[len(first) :][::-1] for name in names])[::-1]
+    return {
+        name: shortened(first, SHARED) + name[len(first) : len(name) - len(last)] + shortened(last, SHARED)
+        for name in names
+    }
+
+
+def _shared_start(names: Sequence[str]) -> str:
+    """The letters that all names begin with."""
+    letters = zip(*names, strict=False)
+    return "".join(own[0] for own in takewhile(lambda own: len(set(own)) == 1, letters))
+
+
+def shortened(name: str, width: int) -> str:
+    """The name in at most `width` characters, the middle left out: what tells runs apart stands at either end.
+
+    >>> shortened("runs/smollm2-135m-mini", 15), shortened("gpt2", 15)
+    ('runs/sm…5m-mini', 'gpt2')
+    """
+    if len(name) <= width:
+        return name
+    kept = width - 1
+    return f"{name[: kept // 2]}…{name[len(name) - (kept - kept // 2) :]}"
+
+
+def _last_part(model: str) -> str:
+    return model.rstrip("/").rpartition("/")[2] or model

@@ -1,0 +1,64 @@
+"""Options of commands that draw figures: width, title, style file."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+LOOKS = ("width", "title", "style")  # the parameters
+LEAST, MOST = 2.0, 30.0  # inches: a panel narrower than this has no room for its numbers
+
+
+def _inches(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    """A number of inches, or the width that single and double name."""
+    from calprobe.analysis.plots import COLUMN_INCHES, PAGE_INCHES
+
+    if value is None:
+        return None
+    try:
+        inches = {"single": COLUMN_INCHES, "double": PAGE_INCHES}.get(value) or float(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither single, double nor a number of inches") from None
+    if not LEAST <= inches <= MOST:
+        raise click.BadParameter(f"{value!r} is not from {LEAST:g} to {MOST:g} inches")
+    return inches
+
+
+def figure_options(command: Callable[..., None]) -> Callable[..., None]:
+    """`--width`, `--title` and `--style`, which the command gets as one `look: Look`."""
+
+    @functools.wraps(command)
+    def with_look(*, width: float | None, title: str | None, style: Path | None, **rest: Any) -> None:
+        from calprobe.analysis.plots import PAGE_INCHES, Look
+
+        command(look=Look(PAGE_INCHES if width is None else width, title, style=style), **rest)
+
+    found: Callable[..., None] = with_look
+    for option in (
+        click.option(
+            "--style",
+            metavar="F.mplstyle",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="Figures: a style file of matplotlib, for fonts, sizes and lines.",
+        ),
+        click.option(
+            "--title", metavar="TEXT", help='Figures: the title; "" for none.  [default: the model, of one RUN]'
+        ),
+        click.option(
+            "--width",
+            metavar="single|double|INCHES",
+            callback=_inches,
+            help="Figures: width; of a paper's column (3.3 inches) or of both (6.8).  [default: double]",
+        ),
+    ):
+        found = option(found)
+    return found
+
+
+def names_given(runs: Mapping[str, str]) -> dict[str, str]:
+    """The names that --label gave, from the runs' paths by name."""
+    return {name: name for name, path in runs.items() if name != path}
