@@ -106,11 +106,12 @@ def expected_correct(distributions: Distributions, counts: Sequence[int], row: i
         tied, ahead = np.zeros_like(tied), ahead | (tied & (np.arange(len(scores)) < place))
     tied[at_answer] = ahead[at_answer] = False
     m, t = (_count(own, distributions.offsets) for own in (ahead, tied))
-    share = [
-        _kept_share(widths - m, count, widths) - _kept_share(widths - 1 - m - t, count, widths) for count in counts
-    ]
-    likely = [widths / count * own / (t + 1) for count, own in zip(counts, share, strict=True)]
-    found: Floats = np.where(np.isnan(scores[at_answer]), 0.0, np.reshape(likely, (len(counts), len(widths))))
+    found = np.empty((len(counts), len(widths)))
+    for at, count in enumerate(counts):
+        untied = _kept_share(widths - 1 - m, count - 1, widths - 1)
+        shared = _kept_share(widths - m, count, widths) - _kept_share(widths - 1 - m - t, count, widths)
+        found[at] = np.where(t == 0, untied, np.clip(widths / count * shared / (t + 1), 0, 1))
+    found[:, np.isnan(scores[at_answer])] = 0.0
     return found
 
 
