@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 import traceback
+from contextlib import suppress
 
 import click
 
@@ -92,7 +93,8 @@ def main(args: list[str] | None = None) -> None:
 
 
 def _fail(message: str, code: int, debug: bool) -> None:
-    if debug:
-        click.echo(printable(without_secrets(traceback.format_exc())), err=True, nl=False)
-    say(f"calprobe: {message}")
+    with suppress(OSError):  # the terminal was closed: the exit code is all that can be said
+        if debug:
+            click.echo(printable(without_secrets(traceback.format_exc())), err=True, nl=False)
+        say(f"calprobe: {message}")
     sys.exit(code)

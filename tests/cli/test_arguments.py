@@ -110,3 +110,11 @@ def test_the_shell_completes_commands_options_and_values() -> None:
     assert [item.value for item in complete([], "rep")] == ["report"]
     assert [item.value for item in complete(["report", "--format"], "m")] == ["markdown"]
     assert "--out" in [item.value for item in complete(["import", "lm-eval", "--model", "a"], "--")]
+
+
+def test_a_closed_terminal_keeps_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(_text: str) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("calprobe.cli.app.say", closed)
+    assert calprobe("report").returncode == 2
