@@ -83,7 +83,10 @@ def main(args: list[str] | None = None) -> None:
         # click turns KeyboardInterrupt into Abort and keeps its message in the context (early 8.1 sets no cause).
         said = error.__context__ if isinstance(error, click.Abort) else None
         _fail(str(error) or str(said or "") or "interrupted", INTERRUPTED, debug)
-    except OSError as error:  # a name that the file system refuses, a folder without read permission
+    except OSError as error:
+        if isinstance(error.__context__, KeyboardInterrupt):  # click ends the line on a terminal that was closed
+            _fail(str(error.__context__) or "interrupted", INTERRUPTED, debug)
+        # A name that the file system refuses, or a folder without read permission.
         where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
         _fail(f"{where}{error.strerror or error}; check the path", 1, debug)
     except UnicodeEncodeError as error:

@@ -118,3 +118,15 @@ def test_a_closed_terminal_keeps_the_exit_code(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("calprobe.cli.app.say", closed)
     assert calprobe("report").returncode == 2
+
+
+def test_an_interrupt_of_a_closed_terminal_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(**_arguments: object) -> None:
+        try:
+            raise KeyboardInterrupt("ended by SIGHUP")
+        except KeyboardInterrupt:
+            raise OSError(5, "Input/output error")  # as click's line end after it  # noqa: B904
+
+    monkeypatch.setattr("calprobe.cli.app.cli.main", interrupted)
+    done = calprobe("report")
+    assert (done.returncode, done.stderr) == (130, "calprobe: ended by SIGHUP\n")
