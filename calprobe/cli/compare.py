@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from calprobe.cli.arguments import joined_option, list_option
+from calprobe.cli.arguments import joined_option, list_option, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import html_option, in_format, print_result, write_page
@@ -97,6 +97,7 @@ def command(
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
 
+    _refuse_what_changes_nothing(len(runs), options)
     named = labelled(runs, labels)
     log_to_stderr()
     keep_freed_memory()
@@ -118,6 +119,15 @@ def command(
         from calprobe.analysis.html import comparison_page
 
         write_page(comparison_page(found), page)
+
+
+def _refuse_what_changes_nothing(runs: int, options: ReportOptions) -> None:
+    """Raise click.UsageError for options that this comparison does not read."""
+    context = click.get_current_context()
+    if runs == 1:
+        refuse_typed(context, ("by_domain", "intersect"), "compares two runs; give another RUN, or leave it out")
+    if options.resampling.n_resamples == 0:
+        refuse_typed(context, ("margin", "correction"), "needs resamples; leave out --bootstrap 0")
 
 
 def _pairs(text: str, runs: tuple[str, ...]) -> tuple[Pair, ...] | Literal["all"] | None:

@@ -93,8 +93,10 @@ def test_a_mistyped_place_makes_no_folder(line: str, tmp_path: Path) -> None:
     ("line", "said"),
     [
         ("curve RUN --kind accuracy-rejection --bins 5 --out x.csv", "--bins does not apply to --kind accuracy-rejec"),
-        ("curve RUN --kind options --bootstrap 5 --out x.csv", "--bootstrap does not apply to --kind options"),
-        ("curve RUN --kind options --cluster relation --out x.csv", "--cluster does not apply to --kind options"),
+        ("curve RUN --kind exposure --bins 5 --out x.csv", "--bins does not apply to --kind exposure"),
+        ("compare RUN --intersect", "--intersect compares two runs; give another RUN"),
+        ("compare RUN --by-domain", "--by-domain compares two runs; give another RUN"),
+        ("compare RUN --margin .01 --bootstrap 0", "--margin needs resamples; leave out --bootstrap 0"),
         ("report RUN --cluster relation --bootstrap 0", "--cluster is a way to draw resamples; --bootstrap 0 has none"),
     ],
 )
