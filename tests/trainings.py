@@ -27,7 +27,7 @@ CAUSAL = GPT2Config(
 )
 MASKED = copy.deepcopy(MASKED_CONFIGS["bert"])
 MASKED.max_position_embeddings = 128
-FEW = ScoreOptions(relations=("month",), limit=3)  # 36 statements
+FEW = ScoreOptions(relations=("month",), first=3)  # 36 statements
 TEXTS = [f"The month after {one} is {other}." for one, other in (("May", "June"), ("June", "July"), ("July", "August"))]
 
 

@@ -150,10 +150,10 @@ def test_the_error_names_the_longest_statement_and_the_mend(
 ) -> None:
     memory.n_tokens, memory.well = 20, 10**9
     before = memory.passes
-    scored(model, tmp_path / "well", limit=1)
+    scored(model, tmp_path / "well", first=1)
     memory.well = memory.passes + memory.passes - before - 1  # all but the last pass
     with pytest.raises(CalprobeError) as failure:
-        scored(model, tmp_path / "run", limit=1)
+        scored(model, tmp_path / "run", first=1)
     first, mend = str(failure.value).splitlines()
     assert first.startswith("capital, template 0, instance 0: out of memory with batches of ")
     assert first.endswith(" tokens, and this statement has 31")
@@ -213,9 +213,9 @@ logging.basicConfig(level=logging.WARNING, format="%(message)s")
 config = LlamaConfig.from_pretrained(folder, intermediate_size=8192)
 AutoModelForCausalLM.from_config(config).save_pretrained(folder, max_shard_size="1GB")
 model = load_model(str(folder))
-score(model, "mini", out / "warm", ScoreOptions(limit=1, relations=("month",), quiet=True))
+score(model, "mini", out / "warm", ScoreOptions(first=1, relations=("month",), quiet=True))
 resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + 200 * 2**20, -1))
-score(model, "mini", out / "run", ScoreOptions(limit=12, relations=("capital",), batch_tokens=16384))
+score(model, "mini", out / "run", ScoreOptions(first=12, relations=("capital",), batch_tokens=16384))
 """
 
 

@@ -62,7 +62,7 @@ def test_scores_stay_the_same(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    options = ScoreOptions(limit=2, relations=("month",), quiet=True)
+    options = ScoreOptions(first=2, relations=("month",), quiet=True)
     expected = score(str(folder), "mini", tmp_path / "here", options).table().scores
     model = spread(folder, off, monkeypatch, tmp_path / "offloaded")
     assert model.device.type == "cpu"

@@ -25,7 +25,7 @@ from calprobe.probes import load_probe
 from calprobe.scoring import ScoreOptions, score
 _, model, templates, out = sys.argv
 options = ScoreOptions(
-    limit=1, relations=("month",), templates=templates, save_tokens=True, batch_tokens=256, quiet=True
+    first=1, relations=("month",), templates=templates, save_tokens=True, batch_tokens=256, quiet=True
 )
 kernels = {"linear_logprob_triton": linear_logprob_triton, "gather_reduce_triton": gather_reduce_triton}
 launches = {name: patch.object(kernels[name], name, wraps=getattr(kernels[name], name)).start() for name in kernels}

@@ -74,7 +74,7 @@ def test_a_model_in_memory_is_scored_by_the_process_that_holds_it(
 ) -> None:
     """The first process of a training scores while the others wait for it: it must not wait for them."""
     model = calprobe.load_model(str(save_tiny_model(tmp_path / "model")))
-    options = calprobe.ScoreOptions(relations=("month",), limit=2, quiet=True)
+    options = calprobe.ScoreOptions(relations=("month",), first=2, quiet=True)
     alone = calprobe.score(model, "mini", tmp_path / "alone", options)
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "0")  # there is no process group: to ask for one would be an error

@@ -33,7 +33,7 @@ def model(folder: Path) -> LoadedModel:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_scores_are_sums_of_pseudo_log_likelihoods(model: LoadedModel, tmp_path: Path, metric: PllMetric) -> None:
-    options = ScoreOptions(templates="1", relations=("capital",), limit=1, pll_metric=metric)
+    options = ScoreOptions(templates="1", relations=("capital",), first=1, pll_metric=metric)
     [piece] = score(model, PROBE, tmp_path / "run", options).pieces
     for row, answer in enumerate(PROBE.relations[0].candidates):
         tokens = one_row_at_a_time(model, fill("[Y] is the capital of [X].", "France", answer), metric)
@@ -44,7 +44,7 @@ def test_scores_are_sums_of_pseudo_log_likelihoods(model: LoadedModel, tmp_path:
 
 
 def test_the_manifest_says_what_was_masked(model: LoadedModel, tmp_path: Path) -> None:
-    run = score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1))
+    run = score(model, PROBE, tmp_path / "run", ScoreOptions(first=1))
     manifest, settings = run.manifest, run.manifest.settings
     assert (manifest.model.kind, manifest.model.architecture, settings.path) == ("masked", "BertForMaskedLM", "masked")
     assert (settings.pll_metric, settings.word_split) == ("within_word_l2r", "tokenizer")
@@ -55,7 +55,7 @@ def test_words_of_the_text_are_others_than_the_tokenizers(model: LoadedModel, tm
     relation = replace(PROBE.relations[0], candidates=("d'Or", "Rome", "Oslo"))
     probe = replace(PROBE, relations=(relation,))
     by = {
-        split: score(model, probe, tmp_path / split, ScoreOptions(limit=1, word_split=split)).table().scores[0]
+        split: score(model, probe, tmp_path / split, ScoreOptions(first=1, word_split=split)).table().scores[0]
         for split in ("tokenizer", "unicode")
     }
     assert by["tokenizer"][0] != by["unicode"][0]  # d ' Or, and d'Or
@@ -63,7 +63,7 @@ def test_words_of_the_text_are_others_than_the_tokenizers(model: LoadedModel, tm
 
 
 def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ScoreOptions(templates="0,1", limit=2, pll_metric="original")
+    options = ScoreOptions(templates="0,1", first=2, pll_metric="original")
     whole = score(model, PROBE, tmp_path / "whole", options).table()
     write, written = RunFolder.write_piece, []
 
@@ -90,19 +90,19 @@ def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypa
 def test_other_masking_in_the_same_folder_is_refused_before_loading(
     model: LoadedModel, tmp_path: Path, change: dict[str, str], named: str
 ) -> None:
-    score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1))
+    score(model, PROBE, tmp_path / "run", ScoreOptions(first=1))
     with pytest.raises(UsageError, match=named):
-        score("no-such-model", PROBE, tmp_path / "run", ScoreOptions(limit=1, **change))  # type: ignore[arg-type]
+        score("no-such-model", PROBE, tmp_path / "run", ScoreOptions(first=1, **change))  # type: ignore[arg-type]
 
 
 def test_a_model_of_the_other_kind_does_not_go_on_with_a_run(
     model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1))
+    score(model, PROBE, tmp_path / "run", ScoreOptions(first=1))
     causal = str(save_tiny_model(tmp_path / "causal"))
     forbid_weights(monkeypatch)
     with pytest.raises(UsageError, match="kind: the run has masked, requested causal"):
-        score(causal, PROBE, tmp_path / "run", ScoreOptions(limit=1))
+        score(causal, PROBE, tmp_path / "run", ScoreOptions(first=1))
 
 
 def forbid_weights(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,7 +114,7 @@ def test_without_the_trainer_the_history_has_them(tmp_path: Path, caplog: pytest
 
 def test_paraphrases_give_a_bear_score(tmp_path: Path) -> None:
     trainer = new_trainer(tmp_path / "out")
-    ProbeCallback("mini", ScoreOptions(templates="0,1", relations=("month",), limit=2)).attach(trainer)
+    ProbeCallback("mini", ScoreOptions(templates="0,1", relations=("month",), first=2)).attach(trainer)
     assert trainer.evaluate().keys() >= FULL_NAMES | {"eval_calprobe/mini/bear_score"}
 
 
