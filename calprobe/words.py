@@ -27,6 +27,7 @@ SliceKind = Literal["relation", "domain", "cardinality"]
 # Resamples draw single instances, complete relations, or instances within each relation.
 ClusterKind = Literal["instance", "relation", "within-relation"]
 Correction = Literal["holm", "max-t"]  # of p-values for their number
+Recalibration = Literal["isotonic", "platt", "beta", "temperature"]  # of confidences, docs/methods.md
 
 
 class Role(IntEnum):

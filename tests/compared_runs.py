@@ -38,7 +38,7 @@ def run_of(
     """A run at `path`; `edit` changes a piece, or leaves it out. Returns the path as one types it."""
     manifest = make_manifest(shapes, numbers)
     relations = tuple(
-        replace(relation, domains=DOMAINS[relation.name], texts=tuple(f"[X] {n} [Y]" for n in numbers))
+        replace(relation, domains=DOMAINS.get(relation.name, ()), texts=tuple(f"[X] {n} [Y]" for n in numbers))
         for relation in manifest.relations
     )
     folder = RunFolder.open(path, change(replace(manifest, relations=relations)))

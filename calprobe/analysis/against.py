@@ -28,6 +28,11 @@ TEMPLATE_FINGERPRINTS = frozenset(  # of its templates 0 to 4 and of all twelve,
 )
 PLL_METRIC = "within_word_l2r"
 FACTOR_SET = "wiki"
+UNEXPLAINED = "gpt2"
+GAP = (
+    "A gap to the paper's gpt2 remains whatever the options: lm-pub-quiz's published scores of the same templates "
+    "differ from the paper's too, on relations that no option moves. The cause is not known."
+)
 
 Found = TypeVar("Found", Report, ReductionsReport)
 
@@ -61,6 +66,8 @@ def _run_against(run: RunReport | RunReductions, options: ReportOptions, figures
     rows = [BesidePaper(figure, ours) for figure in chosen if (ours := _ours(run, figure, options)) is not None]
     departures = _departures_on_factor(run.facts, options) if factor else _departures_on_bear(run.facts, options)
     left_out = tuple(_left_out(run, chosen, {row.figure for row in rows}, options))
+    if model == UNEXPLAINED and not factor:
+        left_out += (GAP,)
     return RunAgainst(figures.source, model, tuple(departures), left_out, tuple(rows))
 
 
@@ -112,7 +119,7 @@ def _departures_on_bear(run: RunFacts, options: ReportOptions) -> Iterator[str]:
     if manifest.settings.pll_metric not in (None, PLL_METRIC):
         yield f"PLL {manifest.settings.pll_metric}, the paper's is {PLL_METRIC}"
     if options.compat is None:
-        yield "without --compat kissling2026, every token counts; the paper's scores lack each statement's first"
+        yield "without --compat kissling2026, every token counts; lm-pub-quiz 0.3 left out each statement's first"
     yield from _departures_of_reading(options)
     if manifest.model.adapter is not None:
         yield f"with adapter {manifest.model.adapter}"
@@ -120,7 +127,8 @@ def _departures_on_bear(run: RunFacts, options: ReportOptions) -> Iterator[str]:
 
 def _departures_of_reading(options: ReportOptions) -> Iterator[str]:
     if options.ace_bins != ACE_BINS:
-        yield f"ACE of {counted(options.ace_bins, 'bin')}, the paper's has {ACE_BINS}"
+        bins = "bins by instances" if options.ace_bins is None else counted(options.ace_bins, "bin")
+        yield f"ACE of {bins}, the paper's has {ACE_BINS}"
 
 
 def _left_out(

@@ -96,8 +96,8 @@ def contrasts_of(sides: Mapping[str | None, Sides], metrics: Sequence[Metric], d
         first, second = draws[f"{place} first"], draws[f"{place} second"]
         compared = draws[f"{place} compared"] if own.tied else second
         for metric in metrics:
-            estimates = interval(first[metric.name]), interval(second[metric.name])
-            difference = PairedDraws.of(first[metric.name], compared[metric.name], metric.bounds)
+            estimates = interval(first[metric.name], metric), interval(second[metric.name], metric)
+            difference = PairedDraws.of(first[metric.name], compared[metric.name], metric)
             yield drawn.contrast(name, metric.name, estimates, difference)
 
 

@@ -15,6 +15,7 @@ from calprobe.analysis.scored_run import RunLike, open_scored_runs
 from calprobe.confidence import BASE, Headline, available_estimators, headline
 from calprobe.errors import UsageError
 from calprobe.metrics import Metric, standard_metrics
+from calprobe.metrics.metric import is_resampled
 
 METRICS = ("brier", "ace")
 
@@ -89,7 +90,7 @@ def _chosen_estimators(
 
 
 def _metrics(options: CompareOptions, defaults: Sequence[str]) -> tuple[Metric, ...]:
-    by_name = {metric.name: metric for metric in standard_metrics(options.scores.ace_bins)}
+    by_name = {metric.name: metric for metric in standard_metrics(options.scores.ace_bins) if is_resampled(metric)}
     asked = tuple(dict.fromkeys(options.metrics or defaults))
     if unknown := [name for name in asked if name not in by_name]:
         raise UsageError(f"--metric {unknown[0]!r}: give metrics of {', '.join(by_name)}")

@@ -7,7 +7,7 @@ from typing import Literal
 
 from calprobe.errors import UsageError
 from calprobe.metrics import ACE_BINS, Resampling
-from calprobe.words import ClusterKind, Compat, Correction, Reduction, SliceKind, Ties
+from calprobe.words import ClusterKind, Compat, Correction, Recalibration, Reduction, SliceKind, Ties
 
 Pair = tuple[str, str]  # labels of two runs
 
@@ -26,13 +26,15 @@ class ReportOptions:
 
     reduction: Reduction = "sum"  # of token scores to a statement's
     compat: Compat | None = None  # kissling2026: without each statement's first scored token
-    ace_bins: int = ACE_BINS  # quantile bins
+    ace_bins: int | None = ACE_BINS  # quantile bins; None: by the number of instances, `bins_for`
     resampling: Resampling = field(default_factory=Resampling)
     cluster: ClusterKind | None = (
         None  # how resamples go by relation; None: they draw single instances, see also compare
     )
     slices: SliceOptions | None = None  # None: none
     ties: Ties = "draw"  # which of the candidates that share the largest score is the prediction
+    recalibrate: Recalibration | None = None  # a map of confidences, fitted on other relations; None: none
+    slice_bins: int | None = None  # `ace_bins` of slices, which have few instances
 
 
 DEFAULT_OPTIONS = ReportOptions()

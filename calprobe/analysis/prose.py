@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from calprobe.analysis.compare_results import Scope
-from calprobe.analysis.number_text import number, ranges, spelled
+from calprobe.analysis.number_text import number, ranges, signed_spelled, spelled
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.paper_figures import Figure, RunAgainst
 from calprobe.analysis.reductions import RunReductions
@@ -26,8 +27,8 @@ DRAWN: dict[ClusterKind | None, str] = {
     "relation": "the relations, each drawn completely",
     "within-relation": "the instances within each relation",
 }
-BINS_FILLED = 2  # instances a bin below which a slice's ACE is called biased
-SLICE_METRICS = {"ace": "ACE", "brier": "Brier"}  # of each estimator of a slice
+CHANCE_BELOW = 500  # instances below which much of a slice's ACE is chance
+SLICE_METRICS = {"ace": "ACE", "ace_if_calibrated": "if cal.", "brier": "Brier"}  # of each estimator of a slice
 FIGURE_METRICS = {"ace": "ACE", "brier": "Brier", "accuracy": "accuracy", "bear_score": "BEAR score"}
 HARMONIC_MEAN = (
     "Harmonic mean of accuracy and 1 - ACE (Kissling et al. 2026, appendix B), without interval; larger is better."
@@ -146,6 +147,20 @@ def bear_notes(runs: Sequence[RunFacts]) -> Iterable[str]:
             "NOT A BEAR SCORE: the mean accuracy is of other wordings than BEAR's own, so it is not comparable with "
             "BEAR's leaderboard. Score with --template-set native --templates paraphrases for the BEAR score."
         )
+
+
+def calibration_lines(run: RunReport) -> tuple[str, ...]:
+    """Whether base is over- or underconfident, and its ACE beside that of a calibrated model; none without draws."""
+    base = next((own.metrics for own in run.estimators if own.name == BASE), None)
+    if base is None or math.isnan(base["ace_p"].value):
+        return ()
+    gap = base["confidence_gap"]
+    verdict = "overconfident" if gap.low > 0 else "underconfident" if gap.high < 0 else "not over- or underconfident"
+    return (
+        f"base: confidence - accuracy {signed_spelled(gap)}, {verdict}",
+        f"base: ACE {number(base['ace'].value)}, {number(base['ace_if_calibrated'].value)} if calibrated "
+        f"(p {number(base['ace_p'].value)})",
+    )
 
 
 def remarks(run: RunReport) -> Iterable[str]:
@@ -270,12 +285,13 @@ def slice_notes(found: RunSlices, options: ReportOptions) -> Iterable[str]:
     """Notes below a table of slices."""
     if found.by == "domain":
         yield "A relation of two domains counts in both."
-    least = BINS_FILLED * options.ace_bins
-    if few := [part for part in found.slices if part.instances < least]:
+    bins = "4 to 20 quantile bins, by instances" if options.slice_bins is None else f"{options.slice_bins} bins"
+    yield f"ACE: {bins}. If cal.: ACE of a perfectly calibrated model with these confidences, mean and 95 % of draws."
+    if few := [part for part in found.slices if part.instances < CHANCE_BELOW]:
         names = ", ".join(part.name for part in few[:5]) + (" .." if len(few) > 5 else "")
         yield (
-            f"ACE of fewer than {least} instances ({counted(len(few), 'slice')}: {names}) is biased upwards: "
-            "its bins have one or two instances; empty bins do not count."
+            f"ACE of fewer than {CHANCE_BELOW} instances ({counted(len(few), 'slice')}: {names}) is too large by "
+            "chance; within the range of if cal. it is no evidence of miscalibration."
         )
     if options.cluster == "relation" and any(len(part.relations) < LEAST_CLUSTERS for part in found.slices):
         yield f"--cluster relation: a slice of fewer than {LEAST_CLUSTERS} relations has no interval."

@@ -22,6 +22,7 @@ from calprobe.metrics import (
     ACE_BINS,
     Difference,
     Estimate,
+    IsotonicMetric,
     Metric,
     Resampling,
     holm,
@@ -29,7 +30,10 @@ from calprobe.metrics import (
     paired_differences,
     standard_metrics,
 )
+from calprobe.metrics.metric import is_resampled
 from calprobe.runs import TemplateRecord
+
+IN_JSON = {"confidence_gap", "ece_over", "ece_under", "ecce_mad", "ecce_range", "brier_skill"}  # and in no list
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class RankOptions:
     """How to read the scores and what to compute of them."""
 
     uncertainty: bool = False  # larger values of all scores are less sure
-    ace_bins: int = ACE_BINS  # quantile bins
+    ace_bins: int | None = ACE_BINS  # quantile bins; None: by the number of answers
     resampling: Resampling = field(default_factory=Resampling)
     uncertainties: tuple[str, ...] = ()  # names of single scores with larger values that are less sure
     baseline: str | None = None  # name of the score that the others are compared with; None: no comparison
@@ -147,7 +151,9 @@ def rank(answers: ScoredAnswers, options: RankOptions = DEFAULT_OPTIONS, label: 
     run = run_of_answers(answers, label, options)
     found = report_run(run, ReportOptions(ace_bins=options.ace_bins, resampling=options.resampling))
     computed = {name for score in found.estimators for name in score.metrics}
-    metrics = tuple(metric for metric in standard_metrics(options.ace_bins) if metric.name in computed)
+    metrics = tuple(
+        metric for metric in standard_metrics(options.ace_bins) if metric.name in computed and _listed(metric)
+    )
     return RankReport(found, metrics, options, _contrasts(run, found, metrics, options))
 
 
@@ -157,6 +163,11 @@ def rank_groups(
     """`rank` of each group of the answers by itself. Raises as `rank`, ValueError for answers without groups."""
     groups = {name: rank(own, options, name) for name, own in answers.by_group().items()}
     return GroupedRanks(label, column, groups)
+
+
+def _listed(metric: Metric) -> bool:
+    """Whether a list of metrics has it; JSON has tests and decompositions of calibration too."""
+    return is_resampled(metric) and not isinstance(metric, IsotonicMetric) and metric.name not in IN_JSON
 
 
 def run_of_answers(answers: ScoredAnswers, label: str, options: RankOptions = DEFAULT_OPTIONS) -> ScoredRun:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.analysis.headline_intervals import headline_intervals
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
+from calprobe.analysis.recalibrated import recalibrate_run
 from calprobe.analysis.results import EstimatorReport, Report, RunReport, Ties
 from calprobe.analysis.scored_run import Runs, ScoredRun, open_scored_runs
 from calprobe.analysis.sensitivity import PromptSensitivity, sensitivity_of
@@ -37,9 +39,9 @@ def report(runs: Runs, options: ReportOptions = DEFAULT_OPTIONS) -> Report:
         A report for each run, over its complete relations: a partial run is marked as such. Without any instances all
         values are NaN.
     Raises:
-        UsageError: no run, one named twice, or slices of an estimator that a run does not have. DataMissingError: no
-            run at a path. CalprobeError: a run is damaged, or an import that lacks the scores which reduction and
-            compat need.
+        UsageError: no run, one named twice, slices of an estimator that a run does not have, or recalibration of a run
+            of one relation. DataMissingError: no run at a path. CalprobeError: a run is damaged, or an import that
+            lacks the scores which reduction and compat need.
 
     `report("runs/smollm2-135m-mini").runs[0].accuracy.value` is an accuracy; `report([..]).to_json()` the contents of
     `calprobe report --json`.
@@ -87,6 +89,8 @@ def report_run(run: ScoredRun, options: ReportOptions) -> RunReport:
         uncertainty=uncertainty,
         ties=_ties(run),
         slices=slice_run(run, options) if options.slices else None,
+        recalibrated=recalibrate_run(run, options) if options.recalibrate else None,
+        intervals=headline_intervals(run, options),
     )
 
 

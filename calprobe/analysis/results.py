@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from calprobe.analysis.headline_intervals import DrawnBy, HeadlineIntervals
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.paper_figures import RunAgainst
+from calprobe.analysis.recalibrated import RunRecalibration
 from calprobe.analysis.scored_run import RunFacts, ScoredRun
 from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices import RunSlices
@@ -64,6 +66,8 @@ class RunReport:
     uncertainty: MeanUncertainty | None  # likewise
     ties: Ties | None = None  # of base; None if the run has no template for it, or no scores of candidates
     slices: RunSlices | None = None  # None unless asked for
+    recalibrated: RunRecalibration | None = None  # likewise
+    intervals: Mapping[DrawnBy, HeadlineIntervals] | None = None  # None below 30 relations or without resamples
     against: RunAgainst | None = None  # likewise
 
     @property
@@ -87,9 +91,9 @@ class RunReport:
         return f"<RunReport {self.label}: {sizes}{accuracy}>"
 
     def to_json(self) -> dict[str, Any]:
-        """The run's object in `calprobe report --json`; `slices` and `against` are in it only if asked for."""
+        """The run's object in `calprobe report --json`; what is asked for by an option is there only then."""
         names = dict.fromkeys(name for estimator in self.estimators for name in estimator.metrics)
-        asked = {"slices": self.slices, "against": self.against}
+        asked = {"slices": self.slices, "against": self.against, "recalibrated": self.recalibrated}
         return self.facts.to_json() | {
             "accuracy": estimate_json(self.accuracy),
             "bear_score": estimate_json(self.bear_score),
@@ -107,6 +111,9 @@ class RunReport:
             "ties": self.ties.to_json() if self.ties else None,
             "sensitivity": self.sensitivity.to_json() if self.sensitivity else None,
             "uncertainty": self.uncertainty.to_json() if self.uncertainty else None,
+            "intervals": None
+            if self.intervals is None
+            else {kind: found.to_json() for kind, found in self.intervals.items()},
             **{key: found.to_json() for key, found in asked.items() if found is not None},
         }
 

@@ -15,11 +15,23 @@ from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.scored_run import ScoredRun, mean_of
 from calprobe.confidence import BASE, Headline, headline
 from calprobe.errors import UsageError
-from calprobe.metrics import Estimate, Metric, bootstrap_many, standard_metrics
+from calprobe.metrics import Estimate, Metric, bootstrap_many, smooth_ece, standard_metrics
 from calprobe.runs import Manifest
 from calprobe.words import SliceKind
 
-METRICS = ("accuracy", "ace", "brier")
+METRICS = (
+    *(
+        "accuracy",
+        "confidence_gap",
+        "ace",
+        "ece",
+        "debiased_ece",
+        "ace_if_calibrated",
+        "ace_if_calibrated_p95",
+        "ace_p",
+    ),
+    "brier",
+)
 NO_DOMAIN = "no domain"
 NO_CARDINALITY = "no cardinality"
 
@@ -35,7 +47,7 @@ class Slice:
     chance_accuracy: float  # mean 1/K over the instances
     accuracy: Estimate | None  # of base; None if the run has no template for it
     bear_score: Estimate | None  # None with fewer than two paraphrases
-    estimators: Mapping[str, Mapping[str, Estimate]]  # by estimator, then by name of METRICS
+    estimators: Mapping[str, Mapping[str, Estimate]]  # by estimator, then by name of METRICS and smooth_ece
 
     def to_json(self) -> dict[str, Any]:
         """The slice's object in `calprobe report --by .. --json`; NaN is None."""
@@ -83,7 +95,7 @@ def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
     if options.slices is None:
         raise ValueError("options.slices must say what to slice by; got None")
     estimators = _chosen(run.label, options.slices.estimators, tuple(run.estimators))
-    metrics = tuple(metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS)
+    metrics = tuple(metric for metric in standard_metrics(options.slice_bins) if metric.name in METRICS)
     groups = _groups(options.slices.by, run.manifest, np.unique(run.instances.relation).tolist())
     slices = (_slice(name, relations, run, estimators, metrics, options) for name, relations in groups)
     return RunSlices(options.slices.by, estimators, tuple(slices))
@@ -135,5 +147,8 @@ def _slice(
         chance_accuracy=float((1 / widths).mean()),
         accuracy=estimates[BASE]["accuracy"] if BASE in estimates else None,
         bear_score=None if shares is None else mean_of(shares, kept, options, labels),
-        estimators={estimator: estimates[estimator] for estimator in estimators},
+        # Smooth ECE has the least bias on few instances; its interval would take longer than all the rest.
+        estimators={
+            name: estimates[name] | {"smooth_ece": Estimate(smooth_ece(*samples[name]).value)} for name in estimators
+        },
     )

@@ -19,6 +19,9 @@ MOST_RESAMPLES = 100_000  # p-values as small as 1e-5
 MOST_ROWS = 1_000_000  # of answers that are printed
 
 
+AUTO = 0  # what `auto` is as a number of bins
+
+
 class Number(click.IntRange):
     """A whole number within limits; the error names both limits."""
 
@@ -31,6 +34,16 @@ class Number(click.IntRange):
             return super().convert(value, param, ctx)
         except click.BadParameter:
             self.fail(f"{value!r} is not a whole number from {self.min:,} to {self.max:,}", param, ctx)
+
+
+class NumberOrAuto(Number):
+    """A whole number within limits, or auto, which is 0."""
+
+    name = "number or auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; BadParameter for anything else."""
+        return AUTO if value == "auto" else super().convert(value, param, ctx)
 
 
 class _Place(click.Path):

@@ -8,7 +8,15 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from calprobe.cli.arguments import MOST_BINS, MOST_RESAMPLES, Number, list_option, refuse_repeated, refuse_typed
+from calprobe.cli.arguments import (
+    MOST_BINS,
+    MOST_RESAMPLES,
+    Number,
+    NumberOrAuto,
+    list_option,
+    refuse_repeated,
+    refuse_typed,
+)
 from calprobe.messages import did_you_mean
 from calprobe.words import ClusterKind, Compat, Reduction, Ties
 
@@ -24,7 +32,10 @@ format_option = click.option(
     "--format", "form", type=click.Choice(FORMATS), help="Format of the output.  [default: text; with --json: json]"
 )
 bins_option = click.option(
-    "--bins", type=Number(1, MOST_BINS), default=20, show_default=True, help="Number of quantile bins of ACE."
+    "--bins",
+    type=NumberOrAuto(1, MOST_BINS),
+    metavar="N|auto",
+    help="Quantile bins of ACE; auto: 4 to 20, by the number of facts.  [default: 20; of slices: auto]",
 )
 seed_option = click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the resamples."
@@ -39,7 +50,7 @@ ties_option = click.option(
 compat_option = click.option(
     "--compat",
     type=click.Choice(get_args(Compat)),
-    help="Leave out each statement's first scored token, as the paper's tables do.",
+    help="Leave out each statement's first scored token: reproduces a quirk of lm-pub-quiz 0.3.",
 )
 
 
@@ -61,6 +72,13 @@ class NearestGroup(click.Group):
             return name, command, rest
         meant = did_you_mean(args[0], known) or f"; there are {', '.join(known)}"
         raise click.UsageError(f"no command {args[0]!r}{meant}", ctx)
+
+
+def ace_bins(bins: int | None) -> int | None:
+    """The bins of ACE that `--bins` gives: None for auto, the paper's without the option."""
+    from calprobe.metrics import ACE_BINS
+
+    return ACE_BINS if bins is None else bins or None
 
 
 def reduction_option(*, or_all: bool = False) -> Callable[[Command], Command]:
@@ -121,7 +139,14 @@ def report_options(
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def with_options(
-            *, reduction: str, compat: Compat | None, bins: int, bootstrap: int, seed: int, ties: Ties, **rest: Any
+            *,
+            reduction: str,
+            compat: Compat | None,
+            bins: int | None,
+            bootstrap: int,
+            seed: int,
+            ties: Ties,
+            **rest: Any,
         ) -> None:
             from calprobe.analysis import ReportOptions
             from calprobe.metrics import Resampling
@@ -135,7 +160,15 @@ def report_options(
                     click.get_current_context(), ["cluster"], "is a way to draw resamples; --bootstrap 0 has none"
                 )
             one: Reduction = "sum" if reduction == ALL else reduction  # type: ignore[assignment]  # click has checked
-            options = ReportOptions(one, compat, bins, Resampling(bootstrap, seed), rest.pop("cluster"), ties=ties)
+            options = ReportOptions(
+                one,
+                compat,
+                ace_bins(bins),
+                Resampling(bootstrap, seed),
+                rest.pop("cluster"),
+                ties=ties,
+                slice_bins=None if bins is None else ace_bins(bins),
+            )
             command(options=options, **rest)
 
         declared = [

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from calprobe.cli.common import (
+    ace_bins,
     bins_option,
     bootstrap_option,
     chosen_format,
@@ -80,7 +81,7 @@ def command(
     baseline: str | None,
     form: str | None,
     as_json: bool,
-    bins: int,
+    bins: int | None,
     bootstrap: int,
     seed: int,
 ) -> None:
@@ -108,7 +109,7 @@ def command(
     _check(columns, set(scores).intersection(named), group, baseline)
     keep_freed_memory()
     answers = read_scored_answers(path, columns, correct, correct_at, group)
-    options = RankOptions(ALL in uncertainties, bins, Resampling(bootstrap, seed), named, baseline)
+    options = RankOptions(ALL in uncertainties, ace_bins(bins), Resampling(bootstrap, seed), named, baseline)
     if group is not None:
         print_result(in_format(form, rank_groups(answers, group, options, str(path)), rank_tables, rank_tables))
     else:

@@ -16,7 +16,7 @@ from calprobe.cli.output import Tables, html_option, in_format, print_result, wr
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
-from calprobe.words import SliceKind
+from calprobe.words import Recalibration, SliceKind
 
 if TYPE_CHECKING:
     from calprobe.analysis import Report, ReportOptions, SliceOptions
@@ -46,6 +46,11 @@ TABLES = ("summary", "runs", "wording", "slices", "paper")
     help=f"Tables to print, of {', '.join(TABLES)}.  [default: all; wording in text only]",
 )
 @click.option(
+    "--recalibrate",
+    type=click.Choice(get_args(Recalibration)),
+    help="Also show confidences recalibrated by a map that was fitted on other relations.",
+)
+@click.option(
     "--against",
     "beside",
     type=click.Choice(["paper"]),
@@ -64,6 +69,7 @@ def command(
     estimators: tuple[str, ...] | None,
     metrics: tuple[str, ...] | None,
     tables: tuple[str, ...] | None,
+    recalibrate: Recalibration | None,
     beside: str | None,
     plots: Path | None,
     look: Look,
@@ -78,6 +84,7 @@ def command(
         calprobe report runs/gpt2-bear --estimator base,margin --metric ace,brier,nll
         calprobe report runs/gpt2-bear --by domain --estimator margin,average_min
         calprobe report runs/*-bear --tables summary
+        calprobe report runs/gpt2-bear --recalibrate isotonic
         calprobe report runs/gpt2-bear --compat kissling2026 --against paper
         calprobe report runs/*-bear --format latex > tables.tex
         calprobe report runs/gpt2-bear runs/opt-125m-bear --plots figures
@@ -104,7 +111,9 @@ def command(
     _check_choice(estimators, metrics, tables, form, all_reductions=all_reductions)
     if plots is None:
         refuse_typed(click.get_current_context(), LOOKS, "applies to figures; give --plots DIR")
-    options = replace(options, slices=_slices(by, estimators, all_reductions))
+    if recalibrate is not None and all_reductions:
+        raise UsageError("--recalibrate takes one reduction; leave out --recalibrate or --reduction all")
+    options = replace(options, slices=_slices(by, estimators, all_reductions), recalibrate=recalibrate)
     named = labelled(runs, labels)
     log_to_stderr()
     keep_freed_memory()

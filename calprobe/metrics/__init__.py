@@ -1,6 +1,6 @@
 """Calibration metrics: arrays of confidence and correctness in, numbers with their bins, points and intervals out."""
 
-from calprobe.metrics.bins import Binning, Bins
+from calprobe.metrics.bins import Binning, Bins, bins_for
 from calprobe.metrics.bootstrap import Estimate, bootstrap, bootstrap_many, bootstrap_mean
 from calprobe.metrics.calibration import (
     ACE_BINS,
@@ -12,11 +12,18 @@ from calprobe.metrics.calibration import (
     ece,
     max_calibration_error,
 )
+from calprobe.metrics.calibration_tests import CoxRecalibration, calibration_tests, cox_recalibration, spiegelhalter_z
+from calprobe.metrics.corp import CorpDecomposition, corp_brier, corp_log, corp_metrics
+from calprobe.metrics.cumulative import ECCE_MAD, ECCE_RANGE, ecce_mad, ecce_range
+from calprobe.metrics.isotonic import isotonic_confidence
 from calprobe.metrics.metric import (
     BinMetric,
+    ClosedFormMetric,
+    IsotonicMetric,
     Metric,
     MetricResult,
     RankMetric,
+    ReferenceMetric,
     SampleBinMetric,
     SampleMetric,
     SmoothedGap,
@@ -31,6 +38,8 @@ from calprobe.metrics.multiclass import (
 )
 from calprobe.metrics.paired import Difference, PairedDraws, mean_draws, paired_differences, paired_draws
 from calprobe.metrics.ranking import AURC, AUROC, E_AURC, PRR, aurc, auroc, e_aurc, ordinal_confidence, prr
+from calprobe.metrics.recalibration import recalibrated
+from calprobe.metrics.reference import p_of_calibration, reference_metrics
 from calprobe.metrics.rejection import (
     AccuracyBand,
     AtCoverage,
@@ -46,16 +55,21 @@ from calprobe.metrics.resamples import LEAST_CLUSTERS, MANY_CLUSTERS, Resampling
 from calprobe.metrics.scoring_rules import (
     ACCURACY,
     BRIER,
+    BRIER_SKILL,
+    CONFIDENCE_GAP,
     MEAN_CONFIDENCE,
     NLL,
     BrierDecomposition,
     accuracy,
     brier,
     brier_decomposition,
+    brier_skill,
+    confidence_gap,
     decomposition_metrics,
     mean_confidence,
     nll,
 )
+from calprobe.metrics.simultaneous import simultaneous_band
 from calprobe.metrics.smooth_ece import SMOOTH_ECE, smooth_ece
 from calprobe.metrics.statistics import holm, max_t, mcnemar, spearman, wilson_interval
 from calprobe.metrics.target_coverage import OperatingPoint, TargetCoverage, coverage_at_accuracy
@@ -73,14 +87,19 @@ __all__ = [
     "Binning",
     "Bins",
     "BrierDecomposition",
+    "ClosedFormMetric",
+    "CorpDecomposition",
+    "CoxRecalibration",
     "Difference",
     "Estimate",
+    "IsotonicMetric",
     "Metric",
     "MetricResult",
     "MultiClassMetric",
     "OperatingPoint",
     "PairedDraws",
     "RankMetric",
+    "ReferenceMetric",
     "RejectionCurve",
     "Resampling",
     "SampleBinMetric",
@@ -94,6 +113,7 @@ __all__ = [
     "ace_weighted",
     "aurc",
     "auroc",
+    "bins_for",
     "bootstrap",
     "bootstrap_many",
     "bootstrap_mean",
@@ -101,12 +121,20 @@ __all__ = [
     "brier",
     "brier_decomposition",
     "brier_mean",
+    "brier_skill",
     "brier_sum",
+    "confidence_gap",
+    "corp_brier",
+    "corp_log",
     "coverage_at_accuracy",
+    "cox_recalibration",
     "debiased_ece",
     "e_aurc",
+    "ecce_mad",
+    "ecce_range",
     "ece",
     "holm",
+    "isotonic_confidence",
     "max_calibration_error",
     "max_t",
     "mcnemar",
@@ -115,28 +143,34 @@ __all__ = [
     "multiclass_metrics",
     "nll",
     "ordinal_confidence",
+    "p_of_calibration",
     "paired_differences",
     "paired_draws",
     "prr",
+    "recalibrated",
     "reject_by_rank",
     "reject_by_threshold",
     "reject_by_vote",
+    "simultaneous_band",
     "smooth_ece",
     "spearman",
+    "spiegelhalter_z",
     "standard_metrics",
     "static_calibration_error",
     "wilson_interval",
 ]
 
 
-def standard_metrics(ace_bins: int = ACE_BINS) -> tuple[Metric, ...]:
+def standard_metrics(ace_bins: int | None = ACE_BINS) -> tuple[Metric, ...]:
     """Every metric of a report, in the order of its columns, ACE with that many quantile bins. Add a metric here.
 
-    Raises ValueError for less than one bin.
+    Bins of None go by the number of instances, `bins_for`. Raises ValueError for less than one bin.
 
     >>> [metric.name for metric in standard_metrics() if metric.better == "larger"]
-    ['accuracy', 'brier_resolution', 'auroc', 'prr']
+    ['accuracy', 'brier_skill', 'brier_resolution', 'brier_dsc', 'nll_dsc', 'auroc', 'prr']
     """
-    errors = (*calibration_metrics(ace_bins), SMOOTH_ECE, DEBIASED_ECE)
-    rules = (BRIER, *decomposition_metrics(ace_bins), NLL)
-    return (ACCURACY, MEAN_CONFIDENCE, *errors, *rules, AUROC, AURC, E_AURC, PRR)
+    errors = (*calibration_metrics(ace_bins), SMOOTH_ECE, DEBIASED_ECE, ECCE_MAD, ECCE_RANGE)
+    by_chance = reference_metrics(errors)
+    rules = (BRIER, BRIER_SKILL, *decomposition_metrics(ace_bins), NLL, *corp_metrics())
+    order = (AUROC, AURC, E_AURC, PRR)
+    return (ACCURACY, MEAN_CONFIDENCE, CONFIDENCE_GAP, *errors, *by_chance, *calibration_tests(), *rules, *order)

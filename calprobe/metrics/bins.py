@@ -19,10 +19,11 @@ class Binning:
     """How to bin: by quantiles of the confidences, or into parts of [0, 1] of equal width. ValueError under one bin."""
 
     scheme: Literal["quantile", "width"]
-    n_bins: int
+    n_bins: int | None  # None: by the number of instances, `bins_for`
 
     def __post_init__(self) -> None:
-        check_count("n_bins", self.n_bins, 1)
+        if self.n_bins is not None:
+            check_count("n_bins", self.n_bins, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,17 @@ def bin_sample(sample: Sample, binning: Binning) -> Bins:
         )
 
 
+def bins_for(n_instances: int) -> int:
+    """Quantile bins for that many instances: 25 in each, but no fewer than 4 bins and no more than the paper's 20.
+
+    With fewer in a bin most of an error is chance; docs/methods.md has a simulation.
+
+    >>> [bins_for(n) for n in (1, 60, 150, 320, 500, 7731)]
+    [4, 4, 6, 12, 20, 20]
+    """
+    return min(20, max(4, n_instances // 25))
+
+
 def width_edges(n_bins: int) -> Floats:
     """Edges [bins + 1] of equal parts of [0, 1]."""
     return np.linspace(0.0, 1.0, n_bins + 1)
@@ -74,7 +86,7 @@ def width_edges(n_bins: int) -> Floats:
 
 def _edges(sample: Sample, binning: Binning) -> Floats:
     """Edges [resamples, bins + 1], or [1, bins + 1] for all of them."""
-    shares = width_edges(binning.n_bins)
+    shares = width_edges(bins_for(len(sample.confidence)) if binning.n_bins is None else binning.n_bins)
     if binning.scheme == "width" or not len(sample.confidence):
         return shares[None]
     # scikit-learn goes through percent. The rounding on the way decides on which side of an edge a value falls that is

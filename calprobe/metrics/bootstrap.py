@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_confidence
-from calprobe.metrics.metric import Metric, evaluate
+from calprobe.metrics.metric import ClosedFormMetric, Metric, ReferenceMetric, evaluate, is_resampled
 from calprobe.metrics.resamples import Block, ClusterLabels, Clusters, Resampling, check_clusters, of_blocks
 from calprobe.metrics.sample import SortedInstances, row_sums, sort_instances
 
@@ -108,12 +108,37 @@ def bootstrap_many(
     """
     chosen = tuple(metrics)
     drawn = draw_samples(chosen, samples, resampling, clusters)
-    shares = {metric.name for metric in chosen if metric.proportion}
-    units = _units(len(np.asarray(next(iter(samples.values()))[0])) if samples else 0, clusters)
-    return {
-        name: {metric: interval(draws, units if metric in shares else 0) for metric, draws in own.items()}
-        for name, own in drawn.items()
-    }
+    n_units = _units(len(np.asarray(next(iter(samples.values()))[0])) if samples else 0, clusters)
+    found = {}
+    for name, sample in samples.items():
+        instances = sort_instances(*sample)
+        groups = check_clusters(clusters, len(instances.order))
+        units = None if groups is None else groups.sorted_by(instances.order)
+        found[name] = {
+            metric.name: _closed_form(metric, instances, units, resampling)
+            if isinstance(metric, ClosedFormMetric)
+            else _estimate(metric, drawn[name], n_units)
+            for metric in chosen
+        }
+    return found
+
+
+def _estimate(metric: Metric, drawn: Mapping[str, Draws], n_units: int) -> Estimate:
+    if not isinstance(metric, ReferenceMetric):
+        return interval(drawn[metric.name], metric, n_units if metric.proportion else 0)
+    draws = drawn.get(metric.of)
+    if draws is None or draws.by_chance is None or not len(draws.by_chance):
+        return Estimate(float("nan"))
+    value, low, high = metric.compute(draws.value, draws.by_chance)
+    return Estimate(value) if np.isnan(low) else Estimate(value, low, high)
+
+
+def _closed_form(
+    metric: ClosedFormMetric, instances: SortedInstances, units: Clusters | None, resampling: Resampling
+) -> Estimate:
+    """Its value with its own interval; without it where no intervals are asked for."""
+    value, low, high = metric.compute(instances, units)
+    return Estimate(value) if np.isnan(low) or not resampling.n_resamples else Estimate(value, low, high)
 
 
 def draw_samples(
@@ -126,7 +151,7 @@ def draw_samples(
 
     Arguments and errors are those of `bootstrap_many`.
     """
-    chosen = tuple(metrics)
+    chosen = tuple(metric for metric in metrics if is_resampled(metric))
     subjects = {name: _TopLabel(chosen, sort_instances(*sample)) for name, sample in samples.items()}
     sizes = {name: len(subject.instances.order) for name, subject in subjects.items()}
     n_instances = next(iter(sizes.values()), 0)
@@ -157,7 +182,7 @@ def bootstrap_mean(
     0.5
     """
     checked = check_confidence(values, name="values")
-    return interval(draw_mean(checked, resampling, clusters), _units(len(checked), clusters))
+    return interval(draw_mean(checked, resampling, clusters), trials=_units(len(checked), clusters))
 
 
 def draw_mean(values: Floats, resampling: Resampling, clusters: ClusterLabels | None) -> Draws:
@@ -270,19 +295,22 @@ class Excess:
     own: float  # what is in the value itself at most: all of it where perfect calibration could have given it by chance
 
     @classmethod
-    def of(cls, draws: Draws) -> Excess:
-        """The excess of a biased metric, whose draws have values by chance; 0 of any other."""
-        if draws.by_chance is None:
+    def of(cls, draws: Draws, overfit: bool = False) -> Excess:
+        """The excess of a biased metric, whose draws have values by chance, or of an overfit one; 0 of any other."""
+        if draws.by_chance is None and not overfit:
             return cls(0.0, 0.0)
         bias = float(defined(draws.resampled).mean()) - draws.value
+        if draws.by_chance is None:
+            return cls(bias, max(bias, 0.0))
         by_chance = draws.value <= np.quantile(draws.by_chance, LEVEL)
         return cls(bias, draws.value if by_chance else max(bias, 0.0))
 
 
-def interval(draws: Draws, trials: int = 0) -> Estimate:
+def interval(draws: Draws, metric: Metric | None = None, trials: int = 0) -> Estimate:
     """The percentiles of the resampled values; of a biased metric shifted, see `bootstrap` and docs/methods.md.
 
-    Where all resamples agree there are none. A proportion of 0 or 1 of that many trials then has the exact interval of
+    Those of an overfit metric are shifted likewise; whether chance alone could have given its value is not asked. Where
+    all resamples agree there are none. A proportion of 0 or 1 of that many trials then has the exact interval of
     Clopper and Pearson 1934, anything else no interval.
     """
     values = defined(draws.resampled)
@@ -291,11 +319,12 @@ def interval(draws: Draws, trials: int = 0) -> Estimate:
     if len(values) > 1 and np.ptp(values) < SAME:
         return _without_spread(draws.value, trials)
     low, high = percentiles(values)
-    if draws.by_chance is None:
+    overfit, most = (False, 1.0) if metric is None else (metric.overfit, metric.bounds[1])
+    if draws.by_chance is None and not overfit:
         return Estimate(draws.value, low, high)
-    excess = Excess.of(draws)
+    excess = Excess.of(draws, overfit)
     low, high = low - excess.bias - excess.own, high - excess.bias
-    return Estimate(draws.value, max(0.0, min(low, draws.value)), min(1.0, max(high, draws.value)))
+    return Estimate(draws.value, max(0.0, min(low, draws.value)), min(most, max(high, draws.value)))
 
 
 def _without_spread(value: float, trials: int) -> Estimate:

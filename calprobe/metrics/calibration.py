@@ -22,7 +22,7 @@ ROUNDING = 1e-15  # what may be left of a gap and a chance that are equal; its r
 NAEINI = "Naeini et al. 2015"
 
 
-def ace(confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int = ACE_BINS) -> MetricResult:
+def ace(confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int | None = ACE_BINS) -> MetricResult:
     """Adaptive calibration error: |mean confidence - accuracy|, averaged over the non-empty quantile bins.
 
     `mean_b |conf_b - acc_b|`, each bin weighing the same. Source: Nixon et al. 2019, "Measuring Calibration in Deep
@@ -31,7 +31,7 @@ def ace(confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int = ACE_BIN
     Args:
         confidence: [instances], in [0, 1].
         correct: [instances], true or false.
-        n_bins: quantile bins, at least 1.
+        n_bins: quantile bins, at least 1; None: by the number of instances, `bins_for`.
     Returns:
         A value in [0, 1] with its bins. Tied confidences share a bin, so bins can be of unequal size or empty; empty
         ones do not count. With one instance, |confidence - correct|. NaN without instances.
@@ -44,7 +44,7 @@ def ace(confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int = ACE_BIN
     return _binned(confidence, correct, Binning("quantile", n_bins), _equal_weight_error)
 
 
-def ace_weighted(confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int = ACE_BINS) -> MetricResult:
+def ace_weighted(confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int | None = ACE_BINS) -> MetricResult:
     """ACE with each bin weighing as many instances as it holds: `sum_b n_b / n * |conf_b - acc_b|`.
 
     The same as `ace` where all bins are of one size; ties make them differ. Arguments, errors, range, direction and the
@@ -118,15 +118,16 @@ def debiased_ece(confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int 
     return MetricResult(float(_debiased_error(bins)[0]), bins=bins.row(0))
 
 
-def calibration_metrics(ace_bins: int = ACE_BINS) -> tuple[BinMetric, ...]:
+def calibration_metrics(ace_bins: int | None = ACE_BINS) -> tuple[BinMetric, ...]:
     """The metrics of this module as data, ACE with that many bins."""
     quantile, ten, fifteen = Binning("quantile", ace_bins), Binning("width", ECE_BINS), Binning("width", 15)
-    weighted, by_width = f"gaps of {ace_bins} quantile bins, weighted by size", "gaps of 10 equal-width bins, weighted"
+    bins = quantile_bins(ace_bins)
+    weighted, by_width = f"gaps of {bins}, weighted by size", "gaps of 10 equal-width bins, weighted"
     return (
         BinMetric(
             "ace",
             "ACE",
-            f"mean gap of {ace_bins} quantile bins",
+            f"mean gap of {bins}",
             "smaller",
             quantile,
             _equal_weight_error,
@@ -146,6 +147,12 @@ def calibration_metrics(ace_bins: int = ACE_BINS) -> tuple[BinMetric, ...]:
         BinMetric(
             "ece", "ECE", by_width, "smaller", ten, _instance_weight_error, source=NAEINI, printed=True, priority=6
         ),
+        *(
+            BinMetric(
+                f"ece_{way}", f"ECE {way}", f"ECE of its {way}confident bins", "smaller", ten, half, source=NAEINI
+            )
+            for way, half in (("over", _overconfident_error), ("under", _underconfident_error))
+        ),
         BinMetric("ece_15", "ECE 15", "ECE with 15 bins", "smaller", fifteen, _instance_weight_error, source=NAEINI),
         BinMetric(
             "max_calibration_error",
@@ -157,6 +164,11 @@ def calibration_metrics(ace_bins: int = ACE_BINS) -> tuple[BinMetric, ...]:
             source=NAEINI,
         ),
     )
+
+
+def quantile_bins(n_bins: int | None) -> str:
+    """The bins in words: 20 quantile bins."""
+    return "4 to 20 quantile bins" if n_bins is None else f"{n_bins} quantile bins"
 
 
 def _binned(
@@ -178,6 +190,22 @@ def _equal_weight_error(bins: Bins) -> Floats:
 def _instance_weight_error(bins: Bins) -> Floats:
     with np.errstate(invalid="ignore"):
         error: Floats = (bins.gap * bins.count).sum(axis=1) / bins.count.sum(axis=1)
+    return error
+
+
+def _overconfident_error(bins: Bins) -> Floats:
+    return _one_sided_error(bins, 1)
+
+
+def _underconfident_error(bins: Bins) -> Floats:
+    return _one_sided_error(bins, -1)
+
+
+def _one_sided_error(bins: Bins, sign: int) -> Floats:
+    """The gaps of bins whose mean confidence lies above their accuracy (1), or below it (-1), weighted by size."""
+    with np.errstate(invalid="ignore"):
+        gap = np.where(bins.count > 0, np.maximum(sign * (bins.confidence - bins.accuracy), 0.0), 0.0)
+        error: Floats = (gap * bins.count).sum(axis=1) / bins.count.sum(axis=1)
     return error
 
 

@@ -10,8 +10,12 @@ import numpy as np
 
 from calprobe.arrays import Floats
 from calprobe.metrics.bins import Binning, Bins, bin_sample
+from calprobe.metrics.isotonic import Isotonic, fit_isotonic
 from calprobe.metrics.ranks import Ranks, rank_sample
-from calprobe.metrics.sample import Sample
+from calprobe.metrics.resamples import Clusters
+from calprobe.metrics.sample import Sample, SortedInstances
+
+LEAST_DENSITY = 1e-6  # of a mean of 1: below it a smoothed curve is rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,7 @@ class Metric:
     definition: str  # one line
     better: Literal["smaller", "larger"] | None
     biased: bool = field(default=False, kw_only=True)  # never negative, and biased upwards on a finite sample
+    overfit: bool = field(default=False, kw_only=True)  # biased upwards because something is fitted to the sample
     bounds: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)  # the least and the largest possible value
     proportion: bool = field(default=False, kw_only=True)  # a share of the instances: k of n
     source: str = field(default="", kw_only=True)  # who defined it; empty for what needs no source
@@ -62,10 +67,40 @@ class RankMetric(Metric):
     compute: Callable[[Ranks], Floats]  # -> [resamples]
 
 
+@dataclass(frozen=True, slots=True)
+class IsotonicMetric(Metric):
+    """A metric of the instances and of their isotonic recalibration."""
+
+    compute: Callable[[Sample, Isotonic], Floats]  # -> [resamples]
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceMetric(Metric):
+    """What perfect calibration would show of a biased metric by chance; it is not resampled itself."""
+
+    of: str  # name of the biased metric
+    # From its value and its draws by chance [resamples], one at least: a value with the two ends of its interval, NaN
+    # where it has none.
+    compute: Callable[[float, Floats], tuple[float, float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedFormMetric(Metric):
+    """A metric with an interval of its own, which is not resampled either."""
+
+    compute: Callable[[SortedInstances, Clusters | None], tuple[float, float, float]]  # as that of `ReferenceMetric`
+
+
+def is_resampled(metric: Metric) -> bool:
+    """Whether its value on resamples is what its interval is made from."""
+    return not isinstance(metric, ReferenceMetric | ClosedFormMetric)
+
+
 def evaluate(metrics: Iterable[Metric], sample: Sample) -> dict[str, Floats]:
-    """Each metric's values over the resamples, [resamples] by name. What several need, bins and ranks, is made once."""
+    """Each resampled metric's values, [resamples] by name. What several need, bins and the like, is made once."""
     bins: dict[Binning, Bins] = {}
     ranks: Ranks | None = None
+    isotonic: Isotonic | None = None
     values = {}
     for metric in metrics:
         if isinstance(metric, BinMetric | SampleBinMetric) and metric.binning not in bins:
@@ -77,6 +112,9 @@ def evaluate(metrics: Iterable[Metric], sample: Sample) -> dict[str, Floats]:
         elif isinstance(metric, RankMetric):
             ranks = ranks or rank_sample(sample)
             values[metric.name] = metric.compute(ranks)
+        elif isinstance(metric, IsotonicMetric):
+            isotonic = isotonic or fit_isotonic(sample)
+            values[metric.name] = metric.compute(sample, isotonic)
         elif isinstance(metric, SampleMetric):
             values[metric.name] = metric.compute(sample)
     return values
@@ -84,23 +122,29 @@ def evaluate(metrics: Iterable[Metric], sample: Sample) -> dict[str, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class SmoothedGap:
-    """The curve that smooth ECE is the mean of: how far accuracy lies from confidence, at each confidence.
-
-    With `density` of mean 1, the metric's value is `mean(|residual|)`.
-    """
+    """What smooth ECE is made of, along confidence: with `density` of mean 1 its value is `mean(|residual|)`."""
 
     bandwidth: float  # standard deviation of the kernel, in units of confidence
     confidence: Floats  # [points], evenly from 0 to 1
     density: Floats  # [points], smoothed number of instances, of mean 1
     residual: Floats  # [points], smoothed sum of (correct - confidence), in units of `density`
+    correct: Floats  # [points], smoothed number of correct instances, in units of `density`
 
     @property
     def accuracy(self) -> Floats:
-        """Smoothed accuracy `confidence + residual / density`, [points]; NaN where next to no instance is near."""
-        near = self.density > 1e-6
-        gap = np.divide(self.residual, self.density, out=np.full(len(near), np.nan), where=near)
-        accuracy: Floats = self.confidence + gap
-        return accuracy
+        """Accuracy of the instances near each confidence, weighted by the kernel, `correct / density`: [points].
+
+        Within [0, 1]; NaN where next to no instance is near.
+        """
+        return share_near(self.correct, self.density)
+
+
+def share_near(correct: Floats, density: Floats) -> Floats:
+    """Smoothed correct instances by all smoothed ones, [..], in [0, 1]; NaN where there is next to none."""
+    near = density > LEAST_DENSITY
+    share = np.divide(correct, density, out=np.full(np.shape(correct), np.nan), where=near)
+    clipped: Floats = np.clip(share, 0.0, 1.0)  # transforms leave rounding, and numbers that are hardly below 0
+    return clipped
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_vector, refuse
 from calprobe.metrics.bootstrap import Draws, Excess, Predictions, draw_mean, draw_samples, percentiles
-from calprobe.metrics.metric import Metric
+from calprobe.metrics.metric import Metric, is_resampled
 from calprobe.metrics.resamples import ClusterLabels, Resampling
 
 Pair = tuple[str, str]
@@ -59,8 +59,9 @@ def paired_differences(
         resampling: number of resamples, and seed.
         clusters: [instances], the label of each one's cluster, which are drawn whole; None draws single instances.
     Returns:
-        By pair, a difference by metric name. Resamples in which either is undefined are left out. A sample and itself
-        differ by 0 with p 1. With fewer than ten clusters there is neither interval nor p.
+        By pair, a difference by metric name, of the metrics that are resampled. Resamples in which either is undefined
+        are left out. A sample and itself differ by 0 with p 1. With fewer than ten clusters there is neither interval
+        nor p.
     Raises:
         ValueError: as `bootstrap_many`, such as for different numbers of instances, and for a pair of unknown name.
 
@@ -91,11 +92,11 @@ def paired_draws(
     if unknown := next((name for pair in wanted for name in pair if name not in samples), None):
         raise ValueError(f"pairs must name samples, {', '.join(map(repr, samples))}; got {unknown!r}")
     named = {name: samples[name] for pair in wanted for name in pair}
-    chosen = tuple(metrics)
+    chosen = tuple(metric for metric in metrics if is_resampled(metric))
     drawn = draw_samples(chosen, named, resampling, clusters) if named else {}
     return {
         (first, second): {
-            metric.name: PairedDraws.of(drawn[first][metric.name], drawn[second][metric.name], metric.bounds)
+            metric.name: PairedDraws.of(drawn[first][metric.name], drawn[second][metric.name], metric)
             for metric in chosen
         }
         for first, second in wanted
@@ -134,12 +135,14 @@ class PairedDraws:
     most: float = float("inf")  # the largest difference that there can be
 
     @classmethod
-    def of(cls, first: Draws, second: Draws, bounds: tuple[float, float]) -> PairedDraws:
-        """The draws of a difference from those of both sides, on the same resamples; `bounds` are the metric's."""
+    def of(cls, first: Draws, second: Draws, metric: Metric) -> PairedDraws:
+        """The draws of a difference of the metric from those of both sides, on the same resamples."""
         value, resampled = first.value - second.value, first.resampled - second.resampled
-        if first.by_chance is None or np.isnan(value) or np.isnan(resampled).all():
+        shifted = first.by_chance is not None or metric.overfit
+        if not shifted or np.isnan(value) or np.isnan(resampled).all():
             return cls(value, resampled)
-        return cls(value, resampled, (Excess.of(first).own, Excess.of(second).own), bounds[1] - bounds[0])
+        excess = Excess.of(first, metric.overfit).own, Excess.of(second, metric.overfit).own
+        return cls(value, resampled, excess, metric.bounds[1] - metric.bounds[0])
 
     def difference(self) -> Difference:
         """The difference with its interval and p-value, see `paired_differences`."""

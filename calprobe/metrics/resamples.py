@@ -57,6 +57,10 @@ class Clusters:
         """Whether there are enough to draw from: `LEAST_CLUSTERS`, or any where instances are drawn within them."""
         return self.number >= LEAST_CLUSTERS or (self.fixed and self.number > 0)
 
+    def sorted_by(self, order: npt.NDArray[np.intp]) -> Clusters:
+        """The clusters of the instances in another order."""
+        return Clusters(self.of[order], self.number, self.fixed)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Within:

@@ -53,6 +53,37 @@ class Sample:
         return self.weights * self.confidence
 
     @cached_property
+    def accuracy(self) -> Floats:
+        """Share correct, [resamples]; NaN over nothing."""
+        return self.mean(self.correct)
+
+    @cached_property
+    def mean_confidence(self) -> Floats:
+        """Mean confidence, [resamples]; NaN over nothing."""
+        return self.mean(self.confidence)
+
+    @cached_property
+    def squared_error(self) -> Floats:
+        """Mean of `(confidence - correct)^2`, [resamples]; NaN over nothing."""
+        return self.mean((self.confidence - self.correct) ** 2)
+
+    @cached_property
+    def cumulative_gap(self) -> tuple[Floats, Floats]:
+        """The least and the largest sum of (correct - confidence) over the k least confident, both [resamples].
+
+        k = 0 counts, and k cuts through no tie. NaN without instances.
+        """
+        if not len(self.confidence):
+            nothing = np.full(len(self.counts), np.nan)
+            return nothing, nothing
+        up_to = self.right - self.mass
+        np.cumsum(up_to, axis=1, out=up_to)
+        ends = np.flatnonzero(np.diff(self.confidence, append=2.0))
+        if len(ends) < len(self.confidence):
+            up_to = up_to[:, ends]
+        return np.minimum(up_to.min(axis=1), 0.0), np.maximum(up_to.max(axis=1), 0.0)
+
+    @cached_property
     def held(self) -> Ints:
         """Running counts over all resamples laid end to end, [resamples * instances]."""
         return np.cumsum(self.counts)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats
 from calprobe.metrics.bins import Binning, Bins, bin_sample
-from calprobe.metrics.calibration import ACE_BINS
+from calprobe.metrics.calibration import ACE_BINS, quantile_bins
 from calprobe.metrics.metric import BinMetric, Metric, MetricResult, SampleBinMetric, SampleMetric
 from calprobe.metrics.sample import Sample, sort_instances
 
@@ -46,11 +46,26 @@ def mean_confidence(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> Metric
 
 
 def _accuracy(sample: Sample) -> Floats:
-    return sample.mean(sample.correct)
+    return sample.accuracy
 
 
 def _mean_confidence(sample: Sample) -> Floats:
-    return sample.mean(sample.confidence)
+    return sample.mean_confidence
+
+
+def confidence_gap(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
+    """Mean confidence minus accuracy: above 0 the model is overconfident on the whole, below 0 underconfident.
+
+    It has no bins and no bias. Arguments and errors are those of `accuracy`; in [-1, 1], NaN without instances.
+
+    >>> confidence_gap([0.75, 0.75], [False, True]).value
+    0.25
+    """
+    return MetricResult(float(_confidence_gap(sort_instances(confidence, correct).whole())[0]))
+
+
+def _confidence_gap(sample: Sample) -> Floats:
+    return sample.mean_confidence - sample.accuracy
 
 
 ACCURACY = SampleMetric(
@@ -62,6 +77,16 @@ ACCURACY = SampleMetric(
     proportion=True,
     printed=True,
     priority=1,
+)
+CONFIDENCE_GAP = SampleMetric(
+    "confidence_gap",
+    "conf - acc",
+    "mean confidence minus accuracy; above 0 overconfident",
+    None,
+    _confidence_gap,
+    bounds=(-1.0, 1.0),
+    source="calibration in the large",
+    priority=13,
 )
 MEAN_CONFIDENCE = SampleMetric(
     "mean_confidence", "mean conf", "mean confidence", None, _mean_confidence, printed=True, priority=3
@@ -107,15 +132,42 @@ def nll(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
     >>> round(nll([0.5, 0.25], [True, False]).value, 4)
     0.4904
     """
-    return MetricResult(float(_nll(sort_instances(confidence, correct).whole())[0]))
+    return MetricResult(float(nll_of(sort_instances(confidence, correct).whole())[0]))
+
+
+def brier_skill(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
+    """Brier skill score: `1 - Brier / (y (1 - y))` with the accuracy y, whose own Brier score is the denominator.
+
+    Above 0 the confidences tell more than always saying the accuracy, below 0 less. It does not fall where accuracy
+    leaves 1/2, as the Brier score does. Source: Murphy 1973. Larger is better.
+
+    Args:
+        confidence: [instances], in [0, 1].
+        correct: [instances], true or false.
+    Returns:
+        At most 1; NaN where all or none are correct, and without instances.
+    Raises:
+        ValueError: shapes differ, NaN, or a value out of range.
+
+    >>> round(brier_skill([0.5, 0.5, 0.9, 0.9], [False, True, True, True]).value, 4)
+    0.3067
+    """
+    return MetricResult(float(_skill(sort_instances(confidence, correct).whole())[0]))
+
+
+def _skill(sample: Sample) -> Floats:
+    share = sample.accuracy
+    uncertainty = np.where((share > 0) & (share < 1), share * (1 - share), np.nan)
+    skill: Floats = 1 - squared_error(sample) / uncertainty
+    return skill
 
 
 def squared_error(sample: Sample) -> Floats:
     """Mean of `(confidence - correct)^2` over each resample, [resamples]."""
-    return sample.mean((sample.confidence - sample.correct) ** 2)
+    return sample.squared_error
 
 
-def _nll(sample: Sample) -> Floats:
+def nll_of(sample: Sample) -> Floats:
     clipped = np.clip(sample.confidence, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     return sample.mean(-np.where(sample.correct, np.log(clipped), np.log1p(-clipped)))
 
@@ -130,12 +182,21 @@ BRIER = SampleMetric(
     printed=True,
     priority=4,
 )
+BRIER_SKILL = SampleMetric(
+    "brier_skill",
+    "Brier skill",
+    "1 - Brier / (y (1 - y)), y the accuracy; below 0 worse than always saying y",
+    "larger",
+    _skill,
+    bounds=(float("-inf"), 1.0),
+    source=MURPHY,
+)
 NLL = SampleMetric(
     "nll",
     "NLL",
     "mean negative log-likelihood of correctness, in nats",
     "smaller",
-    _nll,
+    nll_of,
     bounds=(0.0, float("inf")),
     source="Good 1952",
     priority=8,
@@ -165,7 +226,7 @@ class BrierDecomposition:
 
 
 def brier_decomposition(
-    confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int = ACE_BINS
+    confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int | None = ACE_BINS
 ) -> BrierDecomposition:
     """Reliability, resolution and uncertainty over ACE's bins, with the terms within bins so that they add up exactly.
 
@@ -195,7 +256,7 @@ def brier_decomposition(
     sample = sort_instances(confidence, correct).whole()
     bins = bin_sample(sample, Binning("quantile", n_bins))
     row = bins.row(0)
-    of = np.repeat(np.arange(n_bins), row.count)  # instances ascend, and so do bins
+    of = np.repeat(np.arange(len(row.count)), row.count)  # instances ascend, and so do bins
     away, apart = sample.confidence - row.confidence[of], sample.correct - row.accuracy[of]
     n_instances = len(of) or np.nan
     return BrierDecomposition(
@@ -208,10 +269,10 @@ def brier_decomposition(
     )
 
 
-def decomposition_metrics(n_bins: int = ACE_BINS) -> tuple[Metric, ...]:
+def decomposition_metrics(n_bins: int | None = ACE_BINS) -> tuple[Metric, ...]:
     """The terms as metrics, on that many quantile bins."""
     binning = Binning("quantile", n_bins)
-    of_bins, rest = f"of {n_bins} quantile bins", f"rest of Brier within {n_bins} bins"
+    of_bins, rest = f"of {quantile_bins(n_bins)}", f"rest of Brier within {quantile_bins(n_bins)}"
     spread, chance = f"variance of accuracy {of_bins}", "variance of correctness"
     return (
         BinMetric(

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
-from calprobe.metrics.metric import MetricResult, SampleMetric, SmoothedGap
+from calprobe.metrics.metric import MetricResult, SampleMetric, SmoothedGap, share_near
 from calprobe.metrics.sample import Sample, row_sums, sort_instances
 
 STEPS = 1024  # bandwidths are whole multiples of 1/1024
@@ -57,7 +57,8 @@ def smooth_ece(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResul
         return MetricResult(float("nan"))
     on_grid = lay_on_grid(sample)
     value, bandwidth = _fixed_point(on_grid)
-    return MetricResult(float(value[0]), smoothed=smoothed_gap(on_grid, float(bandwidth[0])))
+    right = lay_on_points(sample.confidence, sample.right)
+    return MetricResult(float(value[0]), smoothed=smoothed_gap(on_grid, right, float(bandwidth[0])))
 
 
 def _smooth_ece(sample: Sample) -> Floats:
@@ -133,18 +134,21 @@ class _Smoother:
 
 def lay_on_grid(sample: Sample) -> OnGrid:
     """Sums of the instances of each resample over the grid. There is one instance at least."""
-    left, share = _between_grid_points(sample.confidence)
+    return OnGrid(
+        lay_on_points(sample.confidence, sample.weights),
+        _cosines(lay_on_points(sample.confidence, sample.right - sample.mass)),
+    )
+
+
+def lay_on_points(confidence: Floats, values: Floats) -> Floats:
+    """Sums of values [resamples, instances] over the grid, each shared between two neighbours: [resamples, grid]."""
+    left, share = _between_grid_points(confidence)
     starts = np.flatnonzero(np.diff(left, prepend=-1))
-
-    def laid(values: Floats) -> Floats:
-        """From [resamples, instances] to [resamples, grid]."""
-        whole, upper = np.add.reduceat(values, starts, axis=1), np.add.reduceat(values * share, starts, axis=1)
-        grid = np.zeros((len(values), GRID))
-        grid[:, left[starts]] = whole - upper
-        grid[:, left[starts] + 1] += upper
-        return grid
-
-    return OnGrid(laid(sample.weights), _cosines(laid(sample.right - sample.mass)))
+    whole, upper = np.add.reduceat(values, starts, axis=1), np.add.reduceat(values * share, starts, axis=1)
+    grid = np.zeros((len(values), GRID))
+    grid[:, left[starts]] = whole - upper
+    grid[:, left[starts] + 1] += upper
+    return grid
 
 
 def mean_absolute_residual(on_grid: OnGrid, bandwidths: Sequence[float]) -> Floats:
@@ -166,13 +170,35 @@ def mean_absolute_residual(on_grid: OnGrid, bandwidths: Sequence[float]) -> Floa
     return np.minimum(mean, 1.0)
 
 
-def smoothed_gap(on_grid: OnGrid, bandwidth: float) -> SmoothedGap:
-    """The curve of a single resample that holds instances."""
+def smoothed_gap(on_grid: OnGrid, right: Floats, bandwidth: float) -> SmoothedGap:
+    """The curves of a single resample that holds instances; `right` [1, grid] are the correct ones."""
     smoother = _smoother(bandwidth)
-    curves = _cosines(np.concatenate([_cosines(on_grid.mass), on_grid.spectrum]) * smoother.factors)
+    spectra = np.concatenate([_cosines(on_grid.mass), on_grid.spectrum, _cosines(right)])
     confidence = np.linspace(0, 1, len(smoother.left))
-    density, residual = (np.interp(confidence, np.linspace(0, 1, GRID), curve) for curve in curves)
-    return SmoothedGap(bandwidth, confidence, density / density.mean(), residual / density.mean())
+    curves = _read(_cosines(spectra * smoother.factors), smoother)
+    density, residual, correct = curves / curves[0].mean()
+    return SmoothedGap(bandwidth, confidence, density, residual, correct)
+
+
+def smoothed_accuracy(sample: Sample, bandwidth: float) -> Floats:
+    """The smoothed accuracy of each resample at the points of `smoothed_gap`, [resamples, points], in [0, 1].
+
+    NaN where next to none of a resample's instances is near.
+    """
+    smoother = _smoother(bandwidth)
+    all_, right = (
+        _read(_cosines(_cosines(lay_on_points(sample.confidence, values)) * smoother.factors), smoother)
+        for values in (sample.weights, sample.right)
+    )
+    mean = all_.mean(axis=1, keepdims=True)
+    return share_near(right / mean, all_ / mean)
+
+
+def _read(curves: Floats, smoother: _Smoother) -> Floats:
+    """Curves [curves, grid] at the points of the mesh, [curves, mesh]."""
+    low = curves[:, smoother.left]
+    read: Floats = low + (curves[:, smoother.left + 1] - low) * smoother.share
+    return read
 
 
 @lru_cache(maxsize=512)

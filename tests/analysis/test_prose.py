@@ -200,13 +200,16 @@ def test_notes_on_slices(tmp_path_factory: pytest.TempPathFactory) -> None:
     options = replace(QUICK, slices=SliceOptions("domain"))
     found = report(path, options).runs[0].slices
     assert found is not None
-    domains, biased = prose.slice_notes(found, options)
+    domains, bins, biased = prose.slice_notes(found, options)
     assert domains == "A relation of two domains counts in both."
-    assert biased.startswith("ACE of fewer than 40 instances (2 slices: Arts, Politics) is biased upwards: ")
+    assert bins.startswith("ACE: 4 to 20 quantile bins, by instances. If cal.: ACE of a perfectly calibrated model")
+    assert biased.startswith("ACE of fewer than 500 instances (2 slices: Arts, Politics) is too large by chance; ")
     assert prose.slice_size(found.slices[0]) == "22, K 3.5"
-    single = replace(found, by="relation", slices=(replace(found.slices[0], relations=("P30",)),))
-    assert list(prose.slice_notes(single, replace(options, ace_bins=2, cluster="relation"))) == [
-        "--cluster relation: a slice of fewer than 10 relations has no interval."
+    part = replace(found.slices[0], relations=("P30",), instances=500)
+    single = replace(found, by="relation", slices=(part,))
+    assert list(prose.slice_notes(single, replace(options, slice_bins=2, cluster="relation"))) == [
+        "ACE: 2 bins. If cal.: ACE of a perfectly calibrated model with these confidences, mean and 95 % of draws.",
+        "--cluster relation: a slice of fewer than 10 relations has no interval.",
     ]
 
 

@@ -14,10 +14,11 @@ from run_samples import write_run
 
 from calprobe.analysis import ReportOptions, RunReport, RunSlices, Slice, SliceOptions, report
 from calprobe.analysis.groups import natural_order
+from calprobe.analysis.slices import METRICS
 from calprobe.analysis.tables import report_sections
 from calprobe.confidence import confidences
 from calprobe.errors import UsageError
-from calprobe.metrics import Resampling
+from calprobe.metrics import Resampling, bins_for
 from calprobe.runs import Manifest, open_run
 from calprobe.words import SliceKind
 
@@ -84,9 +85,10 @@ def test_slices_are_those_of_a_group_by(run_path: str, by: SliceKind) -> None:
         for name, metrics in part.estimators.items():
             mine = own[own["estimator"] == name]
             brier = ((mine["confidence"] - mine["correct"]) ** 2).mean()
-            expected = {"accuracy": mine["correct"].mean(), "ace": ace(mine), "brier": brier}
-            values = {metric: estimate.value for metric, estimate in metrics.items()}
+            expected = {"accuracy": mine["correct"].mean(), "ace": ace(mine, bins_for(len(mine))), "brier": brier}
+            values = {metric: metrics[metric].value for metric in expected}
             assert values == pytest.approx(expected, abs=1e-12)
+            assert set(metrics) == {*METRICS, "smooth_ece"}
 
 
 @pytest.mark.usefixtures("two_clusters_enough")
@@ -95,14 +97,23 @@ def test_a_slice_has_the_numbers_and_intervals_of_a_run_limited_to_it(
     tmp_path: Path, run_path: str, cluster: str | None
 ) -> None:
     limited = run_of(tmp_path / "limited", shapes=[shape for shape in SHAPES if "Politics" in DOMAINS[shape[0]]])
-    (alone,) = report(limited, ReportOptions(resampling=QUICK, cluster=cluster)).runs  # type: ignore[arg-type]
+    options = ReportOptions(ace_bins=None, resampling=QUICK, cluster=cluster)  # type: ignore[arg-type]
+    (alone,) = report(limited, options).runs
     part = by_name(sliced(run_path, "domain", cluster=cluster))["Politics"]
     assert part.accuracy == alone.accuracy
     assert part.bear_score == alone.bear_score
     assert (part.instances, part.chance_accuracy) == (alone.facts.instances, alone.facts.chance_accuracy)
     whole = {estimator.name: estimator.metrics for estimator in alone.estimators}
     for name, metrics in part.estimators.items():
-        assert metrics == {metric: whole[name][metric] for metric in metrics}
+        assert {metric: metrics[metric] for metric in METRICS} == {metric: whole[name][metric] for metric in METRICS}
+        assert metrics["smooth_ece"].value == whole[name]["smooth_ece"].value
+
+
+def test_bins_asked_for_hold_in_slices_too(run_path: str) -> None:
+    found = by_name(sliced(run_path, "relation", slice_bins=20))["P30"]
+    rows = confidences(open_run(run_path)).astype({"correct": float})
+    own = rows[(rows["relation"] == "P30") & (rows["estimator"] == "base")]
+    assert found.estimators["base"]["ace"].value == pytest.approx(ace(own), abs=1e-12)
 
 
 def test_one_relation_drawn_whole_has_no_interval(run_path: str) -> None:
@@ -164,17 +175,19 @@ def drawn(path: str, width: int, options: ReportOptions) -> str:
 
 def test_the_table_shows_what_fits(run_path: str) -> None:
     options = ReportOptions(slices=SliceOptions("relation"), resampling=QUICK)
-    narrow, wide = drawn(run_path, 80, options), drawn(run_path, 120, options)
+    narrow, wide = drawn(run_path, 80, options), drawn(run_path, 160, options)
     (run,) = report(run_path, options).runs
     assert isinstance(run, RunReport)
     assert run.slices is not None
     for part in run.slices.slices:
         line = next(line for line in wide.splitlines() if line.startswith(f"{part.name} "))
-        estimates = [part.estimators[name][metric].value for name in part.estimators for metric in ("ace", "brier")]
+        estimates = [
+            own[name].value for own in part.estimators.values() for name in ("ace", "ace_if_calibrated", "brier")
+        ]
         assert part.accuracy is not None
         assert line.split()[1:] == [f"{v:.4f}" for v in (part.accuracy.value, part.chance_accuracy, *estimates)]
     assert "\n12, K 3 " in wide
-    assert "on a wider terminal: average_min." in " ".join(narrow.split())
+    assert "average_min." in " ".join(narrow.split())
     assert max(map(len, narrow.splitlines()[1:])) <= 80
 
 

@@ -17,9 +17,15 @@ from calprobe.metrics import (
     brier,
     brier_decomposition,
     brier_mean,
+    brier_skill,
     brier_sum,
+    confidence_gap,
+    corp_brier,
+    corp_log,
     debiased_ece,
     e_aurc,
+    ecce_mad,
+    ecce_range,
     ece,
     max_calibration_error,
     mean_confidence,
@@ -35,22 +41,51 @@ def term_of_brier(name: str) -> Callable[[np.ndarray, np.ndarray], MetricResult]
     return lambda confidence, correct: MetricResult(getattr(brier_decomposition(confidence, correct), name))
 
 
+def term_of_corp(decomposition: Callable[..., object], name: str) -> Callable[[np.ndarray, np.ndarray], MetricResult]:
+    """That term of a score taken apart by isotonic recalibration."""
+    return lambda confidence, correct: MetricResult(getattr(decomposition(confidence, correct), name))
+
+
+def half_of_ece(sign: int) -> Callable[[np.ndarray, np.ndarray], MetricResult]:
+    """ECE of the bins whose mean confidence lies above their accuracy (1), or below it (-1)."""
+
+    def half(confidence: np.ndarray, correct: np.ndarray) -> MetricResult:
+        bins = ece(confidence, correct).bins
+        gaps = sign * (bins.confidence - bins.accuracy)[bins.count > 0]
+        counts = bins.count[bins.count > 0]
+        return MetricResult(float((np.maximum(gaps, 0) * counts).sum() / counts.sum()) if len(counts) else np.nan)
+
+    return half
+
+
+# Every metric that is resampled.
 ON_ARRAYS: dict[str, Callable[..., MetricResult]] = {
     "accuracy": accuracy,
     "mean_confidence": mean_confidence,
+    "confidence_gap": confidence_gap,
     "ace": ace,
     "ace_weighted": ace_weighted,
     "ece": ece,
+    "ece_over": half_of_ece(1),
+    "ece_under": half_of_ece(-1),
     "ece_15": partial(ece, n_bins=15),
     "max_calibration_error": max_calibration_error,
     "smooth_ece": smooth_ece,
     "debiased_ece": debiased_ece,
+    "ecce_mad": ecce_mad,
+    "ecce_range": ecce_range,
     "brier": brier,
+    "brier_skill": brier_skill,
     "brier_reliability": term_of_brier("reliability"),
     "brier_resolution": term_of_brier("resolution"),
     "brier_uncertainty": term_of_brier("uncertainty"),
     "brier_within_bins": term_of_brier("within_bins"),
     "nll": nll,
+    "brier_mcb": term_of_corp(corp_brier, "miscalibration"),
+    "brier_dsc": term_of_corp(corp_brier, "discrimination"),
+    "nll_mcb": term_of_corp(corp_log, "miscalibration"),
+    "nll_dsc": term_of_corp(corp_log, "discrimination"),
+    "nll_uncertainty": term_of_corp(corp_log, "uncertainty"),
     "auroc": auroc,
     "aurc": aurc,
     "e_aurc": e_aurc,

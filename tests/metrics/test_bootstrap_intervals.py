@@ -19,7 +19,7 @@ from calprobe.metrics import (
     standard_metrics,
 )
 from calprobe.metrics.bins import Binning, bin_sample
-from calprobe.metrics.metric import evaluate
+from calprobe.metrics.metric import evaluate, is_resampled
 from calprobe.metrics.resamples import resample_counts
 from calprobe.metrics.sample import sort_instances
 
@@ -28,7 +28,7 @@ SHIFTED = (*BINNED, "smooth_ece")
 
 
 def test_every_metric_of_a_report_has_its_function() -> None:
-    assert [metric.name for metric in standard_metrics()] == list(ON_ARRAYS)
+    assert [metric.name for metric in standard_metrics() if is_resampled(metric)] == list(ON_ARRAYS)
 
 
 @given(samples(), st.integers(0, 1000))
@@ -43,7 +43,7 @@ def test_metrics_of_counts_are_those_of_the_resample_written_out(
         drawn = np.repeat(np.arange(len(confidence)), count)
         for name, function in ON_ARRAYS.items():
             expected = function(confidence[drawn], correct[drawn]).value
-            np.testing.assert_allclose(found[name][row], expected, rtol=0, atol=1e-12, err_msg=name)
+            np.testing.assert_allclose(found[name][row], expected, rtol=1e-13, atol=1e-12, err_msg=name)
 
 
 @given(samples(), st.sampled_from([2, 3, 20]))

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 
 from calprobe.metrics import SmoothedGap, smooth_ece
 from calprobe.metrics.sample import sort_instances
-from calprobe.metrics.smooth_ece import SMOOTH_ECE
+from calprobe.metrics.smooth_ece import SMOOTH_ECE, smoothed_accuracy
 
 SHAPES = ("even", "low", "high", "ends", "middle", "votes", "tenths", "hundredths", "two", "close", "some certain")
 TRUTHS = ("calibrated", "overconfident", "underconfident", "unrelated", "reversed", "waves", "all right", "all wrong")
@@ -128,12 +128,50 @@ def test_the_curve_is_what_the_value_is_made_of(sample: tuple[np.ndarray, np.nda
     assert found.value <= curve.bandwidth + 1e-12
     near = ~np.isnan(curve.accuracy)
     assert near.any()
-    gap = (curve.accuracy - curve.confidence)[near]
-    np.testing.assert_allclose(gap * curve.density[near], curve.residual[near], atol=1e-12)
+    assert ((curve.accuracy[near] >= 0) & (curve.accuracy[near] <= 1)).all()
+    np.testing.assert_allclose((curve.accuracy * curve.density)[near], curve.correct[near], atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", TRUTHS)
+def test_the_curve_is_relplots_smoothed_correctness(shape: str, kind: str) -> None:
+    rng = np.random.default_rng([SHAPES.index(shape), TRUTHS.index(kind), 1])
+    confidence = draw(shape, 500, rng)
+    correct = truth(kind, confidence, rng)
+    curve = smooth_ece(confidence, correct).smoothed
+    assert curve is not None
+    kernel = relplot.kernels.ReflectedGaussianKernel(curve.bandwidth)
+    expected, _ = kernel.smooth(confidence, correct.astype(float), curve.confidence)
+    near = curve.density > 0.05  # below it relplot's additional density tells, and the two grids
+    np.testing.assert_allclose(curve.accuracy[near], expected[near], atol=2e-3)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_curve_never_leaves_what_a_share_can_be(shape: str) -> None:
+    for seed, size in enumerate((1, 2, 5, 40, 600)):
+        rng = np.random.default_rng([seed, SHAPES.index(shape)])
+        for correct in (rng.random(size) < 0.5, np.ones(size, bool), np.zeros(size, bool), np.arange(size) % 2 == 0):
+            curve = smooth_ece(draw(shape, size, rng), correct).smoothed
+            assert curve is not None
+            near = ~np.isnan(curve.accuracy)
+            assert ((curve.accuracy[near] >= 0) & (curve.accuracy[near] <= 1)).all()
+
+
+def test_smoothed_accuracies_of_resamples_are_those_of_each_written_out() -> None:
+    rng = np.random.default_rng(4)
+    confidence = rng.random(60)
+    correct = rng.random(60) < confidence
+    counts = rng.integers(0, 3, (4, 60))
+    found = smoothed_accuracy(sort_instances(confidence, correct).resampled(counts), 0.1)
+    for row, count in enumerate(counts):
+        drawn = np.repeat(np.arange(60), count)
+        alone = smoothed_accuracy(sort_instances(confidence[drawn], correct[drawn]).whole(), 0.1)
+        np.testing.assert_allclose(found[row], alone[0], atol=1e-12)
 
 
 def test_accuracy_is_unknown_far_from_any_instance() -> None:
-    curve = SmoothedGap(0.1, np.array([0.0, 0.5, 1.0]), np.array([2.0, 1.0, 0.0]), np.array([1.0, -0.25, 0.0]))
+    points, density, correct = np.array([0.0, 0.5, 1.0]), np.array([2.0, 1.0, 0.0]), np.array([1.0, 0.25, 0.0])
+    curve = SmoothedGap(0.1, points, density, residual=np.zeros(3), correct=correct)
     np.testing.assert_array_equal(curve.accuracy, [0.5, 0.25, np.nan])
 
 

@@ -74,7 +74,7 @@ class SmoothError:
 
     value: Estimate
     confidence: Floats  # [points], evenly from 0 to 1
-    accuracy: Floats  # [points], NaN beyond the instances or where next to none is near; may leave [0, 1] by a little
+    accuracy: Floats  # [points], in [0, 1]; NaN beyond the instances or where next to none is near
     density: Floats  # [points], of the instances, mean 1
 
 
@@ -152,7 +152,7 @@ def calibration(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Ca
 
 
 def calibration_lines(
-    run: ScoredRun, estimators: Sequence[Estimator], values: Values, ace_bins: int
+    run: ScoredRun, estimators: Sequence[Estimator], values: Values, ace_bins: int | None
 ) -> list[CalibrationLine]:
     """A line for each estimator of a run, around the values that are known of its METRICS."""
     lines, confidences = [], run.confidences([estimator.name for estimator in estimators])
@@ -186,7 +186,7 @@ def _smooth(found: Confidence, value: Estimate) -> SmoothError:
     curve = smooth_ece(found.confidence, found.correct).smoothed
     if curve is None:
         return SmoothError(value, *(np.empty(0) for _ in range(3)))
-    # Beyond the least and the most confident instance smoothing only goes on as it was, out of [0, 1] even.
+    # Beyond the least and the most confident instance smoothing only goes on as it was.
     low, high = found.confidence.min(), found.confidence.max()
     seen = (curve.confidence >= low) & (curve.confidence <= high)
     return SmoothError(value, curve.confidence, np.where(seen, curve.accuracy, np.nan), curve.density)

@@ -44,7 +44,7 @@ def options_made(options: ReportOptions) -> tuple[tuple[str, str], ...]:
     return (
         ("calprobe", __version__),
         ("reduction", options.reduction + (f", compat {options.compat}" if options.compat else "")),
-        ("bins of ACE", str(options.ace_bins)),
+        ("bins of ACE", "by instances" if options.ace_bins is None else str(options.ace_bins)),
         ("intervals", f"95 % bootstrap, {drawn}, seed {resampling.seed}")
         if resampling.n_resamples
         else ("intervals", "none asked for"),

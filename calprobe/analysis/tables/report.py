@@ -9,6 +9,7 @@ from itertools import groupby
 from calprobe.analysis.estimator_prose import estimator_notes, group_title, templates_named
 from calprobe.analysis.prose import (
     accuracies,
+    calibration_lines,
     cluster_notes,
     heading,
     remarks,
@@ -20,6 +21,7 @@ from calprobe.analysis.prose import (
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
 from calprobe.analysis.tables.against import against_table
 from calprobe.analysis.tables.labels import TableName, about, table_names
+from calprobe.analysis.tables.more_numbers import intervals_table, recalibration_table
 from calprobe.analysis.tables.slices import slices_table
 from calprobe.analysis.tables.summary import summary_table
 from calprobe.analysis.tables.types import Column, Row, Table
@@ -51,6 +53,7 @@ def report_sections(report: Report) -> tuple[Table, ...]:
 
 def _run_tables(run: RunReport, report: Report, name: TableName) -> Iterator[Table]:
     yield estimators_table(run, report, name)
+    yield from filter(None, (intervals_table(run, name), recalibration_table(run, name)))
     if run.slices is not None:
         yield slices_table(run.facts, run.slices, report.options, name)
     if run.against is not None:
@@ -80,7 +83,7 @@ def estimators_table(run: RunReport, report: Report, name: TableName) -> Table:
         stub="estimator",
         columns=(*metrics[:1], COVERAGE, *metrics[1:]) if some_failed else tuple(metrics),
         rows=tuple(_estimator_rows(run, report, with_coverage=some_failed)),
-        heading=(*heading(run.facts), *accuracies(run)),
+        heading=(*heading(run.facts), *accuracies(run), *calibration_lines(run)),
         lead=tuple(map(sentence, (*remarks(run), *cluster_notes(run.facts.relations, report.options)))),
         general=tuple(report_notes(report)),
         directions=True,

@@ -110,10 +110,15 @@ def _columns_with_intervals(table: Table) -> int:
     return sum(any(cell_interval(cell, table) for cell in cells) for cells in columns)
 
 
+NAMED = 10  # columns that a note names
+
+
 def _notes_on_columns(table: Table, shown: Sequence[_Column], hidden: Sequence[Column], mark: str) -> Iterator[str]:
     yield from table.notes_on([found.column for found in shown], mark or "Bold")
-    if names := dict.fromkeys(column.heading or column.keys.get("metric", column.title) for column in hidden):
-        yield f"Only with --format json or csv, or on a wider terminal: {', '.join(names)}."
+    by_room = sorted(hidden, key=lambda column: column.priority or 0)
+    if names := list(dict.fromkeys(column.heading or column.keys.get("metric", column.title) for column in by_room)):
+        others = f" and {len(names) - NAMED} others" if len(names) > NAMED else ""
+        yield f"Only with --format json or csv, or on a wider terminal: {', '.join(names[:NAMED])}{others}."
 
 
 def _grid(table: Table, columns: Sequence[_Column], stub_width: int) -> Iterator[Text]:

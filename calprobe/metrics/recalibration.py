@@ -1,0 +1,128 @@
+"""Recalibrated confidences: a map from confidence to the chance of being right, fitted on other relations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.arrays import Floats, check_confidence, check_correct
+from calprobe.metrics.calibration_tests import logit
+from calprobe.metrics.isotonic import isotonic_confidence
+from calprobe.metrics.logistic import fit_logistic, sigmoid
+from calprobe.words import Recalibration
+
+FOLDS = 5
+SEED = 0
+Map = Callable[[Floats], Floats]  # from confidences [instances] to recalibrated ones
+
+
+def recalibrated(
+    confidence: npt.ArrayLike,
+    correct: npt.ArrayLike,
+    groups: npt.ArrayLike,
+    method: Recalibration,
+    n_folds: int = FOLDS,
+    seed: int = SEED,
+) -> Floats:
+    """Confidences as a map makes them that was fitted on the other folds, with all of a group in one fold.
+
+    | method | map |
+    |---|---|
+    | isotonic | the non-decreasing step function with the least squared error (Zadrozny and Elkan 2002) |
+    | platt | `sigmoid(a + b logit f)` with the largest likelihood (Platt 1999) |
+    | beta | `sigmoid(a log f - b log(1 - f) + c)`, a and b not negative (Kull, Silva Filho, Flach 2017) |
+    | temperature | `sigmoid(b logit f)`, as Guo et al. 2017 for two classes |
+
+    Args:
+        confidence: [instances], in [0, 1]; clipped to [1e-12, 1 - 1e-12] before logarithms are taken.
+        correct: [instances], true or false.
+        groups: [instances], labels, two or more different ones: relations. What is learned of a group's facts never
+            reaches them.
+        method: see above.
+        n_folds: at most; groups are permuted (seeded) and go to the folds in turn.
+        seed: of the folds.
+    Returns:
+        [instances], in [0, 1]. A fold whose others are all right or all wrong gets their share correct, and so does one
+        whose others have no finite best coefficients.
+    Raises:
+        ValueError: shapes differ, NaN, a value out of range, fewer than two groups or folds, or an unknown method.
+
+    >>> found = recalibrated([0.9, 0.9, 0.9, 0.9], [True, False, True, False], ["P30", "P30", "P36", "P36"], "isotonic")
+    >>> found.tolist()
+    [0.5, 0.5, 0.5, 0.5]
+    """
+    values = check_confidence(confidence)
+    right = check_correct(correct, len(values)).astype(np.float64)
+    if method not in get_args(Recalibration):
+        raise ValueError(f"method must be one of {', '.join(get_args(Recalibration))}; got {method!r}")
+    names, of = np.unique(np.asarray(groups), return_inverse=True)
+    if len(of) != len(values) or len(names) < 2 or n_folds < 2:
+        raise ValueError(
+            f"groups must have a label for each of {len(values)} instances, two different ones at least, and n_folds "
+            f"must be 2 or more; got {len(of)} labels of {len(names)} groups and n_folds {n_folds}"
+        )
+    fold = (np.random.default_rng(seed).permutation(len(names)) % n_folds)[of.reshape(-1)]
+    found = np.empty(len(values))
+    for held in np.unique(fold):
+        own = fold == held
+        found[own] = fit_map(values[~own], right[~own], method)(values[own])
+    return found
+
+
+def fit_map(confidence: Floats, correct: Floats, method: Recalibration) -> Map:
+    """The map of that method, fitted on these instances, of which there is one at least."""
+    share = float(correct.mean())
+    fitted = None if share in (0.0, 1.0) else _FITS[method](confidence, correct)
+    return fitted or (lambda given: np.full(len(given), share))
+
+
+def _isotonic(confidence: Floats, correct: Floats) -> Map:
+    """Steps, with straight lines between the end of one and the start of the next, as scikit-learn predicts."""
+    starts, shares = isotonic_confidence(confidence, correct)
+    ascending = np.sort(confidence)
+    ends = ascending[np.concatenate([np.searchsorted(ascending, starts[1:]) - 1, [len(ascending) - 1]])]
+    knots = np.stack([starts, ends], axis=1).ravel()
+    heights = np.repeat(shares, 2)
+    return lambda given: np.interp(given, knots, heights)
+
+
+def _platt(confidence: Floats, correct: Floats) -> Map | None:
+    return _logistic(lambda given: np.stack([np.ones(len(given)), logit(given)], axis=1), confidence, correct)
+
+
+def _temperature(confidence: Floats, correct: Floats) -> Map | None:
+    return _logistic(lambda given: logit(given)[:, None], confidence, correct)
+
+
+def _beta(confidence: Floats, correct: Floats) -> Map | None:
+    """A coefficient that would be negative is left out, and the others fitted again."""
+
+    def features(given: Floats) -> Floats:
+        clipped = np.clip(given, 1e-12, 1 - 1e-12)
+        return np.stack([np.ones(len(given)), np.log(clipped), -np.log1p(-clipped)], axis=1)
+
+    for columns in ([0, 1, 2], [0, 1], [0, 2]):
+        coefficients = fit_logistic(features(confidence)[:, columns], correct)
+        if coefficients is not None and (coefficients[1:] >= 0).all():
+            return _applied(lambda given, columns=columns: features(given)[:, columns], coefficients)  # type: ignore[misc]
+    return None
+
+
+def _logistic(features: Map, confidence: Floats, correct: Floats) -> Map | None:
+    coefficients = fit_logistic(features(confidence), correct)
+    return None if coefficients is None else _applied(features, coefficients)
+
+
+def _applied(features: Map, coefficients: Floats) -> Map:
+    return lambda given: sigmoid(features(given) @ coefficients)
+
+
+_FITS: dict[Recalibration, Callable[[Floats, Floats], Map | None]] = {
+    "isotonic": _isotonic,
+    "platt": _platt,
+    "beta": _beta,
+    "temperature": _temperature,
+}

@@ -1,0 +1,69 @@
+"""Recalibrated confidences against scikit-learn, and what folds of relations keep apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+
+from calprobe.metrics import brier, recalibrated
+from calprobe.metrics.recalibration import fit_map
+
+METHODS = ("isotonic", "platt", "beta", "temperature")
+
+
+def sample(n_instances: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    confidence = rng.beta(2, 2, n_instances)
+    return confidence, rng.random(n_instances) < confidence**2, rng.integers(0, 20, n_instances)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_maps_are_those_of_scikit_learn(method: str) -> None:
+    confidence, correct, _ = sample()
+    given = np.linspace(0.01, 0.99, 50)
+    found = fit_map(confidence, correct.astype(float), method)(given)  # type: ignore[arg-type]
+    logit = {name: np.log(own / (1 - own))[:, None] for name, own in (("fit", confidence), ("given", given))}
+    logistic = LogisticRegression(C=np.inf, tol=1e-10, max_iter=2000, fit_intercept=method != "temperature")
+    if method == "isotonic":
+        expected = IsotonicRegression(out_of_bounds="clip").fit(confidence, correct).predict(given)
+    elif method == "beta":
+        features = [np.stack([np.log(own), -np.log1p(-own)], axis=1) for own in (confidence, given)]
+        expected = logistic.fit(features[0], correct).predict_proba(features[1])[:, 1]
+    else:
+        expected = logistic.fit(logit["fit"], correct).predict_proba(logit["given"])[:, 1]
+    np.testing.assert_allclose(found, expected, atol=2e-4 if method != "isotonic" else 1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_a_relation_says_of_itself_does_not_reach_it(method: str) -> None:
+    confidence, correct, relation = sample()
+    found = recalibrated(confidence, correct, relation, method)  # type: ignore[arg-type]
+    own = relation == 3
+    other = recalibrated(confidence, correct ^ own, relation, method)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(found[own], other[own])
+    assert not np.array_equal(found, other)
+    assert ((found >= 0) & (found <= 1)).all()
+    if method != "temperature":  # which cannot lower all confidences
+        assert brier(found, correct).value < brier(confidence, correct).value
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_hostile_confidences_stay_in_range(method: str) -> None:
+    for confidence, correct in (
+        (np.array([0.0, 0.0, 1.0, 1.0]), np.array([True, False, True, False])),
+        (np.array([0.2, 0.2, 0.9, 0.9]), np.array([False, False, True, True])),
+        (np.full(4, 0.3), np.array([True, False, True, True])),
+        (np.array([0.9, 0.8, 0.1, 0.2]), np.array([False, False, True, True])),
+        (np.full(4, 0.5), np.zeros(4, dtype=bool)),
+    ):
+        found = recalibrated(confidence, correct, ["a", "b", "a", "b"], method)  # type: ignore[arg-type]
+        assert ((found >= 0) & (found <= 1)).all()
+
+
+def test_one_relation_and_unknown_methods_are_refused() -> None:
+    with pytest.raises(ValueError, match="two different ones at least"):
+        recalibrated([0.1, 0.2], [True, False], ["a", "a"], "isotonic")
+    with pytest.raises(ValueError, match="method must be one of isotonic, platt, beta, temperature; got 'spline'"):
+        recalibrated([0.1, 0.2], [True, False], ["a", "b"], "spline")  # type: ignore[arg-type]
