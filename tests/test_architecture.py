@@ -109,7 +109,7 @@ FLOORS: tuple[set[str], ...] = (
     {"scored_run"},
     {
         *("answer_options", "curves", "paper_figures", "reductions", "sensitivity", "slices", "uncertainty"),
-        *("answers", "answer_frame"),
+        *("answers", "answer_frame", "headline_intervals", "recalibrated"),
         *("compare_corrected", "compare_match", "compare_numbers", "compare_pairs", "compare_results", "compare_runs"),
         *("compare_ties", "compare_within"),
     },

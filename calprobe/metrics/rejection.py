@@ -19,6 +19,7 @@ from calprobe.metrics.bootstrap import LEVEL
 from calprobe.metrics.ranks import tied_starts
 from calprobe.metrics.resamples import Block, ClusterLabels, Resampling, check_clusters, of_blocks
 from calprobe.metrics.sample import Sample, SortedInstances, sort_instances
+from calprobe.metrics.simultaneous import simultaneous_band
 
 # The paper's. As k / 10 they are the floats that 0.1, 0.2, .. mean; steps of 0.1 would reach 0.30000000000000004, and
 # reject confidences of 0.3.
@@ -204,6 +205,8 @@ class AccuracyBand:
     accuracy: Floats  # [points]
     low: Floats  # [points]
     high: Floats  # [points]
+    band_low: Floats  # [points], of the band that holds for all points at once, `simultaneous_band`
+    band_high: Floats  # [points]
 
 
 class AccuracyCurve(Protocol):
@@ -255,8 +258,8 @@ def accuracy_bands(
 ) -> dict[str, AccuracyBand]:
     """Each curve's points with their 95 % percentile bootstrap intervals.
 
-    The intervals hold point by point, not for the curve as a whole. Where hardly anything is kept they are too narrow:
-    of one instance kept, every resample that holds it says the same.
+    The intervals hold point by point; the band beside them holds for the curve as a whole. Where hardly anything is
+    kept both are too narrow: of one instance kept, every resample that holds it says the same.
 
     Args:
         curves: by name, of the same instances each.
@@ -286,7 +289,7 @@ def accuracy_bands(
     found = {}
     for place, (name, accuracy) in enumerate(values.items()):
         resampled = np.concatenate([np.empty((0, len(accuracy))), *(block[place] for block in drawn)])
-        found[name] = AccuracyBand(accuracy, *_ends(accuracy, resampled))
+        found[name] = AccuracyBand(accuracy, *_ends(accuracy, resampled), *simultaneous_band(accuracy, resampled))
     return found
 
 

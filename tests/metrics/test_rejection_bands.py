@@ -96,3 +96,13 @@ def test_the_band_holds_the_true_accuracy_at_about_its_rate() -> None:
         band = accuracy_bands({"": AtThresholds(instances, np.array([0.5]))}, 200, Resampling(200, trial))[""]
         held += band.low[0] <= 0.75 <= band.high[0]
     assert 0.89 <= held / 200 <= 0.99
+
+
+def test_the_band_of_a_curve_as_a_whole_is_wider_than_its_points_intervals() -> None:
+    band = accuracy_bands(curves(), 40, Resampling(200, 7))["coverage"]
+    known = ~np.isnan(band.low)
+    assert (band.band_low[known] <= band.low[known] + 1e-12).all()
+    assert (band.band_high[known] >= band.high[known] - 1e-12).all()
+    assert (band.band_low[known] < band.low[known]).any()
+    none = accuracy_bands(curves(), 40, Resampling(0))["coverage"]
+    assert np.isnan(none.band_low).all()

@@ -30,6 +30,9 @@ from calprobe.metrics.rejection import THRESHOLDS, AccuracyCurve
 from calprobe.metrics.sample import sort_instances
 
 
+Ends = tuple[Floats, Floats]  # lower and upper, both [points]
+
+
 @dataclass(frozen=True, slots=True)
 class Band:
     """A curve on a grid with its 95 % band."""
@@ -38,6 +41,7 @@ class Band:
     y: Floats  # [points]
     low: Floats  # [points]
     high: Floats  # [points]
+    whole: Ends | None = None  # the band that holds for all points at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class RejectionPoints:
     curve: RejectionCurve  # accuracy NaN where nothing is kept
     low: Floats  # [points]
     high: Floats  # [points]
+    whole: Ends | None = None  # the band that holds for all points at once
 
     def columns(self) -> Columns:
         """The points as columns of `AccuracyRejection.frame`."""
@@ -58,6 +63,7 @@ class RejectionPoints:
             "accuracy": curve.accuracy,
             "low": self.low,
             "high": self.high,
+            **_band_columns(self.whole),
         }
 
 
@@ -82,11 +88,12 @@ class AccuracyRejection(Curves):
     """Accuracy-rejection curves. Columns: form (threshold, rank, grid, vote), then one row a point.
 
     `threshold` is the confidence asked for (of vote: the number of votes), `rejected` a share, `kept` a number of
-    instances (both NaN where the form has none), `low` and `high` the interval of `accuracy`.
+    instances (both NaN where the form has none), `low` and `high` the interval of `accuracy`, `band_low` and
+    `band_high` the band that holds for all points of the curve at once.
     """
 
     kind = "accuracy-rejection"
-    COLUMNS = (*LEAD, "form", "threshold", "rejected", "kept", "accuracy", "low", "high")
+    COLUMNS = (*LEAD, "form", "threshold", "rejected", "kept", "accuracy", "low", "high", "band_low", "band_high")
 
     lines: tuple[RejectionLine, ...]
     votes: tuple[VoteLine, ...]  # one for each run with two paraphrases or more; estimator is "vote"
@@ -101,7 +108,7 @@ class AccuracyRejection(Curves):
             yield {**line.lead, "form": "rank", **RejectionPoints(ranks, nothing, nothing).columns()}
             band = line.band
             grid = {"rejected": band.x, "accuracy": band.y, "low": band.low, "high": band.high}
-            yield {**line.lead, "form": "grid", **grid}
+            yield {**line.lead, "form": "grid", **grid, **_band_columns(band.whole)}
         for votes in self.votes:
             yield {**votes.lead, "form": "vote", **votes.votes.columns()}
 
@@ -189,12 +196,16 @@ def _line(run: ScoredRun, estimator: Estimator, found: Confidence, bands: dict[s
         *lead_of(run, estimator),
         by_threshold=_points(by_threshold, bands[f"threshold {estimator.name}"]),
         by_rank=reject_by_rank(found.confidence, found.correct),
-        band=Band(np.array(GRID), grid.accuracy, grid.low, grid.high),
+        band=Band(np.array(GRID), grid.accuracy, grid.low, grid.high, (grid.band_low, grid.band_high)),
     )
 
 
 def _points(curve: RejectionCurve, band: AccuracyBand) -> RejectionPoints:
-    return RejectionPoints(curve, band.low, band.high)
+    return RejectionPoints(curve, band.low, band.high, (band.band_low, band.band_high))
+
+
+def _band_columns(whole: Ends | None) -> Columns:
+    return {} if whole is None else {"band_low": whole[0], "band_high": whole[1]}
 
 
 def reported_rejection(found: Reported) -> AccuracyRejection | None:
