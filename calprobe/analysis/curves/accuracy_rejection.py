@@ -29,7 +29,6 @@ from calprobe.metrics import (
 from calprobe.metrics.rejection import THRESHOLDS, AccuracyCurve
 from calprobe.metrics.sample import sort_instances
 
-
 Ends = tuple[Floats, Floats]  # lower and upper, both [points]
 
 
