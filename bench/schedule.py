@@ -25,7 +25,7 @@ from pathlib import Path
 
 from calprobe.models.aliases import ALIASES
 from calprobe.scoring import ScoreOptions
-from calprobe.scoring.scheduling import deal, groups_of, least_statements, longest_first, piece_cost
+from calprobe.scoring.scheduling import Schedule, deal, longest_first, piece_cost
 from calprobe.scoring.selection import Selection, select
 from calprobe.words import ModelKind
 
@@ -103,14 +103,13 @@ def group_tokens(selection: Selection, kind: ModelKind, batch_tokens: int, templ
     """
     path = "tree" if kind == "causal" else "masked"
     relations = {relation.name: relation for relation in selection.relations}
-    n_statements = {piece: relations[piece.relation].n_statements for piece in selection.pieces}
-    costs = {piece: piece_cost(relations[piece.relation], selection.text(*piece), path) for piece in n_statements}
+    costs = {piece: piece_cost(relations[piece.relation], selection.text(*piece), path) for piece in selection.pieces}
     of_template_0 = sum(cost for (_, number), cost in costs.items() if number == 0)
     forwarded, rows = template_0["nodes"], template_0["nodes"]
     if kind == "masked":
         rows = template_0["tokens"]
         forwarded = round(rows * (template_0["tokens"] / template_0["statements"] + 2))
-    groups = groups_of(n_statements, least_statements(path, batch_tokens))
+    groups = Schedule(selection, selection.pieces, path, batch_tokens).groups
     shares = [sum(costs[piece] for piece in group) / of_template_0 for group in groups]
     return Tokens(tuple(share * forwarded for share in shares), tuple(share * rows for share in shares))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from calprobe.probes.wordings import fingerprint_of_wordings
 from calprobe.runs import (
     NO_ROLE,
     Manifest,
@@ -38,6 +39,22 @@ def make_manifest(shapes: Sequence[Shape] = SHAPES, numbers: Sequence[int] = (0,
         settings=Settings(**{"path": "padded", "dtype": "float32", "device": "cpu", "batch_tokens": 64} | settings),
         versions={"calprobe": "0.1.0"},
         created="2026-01-01T00:00:00+00:00",
+    )
+
+
+def worded(
+    numbers: Sequence[int] = (0, 1),
+    shapes: Sequence[Shape] = SHAPES,
+    own: Mapping[tuple[str, int], str] | None = None,
+    **settings: Any,
+) -> Manifest:
+    """A manifest with wordings, and the fingerprint of these; `own` has other wordings than the usual ones."""
+    manifest = make_manifest(shapes, numbers, **settings)
+    texts = {(name, number): f"[X] {name} {number} [Y]." for name, *_ in shapes for number in numbers} | dict(own or {})
+    relations = tuple(replace(r, texts=tuple(texts[r.name, n] for n in numbers)) for r in manifest.relations)
+    wordings = {r.name: dict(zip(numbers, r.texts, strict=True)) for r in relations}
+    return replace(
+        manifest, relations=relations, template_set=SourceRecord("native", fingerprint_of_wordings(wordings))
     )
 
 

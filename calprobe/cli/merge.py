@@ -1,4 +1,4 @@
-"""`calprobe merge`: one run from the shards of a job array."""
+"""`calprobe merge`: one run from several that have its parts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from calprobe.cli.terminal_text import say
 from calprobe.messages import counted
 
 
-@click.command(short_help="Make one run from shards, or from stopped runs.")
+@click.command(short_help="Make one run from shards, stopped runs, or other templates.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", required=True, metavar="RUN", type=click.Path(path_type=Path), help="Run folder, empty or new.")
 @click.option("--partial", is_flag=True, help="Merge even if pieces are missing.")
 def command(runs: tuple[Path, ...], out: Path, partial: bool) -> None:
-    """Make one run from all pieces in RUN..: same model, probe, templates and settings.
+    """Make one run from all pieces in RUN..: same model, probe and settings.
 
-    A piece in several runs must have the same scores in each. The result equals one run of all pieces.
+    The runs may have other templates or relations, if together they have each relation under each template. A piece in
+    several runs must have the same scores in each. The result equals one run of all pieces.
 
     \b
         calprobe score --model gpt2 --shard 1/2

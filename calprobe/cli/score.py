@@ -201,10 +201,14 @@ def _dry_run(
 
 
 def _next_step(run: Run) -> str:
-    path, shard = shlex.quote(str(run.path)), run.manifest.shard
+    path, shard, every = shlex.quote(str(run.path)), run.manifest.shard, counted(len(run.manifest.pieces), "piece")
+    # After a request for a part of the run; else it is complete, and no shard needs to be read.
+    lacks = run.manifest.has_grown or any(not run.shard(piece).path.is_file() for piece in run.manifest.pieces)
+    if shard is None and not (lacks and run.partial):
+        return f"{run.path}: {every}, complete; next: calprobe report {path}"
+    pieces = f"{len(run.pieces)} of {every}"
     if shard is None:
-        return f"{run.path}: {counted(len(run.manifest.pieces), 'piece')}, complete; next: calprobe report {path}"
-    pieces = f"{len(run.pieces)} of {counted(len(run.manifest.pieces), 'piece')}"
+        return f"{run.path}: {pieces}; the others were not asked for now; next: calprobe report {path}"
     return f"{run.path}: shard {shard}, {pieces}; when all are done: calprobe merge {path} .. --out RUN"
 
 

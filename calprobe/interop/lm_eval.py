@@ -23,8 +23,8 @@ from calprobe.interop.lm_eval_samples import Question, read_questions
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.rows import label_fault
 from calprobe.runs.folder import RunFolder
-from calprobe.runs.manifest import (
-    Manifest,
+from calprobe.runs.manifest import Manifest
+from calprobe.runs.manifest_records import (
     ModelRecord,
     RelationRecord,
     Settings,

@@ -21,8 +21,8 @@ from calprobe.interop.lm_pub_quiz_metadata import FLAT, Common, domains, read_me
 from calprobe.probes import Probe, Relation
 from calprobe.probes.json_files import JsonObject, read_json_lines
 from calprobe.runs.folder import RunFolder
-from calprobe.runs.manifest import (
-    Manifest,
+from calprobe.runs.manifest import Manifest
+from calprobe.runs.manifest_records import (
     ModelRecord,
     RelationRecord,
     Settings,

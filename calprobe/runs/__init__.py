@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from calprobe.runs.folder import RunFolder
-from calprobe.runs.manifest import (
-    Manifest,
+from calprobe.runs.manifest import Manifest
+from calprobe.runs.manifest_records import (
     ModelRecord,
     RelationRecord,
     Settings,

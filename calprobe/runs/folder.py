@@ -16,7 +16,7 @@ from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, write_manifest
 from calprobe.runs.pieces import PieceScores
 from calprobe.runs.progress import NOTHING, Progress
-from calprobe.runs.records import OtherRunError, Piece, R, RecordKind, ShardError
+from calprobe.runs.records import FewerRowsError, OtherRunError, Piece, R, RecordKind, ShardError
 from calprobe.runs.shards import ShardFile
 from calprobe.runs.stored_run import progress_of
 from calprobe.runs.task import RunManifest
@@ -26,6 +26,10 @@ log = logging.getLogger(__name__)
 BAD_SUFFIX = ".bad"
 
 M = TypeVar("M", bound=RunManifest)
+
+
+class _KeptPart(Exception):
+    """A piece of fewer instances, complete when the run had these."""
 
 
 class RecordFolder(Generic[M, R]):
@@ -41,10 +45,11 @@ class RecordFolder(Generic[M, R]):
     def open(cls, path: str | Path, asked: M, resume: bool = True) -> Self:
         """Create the run at `path`, or resume the one that is there.
 
-        With `resume`, an existing run must have the requested identity (`manifest.identity`), and keeps its stored
-        manifest. Without it, an existing run's shards are removed and the run starts over. Raises UsageError if the
-        existing run differs (the message names each difference), or if the folder contains anything other than a run;
-        CalprobeError if its manifest is damaged.
+        With `resume`, an existing run keeps its stored manifest. If more is asked for than it has, it grows: its
+        manifest is replaced before any new record is written, so that a kill leaves a valid run, in which pieces are
+        missing. Without `resume`, an existing run's shards are removed and the run starts over. Raises UsageError if
+        the existing run differs (the message names each difference), or if the folder contains anything other than a
+        run; CalprobeError if its manifest is damaged.
         """
         path = Path(path)
         check_folder(path)
@@ -59,11 +64,14 @@ class RecordFolder(Generic[M, R]):
         _note_adopted(path, resumed.manifest, asked)
         with _writing(path):
             _remove_leftovers(path)
+            if not resumed.manifest.covers(asked):
+                resumed = cls(path, resumed.manifest.grown(asked))
+                write_manifest(resumed.manifest, path)
         return resumed
 
     @classmethod
     def join(cls, path: str | Path, asked: M) -> Self:
-        """Join the run that another process has opened at `path`, without any change to its files.
+        """Join the run that another process has opened at `path` for the same request, without any change to its files.
 
         Raises UsageError if this process would score a different run (the message names each difference).
         """
@@ -132,21 +140,40 @@ class RecordFolder(Generic[M, R]):
     def missing(self) -> list[Piece]:
         """The pieces without a complete shard, in the manifest's order.
 
-        A shard that is unreadable, damaged, has other columns or rows, or belongs to another run is renamed (`.bad`),
-        logged, and counts as missing. Raises CalprobeError, and renames nothing, if all shards belong to another run:
-        an edited manifest must not discard hours of scores.
+        A piece with fewer instances than the run, which has grown since, is missing and stays (`part`). A shard that is
+        unreadable, damaged, has other columns or rows, or belongs to another run is renamed (`.bad`), logged, and
+        counts as missing. Raises CalprobeError, and renames nothing, if all shards belong to another run: an edited
+        manifest must not discard hours of scores.
         """
         amiss = {piece: self._amiss(piece) for piece in self.manifest.pieces}
         others = sum(isinstance(error, OtherRunError) for error in amiss.values())
-        shards.refuse_if_none_fits(self.path, others, sum(error is None for error in amiss.values()))
+        shards.refuse_if_none_fits(
+            self.path, others, sum(e is None or isinstance(e, _KeptPart) for e in amiss.values())
+        )
         for piece, error in amiss.items():
             if isinstance(error, ShardError):
                 self._set_aside(piece, error)
         return [piece for piece, error in amiss.items() if error is not None]
 
+    def part(self, piece: Piece) -> R | None:
+        """The record of a missing piece as it was before the run grew, with fewer instances; None if there is none."""
+        if not self.manifest.has_grown:
+            return None
+        try:
+            return self._kind.read_part(self._shard(piece), piece)
+        except (FileNotFoundError, ShardError):
+            return None
+
+    def completed(self, record: R) -> R:
+        """The record with its part that is there; ValueError if there is none, or they have instances in common."""
+        part = self.part(piece := self._kind.piece_of(record))
+        if part is None:
+            raise ValueError(f"there is no part of {piece.relation}, template {piece.template}")
+        return self._kind.joined(part, record)
+
     def unwritten(self, pieces: Iterable[Piece]) -> list[Piece]:
-        """Those of the pieces that have no shard yet; existing shards are not read."""
-        return [piece for piece in pieces if not shards.shard_path(self.path, *piece).is_file()]
+        """Those of the pieces that have no shard, or one of fewer instances; complete shards are not read."""
+        return [p for p in pieces if not shards.shard_path(self.path, *p).is_file() or self.part(p) is not None]
 
     def write_piece(self, record: R) -> None:
         """Write one record durably; it replaces an older shard of the same piece.
@@ -158,7 +185,7 @@ class RecordFolder(Generic[M, R]):
             raise ValueError(f"piece must be one of the run's, got {piece.relation}, template {piece.template}")
         self._kind.check(record)
         with _writing(self.path):
-            shards.write_shard(self.path, self._kind, record, self.manifest.identity_hash)
+            shards.write_shard(self.path, self._kind, record, self.manifest.stamps(piece)[0])
 
     def record_progress(self, worker: int, spent: Progress) -> None:
         """Record what that worker has spent since this folder was opened; replaces its earlier record.
@@ -173,13 +200,18 @@ class RecordFolder(Generic[M, R]):
         """The progress of all workers, in this session and in earlier ones."""
         return progress_of(self.path, self.manifest)
 
-    def _amiss(self, piece: Piece) -> ShardError | FileNotFoundError | None:
+    def _amiss(self, piece: Piece) -> ShardError | FileNotFoundError | _KeptPart | None:
         """The reason why the piece's shard cannot be used; None if it is complete."""
         try:
-            self._kind.read_whole(ShardFile(self.path, piece, self.manifest.identity_hash), piece)
+            self._kind.read_whole(self._shard(piece), piece)
+        except FewerRowsError as error:
+            return _KeptPart() if self.part(piece) is not None else error
         except (FileNotFoundError, ShardError) as error:
             return error
         return None
+
+    def _shard(self, piece: Piece) -> ShardFile:
+        return ShardFile(self.path, piece, self.manifest.stamps(piece))
 
     def _set_aside(self, piece: Piece, error: ShardError) -> None:
         path = shards.shard_path(self.path, *piece)
@@ -195,17 +227,17 @@ class RunFolder(RecordFolder[Manifest, PieceScores]):
 
 def refuse_other_run(path: Path, stored: M, asked: M) -> None:
     """Raise UsageError if the run at `path` is not the requested one; the message names each difference."""
+    otherwise = "Give another folder with --out, or delete its scores and start over with --no-resume"
     if different := stored.differences(asked):
-        raise UsageError(
-            f"{path}: contains a different run. {'; '.join(different)}.\n"
-            "Give another folder with --out, or delete its scores and start over with --no-resume"
-        )
+        raise UsageError(f"{path}: contains a different run. {'; '.join(different)}.\n{otherwise}")
     if stored.shard != asked.shard:
         has, wants = (f"shard {m.shard}" if m.shard else "the complete run" for m in (stored, asked))
         raise UsageError(
             f"{path}: contains {has}, not {wants}.\n"
             "Give another folder with --out; `calprobe merge` makes one run of several shards"
         )
+    if obstacle := stored.obstacle(asked):
+        raise UsageError(f"{path}: cannot become the requested run: {obstacle}.\n{otherwise}")
 
 
 class UnwritableError(CalprobeError):

@@ -1,125 +1,34 @@
-"""The manifest of a run of scores: its types, and which of its fields make two runs the same."""
+"""The manifest of a run of scores: what two runs must share to be parts of one, and what that one is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from calprobe.messages import counted
-from calprobe.probes.types import Cardinality
+from calprobe.runs import joining
+from calprobe.runs.extent import Extent
+from calprobe.runs.manifest_records import (
+    EarlierFormat,
+    ModelRecord,
+    RelationRecord,
+    Settings,
+    SourceRecord,
+    TemplateRecord,
+)
 from calprobe.runs.progress import Progress
 from calprobe.runs.records import Piece
 from calprobe.runs.score_records import ScoreRecords
-from calprobe.runs.task import RunManifest
-from calprobe.words import ModelKind, Scored, TemplateKind
+from calprobe.runs.task import RunManifest, sha256_of
 
-IMPORTED = "imported"  # what files and reports call the path of an import
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRecord:
-    """The scored model. What an import cannot know is None."""
-
-    name: str  # as typed
-    id: str | None = None  # Hub id, folder or file that the name stood for
-    revision: str | None = None
-    kind: ModelKind | None = None
-    architecture: str | None = None
-    adapter: str | None = None
-    adapter_merged: bool | None = None  # into the weights; None: no adapter
-    weights_fingerprint: str | None = None
-    tokenizer_fingerprint: str | None = None
-    note: str = ""  # what has to be said wherever the model is shown
-
-
-@dataclass(frozen=True, slots=True)
-class SourceRecord:
-    """A probe or a template set: its name, and the SHA-256 (hex) of what was taken from it (None: not known)."""
-
-    name: str
-    fingerprint: str | None = None
-    path: str | None = None  # of a probe without a name that calprobe knows: its folder or file, ~ for the home folder
-
-
-@dataclass(frozen=True, slots=True)
-class TemplateRecord:
-    """One template number of the run. Its wording differs by relation: `RelationRecord.texts`."""
-
-    number: int
-    kind: TemplateKind
-    marker: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RelationRecord:
-    """One relation as scored. Which instances these are is in the shards; all have as many candidates."""
-
-    name: str
-    n_instances: int
-    n_candidates: int
-    cardinality: Cardinality | None  # None: instances have candidates of their own, so that it has no meaning
-    domains: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()  # wordings, one for each of Manifest.templates; empty where not known
-    scored: Scored = "statement"  # completion: candidates are the instance's own, its context is read and not scored
-    n_in_probe: int | None = None  # instances of the complete relation; None: not known
-    n_same_tokens: int | None = None  # candidates that the tokenizer cannot tell from another; None: not known
-
-    @property
-    def n_statements(self) -> int:
-        """Rows of one shard."""
-        return self.n_instances * self.n_candidates
-
-
-@dataclass(frozen=True, slots=True)
-class StartToken:
-    """The token put in front of every statement, and not scored."""
-
-    text: str
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How the statements were scored. What an import cannot know is None."""
-
-    path: str | None  # what ran: `padded`, ..; None: the scores are imported
-    dtype: str | None = None
-    attention: str | None = None  # what transformers ran: sdpa, eager
-    device: str | None = None  # cpu, cuda:0
-    device_name: str | None = None  # the card, or the processor and what torch uses of it
-    cpu_products: str | None = (
-        None  # what makes float32 products on a CPU: onednn (for the head), torch; None on a card
-    )
-    start_token: StartToken | None = None
-    pll_metric: str | None = None  # None for causal models
-    word_split: str | None = None  # None for causal models
-    batch_tokens: int | None = None  # that the run began with; `Progress.batch_tokens` is in force
-    batch_tokens_from: str | None = None  # typed, remembered, measured, computed; None: not known
-    # By which pieces are grouped, where it is another: the batches of a shard are smaller than those that all shards
-    # are cut by (in format 1 also: memory ran out, and `batch_tokens` is the smaller budget since).
-    first_batch_tokens: int | None = None
-    threads: int | None = None
-    save_tokens: bool = False
-
-    @property
-    def shown_path(self) -> str:
-        """The path as reports name it."""
-        return self.path or IMPORTED
-
-    @property
-    def grouped_by(self) -> int | None:
-        """The batch budget that decides which pieces are scored together; smaller batches later do not change it."""
-        return self.first_batch_tokens or self.batch_tokens
-
-
-@dataclass(frozen=True, slots=True)
-class FirstFormat:
-    """What a run of format 1 recorded in its manifest and later ones record elsewhere."""
-
-    progress: Progress
-    cut_contexts: Mapping[str, int]  # by relation, of the instances scored so far; without zeros
+# A run grows in these; in the rest of its identity its parts agree.
+_EXTENT = ("template set", "templates", "relations", "limit")
+# What another model has of its own: not named beside the model.
+_OF_MODEL = (
+    *("revision", "tokenizer", "kind", "architecture", "attention", "path", "start token", "pll metric", "word split"),
+)
 
 
 @dataclass(frozen=True)  # without slots, for the cached properties
@@ -140,7 +49,8 @@ class Manifest(RunManifest):
     shard: str | None = None  # I/N: this folder takes that share of the run's pieces; None: all of them
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""
-    first_format: FirstFormat | None = None  # None: the run is of format 2
+    grew: tuple[Extent, ...] = ()  # what the run had before it grew, oldest first
+    earlier_format: EarlierFormat | None = None  # None: the run is of the present format
 
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.relations), 'relation')}, {counted(len(self.templates), 'template')}"
@@ -181,7 +91,7 @@ class Manifest(RunManifest):
     def records(self) -> ScoreRecords:
         """Scores of pieces, with tokens if the run saves them."""
         shapes = {relation.name: (relation.n_instances, relation.n_candidates) for relation in self.relations}
-        cut_contexts = self.first_format.cut_contexts if self.first_format else {}
+        cut_contexts = self.earlier_format.cut_contexts if self.earlier_format else {}
         return ScoreRecords(shapes, self.settings.save_tokens, cut_contexts)
 
     def describe(self) -> str:
@@ -207,13 +117,81 @@ class Manifest(RunManifest):
             found.append(f"{len(self.relations)} of {counted(self.n_probe_relations or 0, 'relation')}")
         return ", ".join(found)
 
-    def merged(self, created: str) -> Self:
+    @cached_property
+    def extent(self) -> Extent:
+        """What part of the probe the run has."""
+        relations = tuple(relation.name for relation in self.relations)
+        numbers = tuple(template.number for template in self.templates)
+        return Extent(relations, numbers, self.limit, self.sample_seed)
+
+    def covers(self, other: Self) -> bool:
+        """Whether the run has all that the other has."""
+        return self.extent.covers(other.extent)
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        """The manifest of a run of all that this run and the others have, in this run's settings.
+
+        Raises UsageError for a relation and a template that none of them has together.
+        """
+        if all(self.covers(other) for other in others):
+            return self
+        widest = self
+        for other in others:
+            widest = other if other.extent.has_instances(widest.extent) else widest
+        share = joining.joined([manifest._share for manifest in (self, *others)])
+        fingerprint = joining.fingerprint(share) or self.template_set.fingerprint
+        return replace(
+            self,
+            template_set=replace(self.template_set, fingerprint=fingerprint),
+            templates=share.templates,
+            relations=share.relations,
+            limit=widest.limit,
+            sample_seed=widest.sample_seed,
+            n_probe_relations=next((m.n_probe_relations for m in (self, *others) if m.n_probe_relations), None),
+        )
+
+    def grown(self, other: Self) -> Self:
+        """This run's manifest with what the other has more; the order is the other's if that has everything."""
+        larger = other if other.covers(self) else self.joined([other])
+        return replace(
+            self,
+            template_set=larger.template_set,
+            templates=larger.templates,
+            relations=larger.relations,
+            limit=larger.limit,
+            sample_seed=larger.sample_seed,
+            n_probe_relations=larger.n_probe_relations,
+            grew=(*self.grew, self.extent),
+        )
+
+    def obstacle(self, other: Self) -> str:
+        """Why this run cannot grow by what the other has more, though both can be parts of one run; empty if it can."""
+        if self.covers(other) and other.covers(self):
+            return ""
+        if self.shard or other.shard:
+            return (
+                "the shares of a run do not grow; merge them, and score the merged run again, or score what is new"
+                " into other folders and merge all"
+            )
+        if self.extent.joined(other.extent) is not None:
+            return ""
+        return (
+            f"the run has {_shown_extent(self)}, requested {_shown_extent(other)}; in one run each relation is under"
+            " each template, with the same choice of instances: ask for what the run has, too"
+        )
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether shards may hold fewer instances than the run has."""
+        return bool(self.grew)
+
+    def merged(self, created: str, others: Sequence[Self] = ()) -> Self:
         """The manifest of the complete run."""
-        return replace(self, shard=None, created=created, first_format=None)
+        return replace(self.joined(others), shard=None, created=created, grew=(), earlier_format=None)
 
     def total(self, recorded: Progress) -> Progress:
         """With what a run of format 1 recorded in its manifest, and the batch budget in force."""
-        spent = recorded + self.first_format.progress if self.first_format else recorded
+        spent = recorded + self.earlier_format.progress if self.earlier_format else recorded
         return spent.since(self.settings.batch_tokens)
 
     def taken_over(self) -> dict[str, object]:
@@ -263,16 +241,90 @@ class Manifest(RunManifest):
             "save tokens": settings.save_tokens,
         }
 
+    @cached_property
+    def _fixed(self) -> dict[str, Any]:
+        """What all parts of a run share: its identity without what it can grow in."""
+        return {key: value for key, value in self.identity().items() if key not in _EXTENT}
+
+    @cached_property
+    def _share(self) -> joining.Share:
+        return joining.Share(self.templates, self.relations)
+
     def differences(self, other: Self, words: tuple[str, str] = ("the run has", "requested")) -> list[str]:
-        """One clause for each identity field that differs: `dtype: the run has float32, requested bfloat16`."""
-        has, wants = self.identity(), other.identity()
-        shown_has, shown_wants = _shown(self, has), _shown(other, wants)
+        """One clause for each reason why the two cannot be parts of one run: `dtype: the run has float32, requested
+        bfloat16`. Templates, relations and instances may differ, not a template's wording."""
+        has, wants = self._fixed, other._fixed
         differing = [key for key in has if has[key] != wants[key]]
-        if "templates" in differing and self.template_set.name == other.template_set.name:
-            differing.remove("template set")  # Its fingerprint covers the selected templates, which differ.
-        if "limit" in differing and _names(self) == _names(other) and "relations" in differing:
-            differing.remove("relations")  # Their numbers of instances differ because of the limit.
-        return [f"{key}: {words[0]} {shown_has[key]}, {words[1]} {shown_wants[key]}" for key in differing]
+        if "model weights" in differing and self.model.name != other.model.name:
+            differing = [key for key in differing if key not in _OF_MODEL]
+        shown_has, shown_wants = _shown(self, self.identity()), _shown(other, other.identity())
+        reasons = dict.fromkeys(differing, "")
+        if "probe" not in reasons:
+            reasons |= self._unlike(other)
+        return [
+            f"{key}: {words[0]} {shown_has[key]}, {words[1]} {shown_wants[key]}{reason}"
+            for key, reason in reasons.items()
+        ]
+
+    def _unlike(self, other: Self) -> dict[str, str]:
+        """What keeps two runs of one probe apart though each could grow, and the remark on it."""
+        found = {}
+        piece = joining.other_wording(self._share, other._share)
+        if piece is not None:
+            found["template set"] = f" (template {piece.template} of {piece.relation} differs)"
+        elif not self._wordings_agree(other):
+            found["template set"] = ""
+        if not (self.extent.has_instances(other.extent) or other.extent.has_instances(self.extent)):
+            found["limit"] = " (one is no part of the other)"
+        counts = {relation.name: relation.n_candidates for relation in self.relations}
+        if any(counts.get(r.name, r.n_candidates) != r.n_candidates for r in other.relations):
+            found["relations"] = ""
+        kinds = {template.number: template for template in self.templates}
+        if any(kinds.get(template.number, template) != template for template in other.templates):
+            found["templates"] = ""
+        return found
+
+    def _wordings_agree(self, other: Self) -> bool:
+        """Whether the template sets are one, beyond the wordings that both runs have."""
+        names = self.template_set.name, other.template_set.name
+        own, others = self._share.wordings(), other._share.wordings()
+        if own and others:
+            return names[0] == names[1] or not own.keys().isdisjoint(others)
+        sets = [(source.fingerprint or source.name) for source in (self.template_set, other.template_set)]
+        return sets[0] == sets[1]
+
+    def stamps(self, piece: Piece) -> tuple[str, ...]:
+        """The piece's identity. A run of an earlier format has the run's instead, which stays valid if it grows."""
+        own, former = self._stamp(piece), self.earlier_format
+        if former is None:
+            return (own,)
+        return (former.identity, own) if self.is_of_earlier_format else (own, former.identity)
+
+    @cached_property
+    def is_of_earlier_format(self) -> bool:
+        """Whether its folder is of format 1 or 2; one that has grown since is of the present format."""
+        return self.earlier_format is not None and self.earlier_format.identity == self.identity_hash
+
+    def _stamp(self, piece: Piece) -> str:
+        """SHA-256 (hex) of what makes the scores of the piece, apart from its choice of instances."""
+        template, place = self._templates[piece.template]
+        relation = self.relation(piece.relation)
+        wording = relation.texts[place : place + 1] or [self.template_set.fingerprint or self.template_set.name]
+        return sha256_of(
+            {
+                "run": self._fixed_hash,
+                "relation": [relation.name, relation.n_candidates],
+                "template": [template.number, template.kind, template.marker, wording[0]],
+            }
+        )
+
+    @cached_property
+    def _fixed_hash(self) -> str:
+        return sha256_of(self._fixed)
+
+    @cached_property
+    def _templates(self) -> dict[int, tuple[TemplateRecord, int]]:
+        return {template.number: (template, place) for place, template in enumerate(self.templates)}
 
 
 def _shown(manifest: Manifest, values: dict[str, Any]) -> dict[str, str]:
@@ -302,12 +354,14 @@ def _shown_limit(manifest: Manifest) -> str:
     return f"a sample of {manifest.limit} (--limit {manifest.limit}{seed})"
 
 
-def _names(manifest: Manifest) -> list[str]:
-    return sorted(relation.name for relation in manifest.relations)
-
-
 def _shown_relations(manifest: Manifest) -> str:
     names = [relation.name for relation in manifest.relations]
     few = ",".join(names if len(names) <= 8 else [*names[:7], ".."])
     instances = counted(sum(relation.n_instances for relation in manifest.relations), "instance")
     return f"{few} ({counted(len(names), 'relation')}, {instances})"
+
+
+def _shown_extent(manifest: Manifest) -> str:
+    numbers = ",".join(str(template.number) for template in manifest.templates)
+    named = f"template{'' if len(manifest.templates) == 1 else 's'} {numbers} of {_shown_relations(manifest)}"
+    return named if manifest.limit is None else f"{named}, {_shown_limit(manifest)}"

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from calprobe.probes.rows import label_fault
-from calprobe.runs.manifest import Manifest, RelationRecord
+from calprobe.runs.manifest import Manifest
+from calprobe.runs.manifest_records import RelationRecord
 
 LARGEST = 2**31 - 1  # instances and candidates are int32
 MOST_STATEMENTS = 2**31 - 1  # of a piece: a shard is one table

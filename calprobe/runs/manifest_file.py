@@ -13,12 +13,13 @@ from calprobe.errors import CalprobeError
 from calprobe.messages import reason
 from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
-from calprobe.runs.manifest import IMPORTED, FirstFormat, Manifest
+from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_checks import LARGEST, manifest_faults
-from calprobe.runs.progress import Progress
+from calprobe.runs.manifest_records import IMPORTED, EarlierFormat
+from calprobe.runs.progress import NOTHING, Progress
 from calprobe.runs.task import RunManifest
 
-FORMAT = 2
+FORMAT = 3
 FILE_NAME = "manifest.json"
 
 
@@ -35,7 +36,6 @@ TASKS = {"score": Task(Manifest, manifest_faults)}
 def manifest_json(manifest: RunManifest) -> str:
     """The text of manifest.json: indented, keys in the order of the fields, their checksums, a final line break."""
     fields: dict[str, Any] = {"task": manifest.task} | json.loads(json.dumps(asdict(manifest)))  # type: ignore[call-overload]  # subclasses are dataclasses
-    fields.pop("first_format", None)
     whole = {"calprobe_run": FORMAT} | fields | {_CHECKSUMS: {key: _checksum(fields[key]) for key in fields}}
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
@@ -69,11 +69,11 @@ def read_any_manifest(folder: Path) -> RunManifest:
     version = data.pop("calprobe_run", None) if isinstance(data, dict) else None
     if type(version) is not int:
         raise CalprobeError(f"{path}: not the manifest of a calprobe run (no key calprobe_run); name a run's folder")
-    if version not in (1, FORMAT):
-        raise CalprobeError(f"{path}: run format {version}, this calprobe reads 1 and {FORMAT}; upgrade calprobe")
+    if not 1 <= version <= FORMAT:
+        raise CalprobeError(f"{path}: run format {version}, this calprobe reads 1 to {FORMAT}; upgrade calprobe")
     checksums = data.pop(_CHECKSUMS, None)
     try:
-        manifest = _decode_first_format(data) if version == 1 else _decode(data)
+        manifest = _DECODERS[version](data)
     except DecodeError as error:
         raise CalprobeError(f"{path}: {error}; {_MEND}") from error
     if changed := _changed(data, checksums):
@@ -88,8 +88,6 @@ def _decode(data: Mapping[str, Any]) -> RunManifest:
     task = fields.pop("task", "score")
     if not isinstance(task, str) or task not in TASKS:
         raise DecodeError(f"task: expected one of {', '.join(TASKS)}, got {task!r:.60}")
-    if "first_format" in fields:
-        raise DecodeError("unknown key 'first_format'")
     return _without_sentinel(decode(TASKS[task].manifest, fields))
 
 
@@ -100,7 +98,20 @@ def _without_sentinel(manifest: RunManifest) -> RunManifest:
     return manifest
 
 
-def _decode_first_format(data: Mapping[str, Any]) -> RunManifest:
+def _decode_format_2(data: Mapping[str, Any]) -> RunManifest:
+    """A manifest of format 2: each shard carries the run's identity."""
+    if unknown := {"grew", "earlier_format"}.intersection(data):
+        raise DecodeError(f"unknown key {', '.join(map(repr, sorted(unknown)))}")
+    return _of_earlier_format(_decode(data), NOTHING, {})
+
+
+def _of_earlier_format(manifest: RunManifest, spent: Progress, cut_contexts: Mapping[str, int]) -> RunManifest:
+    if not isinstance(manifest, Manifest):
+        return manifest
+    return replace(manifest, earlier_format=EarlierFormat(manifest.identity_hash, spent, cut_contexts))
+
+
+def _decode_format_1(data: Mapping[str, Any]) -> RunManifest:
     """A manifest of format 1, which has `timings`, and `cut_contexts` in each relation."""
     fixed = {key: value for key, value in data.items() if key != "timings"}
     cut: dict[str, int] = {}
@@ -111,7 +122,7 @@ def _decode_first_format(data: Mapping[str, Any]) -> RunManifest:
     spent = decode(Progress, data.get("timings", {}), "timings")
     if settings.first_batch_tokens is not None and manifest.shard is None:
         spent = replace(spent, first_batch_tokens=settings.first_batch_tokens)
-    return _without_sentinel(replace(manifest, first_format=FirstFormat(spent, cut)))
+    return _of_earlier_format(_without_sentinel(manifest), spent, cut)
 
 
 def _without_count(relation: Any, where: str, cut: dict[str, int]) -> Any:
@@ -141,5 +152,6 @@ def _changed(data: Mapping[str, Any], checksums: Any) -> list[str]:
     return sorted(key for key in {*found, *checksums} if found.get(key) != checksums.get(key))
 
 
+_DECODERS = {1: _decode_format_1, 2: _decode_format_2, FORMAT: _decode}
 _CHECKSUMS = "checksums"
 _MEND = "restore the file, or score the run again into another folder"

@@ -1,4 +1,4 @@
-"""One run from several folders with parts of it: the shards of a job array, or stopped runs."""
+"""One run from several folders with parts of it: shards of a job array, stopped runs, other templates or relations."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ _NAMED = 8  # missing pieces that a message names
 def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = False) -> RecordFolder[Any, Any]:
     """Write one run at `out` from all pieces in the folders. The folders do not change.
 
-    The result equals an unsharded run: its exports are the same bytes if the parts were scored with the same batch
-    budget, threads and kind of device (a difference is logged).
+    The result equals a run of all of them (docs/reference/files.md says where to the last bit) if the parts were scored
+    with the same batch budget, threads and kind of device (a difference is logged).
 
     Args:
-        folders: runs of one identity (`runs.manifest.identity`), one or more. A piece in several folders must have
-            the same scores in all of them.
+        folders: runs without `RunManifest.differences`, one or more. A piece in several folders must have the same
+            scores in all of them; one with more instances replaces one with fewer.
         out: an empty or new folder.
         partial: whether pieces may be missing; `calprobe score` can resume the merged run.
     Raises:
-        UsageError: no folder is given, the runs differ (the message names each difference), or `out` is not empty.
+        UsageError: no folder is given, the runs differ (the message names each difference), they have other relations
+            under other templates, or `out` is not empty.
         CalprobeError: a piece is missing or has two different scores; or the run cannot be written.
         DataMissingError: there is no run at one of the folders.
     """
@@ -43,14 +44,17 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = F
     runs: list[StoredRun[Any]] = [open_any_run(folder) for folder in folders]
     for run in runs[1:]:
         _refuse_other(runs[0], run)
-    manifest = runs[0].manifest.merged(min(run.manifest.created for run in runs))
+    created = min(run.manifest.created for run in runs)
+    manifest = runs[0].manifest.merged(created, [run.manifest for run in runs[1:]])
     holders: dict[Piece, list[StoredRun[Any]]] = {piece: [] for piece in manifest.pieces}
+    kind = manifest.records()
     for run in runs:
         for record in run.pieces:
-            holders[run.kind.piece_of(record)].append(run)
+            if kind.is_whole(record):
+                holders[kind.piece_of(record)].append(run)
     missing = [piece for piece, held in sorted(holders.items(), key=lambda item: item[0]) if not held]
     if missing and not partial:
-        raise CalprobeError(_what_is_missing(missing, runs))
+        raise CalprobeError(_what_is_missing(missing, len(manifest.pieces), runs))
     pieces = (_only_one(piece, held) for piece, held in holders.items() if held)
     merged = RecordFolder.write_whole(Path(out), manifest, pieces, _spent(runs))
     keep_labels((run.path for run in runs), merged.path)
@@ -95,12 +99,15 @@ def _only_one(piece: Piece, held: list[StoredRun[Any]]) -> Any:
     return records[0]
 
 
-def _what_is_missing(missing: list[Piece], runs: list[StoredRun[Any]]) -> str:
+def _what_is_missing(missing: list[Piece], n_pieces: int, runs: list[StoredRun[Any]]) -> str:
     named = ", ".join(f"{relation}.t{template}" for relation, template in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     shards = _absent_shards(run.manifest.shard for run in runs)
-    lack = f"{counted(len(missing), 'piece')} of {len(runs[0].manifest.pieces)} {'is' if len(missing) == 1 else 'are'}"
-    return f"{lack} in none of the runs: {named}{more}\n{shards}score them first, or merge the others with --partial"
+    lack = f"{counted(len(missing), 'piece')} of {n_pieces} {'is' if len(missing) == 1 else 'are'}"
+    there = {run.kind.piece_of(record) for run in runs for record in run.pieces}
+    fewer = " with all instances" if there.intersection(missing) else ""
+    fix = f"{shards}score them first, or merge the others with --partial"
+    return f"{lack} in none of the runs{fewer}: {named}{more}\n{fix}"
 
 
 def _absent_shards(shards: Iterator[str | None]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,14 @@ class PieceTokens:
         for part in (self.offsets, self.roles, self.logprobs):
             crc = zlib.crc32(np.ascontiguousarray(part).data, crc)
         return f"{zlib.crc32(chr(0).join(self.tokens).encode(), crc):08x}"
+
+    def reordered(self, order: npt.NDArray[np.int64]) -> PieceTokens:
+        """The tokens of the statements in another order, [statements]."""
+        starts, lengths = self.offsets[:-1][order], np.diff(self.offsets)[order]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        places = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
+        names = [self.tokens[place] for place in places]
+        return PieceTokens(names, self.roles[places], self.logprobs[places], offsets)
 
     def validate(self, n_statements: int, where: str) -> None:
         """Raise ValueError unless lengths, dtypes and offsets fit together and to that many statements."""
@@ -149,3 +157,39 @@ class PieceScores:
             return rest
         mean: npt.NDArray[np.float64] = np.divide(rest, left, out=np.full(len(rest), np.nan), where=left > 0)
         return mean
+
+
+def joined_pieces(one: PieceScores, other: PieceScores) -> PieceScores:
+    """The scores of one relation under one template for the instances of both, ascending.
+
+    Raises ValueError unless they are of one piece, have no instance in common, and know the same columns.
+    """
+    if one.piece != other.piece or np.intersect1d(one.instance, other.instance).size:
+        raise ValueError("two parts of a piece must be of one piece, without an instance in common")
+    order = np.argsort(np.concatenate([one.instance, other.instance]), kind="stable")
+    columns: dict[str, Any] = {}
+    for name in DTYPES:
+        a, b = one.column(name), other.column(name)
+        if (a is None) != (b is None):
+            raise ValueError(f"two parts of a piece must know the same columns, and only one has {name}")
+        columns[name] = None if a is None or b is None else np.concatenate([a, b])[order]
+    return PieceScores(
+        *one.piece,
+        **columns,
+        tokens=_joined_tokens(one.tokens, other.tokens, order),
+        cut_contexts=one.cut_contexts + other.cut_contexts,
+    )
+
+
+def _joined_tokens(
+    one: PieceTokens | None, other: PieceTokens | None, order: npt.NDArray[np.int64]
+) -> PieceTokens | None:
+    if one is None or other is None:
+        return None
+    both = PieceTokens(
+        tokens=[*one.tokens, *other.tokens],
+        roles=np.concatenate([one.roles, other.roles]),
+        logprobs=np.concatenate([one.logprobs, other.logprobs]),
+        offsets=np.concatenate([one.offsets, one.offsets[-1] + other.offsets[1:]]),
+    )
+    return both.reordered(order)

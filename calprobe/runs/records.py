@@ -32,13 +32,20 @@ class OtherRunError(ShardError):
         super().__init__("it belongs to another run")
 
 
+class FewerRowsError(ShardError):
+    """A shard with fewer rows than the run has: of fewer instances, if the run has grown since."""
+
+
 class Shard(Protocol):
     """The shard of one piece on disk."""
 
-    def table(self, schema: pa.Schema, n_rows: int | None, dictionaries: Sequence[str] = ()) -> pa.Table:
+    def table(
+        self, schema: pa.Schema, n_rows: int | None, dictionaries: Sequence[str] = (), part: bool = False
+    ) -> pa.Table:
         """The columns of the schema, and all metadata.
 
-        `n_rows` is the number of rows that the shard must have (None: any), `dictionaries` are string columns to be
+        `n_rows` is the number of rows that the shard must have (None: any; with `part`: it must have fewer),
+        `dictionaries` are string columns to be
         read as dictionaries. Raises ShardError if anything is amiss, FileNotFoundError if there is no shard.
         """
 
@@ -58,6 +65,10 @@ class RecordKind(ABC, Generic[R]):
     def check(self, record: R) -> None:
         """Raise ValueError unless the record is as the run promises; its piece is one of the run's."""
 
+    def is_whole(self, record: R) -> bool:
+        """Whether the record has all instances that the run has."""
+        return True
+
     @abstractmethod
     def to_table(self, record: R) -> pa.Table:
         """The record as the table of a shard. Its metadata has the checksums; equal records give equal tables."""
@@ -69,6 +80,17 @@ class RecordKind(ABC, Generic[R]):
     def read_whole(self, shard: Shard, piece: Piece) -> R:
         """The record with what `read` leaves out for readers that do not need it. Raises as `read`."""
         return self.read(shard, piece)
+
+    def read_part(self, shard: Shard, piece: Piece) -> R:
+        """The complete record of fewer instances than the run has, written before the run grew; raises as `read`.
+
+        Raises ShardError for a kind of records that cannot grow.
+        """
+        raise ShardError("it has fewer rows than the run")
+
+    def joined(self, one: R, other: R) -> R:
+        """One record of the instances of both, which have none in common."""
+        raise NotImplementedError
 
     @abstractmethod
     def same(self, one: R, other: R) -> bool:

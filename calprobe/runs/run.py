@@ -158,7 +158,7 @@ def whole_record(manifest: Manifest, progress: Progress, cut_contexts: Mapping[s
     The batch budget stands among the settings, `cut_contexts` with each relation, and the costs are `timings`.
     """
     record = asdict(manifest)
-    del record["first_format"]
+    del record["grew"], record["earlier_format"]
     for relation in record["relations"]:
         relation["cut_contexts"] = cut_contexts.get(relation["name"], 0)
     costs = asdict(progress)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from calprobe.runs.arrow import from_numbers, from_strings, repeated, to_numbers
-from calprobe.runs.pieces import DTYPES, NO_ROLE, PieceScores, PieceTokens
+from calprobe.runs.pieces import DTYPES, NO_ROLE, PieceScores, PieceTokens, joined_pieces
 from calprobe.runs.records import Piece, RecordKind, Shard, ShardError
 from calprobe.words import Role
 
@@ -52,6 +52,11 @@ class ScoreRecords(RecordKind[PieceScores]):
         """Its statements."""
         return record.n_statements
 
+    def is_whole(self, record: PieceScores) -> bool:
+        """Whether the piece has all of the run's instances."""
+        n_instances, n_candidates = self.shapes[record.relation]
+        return record.n_statements == n_instances * n_candidates
+
     def check(self, record: PieceScores) -> None:
         """Raise ValueError unless the scores are in the promised form, with tokens exactly if the run saves them."""
         record.validate(*self.shapes[record.relation])
@@ -72,8 +77,11 @@ class ScoreRecords(RecordKind[PieceScores]):
 
     def read(self, shard: Shard, piece: Piece) -> PieceScores:
         """The scores without tokens, checked against a checksum over all values."""
+        return self._read(shard, piece, False)
+
+    def _read(self, shard: Shard, piece: Piece, part: bool) -> PieceScores:
         n_instances, n_candidates = self.shapes[piece.relation]
-        table = shard.table(_SCORES, n_instances * n_candidates, ("first_role",))
+        table = shard.table(_SCORES, n_instances * n_candidates, ("first_role",), part)
         columns = {name: _to_numpy(name, table[name]) for name in DTYPES}
         if columns["first"] is None:
             columns["first_role"] = None
@@ -82,14 +90,17 @@ class ScoreRecords(RecordKind[PieceScores]):
         if table.schema.metadata.get(_SCORES_CRC) != scores.checksum().encode():
             raise ShardError("its checksum is wrong")
         with _checked():
-            scores.validate(n_instances, n_candidates)
+            scores.validate(table.num_rows // n_candidates if part else n_instances, n_candidates)
         before = self.cut_contexts.get(piece.relation, 0)
         return replace(scores, cut_contexts=before) if before > cut_contexts else scores
 
     def read_tokens(self, shard: Shard, piece: Piece) -> PieceTokens:
         """The tokens, checked. Raises as `read`; ShardError too if the run saved no tokens."""
+        return self._read_tokens(shard, piece, False)
+
+    def _read_tokens(self, shard: Shard, piece: Piece, part: bool) -> PieceTokens:
         n_instances, n_candidates = self.shapes[piece.relation]
-        table = shard.table(_TOKENS, n_instances * n_candidates)
+        table = shard.table(_TOKENS, n_instances * n_candidates, part=part)
         tokens, roles, logprobs = (column.combine_chunks() for column in table.columns)
         found = PieceTokens(
             tokens=tokens.flatten().to_pylist(),
@@ -100,13 +111,22 @@ class ScoreRecords(RecordKind[PieceScores]):
         if table.schema.metadata.get(_TOKENS_CRC) != found.checksum().encode():
             raise ShardError("the checksum of its tokens is wrong")
         with _checked():
-            found.validate(n_instances * n_candidates, "its tokens")
+            found.validate(table.num_rows, "its tokens")
         return found
 
     def read_whole(self, shard: Shard, piece: Piece) -> PieceScores:
         """The scores, with tokens if the run saves them."""
         scores = self.read(shard, piece)
         return replace(scores, tokens=self.read_tokens(shard, piece)) if self.save_tokens else scores
+
+    def read_part(self, shard: Shard, piece: Piece) -> PieceScores:
+        """The complete record of fewer instances than the run has."""
+        scores = self._read(shard, piece, True)
+        return replace(scores, tokens=self._read_tokens(shard, piece, True)) if self.save_tokens else scores
+
+    def joined(self, one: PieceScores, other: PieceScores) -> PieceScores:
+        """One piece of the instances of both, in the file's order."""
+        return joined_pieces(one, other)
 
     def same(self, one: PieceScores, other: PieceScores) -> bool:
         """Whether every score has the same bytes, and every token."""

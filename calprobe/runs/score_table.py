@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.messages import counted
-from calprobe.runs.manifest import TemplateRecord
+from calprobe.runs.manifest_records import TemplateRecord
 
 if TYPE_CHECKING:
     import pandas as pd

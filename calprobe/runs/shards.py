@@ -13,12 +13,12 @@ from calprobe.errors import CalprobeError
 from calprobe.messages import counted
 from calprobe.runs import atomic
 from calprobe.runs.file_names import file_name
-from calprobe.runs.records import OtherRunError, Piece, R, RecordKind, ShardError
+from calprobe.runs.records import FewerRowsError, OtherRunError, Piece, R, RecordKind, ShardError
 
 FOLDER = "shards"
 # A shard that claims more rows could exhaust memory: real scores take bytes for each row.
 ROWS_A_BYTE = 16
-_IDENTITY = b"calprobe.run"
+_STAMP = b"calprobe.run"
 _DAMAGED_CHARACTERS = 8  # of 64: SHA-256 of two runs agree in 56 places with a probability below 1e-55
 
 
@@ -36,10 +36,13 @@ def shard_path(run: Path, relation: str, template: int) -> Path:
     return run / FOLDER / f"{file_name(relation)}.t{template}.parquet"
 
 
-def write_shard(run: Path, kind: RecordKind[R], record: R, run_identity: str) -> None:
-    """Write the record into the run folder, atomically and durably. Equal records give equal bytes (same pyarrow)."""
+def write_shard(run: Path, kind: RecordKind[R], record: R, stamp: str) -> None:
+    """Write the record into the run folder, atomically and durably. Equal records give equal bytes (same pyarrow).
+
+    `stamp` says what the record is of (`RunManifest.stamps`).
+    """
     table = kind.to_table(record)
-    table = table.replace_schema_metadata({_IDENTITY: run_identity.encode()} | (table.schema.metadata or {}))
+    table = table.replace_schema_metadata({_STAMP: stamp.encode()} | (table.schema.metadata or {}))
     with atomic.replacing(shard_path(run, *kind.piece_of(record))) as temporary:
         pq.write_table(table, temporary, compression="zstd", write_page_checksum=True, write_statistics=False)
 
@@ -50,18 +53,21 @@ class ShardFile:
 
     run: Path
     piece: Piece
-    run_identity: str
+    stamps: Sequence[str]  # it must carry one of these
 
     @property
     def path(self) -> Path:
         """Its path, whether or not it exists."""
         return shard_path(self.run, *self.piece)
 
-    def table(self, schema: pa.Schema, n_rows: int | None, dictionaries: Sequence[str] = ()) -> pa.Table:
+    def table(
+        self, schema: pa.Schema, n_rows: int | None, dictionaries: Sequence[str] = (), part: bool = False
+    ) -> pa.Table:
         """The columns of the schema without relation and template, which are in the file's name, and all metadata.
 
-        Checks identity, columns, rows and page checksums. Raises ShardError if a check fails, before it allocates a
-        number of rows other than `n_rows` (None: any); FileNotFoundError if there is no such shard.
+        Checks stamp, columns, rows and page checksums. Raises ShardError if a check fails, before it allocates a
+        number of rows other than `n_rows` (None: any), or with `part` fewer rows than that; FileNotFoundError if there
+        is no such shard.
         """
         path = self.path
         if path.exists() and not path.is_file():  # reading a pipe would block
@@ -69,7 +75,7 @@ class ShardFile:
         columns = [name for name in schema.names if name not in ("relation", "template")]
         try:
             with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=list(dictionaries)) as file:
-                self._check(file, schema, n_rows)
+                self._check(file, schema, n_rows, part)
                 table = file.read(columns=columns, use_threads=False)
                 table.validate(full=True)  # numbers into a dictionary that a damaged header has made shorter, no UTF-8
         except FileNotFoundError:
@@ -81,31 +87,32 @@ class ShardFile:
             raise ShardError(f"it cannot be read: {str(error).strip()[:100]}") from error
         return table
 
-    def _check(self, file: pq.ParquetFile, schema: pa.Schema, n_rows: int | None) -> None:
+    def _check(self, file: pq.ParquetFile, schema: pa.Schema, n_rows: int | None, part: bool) -> None:
         found = _undictionaried(file.schema_arrow)
-        _check_identity((found.metadata or {}).get(_IDENTITY), self.run_identity.encode())
+        _check_stamp((found.metadata or {}).get(_STAMP), [stamp.encode() for stamp in self.stamps])
         if [found.field(name) for name in schema.names if name in found.names] != list(schema):
             raise ShardError("its columns are not those of this run")
         rows = file.metadata.num_rows
-        if n_rows is not None and rows != n_rows:
-            raise ShardError(f"it has {rows} rows of {n_rows}")
+        if n_rows is not None and (rows != n_rows if not part else rows >= n_rows):
+            raise (FewerRowsError if rows < n_rows else ShardError)(f"it has {rows} rows of {n_rows}")
         if rows > ROWS_A_BYTE * self.path.stat().st_size:
             raise ShardError(f"it is too small for {rows} rows of scores")
 
 
-def _check_identity(found: bytes | None, expected: bytes) -> None:
-    """Raise OtherRunError for another run's identity, ShardError for a missing or damaged one.
+def _check_stamp(found: bytes | None, expected: Sequence[bytes]) -> None:
+    """Raise OtherRunError for the stamp of another run or piece, ShardError for a missing or damaged one.
 
-    Two hashes differ in nearly all characters, so a hash with few differences is this run's, with flipped bits.
+    Two hashes differ in nearly all characters, so a hash with few differences is the right one, with flipped bits.
     """
-    if found == expected:
+    if found in expected:
         return
     if found is None:
         raise ShardError("it does not name its run")
-    if len(found) == len(expected):
-        differing = sum(ours != theirs for ours, theirs in zip(expected, found, strict=True))
-        if differing <= _DAMAGED_CHARACTERS:
-            raise ShardError("the identity of its run is damaged")
+    for stamp in expected:
+        if len(found) == len(stamp):
+            differing = sum(ours != theirs for ours, theirs in zip(stamp, found, strict=True))
+            if differing <= _DAMAGED_CHARACTERS:
+                raise ShardError("the identity of its run is damaged")
     raise OtherRunError
 
 

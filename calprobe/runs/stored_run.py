@@ -65,7 +65,7 @@ class StoredRun(Generic[R]):
 
     def shard(self, piece: Piece) -> ShardFile:
         """The file of that piece."""
-        return ShardFile(self.path, piece, self.identity)
+        return ShardFile(self.path, piece, self.manifest.stamps(piece))
 
     def _read(self, piece: Piece, refused: list[ShardError]) -> R | None:
         shard = self.shard(piece)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -17,8 +17,14 @@ from calprobe.runs.progress import Progress
 from calprobe.runs.records import Piece, RecordKind
 
 
+def sha256_of(value: Any) -> str:
+    """SHA-256 (hex) of a JSON value; the order of keys does not matter."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
 class RunManifest(ABC):
-    """What a run is: fixed before its first record, and written once. Subclasses are frozen dataclasses.
+    """What a run is: fixed before its first record. Only a run that grows gets another. Subclasses are frozen
+    dataclasses.
 
     The fields of a subclass are the keys of manifest.json; `versions` maps python, calprobe, .. to what ran, `created`
     is UTC, ISO 8601.
@@ -40,19 +46,44 @@ class RunManifest(ABC):
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """The fields that must agree for two runs' shards to be one run's, by the name shown to users."""
+        """What was asked for, and what scores it, by the name shown to users: equal for equal runs."""
 
     @abstractmethod
     def differences(self, other: Self, words: tuple[str, str] = ("the run has", "requested")) -> list[str]:
-        """One clause for each identity field that differs: `dtype: the run has float32, requested bfloat16`."""
+        """One clause for each reason why the two cannot be parts of one run: `dtype: the run has float32, requested
+        bfloat16`. A reason that follows from another is left out."""
+
+    def covers(self, other: Self) -> bool:
+        """Whether the run has all records of the other, a run without `differences`."""
+        return set(other.pieces) <= set(self.pieces)
+
+    def grown(self, other: Self) -> Self:
+        """The manifest of this run with what the other has more."""
+        return self
+
+    def obstacle(self, other: Self) -> str:
+        """Why this run cannot grow by what the other has more, though both can be parts of one; empty if it can."""
+        return ""
+
+    def stamps(self, piece: Piece) -> tuple[str, ...]:
+        """What the shard of the piece may carry as its identity; a new one carries the first."""
+        return (self.identity_hash,)
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether shards may hold fewer instances than the run has."""
+        return False
 
     @abstractmethod
     def describe(self) -> str:
         """How the records are made, in a few words for the heading of a report."""
 
     @abstractmethod
-    def merged(self, created: str) -> Self:
-        """The manifest of the complete run of which this is a part."""
+    def merged(self, created: str, others: Sequence[Self] = ()) -> Self:
+        """The manifest of the complete run of which this and the others are parts.
+
+        Raises UsageError if there is none without pieces that are in none of them.
+        """
 
     def total(self, recorded: Progress) -> Progress:
         """What the run has cost, from the sum of its progress files."""
@@ -68,9 +99,8 @@ class RunManifest(ABC):
 
     @cached_property
     def identity_hash(self) -> str:
-        """SHA-256 (hex) of `identity`; every shard carries it."""
-        text = json.dumps(self.identity(), sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        """SHA-256 (hex) of `identity`."""
+        return sha256_of(self.identity())
 
     def has_piece(self, piece: Piece) -> bool:
         """Whether the complete run has that piece."""

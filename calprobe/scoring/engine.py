@@ -7,14 +7,16 @@ directly.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import TypeVar
 
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
+from calprobe.probes import Relation
 from calprobe.runs import PieceScores
 from calprobe.runs.records import Piece
 from calprobe.scoring.back_off import BackOff
@@ -85,13 +87,15 @@ class Engine:
         selection: Selection,
         options: ScoreOptions,
         way: Way,
-        order: tuple[Piece, ...] | None = None,
+        schedule: Schedule | None = None,
+        instead: Mapping[Piece, Relation] = MappingProxyType({}),
     ) -> None:
-        """`order` is that of an existing run; None is the selection's."""
+        """`schedule` is that of an existing run; `instead` has the instances of pieces that differ from it."""
         grouped_by = way.grouped_by or way.batch_tokens
         self.model = model
-        self.schedule = Schedule(selection, order or selection.pieces, way.path, grouped_by, options.shard)
-        self._selection = selection
+        self.schedule = schedule or Schedule(selection, selection.pieces, way.path, grouped_by, options.shard)
+        self._instead = instead
+        self._templates = selection.template_set
         self._masking = options.masking(model.kind, model.name)
         executor = executor_of(way.path, model, way.batch_tokens, masking=self._masking)
         self._back_off = BackOff(model, executor, options.save_tokens)
@@ -114,8 +118,10 @@ class Engine:
 
     def _prepare(self, group: Group) -> PreparedGroup:
         """The group tokenised and planned with the current budget; runs in another thread."""
-        chosen = self._selection
-        pieces = [(chosen.relation(name), chosen.template_set.template(name, number)) for name, number in group]
+        pieces = [
+            (self._instead.get(piece) or self.schedule.relation(piece), self._templates.template(*piece))
+            for piece in group
+        ]
         try:
             return prepare_group(pieces, self.model, self._back_off.executor, self._masking)
         except MemoryError as error:

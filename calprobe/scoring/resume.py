@@ -7,6 +7,7 @@ from pathlib import Path
 
 from calprobe.errors import UsageError
 from calprobe.runs import Manifest
+from calprobe.runs.extent import Extent
 from calprobe.runs.folder import refuse_other_run
 from calprobe.runs.manifest_file import FILE_NAME, read_manifest
 from calprobe.runs.stored_run import progress_of
@@ -59,6 +60,28 @@ def refuse_other_request(begun: Manifest, out: Path, selection: Selection, optio
         ),
     )
     refuse_other_run(out, begun, asked)
+
+
+def extent_of(selection: Selection, options: ScoreOptions) -> Extent:
+    """What part of the probe is requested."""
+    relations = tuple(relation.name for relation in selection.relations)
+    return Extent(relations, selection.numbers, options.per_relation, options.sample_seed)
+
+
+def with_what_is_there(begun: Manifest, selection: Selection, options: ScoreOptions) -> tuple[ScoreOptions, bool]:
+    """The options for what the run has and what is requested, and whether the request is only a part of the run."""
+    asked = extent_of(selection, options)
+    extent = begun.extent.joined(asked) or begun.extent
+    is_sample = extent.sample_seed is not None
+    options = replace(
+        options,
+        templates=",".join(map(str, extent.templates)),
+        relations=extent.relations,
+        limit=extent.limit if is_sample else None,
+        seed=extent.sample_seed,
+        first=None if is_sample else extent.limit,
+    )
+    return options, begun.extent.covers(asked) and not asked.covers(begun.extent)
 
 
 def refuse_other_kind(begun: Manifest, out: Path, kind: ModelKind) -> None:

@@ -6,12 +6,14 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
 from calprobe.probes import Relation
 from calprobe.probes.types import ANSWER_SLOT, SUBJECT_SLOT
 from calprobe.runs.records import Piece
+from calprobe.scoring.growth import Part
 from calprobe.scoring.options import parse_shard
 from calprobe.scoring.selection import Selection
 
@@ -22,8 +24,8 @@ Group = tuple[Piece, ...]
 class Schedule:
     """The groups of pieces that a run, or one shard of it, scores; they depend only on these fields.
 
-    Shards consist of complete groups, so that a piece has the same neighbours in its batches, and the same last bits,
-    as in an unsharded run.
+    A group has pieces of one template and of one request, so that a piece has the same neighbours in its batches, and
+    the same last bits, whatever other templates the run has or gets. Shards consist of complete groups.
     """
 
     selection: Selection
@@ -31,11 +33,19 @@ class Schedule:
     path: str
     batch_tokens: int  # at the start of the run: smaller batches later must not change the groups
     shard: str | None = None  # I/N; None: everything
+    added: Mapping[Piece, Part] | None = None  # of a run that has grown, the part of each piece that was added last
+    across_templates: bool = False  # groups as earlier versions formed them, for the runs that these began
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """All groups of the run, or of the shard, in the run's order."""
-        every = tuple(groups_of(self._n_statements, least_statements(self.path, self.batch_tokens)))
+        least = least_statements(self.path, self.batch_tokens)
+        if self.across_templates:
+            every = tuple(groups_of(self._n_statements, least))
+        else:
+            place = {piece: number for number, piece in enumerate(self.order)}
+            groups = chain.from_iterable(groups_of(same, least) for same in self._alike)
+            every = tuple(sorted(groups, key=lambda group: place[group[0]]))  # relations are complete early
         if self.shard is None:
             return every
         shard = parse_shard(self.shard)
@@ -54,15 +64,27 @@ class Schedule:
         """Statements in the groups."""
         return sum(self._n_statements[piece] for group in groups for piece in group)
 
+    def relation(self, piece: Piece) -> Relation:
+        """The piece's relation with the instances that are scored together."""
+        return self.selection.relation(piece.relation) if self.added is None else self.added[piece].relation
+
     @cached_property
     def _n_statements(self) -> dict[Piece, int]:
-        return {piece: self.selection.relation(piece[0]).n_statements for piece in self.order}
+        return {piece: self.relation(piece).n_statements for piece in self.order}
+
+    @property
+    def _alike(self) -> Iterable[dict[Piece, int]]:
+        """The statements of the pieces of each template and request, in order."""
+        found: dict[tuple[int, int], dict[Piece, int]] = {}
+        for piece, count in self._n_statements.items():
+            request = 0 if self.added is None else self.added[piece].request
+            found.setdefault((request, piece.template), {})[piece] = count
+        return found.values()
 
     def _costs(self, groups: Sequence[Group]) -> list[float]:
         chosen = self.selection
         return [
-            sum(piece_cost(chosen.relation(name), chosen.text(name, number), self.path) for name, number in group)
-            for group in groups
+            sum(piece_cost(self.relation(piece), chosen.text(*piece), self.path) for piece in group) for group in groups
         ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -25,16 +25,24 @@ from calprobe.runs.folder import check_folder, default_out
 from calprobe.runs.labels import write_labels
 from calprobe.runs.lock import Owner, locked
 from calprobe.runs.manifest_file import read_manifest
-from calprobe.runs.records import Piece
 from calprobe.scoring.candidate_tokens import same_tokens, warn_of_same_tokens
 from calprobe.scoring.dry_run import Preview, preview_of
 from calprobe.scoring.engine import Engine, score_pieces
 from calprobe.scoring.fit import Way, find_way
+from calprobe.scoring.growth import Lacking, as_lists, from_lists, lacking, parts_of, without
 from calprobe.scoring.interrupts import saying_how_to_resume
 from calprobe.scoring.launch import wait_until_seen, workers_of_launch
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.record import manifest_of
-from calprobe.scoring.resume import begun_run, options_as_begun, refuse_other_kind, refuse_other_request
+from calprobe.scoring.resume import (
+    begun_run,
+    extent_of,
+    options_as_begun,
+    refuse_other_kind,
+    refuse_other_request,
+    with_what_is_there,
+)
+from calprobe.scoring.scheduling import Schedule
 from calprobe.scoring.selection import Selection, refuse_kind, select
 from calprobe.scoring.workers import Workers
 from calprobe.scoring.writing import Work, score_missing, score_share
@@ -89,8 +97,9 @@ def score(
             folder = RunFolder.open(request.out, _manifest(request, loaded, way), options.resume)
             if request.saves_labels:
                 write_labels(request.out, request.selection.probe)
-            missing = folder.missing()
-            workers.send("folder", json.dumps({"owner": asdict(owner), "missing": missing}))
+            missing = lacking(folder, request.asked)
+            workers.send("folder", json.dumps({"owner": asdict(owner), "missing": as_lists(missing)}))
+            _say_what_is_there(request, folder, missing)
             load_s = time.monotonic() - started
             score_missing(_work(request, folder, loaded, way, missing), workers, load_s)
     return open_run(request.out)
@@ -165,7 +174,8 @@ class _Request:
     """The request, checked before any model is loaded."""
 
     name: str  # of the model, as typed
-    selection: Selection
+    asked: Selection
+    selection: Selection  # of the run: what is asked for, and what is there
     out: Path
     begun: Manifest | None  # of the run that is there
     options: ScoreOptions  # as the run began
@@ -188,9 +198,13 @@ def _requested(
     path = Path(out) if out is not None else default_out(name, selection.probe.name, options.shard)
     check_folder(path)
     begun = begun_run(path, options.resume)
-    if begun is not None:
-        refuse_other_request(begun, path, selection, options)
-    return _as_begun(_Request(name, selection, path, None, options), begun)
+    if begun is None:
+        return _Request(name, selection, selection, path, None, options)
+    refuse_other_request(begun, path, selection, options)
+    options, is_part = with_what_is_there(begun, selection, options)
+    run = select(selection.probe, options)
+    refuse_other_request(begun, path, run, options)  # every wording that the run has
+    return _as_begun(_Request(name, selection if is_part else run, run, path, None, options), begun)
 
 
 def _probe(model: str, asked: str | Path | None) -> Probe:
@@ -206,10 +220,8 @@ def _probe(model: str, asked: str | Path | None) -> Probe:
         raise
 
 
-def _as_begun(request: _Request, begun: Manifest | None) -> _Request:
+def _as_begun(request: _Request, begun: Manifest) -> _Request:
     """The request with the settings of the existing run; sets torch's number of threads to the run's."""
-    if begun is None:
-        return request
     if begun.settings.threads is not None:
         torch.set_num_threads(begun.settings.threads)
     return replace(request, begun=begun, options=options_as_begun(begun, request.out, request.options))
@@ -219,7 +231,7 @@ def _take_part(workers: Workers, request: _Request, model: LoadedModel, load_s: 
     """Score a share of the run in the folder that the first process has opened, with its path and budget."""
     opened = json.loads(workers.receive("folder"))
     wait_until_seen(request.out, decode(Owner, opened["owner"]), workers.check)
-    missing = [Piece(relation, number) for relation, number in opened["missing"]]
+    missing = from_lists(opened["missing"])
     # The first process has checked the options, and may have made batches smaller since it opened the folder.
     request = replace(request, options=replace(request.options, batch_tokens=None))
     request = _as_begun(request, read_manifest(request.out))
@@ -231,18 +243,33 @@ def _take_part(workers: Workers, request: _Request, model: LoadedModel, load_s: 
 def _manifest(request: _Request, model: LoadedModel, way: Way) -> Manifest:
     """Everything that is known of the run before its first score; warns once of candidates that look the same."""
     same = None
-    if request.begun is None:
+    if request.begun is None or not request.begun.extent.covers(extent_of(request.selection, request.options)):
         same = same_tokens(model, request.selection)
         warn_of_same_tokens(same)
     return manifest_of(model, request.selection, way, request.options, same)
 
 
-def _work(request: _Request, folder: RunFolder, model: LoadedModel, way: Way, missing: Sequence[Piece]) -> Work:
+def _work(request: _Request, folder: RunFolder, model: LoadedModel, way: Way, missing: Lacking) -> Work:
     """The remaining work, with the current batch budget and the groups of the run's first budget."""
-    options = request.options
-    way = replace(way, batch_tokens=folder.progress().batch_tokens or 1, grouped_by=folder.manifest.settings.grouped_by)
-    engine = Engine(model, request.selection, options, way, folder.manifest.pieces)
+    options, selection, manifest = request.options, request.selection, folder.manifest
+    way = replace(way, batch_tokens=folder.progress().batch_tokens or 1)
+    schedule = Schedule(
+        selection,
+        manifest.pieces,
+        way.path,
+        manifest.settings.grouped_by or way.batch_tokens,
+        options.shard,
+        parts_of(manifest, selection) if manifest.grew else None,
+        across_templates=manifest.is_of_earlier_format,
+    )
+    rest = {piece: without(selection.relation(piece.relation), there) for piece, there in missing.items()}
+    engine = Engine(model, selection, options, way, schedule, rest)
     return Work(folder, engine, missing, options.quiet, options.progress, options.resume)
+
+
+def _say_what_is_there(request: _Request, folder: RunFolder, missing: Lacking) -> None:
+    if not missing and request.asked is not request.selection:
+        log.info("%s: all that was asked for is there; the run has more", request.out)
 
 
 def _check_kind(request: _Request, kind: ModelKind) -> None:

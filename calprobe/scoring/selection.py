@@ -127,7 +127,8 @@ def select(probe: Probe, options: ScoreOptions) -> Selection:
         raise UsageError(f"{what}, without templates; leave the option out")
     template_set = load_template_set(options.template_set or default_template_set(probe), probe)
     numbers = select_templates(template_set, options.templates, [relation.name for relation in relations])
-    selection = Selection(probe, tuple(_cut(relation, options) for relation in relations), template_set, numbers)
+    cut = (instances_of(relation, options.per_relation, options.sample_seed) for relation in relations)
+    selection = Selection(probe, tuple(cut), template_set, numbers)
     _refuse_same_statements(selection)
     return selection
 
@@ -143,10 +144,11 @@ def _refuse_same_statements(selection: Selection) -> None:
             )
 
 
-def _cut(relation: Relation, options: ScoreOptions) -> Relation:
-    if options.limit is not None:
-        return sampled_instances(relation, options.limit, options.sample_seed or 0)
-    return relation if options.first is None else first_instances(relation, options.first)
+def instances_of(relation: Relation, limit: int | None, sample_seed: int | None) -> Relation:
+    """The relation with a sample of `limit` instances, or with the first ones if there is no seed; None: with all."""
+    if limit is None:
+        return relation
+    return first_instances(relation, limit) if sample_seed is None else sampled_instances(relation, limit, sample_seed)
 
 
 def refuse_kind(selection: Selection, name: str, kind: ModelKind) -> None:

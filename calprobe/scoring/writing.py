@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -13,6 +13,7 @@ from calprobe.messages import counted
 from calprobe.runs import PieceScores, Progress, RunFolder
 from calprobe.runs.records import Piece
 from calprobe.scoring.engine import Engine
+from calprobe.scoring.growth import Lacking
 from calprobe.scoring.interrupts import Interrupted, held_interrupts
 from calprobe.scoring.progress import Advance, ProgressHook, no_progress, progress
 from calprobe.scoring.scheduling import Group, incomplete
@@ -28,14 +29,18 @@ _SILENT_WHEN_STOPPED_S = 6.0  # three missed heartbeats: the process was killed
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """An open run folder, the pieces that were missing when it was opened, and the engine that scores them."""
+    """An open run folder, what it lacked of the request when it was opened, and the engine that scores that."""
 
     folder: RunFolder
     engine: Engine
-    missing: Sequence[Piece]
+    missing: Lacking
     quiet: bool = False  # no progress on stderr
     hook: ProgressHook | None = None  # the caller's own function
     resume: bool = True  # False: the user started over with --no-resume, and resumes without it
+
+    def unwritten(self, pieces: Iterable[Piece]) -> list[Piece]:
+        """Those of the pieces that were missing, and have not been written since."""
+        return self.folder.unwritten(piece for piece in pieces if piece in self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +78,11 @@ class _Share:
             self.spent = replace(self.spent, batch_tokens=batch_tokens)
             self.record()
 
-    def write(self, piece: PieceScores) -> None:
-        """Write the piece and count it."""
-        self.folder.write_piece(piece)
+    def write(self, piece: PieceScores, has_part: bool) -> None:
+        """Write the piece, together with the part of it that is there, and count what is new."""
+        self.folder.write_piece(self.folder.completed(piece) if has_part else piece)
         tokens = 0 if piece.n_tokens is None else int(piece.n_tokens.sum())
-        self.spent += Progress(pieces=1, statements=piece.n_statements, tokens=tokens)
+        self.spent += Progress(pieces=0 if has_part else 1, statements=piece.n_statements, tokens=tokens)
 
 
 def score_missing(work: Work, workers: Workers, load_s: float = 0.0) -> None:
@@ -104,7 +109,7 @@ def score_missing(work: Work, workers: Workers, load_s: float = 0.0) -> None:
                 advance(0, 0)
 
             workers.wait_for_others(meanwhile)
-            if unfinished := incomplete(schedule.groups, work.folder.unwritten(pieces)):
+            if unfinished := incomplete(schedule.groups, work.unwritten(pieces)):
                 log.warning("a process of the run was lost; scoring its groups")
                 _score(work, Workers(), share, unfinished, counting, stop_if_asked)
     except BaseException as error:
@@ -119,7 +124,7 @@ def score_missing(work: Work, workers: Workers, load_s: float = 0.0) -> None:
     finally:
         with suppress(CalprobeError):  # a full disk should not raise a second error
             share.record()
-    if work.folder.unwritten(pieces):
+    if work.unwritten(pieces):
         raise CalprobeError(_left(work, pieces, "a process of the run was lost"))
 
 
@@ -147,7 +152,6 @@ def _score(
     """Score groups and write their missing pieces, in order; several processes take groups from one queue."""
     together = workers.size > 1
     ordered = work.engine.schedule.longest_first(groups) if together else groups
-    missing = set(work.missing)
 
     def check() -> None:
         workers.check()
@@ -159,8 +163,8 @@ def _score(
     for scored in work.engine.score(taken, counting.advance, 1 if together else 2, counting.begin):
         share.take_budget(scored.batch_tokens)
         for piece in scored.pieces:
-            if piece.piece in missing:
-                share.write(piece)
+            if piece.piece in work.missing:
+                share.write(piece, has_part=bool(work.missing[piece.piece]))
         share.record()
         check()
     workers.check()
@@ -169,7 +173,7 @@ def _score(
 def _left(work: Work, pieces: Sequence[Piece], why: str) -> str:
     """Why the run has stopped, how many pieces are left, and how to resume."""
     again = "the same command again" if work.resume else "the same command, without --no-resume,"
-    left = f"{len(work.folder.unwritten(pieces))} of {len(pieces)} pieces are left"
+    left = f"{len(work.unwritten(pieces))} of {len(pieces)} pieces are left"
     return f"{why}; {left}.\nRun {again} to resume in {work.folder.path}"
 
 

@@ -7,8 +7,6 @@ kind is read off the text. Other keys of a relation (answer spaces, for one) are
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from calprobe.probes import Probe
 from calprobe.probes.datasets import absent_files, dataset
 from calprobe.probes.folder import checked_templates
 from calprobe.probes.json_files import JsonObject, read_json_object
+from calprobe.probes.wordings import fingerprint_of_wordings
 from calprobe.words import TemplateKind
 
 MARKERS: dict[Literal["verbal", "numeric"], tuple[str, ...]] = {
@@ -72,9 +71,10 @@ class TemplateSet:
     def fingerprint(self, relations: Iterable[str], numbers: Iterable[int]) -> str:
         """SHA-256 (hex) over the texts of these relations' templates of these numbers; the order of either, and the
         set's name, do not matter. KeyError as in `template`."""
-        chosen = sorted(set(numbers))
-        texts = {name: [[number, self.template(name, number).text] for number in chosen] for name in set(relations)}
-        return hashlib.sha256(json.dumps(texts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        chosen = set(numbers)
+        return fingerprint_of_wordings(
+            {name: {number: self.template(name, number).text for number in chosen} for name in set(relations)}
+        )
 
 
 def default_template_set(probe: Probe) -> str:

@@ -164,8 +164,8 @@ def test_report_says_which_shard_is_left_out(whole: Whole, tmp_path: Path, capfd
         (lambda text: text[: len(text) // 2], "damaged, not JSON"),
         (lambda text: "", "damaged, not JSON"),
         (
-            lambda text: text.replace('"calprobe_run": 2', '"calprobe_run": 3'),
-            "run format 3, this calprobe reads 1 and 2; up",
+            lambda text: text.replace('"calprobe_run": 3', '"calprobe_run": 4'),
+            "run format 4, this calprobe reads 1 to 3; up",
         ),
     ],
     ids=["model", "relations", "settings", "half", "empty", "newer"],
@@ -197,12 +197,13 @@ def test_an_edit_without_checksums_that_fits_no_shard_is_found(
 ) -> None:
     run = shutil.copytree(whole.path, tmp_path / "run")
     data = json.loads((run / "manifest.json").read_text())
-    del data["checksums"], data["relations"][0]
+    del data["checksums"]
+    data["settings"]["attention"] = "eager"
     (run / "manifest.json").write_text(json.dumps(data))
     with pytest.raises(SystemExit) as ended:
         main(["report", str(run), "--bootstrap", "0"])
     assert ended.value.code == 1
-    assert "manifest.json describes another run than the 6 shards beside it" in capsys.readouterr().err
+    assert "manifest.json describes another run than the 8 shards beside it" in capsys.readouterr().err
 
 
 def test_left_temporary_files_are_no_part_of_the_run(forge: Forge, whole: Whole, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from run_samples import make_manifest, make_piece, without_tokens
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.interop.exports import candidates
+from calprobe.interop.exports import candidate_tables
 from calprobe.interop.lm_pub_quiz_export import export_lm_pub_quiz
 from calprobe.runs import RunFolder, open_run
 from calprobe.runs.file_names import file_name, same_on_some_disks
@@ -51,7 +51,7 @@ def test_runs_of_odd_relations_are_written_and_read_back(tmp_path: Path) -> None
     run = open_run(tmp_path / "run")
     assert folder.missing() == []
     assert not run.partial
-    assert set(candidates(run)["relation"].to_pylist()) == {name for name, *_ in shapes}
+    assert {name for table in candidate_tables(run) for name in table["relation"].to_pylist()} == {s[0] for s in shapes}
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
     with pytest.raises(
         CalprobeError, match=r"a file named as the relation, and .* is not for every disk; export --what candidates"

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from run_samples import make_manifest
+from run_samples import make_manifest, worded
 
 from calprobe.errors import CalprobeError
-from calprobe.runs import RelationRecord, StartToken
+from calprobe.runs import ModelRecord, RelationRecord, SourceRecord, StartToken
 from calprobe.runs.manifest_file import read_manifest, write_manifest
 
 
@@ -28,14 +28,15 @@ def test_what_is_written_reads_back_equal(tmp_path: Path) -> None:
     manifest = replace(manifest, model=replace(manifest.model, adapter="a", adapter_merged=False))
     write_manifest(manifest, tmp_path)
     assert read_manifest(tmp_path) == manifest
-    assert json.loads((tmp_path / "manifest.json").read_text())["calprobe_run"] == 2
+    assert json.loads((tmp_path / "manifest.json").read_text())["calprobe_run"] == 3
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"calprobe_run": 3}, "run format 3, this calprobe reads 1 and 2; upgrade"),
+        ({"calprobe_run": 4}, "run format 4, this calprobe reads 1 to 3; upgrade"),
+        ({"calprobe_run": 2, "grew": []}, "unknown key 'earlier_format', 'grew'"),
         ({"calprobe_run": 1, "timings": {"load_s": "1"}}, "timings.load_s: expected a number"),
         ({"timings": {}}, "unknown key 'timings'"),
         ({"first_format": None}, "unknown key 'first_format'"),
@@ -106,21 +107,20 @@ def test_the_first_instances_have_the_identity_that_a_limit_had_before_samples()
     assert first.identity_hash == replace(first, n_probe_relations=60).identity_hash
     sample = replace(first, sample_seed=0)
     assert len({first.identity_hash, sample.identity_hash, replace(sample, sample_seed=1).identity_hash}) == 3
+
+
+def test_instances_that_are_no_part_of_one_another_are_named_with_their_options() -> None:
+    first = replace(make_manifest(), limit=2)
+    sample = replace(first, limit=3, sample_seed=0)
     assert first.differences(sample) == [
-        "limit: the run has the first 2 (--first 2), requested a sample of 2 (--limit 2)"
+        "limit: the run has the first 2 (--first 2), requested a sample of 3 (--limit 3) (one is no part of the other)"
     ]
     assert sample.differences(replace(sample, sample_seed=1)) == [
-        "limit: the run has a sample of 2 (--limit 2), requested a sample of 2 (--limit 2 --seed 1)"
+        "limit: the run has a sample of 3 (--limit 3), requested a sample of 3 (--limit 3 --seed 1)"
+        " (one is no part of the other)"
     ]
-
-
-def test_other_numbers_of_instances_are_not_named_beside_another_limit() -> None:
-    stored = make_manifest()
-    fewer = tuple(replace(relation, n_instances=1) for relation in stored.relations)
-    asked = replace(stored, relations=fewer, limit=1, sample_seed=0)
-    assert stored.differences(asked) == ["limit: the run has none, requested a sample of 1 (--limit 1)"]
-    asked = replace(asked, relations=fewer[1:])
-    assert [clause.partition(":")[0] for clause in stored.differences(asked)] == ["relations", "limit"]
+    for larger in (replace(first, limit=9), replace(first, limit=None)):
+        assert first.differences(larger) == larger.differences(first) == []
 
 
 @pytest.mark.parametrize(
@@ -148,17 +148,35 @@ def test_what_part_a_run_is_of_that_does_not_know_the_probes_size(limit: int, li
     assert replace(make_manifest(), limit=limit).limits() == limits
 
 
-def test_each_identity_field_that_differs_is_named_with_both_values() -> None:
+def test_each_cause_is_named_with_both_values() -> None:
     stored = make_manifest(attention="sdpa")
     asked = make_manifest(dtype="bfloat16", attention="eager", start_token=StartToken("<bos>", 2))
-    asked = replace(asked, limit=5, model=replace(asked.model, name="other", weights_fingerprint="dd" * 32))
     assert stored.differences(asked) == [
-        "model weights: the run has tiny (aaaaaaaaaaaa), requested other (dddddddddddd)",
-        "limit: the run has none, requested the first 5 (--first 5)",
         "dtype: the run has float32, requested bfloat16",
         "attention: the run has sdpa, requested eager",
         "start token: the run has none, requested <bos>",
     ]
+
+
+def test_what_follows_from_another_cause_is_not_named() -> None:
+    """Another model has another tokenizer, another probe other relations and wordings."""
+    stored = make_manifest(attention="sdpa")
+    other = replace(
+        make_manifest(dtype="bfloat16", attention="eager", path="masked", pll_metric="original"),
+        model=ModelRecord("other", kind="masked", weights_fingerprint="dd" * 32, tokenizer_fingerprint="ee" * 32),
+    )
+    assert stored.differences(other) == [
+        "model weights: the run has tiny (aaaaaaaaaaaa), requested other (dddddddddddd)",
+        "dtype: the run has float32, requested bfloat16",
+    ]
+    probe = replace(
+        make_manifest([("P9", 1, 2)], (3,), attention="sdpa"),
+        probe=SourceRecord("theirs", "ff" * 32),
+        template_set=SourceRecord("theirs", "ee" * 32),
+        limit=1,
+        sample_seed=4,
+    )
+    assert stored.differences(probe) == ["probe: the run has made-up (bbbbbbbbbbbb), requested theirs (ffffffffffff)"]
 
 
 def test_fields_that_are_only_recorded_make_no_other_run() -> None:
@@ -175,12 +193,21 @@ def test_fields_that_are_only_recorded_make_no_other_run() -> None:
     assert one.identity_hash == other.identity_hash
 
 
-def test_a_template_set_of_one_name_is_not_told_apart_by_the_templates_taken_from_it() -> None:
-    stored, asked = make_manifest(numbers=(0,)), make_manifest(numbers=(0, 1))
-    taken = replace(asked, template_set=replace(asked.template_set, fingerprint="dd" * 32))
-    assert stored.differences(taken) == ["templates: the run has 0, requested 0,1"]
-    renamed = replace(taken, template_set=replace(taken.template_set, name="mine"))
-    assert [text.partition(":")[0] for text in stored.differences(renamed)] == ["template set", "templates"]
+def test_another_wording_is_named_with_its_template() -> None:
+    stored, asked = worded((0, 1)), worded((0, 1, 2))
+    assert stored.differences(asked) == asked.differences(stored) == []
+    other = worded((0, 2), own={("P36", 0): "[Y]: [X]"})
+    assert [clause.partition("(")[0] for clause in stored.differences(other)] == ["template set: the run has native "]
+    assert stored.differences(other)[0].endswith(" (template 0 of P36 differs)")
+
+
+def test_sets_that_share_no_wording_must_have_one_name() -> None:
+    stored, asked = worded((0,)), worded((1,))
+    assert stored.differences(asked) == []
+    renamed = replace(asked, template_set=replace(asked.template_set, name="mine"))
+    assert [text.partition(":")[0] for text in stored.differences(renamed)] == ["template set"]
+    # A file that has the wordings of the run, too, is as good.
+    assert stored.differences(replace(worded((0, 1)), template_set=SourceRecord("mine"))) == []
 
 
 @pytest.mark.parametrize(("one", "other", "differ"), [("cuda:0", "cuda:1", False), ("cpu", "cuda:0", True)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -89,7 +89,7 @@ class CountManifest(RunManifest):
     def describe(self) -> str:
         return f"prompt {self.prompt}"
 
-    def merged(self, created: str) -> Self:
+    def merged(self, created: str, others: Sequence[Self] = ()) -> Self:
         return replace(self, shard=None, created=created)
 
 

@@ -122,7 +122,7 @@ def as_first_format(run: Path) -> Path:
     return run
 
 
-def test_a_run_of_format_1_has_the_same_numbers_and_is_merged_into_format_2(tmp_path: Path) -> None:
+def test_a_run_of_format_1_has_the_same_numbers_and_is_merged_into_format_3(tmp_path: Path) -> None:
     run = as_first_format(write_run(tmp_path / "run"))
     read = open_run(run)
     budgets = {"batch_tokens": 16, "first_batch_tokens": 64}
@@ -131,7 +131,7 @@ def test_a_run_of_format_1_has_the_same_numbers_and_is_merged_into_format_2(tmp_
     assert read.manifest.settings.grouped_by == 64
     merge_runs([run], tmp_path / "merged")
     merged = open_run(tmp_path / "merged")
-    assert json.loads((merged.path / "manifest.json").read_text())["calprobe_run"] == 2
+    assert json.loads((merged.path / "manifest.json").read_text())["calprobe_run"] == 3
     assert (merged.progress.load_s, merged.progress.pieces, merged.progress.batch_tokens) == (1.5, 6, 16)
     assert (merged.cut_contexts, merged.manifest.settings.grouped_by) == ({"P30": 2}, 64)
     resumed = RunFolder.open(run, make_manifest())

@@ -79,10 +79,9 @@ def test_another_run_in_the_folder_is_named_difference_by_difference(tmp_path: P
     write_run(tmp_path)
     before = _bytes(tmp_path)
     with pytest.raises(UsageError) as raised:
-        RunFolder.open(tmp_path, make_manifest(SHAPES[:2], dtype="bfloat16"))
+        RunFolder.open(tmp_path, make_manifest(SHAPES[:2], dtype="bfloat16", save_tokens=True))
     text = str(raised.value)
-    assert "dtype: the run has float32, requested bfloat16" in text
-    assert "relations: the run has P30,P1376,P36 (3 relations, 9 instances), requested P30,P1376 (2 relations" in text
+    assert "dtype: the run has float32, requested bfloat16; save tokens: the run has False, requested True." in text
     assert "--out" in text
     assert "--no-resume" in text
     assert _bytes(tmp_path) == before

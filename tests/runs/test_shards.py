@@ -27,7 +27,7 @@ def test_a_column_with_one_null(tmp_path: Path, name: str) -> None:
     values = [None, *table[name].to_pylist()[1:]]
     pq.write_table(table.set_column(place, field, pa.array(values, field.type)), path, write_page_checksum=True)
     with pytest.raises(ShardError, match=f"values of {name} are missing"):
-        SCORES.read(ShardFile(tmp_path, PIECE, "identity"), PIECE)
+        SCORES.read(ShardFile(tmp_path, PIECE, ["identity"]), PIECE)
 
 
 def test_a_column_of_another_name(tmp_path: Path) -> None:
@@ -40,4 +40,4 @@ def test_a_column_of_another_name(tmp_path: Path) -> None:
         renamed = table.rename_columns(names).replace_schema_metadata(table.schema.metadata)
         pq.write_table(renamed, path, write_page_checksum=True)
         with pytest.raises(ShardError, match="its columns are not those of this run"):
-            SCORES.read(ShardFile(tmp_path, PIECE, "identity"), PIECE)
+            SCORES.read(ShardFile(tmp_path, PIECE, ["identity"]), PIECE)

@@ -20,6 +20,7 @@ from run_samples import SHAPES, make_manifest, make_piece, without_tokens, write
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs import RunFolder, open_run
 from calprobe.runs.manifest_file import read_manifest
+from calprobe.runs.records import Piece
 from calprobe.runs.shards import ROWS_A_BYTE, shard_path, write_shard
 
 
@@ -99,13 +100,13 @@ def test_the_largest_manifest_costs_no_room_without_its_scores(tmp_path: Path) -
 
 
 def _bomb(run: Path, n_rows: int, **columns: pa.Array) -> Path:
-    """A shard of a few kilobytes, with the run's identity, that says it has that many rows."""
+    """A shard of a few kilobytes, with the piece's identity, that says it has that many rows."""
     path = shard_path(run, "P30", 0)
     like = pq.read_table(path)
     zeros = {f.name: pa.array(np.zeros(n_rows, f.type.to_pandas_dtype())) for f in like.schema if f.type != pa.string()}
     names = {f.name: pa.repeat(pa.scalar("answer"), n_rows) for f in like.schema if f.type == pa.string()}
     table = pa.table({f.name: (names | zeros | columns)[f.name] for f in like.schema}, like.schema.with_metadata(None))
-    identity = {b"calprobe.run": read_manifest(run).identity_hash.encode()}
+    identity = {b"calprobe.run": read_manifest(run).stamps(Piece("P30", 0))[0].encode()}
     pq.write_table(table.replace_schema_metadata(identity), path, compression="zstd", write_page_checksum=True)
     return path
 
@@ -137,7 +138,7 @@ def test_shards_too_small_for_the_rows_that_both_promise_are_not_read(
     # The rows are looked at before the columns: any file that promises as many will do.
     schema = pq.read_table(shard_path(write_run(tmp_path / "other"), "P30", 0)).schema
     columns = [pa.nulls(n_rows, field.type) if field.type != pa.float64() else table["sum"] for field in schema]
-    identity = {b"calprobe.run": read_manifest(run).identity_hash.encode()}
+    identity = {b"calprobe.run": read_manifest(run).stamps(Piece("P30", 0))[0].encode()}
     full = pa.Table.from_arrays(columns, schema=schema.with_metadata(identity))
     pq.write_table(full, path, compression="zstd", row_group_size=n_rows)
     assert path.stat().st_size * ROWS_A_BYTE < n_rows
@@ -155,7 +156,8 @@ def test_places_that_are_none_are_not_read(
     run = write_run(tmp_path / "run", numbers=(0,))
     piece = without_tokens(make_piece(SHAPES[0]))
     made_up = replace(piece, **{column: np.full_like(piece.column(column), value)})
-    write_shard(run, read_manifest(run).records(), made_up, read_manifest(run).identity_hash)  # its checksum is right
+    manifest = read_manifest(run)
+    write_shard(run, manifest.records(), made_up, manifest.stamps(made_up.piece)[0])  # its checksum is right
     assert open_run(run).partial
     assert "P30, template 0: " in caplog.text
 

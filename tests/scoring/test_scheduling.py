@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from calprobe.errors import UsageError
 from calprobe.probes import Instance, Probe, Relation
+from calprobe.runs.records import Piece
 from calprobe.scoring.options import ScoreOptions, Shard, parse_shard
 from calprobe.scoring.scheduling import (
     Schedule,
@@ -159,7 +160,7 @@ def comparisons_of_a_schedule(n_relations: int) -> int:
         for number in range(n_relations)
     )
     selection = select(Probe("many", relations, "f" * 64), ScoreOptions(templates="0,1"))
-    order = tuple((CountedName(str(name)), number) for name, number in selection.pieces)  # equal, not the same
+    order = tuple(Piece(CountedName(str(name)), number) for name, number in selection.pieces)  # equal, not the same
     CountedName.comparisons = 0
     schedule = Schedule(selection, order, "tree", 64, "1/2")
     schedule.n_statements(schedule.longest_first(schedule.groups))
