@@ -156,6 +156,7 @@ def join_accuracy_ace(several: Sequence[AccuracyAce]) -> AccuracyAce:
 FEWEST_RUNS = 4  # a rank correlation of fewer is undefined, and the figure nearly empty
 PANEL_INCHES = 2.5
 LEAST_INCHES = 1.9  # width of a panel
+SPELLED_INCHES = 2.6  # of one that has room for the name of the correlation
 BAR = "#c4c4c4"  # intervals: lighter than the lines that lead to names
 KIND_MARKERS: Mapping[str | None, str] = {"causal": "o", "masked": "s", None: "D"}
 MOST_NAMES = 8  # written at their points; more are numbered, with a legend
@@ -178,7 +179,8 @@ def draw_accuracy_ace(result: AccuracyAce, look: Look = DEFAULT_LOOK) -> Figure:
         points = [own for own in result.points if own.estimator == found.estimator]
         points = [own for own in points if math.isfinite(own.accuracy.value) and math.isfinite(own.ace.value)]
         _draw_points(axes, points, runs)
-        frame.title_panel(axes, found.estimator, _spelled(found))
+        name = "Spearman's ρ" if look.width / columns > SPELLED_INCHES else "ρ ="
+        frame.title_panel(axes, found.estimator, _spelled(found, name))
         labelled.append(
             (axes, [Label(names[own.run], own.accuracy.value, own.ace.value, runs[own.run].color) for own in points])
         )
@@ -274,10 +276,10 @@ def _in_shares(limits: tuple[float, float]) -> tuple[float, float]:
     return max(limits[0], -frame.MARGIN), min(limits[1], 1 + frame.MARGIN)
 
 
-def _spelled(found: RankCorrelation) -> str:
+def _spelled(found: RankCorrelation, name: str) -> str:
     if math.isnan(found.rho.value):
         return f"{counted(found.runs, 'run')}: no correlation"
-    return f"Spearman's ρ {_signed(found.rho)}, n = {found.runs}"
+    return f"{name} {_signed(found.rho)}, n = {found.runs}"
 
 
 def _signed(rho: Estimate) -> str:

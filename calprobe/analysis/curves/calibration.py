@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -27,7 +28,7 @@ from calprobe.analysis.curves.inputs import (
     predictions,
     read_runs,
 )
-from calprobe.analysis.number_text import spelled
+from calprobe.analysis.number_text import interval, number
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import Series, run_rows
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
@@ -220,8 +221,8 @@ def _panels(result: Calibration, look: Look) -> Figure:
             _draw_curve(pair.curve, series)
             _draw_counts(pair.counts, [series])
             heading = names[run] if at == 0 and len(rows) > 1 else ""
-            note = f"ACE {spelled(series.line.ace.value)}"
-            frame.title_panel(pair.curve, series.name, note, heading, room=len(rows) > 1)
+            first_row = len(rows) > 1 and not any(other.left for other in block[1 : at + 1])
+            frame.title_panel(pair.curve, series.name, _spelled(series.line.ace.value), heading, room=first_row)
     _label([pair for block in blocks for pair in block])
     frame.title_figure(figure, look, next(iter(names.values())) if len(rows) == 1 else "")
     bins = frame.sample(color=INK, marker="o", linestyle="none")
@@ -229,6 +230,12 @@ def _panels(result: Calibration, look: Look) -> Figure:
     frame.legend_below(figure, entries | {"perfectly calibrated": frame.sample(**_IDENTITY)})
     frame.fix_layout(figure)
     return figure
+
+
+def _spelled(ace: Estimate) -> str:
+    """In three decimals, which a narrow panel has room for: ACE .055 (.021-.083)."""
+    value = number(ace.value) if math.isnan(ace.value) else f"{ace.value:.3f}".replace("0.", ".", 1)
+    return f"ACE {value} ({interval(ace)})" if interval(ace) else f"ACE {value}"
 
 
 def _overlaid(result: Calibration, look: Look) -> Figure:

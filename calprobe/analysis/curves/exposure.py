@@ -174,7 +174,8 @@ def draw_exposure(result: Exposure, look: Look = DEFAULT_LOOK) -> Figure:
             _draw_numbers(pair.curve, line.told, line.mean_confidence, _CONFIDENCE)
             _draw_counts(pair.counts, line)
             heading = names[run] if at == 0 and len(rows) > 1 else ""
-            frame.title_panel(pair.curve, series.name, heading=heading, room=len(rows) > 1)
+            first_row = len(rows) > 1 and not any(other.left for other in block[1 : at + 1])
+            frame.title_panel(pair.curve, series.name, heading=heading, room=first_row)
             frame.share_axis(pair.curve, "y")
     for pair in (pair for block in blocks for pair in block):
         if pair.left:

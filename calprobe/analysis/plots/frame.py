@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 POINTS_PER_INCH = 72
 LETTER, SAMPLE, GAP = 4.0, 28.0, 8.5  # widths in a legend, points: of a letter, of a line with its space, of a gap
 BOLD_LETTER = 5.8  # width of a letter of a figure's title, points
-NOTE_POINTS = 7
+NOTE_POINTS, HEADING_POINTS = 7, 8.5
 LABELS_INCHES = 0.5  # what the labels of the vertical axis take
 MARGIN = 0.03  # of a share axis beyond 0 and 1, so that points on them are seen whole
 
@@ -84,8 +84,8 @@ class PairSizes:
     """How large pairs are, in inches."""
 
     width: float = 1.3  # the least
-    height: float = 2.2  # of a curve with its counts and its title
-    counts: float = 0.22  # height of the counts as a share of the curve's
+    height: float = 2.4  # of a curve with its counts and its title
+    counts: float = 0.25  # height of the counts as a share of the curve's
 
 
 def panel_pairs(blocks: Sequence[int], look: Look, sizes: PairSizes) -> tuple[Figure, list[list[PanelPair]]]:
@@ -149,7 +149,7 @@ def shares_from(panels: Sequence[Axes], values: Iterable[float]) -> None:
     start = max(0.0, math.floor(10 * (min(known, default=0.0) - 0.02)) / 10)
     start = 0.0 if start < 0.15 else min(start, 0.9)
     for axes in panels:
-        axes.set_ylim(start - MARGIN * (1 - start), 1 + MARGIN * (1 - start))
+        axes.set_ylim(start - (2 * MARGIN if start else MARGIN) * (1 - start), 1 + MARGIN * (1 - start))
         axes.yaxis.set_major_locator(MultipleLocator(0.2 if start < 0.4 else 0.1 if start < 0.8 else 0.05))
         axes.yaxis.set_major_formatter("{x:.1f}" if start < 0.8 else "{x:.2f}")
         if start:
@@ -158,7 +158,7 @@ def shares_from(panels: Sequence[Axes], values: Iterable[float]) -> None:
 
 def break_mark(axes: Axes) -> None:
     """Two short strokes at the foot of the vertical axis: it does not begin at 0."""
-    for height in (0.0, 0.022):
+    for height in (0.016, 0.038):
         axes.plot(
             [-0.025, 0.025], [height - 0.012, height + 0.012], transform=axes.transAxes, color=FAINT, linewidth=0.8,
             clip_on=False, gid="break", scalex=False, scaley=False,
@@ -192,6 +192,7 @@ def legends_in_gaps(
     """
     fix_layout(figure)
     if all(_fills_gap(figure, panels, columns, own) for panels, own in zip(blocks, entries, strict=True)):
+        figure.draw_without_rendering()
         return
     for legend in list(figure.legends):
         legend.remove()
@@ -247,12 +248,14 @@ def title_panel(axes: Axes, title: str, note: str = "", heading: str = "", room:
     A heading may run on over the next panels, which keep its line free: `room` says that the row has one.
     """
     lines = bool(note)
-    axes.set_title(("\n" if room or heading else "") + title, loc="left", pad=4 + lines * (NOTE_POINTS + 3))
+    axes.set_title(title, loc="left", pad=4 + lines * (NOTE_POINTS + 3))
     if note:
         _above(axes, note, 4, fontsize=NOTE_POINTS)
+    height = 16 + lines * (NOTE_POINTS + 3)
+    if room:
+        _above(axes, "\N{NO-BREAK SPACE}", height, fontsize=HEADING_POINTS)  # no wider than the panel
     if heading:
-        written = _above(axes, heading, 6 + 10 + lines * (NOTE_POINTS + 3), fontsize=8.5, fontweight="bold")
-        written.set_in_layout(False)
+        _above(axes, heading, height, fontsize=HEADING_POINTS, fontweight="bold").set_in_layout(False)
 
 
 def _above(axes: Axes, text: str, points: float, **how: Any) -> Text:
