@@ -70,8 +70,9 @@ def test_curves_of_several_runs_are_put_together_from_those_of_each(found: Repor
 def test_figures_of_a_run_are_all_kinds_that_say_something_of_one(found: ReportContents, runs: list[str]) -> None:
     drawn = list(found.runs[runs[0]].figures())
     assert [curves.kind for curves in drawn] == ["accuracy-rejection", "calibration", "markers", "exposure"]
-    assert estimators(drawn[1]) == ["base", "margin", "average_min"]
-    assert [curves.kind for curves in found.joint_figures()] == ["accuracy-rejection", "accuracy-ace"]
+    assert estimators(drawn[1]) == ["base", "margin", "average_vote_2", "average_min"]
+    assert [curves.kind for curves in found.joint_figures()] == ["accuracy-rejection", "markers"]
+    assert list(found.left_out()) == [("accuracy-ace", 4)]  # the fewest runs that its figure needs
 
 
 def same(one: Any, other: Any) -> None:

@@ -23,4 +23,6 @@ def test_a_correlation_has_its_sign_and_an_interval_that_reads() -> None:
 
 
 def test_every_kind_that_a_report_shows_of_a_run_is_on_the_page() -> None:
-    assert set(OF_A_RUN) == {name for name, kind in KINDS.items() if kind.of_report is not None and kind.alone}
+    assert set(OF_A_RUN) == {
+        name for name, kind in KINDS.items() if kind.of_report is not None and kind.fewest_runs == 1
+    }
