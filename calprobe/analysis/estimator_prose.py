@@ -44,5 +44,7 @@ def estimator_notes(estimator: EstimatorReport) -> Iterable[str]:
     if estimator.failed:
         yield f"{estimator.failed:,} failed"
     if estimator.fitted:
-        low, high = (f"{end:.3g}" for end in (min(estimator.fitted), max(estimator.fitted)))
+        low, high = (
+            f"{end:.0f}" if end >= 100 else f"{end:.3g}" for end in (min(estimator.fitted), max(estimator.fitted))
+        )
         yield f"T {low}" if low == high else f"T {low}-{high}"

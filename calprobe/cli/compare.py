@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "--pairs",
     default="auto",
     metavar="auto|all|A:B,C:D",
-    help="auto: the two RUNs; of more RUNs, each masked model with the causal model of the nearest BEAR score, or RUNs "
+    help="auto: the two RUNs; of more RUNs, each masked model with the causal model of the nearest accuracy, or RUNs "
     "of one kind with the first. all: every two. Of one RUN: pairs of estimators.",
 )
 @click.option("--baseline", metavar="A", help="Compare every other RUN with this one; of one RUN, every estimator.")

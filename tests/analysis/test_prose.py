@@ -164,6 +164,48 @@ def test_failed_is_explained_where_something_failed(found: Report) -> None:
         assert list(prose.report_notes(replace(found, runs=(run,))))[-1].startswith(last)
 
 
+def test_the_cause_of_failures_under_compat_and_mean_answer(found: Report) -> None:
+    base = replace(found.runs[0].estimators[0], name="base", failed=7)
+    run = replace(found.runs[0], estimators=(base,))
+    cause = (
+        "Cause of 7 failures: compat kissling2026 leaves out the first token of each statement, and an answer of one"
+    )
+    for compat, reduction, said in (
+        ("kissling2026", "mean_answer", True),
+        ("kissling2026", "sum_answer", False),
+        (None, "mean_answer", False),
+    ):
+        options = replace(found.options, compat=compat, reduction=reduction)
+        notes = list(prose.report_notes(replace(found, runs=(run,), options=options)))
+        assert any(note.startswith(cause) for note in notes) == said
+
+
+def test_what_stands_below_an_estimator(run: RunReport) -> None:
+    base = replace(run.estimators[0], failed=0, fitted=())
+    assert list(estimator_prose.estimator_notes(base)) == []
+    fitted = replace(base, failed=1234, fitted=(1.551, 1.7149, 1.6))
+    assert list(estimator_prose.estimator_notes(fitted)) == ["1,234 failed", "T 1.55-1.71"]
+    assert list(estimator_prose.estimator_notes(replace(base, fitted=(1000.0, 1000.0)))) == ["T 1000"]
+
+
+def test_groups_say_what_they_read(run: RunReport) -> None:
+    base = replace(run.estimators[0], templates=(0,))
+    assert estimator_prose.group_title("intrinsic", [base]) == (
+        "intrinsic (probabilities under one wording): template 0"
+    )
+    assert estimator_prose.group_title("beyond the paper", [base]) == "beyond the paper: template 0"
+
+
+def test_the_cost_of_scoring(facts: RunFacts) -> None:
+    spent = replace(facts.progress, statements=1200, tokens=34567, wall_s=8.4)
+    known = replace(facts, recorded=replace(facts.recorded, progress=spent))
+    assert list(prose.cost(known)) == ["34,567 tokens of 1,200 statements scored in 8 s"]
+    assert known.to_json()["cost"] == {"statements": 1200, "tokens": 34567, "seconds": 8.4}
+    nothing = replace(facts, recorded=replace(facts.recorded, progress=replace(spent, statements=0)))
+    assert list(prose.cost(nothing)) == []
+    assert nothing.to_json()["cost"] == {"statements": None, "tokens": None, "seconds": None}
+
+
 def test_templates_that_estimators_read(run: RunReport) -> None:
     base = replace(run.estimators[0], templates=(0,))
     assert estimator_prose.templates_read([base, replace(base, name="margin")]) == "template 0"

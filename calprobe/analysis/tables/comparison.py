@@ -27,7 +27,7 @@ from calprobe.analysis.compare_results import (
     Scope,
 )
 from calprobe.analysis.options import CompareOptions
-from calprobe.analysis.prose import heading, size
+from calprobe.analysis.prose import heading, mean_accuracy_name, size
 from calprobe.analysis.run_names import short_names
 from calprobe.analysis.tables.labels import about
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
@@ -35,7 +35,6 @@ from calprobe.metrics import Metric
 
 Key = tuple[str | None, str]  # estimator and metric of a contrast
 ACCURACY: Key = (None, "accuracy")
-ACCURACY_NAMES = {"bear_score": "BEAR score", "base": "accuracy of base"}
 P_VALUES = ("p_equivalence", "p", "p_holm", "p_max_t")
 
 
@@ -96,7 +95,7 @@ def _pair_table(pair: PairComparison, comparison: Comparison) -> Table:
         columns=number_columns(named),
         rows=tuple(
             Row(
-                label=_number_name(contrast, pair, titles),
+                label=_number_name(contrast, pair, titles, mean_accuracy_name(comparison.runs)),
                 cells=number_cells(quantities(contrast), named),
                 group=scope_title(scope, pair),
                 keys={"metric": "bear_score" if _is_bear_score(contrast, pair) else contrast.metric},
@@ -214,9 +213,9 @@ def _defined(cell: Cell, name: str) -> Cell:
     return None if name in P_VALUES and isinstance(cell, float) and math.isnan(cell) else cell
 
 
-def _number_name(contrast: Contrast, pair: PairComparison, titles: dict[str, str]) -> str:
+def _number_name(contrast: Contrast, pair: PairComparison, titles: dict[str, str], mean_accuracy: str) -> str:
     if contrast.estimator is None:
-        return ACCURACY_NAMES[pair.accuracy_of or "base"]
+        return mean_accuracy if pair.accuracy_of == "bear_score" else "accuracy of base"
     return f"{contrast.estimator} {titles[contrast.metric]}"
 
 
@@ -254,7 +253,7 @@ def _column(key: Key, comparison: Comparison, metrics: dict[str, Metric]) -> Col
     estimator, metric = key
     if estimator is None:
         of_all = {pair.accuracy_of for pair in comparison.pairs}
-        title = "BEAR score" if of_all == {"bear_score"} else "accuracy"
+        title = mean_accuracy_name(comparison.runs) if of_all == {"bear_score"} else "accuracy"
         return Column(title, "larger", keys={"metric": metric})
     keys = {"estimator": estimator, "metric": metric}
     return Column(metrics[metric].title, metrics[metric].better, heading=estimator, keys=keys)

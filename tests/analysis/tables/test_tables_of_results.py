@@ -186,7 +186,7 @@ def test_comparisons(comparison: Comparison) -> None:
     (pair,) = comparison.pairs
     contrasts = pair.everything.contrasts
     assert [(c.heading, c.title) for c in everything.columns] == [
-        ("", "BEAR score"),
+        ("", "mean accuracy"),
         *((name, metric) for name in ("margin", "average_min") for metric in ("Brier", "ACE")),
     ]
     assert [row.label for row in everything.rows] == ["a", "b", "difference", "p", "Holm p"]
@@ -213,7 +213,7 @@ def test_pairs_have_a_row_a_number(comparison: Comparison) -> None:
         assert row.cells == (contrast.first, contrast.second, difference, difference.p_value, contrast.p_holm)
         assert row.significant == contrast.significant
     names = [row.label for row in table.rows if row.group.startswith("all relations")]
-    assert names == ["BEAR score", *(f"{name} {metric}" for name in ("margin", "average_min") for metric in METRICS)]
+    assert names == ["mean accuracy", *(f"{name} {metric}" for name in ("margin", "average_min") for metric in METRICS)]
     assert [note.split(": base: same answer 0.")[0] for note in table.notes] == [
         "all relations",
         "Arts",
