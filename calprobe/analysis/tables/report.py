@@ -47,8 +47,11 @@ def report_sections(report: Report) -> tuple[Table, ...]:
     """The tables that a terminal shows: those of a paper, and what the wording changes in each run."""
     names = table_names("calibration", [run.facts for run in report.runs])
     sections = [table for run in report.runs for table in _sections(run, report, names[run.label])]
+    if len(report.runs) < 2:
+        return tuple(sections)
+    summary = summary_table(report)
     # The lines that say how a run was scored stand before its own tables.
-    return (*([replace(summary_table(report), heading=())] if len(report.runs) > 1 else []), *sections)
+    return (replace(summary, heading=(summary.caption,)), *sections)
 
 
 def _run_tables(run: RunReport, report: Report, name: TableName) -> Iterator[Table]:

@@ -10,7 +10,7 @@ from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.run_names import short_names
 from calprobe.analysis.scored_run import RunFacts
 from calprobe.analysis.tables.labels import about
-from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.tables.types import LAST, Cell, Column, Row, Table
 from calprobe.confidence import Headline, headline
 
 # Kissling et al. 2026, Tables 1 and 3.
@@ -75,12 +75,13 @@ def _columns(report: Report) -> Iterator[Column]:
         shown = given if report.chosen else [name for name in COLUMNS.get(metric.name, ()) if name in given]
         for estimator in shown:
             keys = {"metric": metric.name, "estimator": estimator}
-            yield Column(estimator, metric.better, heading=metric.title, keys=keys)
+            place = metric.priority or LAST
+            yield Column(estimator, metric.better, heading=metric.title, keys=keys, priority=place)
     for estimator in given if report.chosen else headline(Headline.PAGE):
         if estimator not in failing:
             continue
         keys = {"metric": "coverage", "estimator": estimator}
-        yield Column(estimator, heading="coverage", keys=keys)
+        yield Column(estimator, heading="coverage", keys=keys, priority=9)
 
 
 def _cells(run: RunReport, columns: Sequence[Column]) -> list[_Found]:

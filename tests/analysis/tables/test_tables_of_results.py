@@ -236,7 +236,7 @@ def test_a_pair_without_a_p_value_says_so(comparison: Comparison) -> None:
 def test_the_terminal_shows_each_run_in_its_sections(found: Report) -> None:
     summary, first, wording, *_ = tables = report_sections(found)
     assert [table.stub for table in tables] == ["run", "estimator", "", "estimator", ""]
-    assert (summary.heading, summary.rows) == ((), report_tables(found)[0].rows)
+    assert (summary.heading, summary.rows) == ((summary.caption,), report_tables(found)[0].rows)
     assert first == report_tables(found)[1]
     assert {row.group for row in wording.rows} == {"wording: templates 0-2"}
     text = printed(tables, 300)
