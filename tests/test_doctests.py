@@ -14,6 +14,7 @@ REPORTS = ("calprobe.analysis", *(f"calprobe.analysis.{part}" for part in ("curv
 PACKAGES = (*WITH_EXAMPLES, "calprobe.kernels", "calprobe.planning", *REPORTS)
 MODULES = [
     "calprobe.cli.report_plots",
+    "calprobe.cli.labels",
     "calprobe.cli.output",
     "calprobe.models.exposures",
     "calprobe.analysis.rank",
