@@ -17,6 +17,7 @@ BEAR_SCORE = Definition(
     "mean over the paraphrases of the accuracy of base; called BEAR score for BEAR in its authors' own templates alone",
     f"{_PAPER}, table 3",
 )
+COVERAGE = Definition("m-coverage", "coverage", "share of the instances that the estimator answers")
 CHANCE = Definition("m-chance_accuracy", "chance", "accuracy of guessing: mean over the instances of 1/K, K candidates")
 
 

@@ -94,6 +94,7 @@ def _definitions(report: Report) -> tuple[Definition, ...]:
         [
             definitions.BEAR_SCORE,
             definitions.CHANCE,
+            definitions.COVERAGE,
             *(definitions.of_metric(metric) for metric in report.metrics),
             *(definitions.of_estimator(estimator) for run in report.runs for estimator in run.estimators),
         ]
