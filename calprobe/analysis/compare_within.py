@@ -124,7 +124,7 @@ class _Within:
             raise UsageError(
                 f"--templates compares estimators of one template: {', '.join(estimators)}; not {', '.join(lacking)}"
             )
-        distributions = Distributions.from_table(alone)
+        distributions = Distributions.from_table(alone, self.options.scores.ties)
         return {name: estimators[name](distributions) for name in dict.fromkeys((BASE, *names))}
 
     def _check(self, names: Iterable[str]) -> None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from calprobe.cli.arguments import MOST_ROWS, Number, list_option
-from calprobe.cli.common import chosen_format, compat_option, format_option, json_option, reduction_option
+from calprobe.cli.common import chosen_format, compat_option, format_option, json_option, reduction_option, ties_option
 from calprobe.cli.output import print_result, printed_json
 from calprobe.cli.terminal_text import cleaned, printable
 
 if TYPE_CHECKING:
     from calprobe.analysis.answers import Shown
-    from calprobe.words import Compat, Reduction
+    from calprobe.words import Compat, Reduction, Ties
 
 
 @click.command(short_help="Show answers of a run: what the model said, and what is right.")
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 )
 @reduction_option()
 @compat_option
+@ties_option
 @format_option
 @json_option
 def command(
@@ -48,6 +49,7 @@ def command(
     probe: str | None,
     reduction: Reduction,
     compat: Compat | None,
+    ties: Ties,
     form: str | None,
     as_json: bool,
 ) -> None:
@@ -76,7 +78,7 @@ def command(
         estimator=estimator,
         template=template,
         top=top,
-        scores=ReportOptions(reduction=reduction, compat=compat),
+        scores=ReportOptions(reduction=reduction, compat=compat, ties=ties),
     )
     print_result(_in_format(chosen_format(form, as_json), show(run, options, probe)))
 
