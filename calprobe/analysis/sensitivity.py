@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
@@ -37,6 +38,7 @@ class PromptSensitivity:
     msd: Estimate  # mean standard deviation of the confidence in the reference's answer; [0, 0.71], smaller is steadier
     fidelity: Estimate  # share of pairs where that answer beats a random other candidate; [0, 1], higher is better
     correlation: Floats  # [templates, templates], Pearson's, of base; [-1, 1], higher is steadier
+    accuracy_sd: float = float("nan")  # of the templates' accuracies without chance, `template_sd`; [0, 0.71]
 
     @property
     def accuracy_spread(self) -> float:
@@ -62,6 +64,7 @@ class PromptSensitivity:
             "failed": self.failed,
             "accuracy": [number_json(value) for value in self.accuracy],
             "accuracy_spread": number_json(self.accuracy_spread),
+            "accuracy_sd": number_json(self.accuracy_sd),
             "ace": [number_json(value) for value in self.ace],
             "ace_spread": number_json(self.ace_spread),
             "msd": estimate_json(self.msd),
@@ -119,7 +122,35 @@ def sensitivity_of(evidence: ClosedSet, options: ReportOptions, clusters: Labels
         msd=mean_of(deviation, ~np.isnan(deviation), options, clusters),
         fidelity=mean_of(fidelity, ~np.isnan(fidelity), options, clusters),
         correlation=base_correlation(distributions, rows),
+        accuracy_sd=template_sd(np.array([found.correct for found in base])),
     )
+
+
+def template_sd(correct: npt.ArrayLike) -> float:
+    """Standard deviation of accuracy over templates of the same kind, with what chance adds taken out.
+
+    `sqrt(max(0, (MS_t - MS_r) / n))` with the mean squares of templates and of the residual in the two-way table of n
+    instances by templates: the variance component of templates. Unlike the spread it does not grow with the number of
+    templates, and it is 0 where templates differ by no more than chance makes them. Source: Searle, Casella, McCulloch
+    1992, "Variance Components", chapter 4.
+
+    Args:
+        correct: [templates, instances], 0 or 1.
+    Returns:
+        A number in [0, 0.71]; NaN with fewer than two templates or instances.
+
+    >>> round(template_sd([[1, 1, 1, 0], [0, 0, 1, 0]]), 3)
+    0.289
+    """
+    table = np.asarray(correct, dtype=np.float64)
+    n_templates, n_instances = table.shape
+    if n_templates < 2 or n_instances < 2:
+        return float("nan")
+    of_template, of_instance = table.mean(axis=1, keepdims=True), table.mean(axis=0, keepdims=True)
+    residual = table - of_template - of_instance + table.mean()
+    by_chance = float((residual**2).sum()) / ((n_templates - 1) * (n_instances - 1))
+    between = n_instances * float(of_template.var(ddof=1))
+    return float(np.sqrt(max(0.0, (between - by_chance) / n_instances)))
 
 
 def _spread(values: Floats) -> float:

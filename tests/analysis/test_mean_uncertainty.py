@@ -72,8 +72,8 @@ def test_json_of_a_report(tmp_path: Path) -> None:
     sensitivity, expected = content["sensitivity"], prompt_sensitivity(path, QUICK)
     assert sensitivity == json.loads(json.dumps(expected.to_json(), allow_nan=False))
     assert list(sensitivity) == [
-        "templates", "reference", "failed", "accuracy", "accuracy_spread", "ace", "ace_spread", "msd", "fidelity",
-        "correlation", "mean_correlation",
+        "templates", "reference", "failed", "accuracy", "accuracy_spread", "accuracy_sd", "ace", "ace_spread", "msd",
+        "fidelity", "correlation", "mean_correlation",
     ]  # fmt: skip
     assert sensitivity["accuracy"] == expected.accuracy.tolist()
     assert sensitivity["correlation"] == expected.correlation.tolist()

@@ -13,6 +13,7 @@ from scipy.stats import pearsonr
 from sklearn.calibration import calibration_curve
 
 from calprobe.analysis import PromptSensitivity, ReportOptions, prompt_sensitivity
+from calprobe.analysis.sensitivity import template_sd
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, bootstrap_mean
 from calprobe.runs import ScoreTable, TemplateRecord, open_run
@@ -141,3 +142,15 @@ def test_from_a_run(tmp_path: Path) -> None:
     )
     assert repr(by_path) == repr(opened) == repr(table)
     assert repr(by_path) != repr(prompt_sensitivity(path, ReportOptions("sum", resampling=Resampling(20))))
+
+
+def test_the_deviation_over_templates_leaves_chance_out() -> None:
+    """Templates of accuracies 0.3, 0.5, 0.7 among hard and easy facts: sd 0.2; equal ones: nearly 0."""
+    rng = np.random.default_rng(3)
+    hardness = rng.uniform(-0.25, 0.25, 4000)
+    drawn = rng.random((3, 4000)) < np.array([[0.3], [0.5], [0.7]]) + hardness
+    assert template_sd(drawn) == pytest.approx(0.2, abs=0.015)
+    equal = [template_sd(rng.random((5, 60)) < 0.5) for _ in range(40)]
+    spreads = [np.ptp((rng.random((5, 60)) < 0.5).mean(axis=1)) for _ in range(40)]
+    assert np.mean(equal) < 0.035 < 0.1 < np.mean(spreads)
+    assert np.isnan(template_sd(np.ones((1, 5))))
