@@ -6,7 +6,7 @@ Prints Markdown tables (docs/methods.md has them), percent of the trials.
     python bench/comparison_tests.py relations --trials 150
 
 correction: two models on the same instances, each with two estimators (a confidence, and its square), by accuracy,
-Brier score and ACE, over all instances and over a third of them, a domain: 12 tests as in a table of `compare`. "any"
+Brier score and NLL, over all instances and over a third of them, a domain: 12 tests as in a table of `compare`. "any"
 is the share of trials with a corrected p-value below 0.05; with equal models that is the level. "each" is the mean
 share of the tests. relations: two models that are equal on average, of which each is better in some relations: how
 often p is below 0.05 by instances and by relations.
@@ -23,7 +23,7 @@ from calprobe.arrays import Floats
 from calprobe.metrics import PairedDraws, Resampling, holm, max_t, paired_differences, paired_draws, standard_metrics
 
 Predictions = tuple[Floats, Floats]  # confidence and correct
-METRICS = [metric for metric in standard_metrics() if metric.name in ("accuracy", "brier", "ace")]
+METRICS = [metric for metric in standard_metrics() if metric.name in ("accuracy", "brier", "nll")]
 BELOW = 0.05
 
 
@@ -89,7 +89,7 @@ def print_relations(instances: int, trials: int, resamples: int) -> None:
     """How often equal models differ, by what is resampled."""
     print("| relations | sd | accuracy by instances | by relations | Brier by instances | by relations |")
     print("|---:|---:|---:|---:|---:|---:|")
-    metrics = [metric for metric in METRICS if metric.name != "ace"]
+    metrics = [metric for metric in METRICS if metric.name != "nll"]
     for n_relations, spread in ((60, 0.0), (60, 0.1), (30, 0.1), (15, 0.1), (10, 0.1)):
         rng = np.random.default_rng([32, n_relations, round(spread * 100)])
         below = []

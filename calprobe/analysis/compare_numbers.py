@@ -48,7 +48,7 @@ class Drawn:
         """A contrast of these estimates and draws, its p-values not corrected."""
         margin = self.options.margin
         equivalence = None if margin is None else Equivalence(margin, draws.equivalence(margin))
-        difference, by = draws.difference(), self.options.correction
+        difference, by = draws.difference(), self.options.correction or "holm"
         return Contrast(estimator, metric, *sides, difference, equivalence=equivalence, corrected_by=by, draws=draws)
 
 
@@ -192,7 +192,13 @@ class _Pair:
             agreement=agreement_of(self._sides(BASE, kept), drawn.unit) if has_base else None,
             unit=drawn.unit,
             ties=int(self.ties[kept].sum()),
+            failed={name: counts for name in self.estimators if any(counts := self._failed(name, kept))},
         )
+
+    def _failed(self, estimator: str, kept: Mask) -> tuple[int, int]:
+        """Instances without a prediction, in either run."""
+        first, second = (int(run.confidence(estimator).failed[kept].sum()) for run in self.runs)
+        return first, second
 
     def _contrasts(self, kept: Mask, drawn: Drawn) -> Iterator[Contrast]:
         """Accuracy, where there is one, then each estimator's metrics, over the instances kept."""

@@ -127,30 +127,33 @@ def why_unpaired(gaps: Floats, masked: Sequence[str], causal: Sequence[str]) -> 
     return reasons | {causal[place]: "the nearest causal run of no masked one" for place in sorted(alone)}
 
 
-def named_pairs(text: str, labels: Sequence[str]) -> tuple[Pair, ...]:
+def named_pairs(text: str, labels: Sequence[str], paths: Sequence[str] = ()) -> tuple[Pair, ...]:
     """The pairs of `--pairs A:B,C:D`.
 
     Args:
         text: each run as its label or, where no other run has it, the last name of its path.
         labels: of the runs.
+        paths: of the runs, where the labels are other names.
     Raises:
         UsageError: not of this form, a name of no run or of several, a run against itself, or a pair twice.
 
     >>> named_pairs("gpt2:bert", ["runs/gpt2", "runs/bert"])
     (('runs/gpt2', 'runs/bert'),)
     """
-    pairs = tuple(_named_pair(clause, labels) for clause in text.split(","))
+    pairs = tuple(_named_pair(clause, _names(labels, paths)) for clause in text.split(","))
     check_pairs(pairs, labels)
     return pairs
 
 
-def named_run(text: str, labels: Sequence[str]) -> str:
+def named_run(text: str, labels: Sequence[str], paths: Sequence[str] = ()) -> str:
     """The label of the run that has this label or, as the only one, this last name of its path; UsageError for none.
+
+    `paths` are those of runs whose labels are other names, in the order of the labels.
 
     >>> named_run("gpt2", ["runs/gpt2", "runs/bert"])
     'runs/gpt2'
     """
-    names = _names(labels)
+    names = _names(labels, paths)
     if text not in names:
         raise UsageError(f"--baseline {text!r}: give one of {', '.join(sorted(names))}")
     return names[text]
@@ -170,8 +173,7 @@ def check_pairs(pairs: Sequence[Pair], labels: Sequence[str]) -> None:
         raise UsageError("pairs: two runs are paired twice; name each pair once")
 
 
-def _named_pair(clause: str, labels: Sequence[str]) -> Pair:
-    names = _names(labels)
+def _named_pair(clause: str, names: Mapping[str, str]) -> Pair:
     # A path may hold colons: the one that parts two runs has a run on either side.
     splits = [(clause[:at], clause[at + 1 :]) for at, letter in enumerate(clause) if letter == ":"]
     found = [(names[first], names[second]) for first, second in splits if first in names and second in names]
@@ -180,9 +182,11 @@ def _named_pair(clause: str, labels: Sequence[str]) -> Pair:
     return found[0]
 
 
-def _names(labels: Sequence[str]) -> Mapping[str, str]:
-    """Label by what a run may be called: the last name of its path, where it is one run's only, and the label."""
-    last = [Path(label).name for label in labels]
-    return {name: label for name, label in zip(last, labels, strict=True) if last.count(name) == 1} | {
-        label: label for label in labels
-    }
+def _names(labels: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
+    """Label by what a run may be called: the label, the path, and the last name of it where it is one run's only."""
+    found: dict[str, str] = {}
+    for called in (paths, labels):
+        last = [Path(name).name for name in called]
+        found |= {name: label for name, label in zip(last, labels, strict=False) if last.count(name) == 1}
+        found |= dict(zip(called, labels, strict=False))
+    return found

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from calprobe.analysis.compare_numbers import BY_RELATION
-from calprobe.analysis.compare_results import SIGNIFICANT, Agreement, Comparison, PairComparison, Scope
+from calprobe.analysis.compare_results import SIGNIFICANT, Agreement, Comparison, PairComparison, Scope, WithinRun
 from calprobe.analysis.compare_ties import ABSOLUTE
 from calprobe.analysis.number_text import number, ranges
 from calprobe.analysis.prose import cluster_notes, range_note, score_notes, sentence, size
@@ -15,6 +15,8 @@ from calprobe.messages import counted
 from calprobe.words import ClusterKind
 
 CORRECTED = {"holm": "Holm p", "max-t": "max-T p"}  # names of corrected p-values
+
+NO_ANSWER = "they count as incorrect with confidence 0, which makes errors small"
 
 
 def pair_notes(pair: PairComparison) -> Iterable[str]:
@@ -26,8 +28,16 @@ def pair_notes(pair: PairComparison) -> Iterable[str]:
             f"{ties:,} of {counted(pair.everything.instances, 'instance')} have the same scores in both, within the "
             f"error of scores (about {ABSOLUTE:.0e} nats): they are equal in the differences"
         ).replace("1e-04", "1e-4")
+    for name, (first, second) in pair.everything.failed.items():
+        yield f"no answer from {name} on {first:,} (A) and {second:,} (B) instances: {NO_ANSWER}"
     if pair.nearest_domain is None:
         yield "no domain: none of the relations has one" if pair.accuracy_of else "no accuracy to choose a domain by"
+
+
+def within_notes(within: WithinRun) -> Iterator[str]:
+    """Notes on contrasts within a run; one clause for each."""
+    for name, count in within.failed.items():
+        yield f"no answer from {name} on {count:,} instances: {NO_ANSWER}"
 
 
 def scope_name(scope: Scope) -> str:
@@ -94,11 +104,11 @@ def basis_notes(comparison: Comparison) -> Iterator[str]:
 def correction_notes(comparison: Comparison) -> Iterator[str]:
     """How the p-values are corrected, and whether there are enough resamples for it."""
     options, tests = comparison.options, comparison.tests
-    by_holm = options.correction == "holm"
+    by_holm = comparison.correction == "holm"
     how = "" if by_holm else ", by the largest difference on each resample (Westfall and Young)"
     yield (
         "A - B: difference on the same resamples, with the two-sided p-value of no difference; "
-        f"{CORRECTED[options.correction]}: corrected for {counted(tests, 'p-value')}{how}, * below {SIGNIFICANT}."
+        f"{CORRECTED[comparison.correction]}: corrected for {counted(tests, 'p-value')}{how}, * below {SIGNIFICANT}."
     )
     if options.margin is not None:
         yield (
@@ -108,7 +118,10 @@ def correction_notes(comparison: Comparison) -> Iterator[str]:
     least = 2 * tests / (1 + options.scores.resampling.n_resamples)
     if by_holm and least >= SIGNIFICANT:
         enough = math.ceil(2 * tests / SIGNIFICANT / 1000) * 1000
-        yield f"With so few resamples no corrected p-value is below {least:.2f}: use --bootstrap {enough}."
+        yield (
+            f"With so few resamples no corrected p-value is below {least:.2f}: use --bootstrap {enough} or "
+            "--correction max-t."
+        )
 
 
 def within_name(margin: float) -> str:

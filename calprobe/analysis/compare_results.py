@@ -91,6 +91,8 @@ class Scope:
     agreement: Agreement | None  # None if the pair has no template for base
     unit: ClusterKind = "instance"  # what was resampled
     ties: int = 0  # instances with the same scores in both within their error: equal in every difference
+    # By estimator: instances on which it gives no prediction, in the first and in the second; without those of neither.
+    failed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def accuracy(self) -> Contrast | None:
@@ -119,6 +121,7 @@ class Scope:
             "agreement": self.agreement.to_json() if self.agreement else None,
             "unit": self.unit,
             "ties": self.ties,
+            "failed": {name: list(counts) for name, counts in self.failed.items()},
         }
 
 
@@ -206,6 +209,7 @@ class WithinRun:
     markers: tuple[WithinPair, ...] = ()  # base under a marker, and base of the plain statement
     templates: tuple[WithinPair, ...] = ()
     grounding: Grounding | None = None  # None: fewer than two percentages
+    failed: Mapping[str, int] = field(default_factory=dict)  # by estimator: instances on which it gives no prediction
 
     @property
     def kinds(self) -> Mapping[str, tuple[WithinPair, ...]]:
@@ -220,6 +224,7 @@ class WithinRun:
             "unit": self.unit,
             **{kind: [pair.to_json() for pair in getattr(self, kind)] for kind in KINDS},
             "grounding": self.grounding.to_json() if self.grounding else None,
+            "failed": dict(self.failed),
         }
 
 
@@ -234,7 +239,7 @@ class Comparison:
     pairs: tuple[PairComparison, ...]
     unpaired: Mapping[str, str]  # why, by the label of a run that is in no pair
     metrics: tuple[Metric, ...]
-    options: CompareOptions
+    options: CompareOptions  # with the correction that was chosen
     within: WithinRun | None = None  # None: of several runs
     remarks: tuple[str, ...] = ()  # sentences on how the pairs were chosen
 
@@ -250,6 +255,11 @@ class Comparison:
                     yield from own.contrasts
             if self.within.grounding is not None:
                 yield self.within.grounding
+
+    @property
+    def correction(self) -> Correction:
+        """The one that stars and notes go by."""
+        return self.options.correction or "holm"
 
     @property
     def tests(self) -> int:
@@ -276,7 +286,7 @@ class Comparison:
         if within is not None:
             kinds = {kind: tuple(_changed(pair, change) for pair in pairs) for kind, pairs in within.kinds.items()}
             grounding = within.grounding and change(within.grounding)
-            within = WithinRun(within.run, within.unit, **kinds, grounding=grounding)
+            within = WithinRun(within.run, within.unit, **kinds, grounding=grounding, failed=within.failed)
         return replace(self, pairs=pairs, within=within)
 
     def to_json(self) -> dict[str, Any]:
@@ -286,7 +296,7 @@ class Comparison:
             "pairs": [pair.to_json() for pair in self.pairs],
             "unpaired": dict(self.unpaired),
             "tests": self.tests,
-            "correction": self.options.correction,
+            "correction": self.correction,
             "within": self.within.to_json() if self.within else None,
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_match import Comparable, Shared, comparable_part
@@ -51,6 +52,7 @@ def compare(
     """
     scored = {run.label: Comparable(run) for run in open_scored_runs(runs, options.scores)}
     facts = tuple(found.run.facts for found in scored.values())
+    options = replace(options, correction=options.correction or ("max-t" if len(scored) == 1 else "holm"))
     if len(scored) == 1:
         (alone,) = scored.values()
         metrics = _metrics(options, WITHIN_METRICS)

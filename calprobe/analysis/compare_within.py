@@ -41,6 +41,7 @@ def contrasts_within(run: ScoredRun, metrics: Sequence[Metric], options: Compare
         estimators=tuple(map(found.pair, pairs)),
         markers=tuple(map(found.pair, markers)),
         grounding=None if chosen else found.grounding(),
+        failed=found.failed(dict.fromkeys(name for pair in (*pairs, *markers) for name in pair)),
     )
 
 
@@ -93,6 +94,10 @@ class _Within:
             agreement = agreement_of(Sides(first[BASE], second[BASE]), self.drawn.unit)
             yield WithinPair(f"template {pair[0]}", f"template {pair[1]}", tuple(found), agreement)
 
+    def failed(self, names: Iterable[str]) -> dict[str, int]:
+        """By estimator, instances without a prediction; those that have none are left out."""
+        return {name: count for name in names if (count := int(self.run.confidence(name).failed.sum()))}
+
     def grounding(self) -> Grounding | None:
         """The slope of mean confidence on the percentage; None with fewer than two percentages."""
         named = {
@@ -107,7 +112,7 @@ class _Within:
         confidence = np.array([self.run.confidence(name).confidence for name in named.values()])
         slopes = (weights[:, None] * confidence).sum(axis=0)  # the slope of the means is the mean of these
         draws = mean_draws(slopes, self.options.scores.resampling, self.drawn.clusters)
-        by = self.options.correction
+        by = self.options.correction or "holm"
         return Grounding(tuple(named), draws.difference(), corrected_by=by, draws=draws)
 
     def _under_template(self, number: int, names: Sequence[str]) -> dict[str, Confidence]:

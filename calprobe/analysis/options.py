@@ -56,7 +56,8 @@ class CompareOptions:
     baseline: str | None = None  # label that all others are compared with, of one run an estimator; instead of `pairs`
     templates: tuple[tuple[int, int], ...] | None = None  # of one run: pairs of template numbers
     margin: float | None = None  # that differences are tested to lie within; None: no test of equivalence
-    correction: Correction = "holm"  # the one that stars and notes go by; results have both
+    # The one that stars and notes go by; results have both. None: max-t of one run, which has many tests, else holm.
+    correction: Correction | None = None
 
     def __post_init__(self) -> None:
         if self.margin is not None and not self.margin > 0:

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from calprobe.cli.arguments import joined_option, list_option, refuse_typed
+from calprobe.cli.arguments import joined_option, list_option, output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
+from calprobe.cli.figure_options import LOOKS, figure_options
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import html_option, in_format, print_result, write_page
+from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
 from calprobe.words import Correction
 
 if TYPE_CHECKING:
-    from calprobe.analysis import ReportOptions
+    from calprobe.analysis import Comparison, ReportOptions
     from calprobe.analysis.options import Pair
+    from calprobe.analysis.plots import Look
+
+
+def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+    """The path, if its suffix is that of a figure; checked before anything is computed."""
+    from calprobe.analysis.plots import check_figure_path
+
+    if path is not None:
+        check_figure_path(path)
+    return path
 
 
 @click.command(short_help="Show the differences between runs, or within one.")
@@ -50,22 +63,31 @@ if TYPE_CHECKING:
 @click.option(
     "--margin",
     type=click.FloatRange(0, min_open=True),
+    metavar="NUMBER",
     help="Also test equivalence: whether differences are smaller than this, such as .01.",
 )
 @click.option(
     "--correction",
     type=click.Choice(get_args(Correction)),
-    default="holm",
-    show_default=True,
-    help="Correction of the p-values for their number; max-t uses how the differences depend on each other.",
+    help="Correction of the p-values for their number; max-t uses how the differences depend on each other.  [default: "
+    "holm; of one RUN max-t]",
 )
 @label_option
+@click.option(
+    "--plot",
+    metavar="F.png|svg|pdf",
+    type=output_file(),
+    callback=_of_figure,
+    help="Also draw the differences with their intervals (a forest plot); an existing file is replaced.",
+)
+@figure_options
 @html_option
 @report_options(
     results="intervals and p-values",
     cluster="What is resampled.  [default: complete relations where there are 30 or more, else instances]",
 )
 def command(
+    *,
     runs: tuple[str, ...],
     pairs: str,
     baseline: str | None,
@@ -75,8 +97,10 @@ def command(
     estimators: tuple[str, ...] | None,
     metrics: tuple[str, ...] | None,
     margin: float | None,
-    correction: Correction,
+    correction: Correction | None,
     labels: tuple[str, ...],
+    plot: Path | None,
+    look: Look,
     page: Path | None,
     options: ReportOptions,
     form: str,
@@ -97,58 +121,73 @@ def command(
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
 
-    _refuse_what_changes_nothing(len(runs), options)
+    _refuse_what_changes_nothing(len(runs), options, plot)
     named = labelled(runs, labels)
     log_to_stderr()
     keep_freed_memory()
     wanted = CompareOptions(
-        pairs=_pairs(pairs, tuple(named)),
+        pairs=_pairs(pairs, named),
         intersect=intersect,
         by_domain=by_domain,
         estimators=estimators,
         scores=options,
         metrics=metrics,
-        baseline=_baseline(baseline, tuple(named)),
+        baseline=_baseline(baseline, named),
         templates=None if templates is None else _template_pairs(templates),
         margin=margin,
         correction=correction,
     )
     found = compare(named, wanted)
     print_result(in_format(form, found, pair_tables, comparison_tables))
+    if plot is not None:
+        _draw(found, plot, look)
     if page is not None:
         from calprobe.analysis.html import comparison_page
 
         write_page(comparison_page(found), page)
 
 
-def _refuse_what_changes_nothing(runs: int, options: ReportOptions) -> None:
+def _refuse_what_changes_nothing(runs: int, options: ReportOptions, plot: Path | None) -> None:
     """Raise click.UsageError for options that this comparison does not read."""
     context = click.get_current_context()
     if runs == 1:
         refuse_typed(context, ("by_domain", "intersect"), "compares two runs; give another RUN, or leave it out")
     if options.resampling.n_resamples == 0:
         refuse_typed(context, ("margin", "correction"), "needs resamples; leave out --bootstrap 0")
+    if plot is None:
+        refuse_typed(context, LOOKS, "applies to the figure; give --plot F.png, F.svg or F.pdf")
 
 
-def _pairs(text: str, runs: tuple[str, ...]) -> tuple[Pair, ...] | Literal["all"] | None:
+def _draw(found: Comparison, path: Path, look: Look) -> None:
+    """Write the forest plot."""
+    from calprobe.analysis.curves.differences import draw_differences, forest
+    from calprobe.analysis.plots import drawing, save
+
+    with drawing(look.style):
+        figure = draw_differences(forest(found), look)
+    save(figure, path, look.style)
+    say(f"wrote {path}")
+
+
+def _pairs(text: str, runs: Mapping[str, str]) -> tuple[Pair, ...] | Literal["all"] | None:
     """What `--pairs` says: of several runs, pairs of them; of one, pairs of estimators."""
     from calprobe.analysis import named_pairs
 
     if text in ("auto", "all"):
         return None if text == "auto" else "all"
     if len(runs) > 1:
-        return named_pairs(text, runs)
+        return named_pairs(text, list(runs), list(runs.values()))
     found = [tuple(clause.split(":")) for clause in text.split(",")]
     if any(len(pair) != 2 for pair in found):
         raise UsageError(f"--pairs {text!r}: with one RUN, give pairs of estimators such as margin:base")
     return tuple((first, second) for first, second in found)
 
 
-def _baseline(name: str | None, runs: tuple[str, ...]) -> str | None:
+def _baseline(name: str | None, runs: Mapping[str, str]) -> str | None:
     """The run that `--baseline` names; of a single run, an estimator."""
     from calprobe.analysis import named_run
 
-    return name if name is None or len(runs) < 2 else named_run(name, runs)
+    return name if name is None or len(runs) < 2 else named_run(name, list(runs), list(runs.values()))
 
 
 def _template_pairs(clauses: tuple[str, ...]) -> tuple[tuple[int, int], ...]:

@@ -13,6 +13,7 @@ import scipy.stats
 from compared_runs import DOMAINS, run_of, with_model, with_relations
 
 from calprobe.analysis import CompareOptions, Comparison, ReportOptions, compare, report
+from calprobe.analysis.compare_prose import comparison_notes
 from calprobe.analysis.compare_results import Contrast
 from calprobe.confidence import confidences
 from calprobe.errors import UsageError
@@ -191,6 +192,32 @@ def test_a_handful_of_relations_has_no_p_and_no_tests(runs: tuple[str, str]) -> 
         assert math.isnan(contrast.difference.p_value)
         assert math.isnan(contrast.first.low)
         assert not contrast.significant
+
+
+def test_thirty_relations_are_resampled_unless_instances_are_asked_for(tmp_path: Path) -> None:
+    shapes = [(f"P{number}", 3, 3) for number in range(100, 130)]
+    paths = [run_of(tmp_path / name, seed, shapes=shapes) for seed, name in enumerate("ab")]
+
+    def found(cluster: str | None) -> Comparison:
+        return compare(paths, CompareOptions(scores=replace(SCORES, cluster=cluster)))
+
+    default, by_relation, single = found(None), found("relation"), found("instance")
+    assert [own.pairs[0].everything.unit for own in (default, by_relation, single)] == [
+        "relation",
+        "relation",
+        "instance",
+    ]
+    assert default.pairs[0].to_json() == by_relation.pairs[0].to_json()
+    assert default.units == ("relation",)
+    both = [own.pairs[0].everything for own in (default, single)]
+    assert both[0].contrasts[0].difference.low != both[1].contrasts[0].difference.low
+    assert [math.isnan(scope.agreement.mcnemar_p) for scope in both if scope.agreement] == [True, False]
+    notes = " ".join(comparison_notes(default))
+    assert "of the relations, each drawn completely" in notes
+    fewer = compare(
+        [run_of(tmp_path / f"{n}few", n, shapes=shapes[:29]) for n in (0, 1)], CompareOptions(scores=SCORES)
+    )
+    assert fewer.pairs[0].everything.unit == "instance"
 
 
 def many(folder: Path, kinds: dict[str, str | None]) -> list[str]:

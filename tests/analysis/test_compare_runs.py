@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from calprobe.analysis import named_pairs
+from calprobe.analysis import named_pairs, named_run
 from calprobe.analysis.compare_pairs import check_pairs, match_nearest, why_unpaired
 from calprobe.errors import UsageError
 
@@ -78,6 +78,13 @@ def test_what_cannot_be_compared_is_said() -> None:
 )
 def test_pairs_by_name(text: str, pairs: list[tuple[str, str]]) -> None:
     assert list(named_pairs(text, RUNS)) == pairs
+
+
+def test_pairs_of_runs_with_other_labels_by_label_or_path() -> None:
+    labels, paths = ["GPT-2", "B", "C"], ["runs/gpt2", "runs/bert", "runs/opt"]
+    for text in ("gpt2:bert", "GPT-2:B", "runs/gpt2:B"):
+        assert named_pairs(text, labels, paths) == (("GPT-2", "B"),)
+    assert [named_run(name, labels, paths) for name in ("opt", "runs/opt", "C")] == ["C"] * 3
 
 
 def test_paths_may_hold_colons() -> None:

@@ -75,6 +75,7 @@ def test_the_slope_is_that_of_least_squares(run: str, found: Comparison) -> None
 
 
 def test_every_p_value_is_corrected(found: Comparison) -> None:
+    assert found.correction == "max-t"
     contrasts = list(found.contrasts)
     assert found.tests == len(contrasts) == 3 * 3 + 4 * 3 + 1
     differences = [own.slope if hasattr(own, "slope") else own.difference for own in contrasts]
@@ -123,6 +124,18 @@ def test_pairs_and_baselines_name_estimators(run: str) -> None:
         compare(run, replace(OPTIONS, templates=((0, 1),), estimators=("mixture",)))
 
 
+def test_what_gives_no_answer_is_counted(run: str) -> None:
+    failed = estimate(open_run(run).table())["average_vote_2"].failed
+    assert failed.any()
+    found = compare(run, replace(OPTIONS, pairs=(("average_vote_2", "base"),)))
+    assert found.within is not None
+    assert found.within.failed == {"average_vote_2": int(failed.sum())}
+    (table,) = pair_tables(found)
+    assert table.lead[0].startswith(f"No answer from average_vote_2 on {int(failed.sum())} instances: they count as")
+    two = compare({"x": run, "y": Path(run)}, replace(OPTIONS, estimators=("average_vote_2", "base")))
+    assert two.pairs[0].everything.failed == {"average_vote_2": (int(failed.sum()),) * 2}
+
+
 def test_a_margin_asks_for_equivalence(run: str) -> None:
     found = compare(run, replace(OPTIONS, margin=1.0, pairs=(("margin", "base"),), metrics=("brier", "auroc")))
     assert found.within is not None
@@ -131,7 +144,7 @@ def test_a_margin_asks_for_equivalence(run: str) -> None:
     assert [test.p_value for test in tests if test] == [1 / 101] * 2  # no difference is larger than 1
     assert [test.p_holm for test in tests if test] == [2 / 101] * 2
     (table,) = pair_tables(found)
-    assert [column.title for column in table.columns][3:] == ["p ±1", "p", "Holm p"]
+    assert [column.title for column in table.columns][3:] == ["p ±1", "p", "max-T p"]
     assert table.rows[0].cells[3] == 2 / 101
 
 

@@ -60,6 +60,15 @@ def test_pairs_are_found() -> None:
     assert pair["first"] in ("a", "c")
 
 
+def test_a_figure_of_the_differences(tmp_path: Path) -> None:
+    done = calprobe(
+        "compare", "a", "b", "--bootstrap", 20, "--plot", tmp_path / "f.svg", "--label", "a=Model <A>", "--title", "T"
+    )
+    assert (done.returncode, done.stderr) == (0, f"wrote {tmp_path / 'f.svg'}\n")
+    assert ">T</text>" in (tmp_path / "f.svg").read_text("utf-8")
+    assert "Model &lt;A&gt; − b" in (tmp_path / "f.svg").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -72,6 +81,8 @@ def test_pairs_are_found() -> None:
         (["a", "b", "--metric", "bries"], 2, "--metric 'bries': give metrics of accuracy, "),
         (["a", "b", "--baseline", "x"], 2, "--baseline 'x': give one of a, b"),
         (["a", "b", "--baseline", "a", "--pairs", "all"], 2, "--pairs and --baseline contradict each other"),
+        (["a", "b", "--plot", "f.gif"], 2, "f.gif: figures are written as .png, .svg, .pdf; name one of these suff"),
+        (["a", "b", "--width", "single"], 2, "--width applies to the figure; give --plot F.png, F.svg or F.pdf"),
         (["a", "b", "--margin", 0], 2, "Invalid value for '--margin'"),
         (["a", "a"], 2, "name one run or more, each once"),
         (["a", "few"], 2, "a and few differ in templates: 0-2 against 0: score both alike, or compare what they have"),
@@ -87,6 +98,18 @@ def test_what_goes_wrong_is_said(arguments: list[object], code: int, message: st
     assert done.returncode == code
     assert message in done.stderr
     assert (done.stdout, len(done.stderr.splitlines()) <= 2) == ("", True)
+
+
+def test_two_paths_of_one_model_do_not_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in ("padded", "plain"):
+        options = ["--templates", "0", "--relations", "continent", "--limit", "12", "--quiet", "--path", path]
+        main(["score", "--model", "tiny-clm", "--out", str(tmp_path / path), *options])
+    done = calprobe("compare", "padded", "plain", "--estimator", "margin", "--reduction", "sum_answer", "--json")
+    (pair,) = json.loads(done.stdout)["pairs"]
+    assert pair["all"]["ties"] == pair["all"]["instances"] == 12
+    differences = [pair["all"]["accuracy"], *pair["all"]["estimators"]["margin"].values()]
+    assert {(own["difference"]["value"], own["difference"]["p"]) for own in differences} == {(0.0, 1.0)}
 
 
 def test_the_tiny_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

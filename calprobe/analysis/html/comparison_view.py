@@ -19,9 +19,10 @@ SECTIONS = (("runs", "Runs"), ("pairs", "Differences"), ("definitions", "Definit
 
 def comparison_page(comparison: Comparison) -> str:
     """The whole page as HTML."""
+    where = "within a run" if comparison.within is not None else "between runs"
     page = PageView(
         title=page_title(comparison.runs),
-        subtitle="Differences between runs on the same instances. Ranges are 95\u00a0% intervals.",
+        subtitle=f"Differences {where} on the same instances. Ranges are 95\u00a0% intervals.",
         contents=SECTIONS,
         runs=tuple(run_head(run, place) for place, run in enumerate(comparison.runs)),
         notes=(*unpaired_notes(comparison), *comparison_notes(comparison)),
@@ -30,7 +31,7 @@ def comparison_page(comparison: Comparison) -> str:
             definitions.BEAR_SCORE,
             definitions.DIFFERENCE,
             definitions.P_VALUE,
-            definitions.HOLM if comparison.options.correction == "holm" else definitions.MAX_T,
+            definitions.HOLM if comparison.correction == "holm" else definitions.MAX_T,
             *([] if comparison.options.margin is None else [definitions.EQUIVALENCE]),
         ),
         made=options_made(_as_resampled(comparison)),

@@ -17,6 +17,7 @@ from calprobe.analysis.compare_prose import (
     scope_title,
     unpaired_notes,
     within_name,
+    within_notes,
 )
 from calprobe.analysis.compare_results import (
     SIGNIFICANT,
@@ -27,7 +28,7 @@ from calprobe.analysis.compare_results import (
     Scope,
 )
 from calprobe.analysis.options import CompareOptions
-from calprobe.analysis.prose import heading, mean_accuracy_name, size
+from calprobe.analysis.prose import heading, mean_accuracy_name, sentence, size
 from calprobe.analysis.run_names import short_names
 from calprobe.analysis.tables.labels import about
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
@@ -76,9 +77,10 @@ def quantities(contrast: Contrast) -> dict[str, Cell]:
 
 def p_value_names(options: CompareOptions) -> dict[str, str]:
     """The names of the p-values that a table shows, by quantity; the corrected one last."""
-    corrected = "p_holm" if options.correction == "holm" else "p_max_t"
+    by = options.correction or "holm"
+    corrected = "p_holm" if by == "holm" else "p_max_t"
     equivalence = {} if options.margin is None else {"p_equivalence": within_name(options.margin)}
-    return {**equivalence, "p": "p", corrected: CORRECTED[options.correction]}
+    return {**equivalence, "p": "p", corrected: CORRECTED[by]}
 
 
 # A row a number.
@@ -175,6 +177,7 @@ def within_table(comparison: Comparison) -> Table:
         columns=number_columns(named),
         rows=tuple(rows),
         heading=heading(within.run),
+        lead=tuple(map(sentence, within_notes(within))),
         notes=tuple(
             f"{pair.first} (A), {pair.second} (B): {agreement_shares(pair.agreement)}"
             for pair in pairs

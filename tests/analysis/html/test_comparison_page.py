@@ -35,6 +35,16 @@ def test_every_difference_is_there(comparison: Comparison) -> None:
     assert len(page.inside["pre"]) == 2
 
 
+def test_one_run_has_a_page_too(tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = run_of(tmp_path_factory.mktemp("runs") / "one")
+    found = compare(path, CompareOptions(margin=0.1, scores=ReportOptions(resampling=Resampling(20))))
+    page = Page(comparison_page(found))
+    assert page.open == []
+    assert "A average_min, B margin" in page.text
+    assert "max-T p" in page.text
+    assert "Differences within a run on the same instances." in page.text
+
+
 def test_what_is_significant_has_a_star(comparison: Comparison) -> None:
     (pair,) = comparison.pairs
     contrast = replace(pair.everything.contrasts[0], p_holm=0.0123)
