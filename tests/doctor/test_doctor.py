@@ -261,8 +261,8 @@ def test_bear_is_looked_for_below_the_data_root(tmp_path: Path, monkeypatch: pyt
 def test_scores_that_differ_from_the_models_own_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     real = TreeExecutor.run
 
-    def off_by_a_little(self: TreeExecutor, plan: Any) -> Any:
-        scores = real(self, plan)
+    def off_by_a_little(self: TreeExecutor, plan: Any, *after_batch: Any) -> Any:
+        scores = real(self, plan, *after_batch)
         return scores._replace(logprobs=scores.logprobs - 0.01)
 
     monkeypatch.setattr(TreeExecutor, "run", off_by_a_little)

@@ -32,7 +32,7 @@ class MadeUp:
     def plan(self, rows: TokenRows) -> tuple[TreePlan, TokenRows]:
         return plan_tree(rows, 0, self.batch_tokens, 160), rows
 
-    def run(self, plan: tuple[TreePlan, TokenRows]) -> EdgeScores:
+    def run(self, plan: tuple[TreePlan, TokenRows], *_after_batch: object) -> EdgeScores:
         edges = np.where(plan[0].edge_tokens == ord("7"), -0.5, -1.0).astype(np.float32)
         return EdgeScores(torch.from_numpy(edges), torch.from_numpy(plan[0].edge_of_token))
 
