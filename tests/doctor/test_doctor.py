@@ -369,7 +369,7 @@ def test_a_model_says_its_path_and_why_not_a_faster_one(monkeypatch: pytest.Monk
     checks = examine("tiny-clm", only=["model"]).checks
     assert only(checks, "loaded").value.startswith("LlamaForCausalLM, causal, float32 on ")
     assert only(checks, "path").facts == {"path": "tree", "passed_over": {}}
-    monkeypatch.setattr(TreeExecutor, "run", lambda self, plan: (_ for _ in ()).throw(RuntimeError("no mask")))
+    monkeypatch.setattr(TreeExecutor, "run", lambda self, plan, *_: (_ for _ in ()).throw(RuntimeError("no mask")))
     checks = examine("tiny-clm", only=["model"]).checks
     assert (only(checks, "not tree").state, only(checks, "not tree").value) == ("note", "RuntimeError: no mask")
     assert only(checks, "path").facts["path"] == "padded"
