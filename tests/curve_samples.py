@@ -23,7 +23,6 @@ from calprobe.analysis.curves.markers import MarkerPoint, Markers
 from calprobe.analysis.curves.options import Options, OptionsLine
 from calprobe.arrays import Floats
 from calprobe.metrics import Difference, Estimate, ace, ece, reject_by_rank, reject_by_threshold, reject_by_vote
-from calprobe.models.aliases import ALIASES, kind_of_alias
 
 PAPERS = ("base", "margin", "average_vote_2", "average_min", "consistency_vote_2", "consistency_min")
 RUN = "runs/an-organisation/a-model-of-135m-parameters-mini"
@@ -119,7 +118,7 @@ def accuracy_ace(
             *lead,
             around(generator.uniform(0.1, 0.3), 0.01),
             around(generator.uniform(0.05, 0.4), 0.02),
-            kind_of_alias(lead[1]) or "causal",
+            "masked" if "bert" in lead[1] else "causal",
         )
         for lead in leads(runs, estimators)
     )
@@ -161,7 +160,11 @@ def exposure(runs: Sequence[str] = (RUN,), estimators: Sequence[str] = ("base", 
 
 
 MANY = tuple(f"runs/a-very-long-name-of-a-training-run/step-{step}000" for step in range(1, 11))
-SIXTEEN = tuple(name for name, alias in ALIASES.items() if alias.paper)
+SIXTEEN = (
+    *("bert-base-cased", "bert-large-cased", "roberta-base", "roberta-large", "xlm-roberta-base", "xlm-roberta-large"),
+    *("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "opt-125m", "opt-350m", "opt-1.3b", "opt-6.7b"),
+    *("gemma-2b", "gemma-7b"),
+)
 SAMPLES: dict[str, Curves] = {
     "rejection": rejection(),
     "rejection of runs": rejection(MANY[:3], PAPERS[:2]),

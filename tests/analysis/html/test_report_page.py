@@ -151,7 +151,7 @@ def test_points_of_several_runs_are_the_reports_own(contents: ReportContents) ->
     assert found.points
     for point in found.points:
         assert point.ace is estimators[point.run, point.estimator]["ace"]
-        assert point.accuracy is estimators[point.run, "base"]["accuracy"]
+        assert point.accuracy is estimators[point.run, point.estimator]["accuracy"]
 
 
 def test_sixteen_runs_stay_below_a_megabyte(contents: ReportContents) -> None:
