@@ -53,7 +53,8 @@ def forest(comparison: Comparison) -> Forest:
     better: dict[str, str] = {metric.name: metric.better or "" for metric in comparison.metrics}
     if comparison.within is None:
         of_all = {pair.accuracy_of for pair in comparison.pairs}
-        shown = "accuracy" if titles.get(ACCURACY) else "BEAR score" if of_all == {"bear_score"} else "accuracy"
+        mean = "BEAR score" if all(run.has_bear_score for run in comparison.runs) else "mean accuracy"
+        shown = mean if of_all == {"bear_score"} and ACCURACY not in titles else "accuracy"
         titles, better = {ACCURACY: shown} | titles, {ACCURACY: "larger"} | better
     estimators = dict.fromkeys(own.estimator for row in rows for own in row.contrasts if own.estimator is not None)
     return Forest(

@@ -27,7 +27,7 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 def test_every_difference_has_its_place(comparison: Comparison) -> None:
     found = forest(comparison)
     assert len(found.rows) == 3 * 3
-    assert list(found.panels.values()) == ["BEAR score", "Brier", "ACE"]
+    assert list(found.panels.values()) == ["mean accuracy", "Brier", "ACE"]
     assert (found.estimators, found.margin) == (("margin", "average_min"), 0.1)
     (first, *_), pair = found.rows, comparison.pairs[0]
     assert first.contrasts == pair.everything.contrasts
