@@ -27,7 +27,13 @@ def command() -> None:
 @click.option(
     "--kind", type=click.Choice(get_args(ModelKind)), help="Kind of the model.  [default: from its alias or a metric]"
 )
-def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: ModelKind | None) -> None:
+@click.option(
+    "--save-labels/--no-save-labels",
+    default=None,
+    help="Store subjects and candidates in RUN, for show.  [default: those of the files; of --probe only with an open"
+    " licence]",
+)
+def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: ModelKind | None, save_labels: bool | None) -> None:
     """Make a run from the results in DIR: metadata_results.json and RELATION_results.jsonl, with reduced scores.
 
     \b
@@ -37,7 +43,8 @@ def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: ModelKind | No
     from calprobe.probes import load_probe
 
     kind = _kind(kind, scored_model(folder))
-    _say(import_lm_pub_quiz(folder, out, load_probe(probe) if probe else None, kind))
+    labels = load_probe(probe) if probe else None
+    _say(import_lm_pub_quiz(folder, out, labels, kind, save_labels=save_labels))
 
 
 @command.command("lm-eval", short_help="Import samples logged by lm-evaluation-harness.")
@@ -50,7 +57,12 @@ def lm_pub_quiz(folder: Path, out: Path, probe: str | None, kind: ModelKind | No
 )
 @click.option("--model", metavar="NAME", help="Name of the model.  [default: from results_*.json beside the samples]")
 @click.option("--kind", type=click.Choice(get_args(ModelKind)), help="Kind of the model.  [default: from its alias]")
-def lm_eval(paths: tuple[Path, ...], out: Path | None, model: str | None, kind: ModelKind | None) -> None:
+@click.option(
+    "--save-labels/--no-save-labels", default=True, show_default=True, help="Store the questions and choices in RUN."
+)
+def lm_eval(
+    paths: tuple[Path, ...], out: Path | None, model: str | None, kind: ModelKind | None, save_labels: bool
+) -> None:
     """Make a run from the samples of multiple-choice tasks that `lm_eval --log_samples` wrote.
 
     FILE is a samples_TASK_DATE.jsonl, DIR the folder of an evaluation, with all its samples. A task becomes a relation,
@@ -68,7 +80,7 @@ def lm_eval(paths: tuple[Path, ...], out: Path | None, model: str | None, kind: 
     files = sample_files(paths)
     evaluation = evaluation_of(files, model)
     place = out or default_out(evaluation.model, probe_name(files))
-    _say(import_lm_eval(files, place, evaluation, _kind(kind, evaluation.model)))
+    _say(import_lm_eval(files, place, evaluation, _kind(kind, evaluation.model), save_labels=save_labels))
 
 
 def _kind(asked: ModelKind | None, model: str) -> ModelKind | None:

@@ -20,9 +20,11 @@ from calprobe import __version__
 from calprobe.errors import UsageError
 from calprobe.interop.lm_eval_files import summary_beside, task_name
 from calprobe.interop.lm_eval_samples import Question, read_questions
+from calprobe.probes import Instance, Probe, Relation
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.rows import label_fault
 from calprobe.runs.folder import RunFolder
+from calprobe.runs.labels import write_labels
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_records import (
     ModelRecord,
@@ -35,6 +37,7 @@ from calprobe.runs.pieces import REDUCTIONS, PieceScores
 from calprobe.words import ModelKind
 
 SOURCE = "lm-eval"
+LONGEST_LABEL = 1000  # characters
 _Scored = tuple[Question, int]  # with the place of the right choice
 
 
@@ -74,7 +77,12 @@ def probe_name(files: Sequence[Path]) -> str:
 
 
 def import_lm_eval(
-    files: Sequence[Path], out: Path, evaluation: Evaluation, kind: ModelKind | None = None
+    files: Sequence[Path],
+    out: Path,
+    evaluation: Evaluation,
+    kind: ModelKind | None = None,
+    *,
+    save_labels: bool = True,
 ) -> RunFolder:
     """Make a run at `out` of logged samples, whole or not at all.
 
@@ -83,6 +91,7 @@ def import_lm_eval(
         out: the run folder, empty or absent.
         evaluation: see `evaluation_of`.
         kind: of the model; the files do not say.
+        save_labels: whether the run keeps the questions and choices.
     Raises:
         ProbeFormatError: a file holds no samples of a multiple-choice task with one right choice; names file, line and
             what to do.
@@ -109,7 +118,30 @@ def import_lm_eval(
         versions={"calprobe": __version__} | ({"lm_eval": evaluation.harness} if evaluation.harness else {}),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    return RunFolder.write_whole(out, manifest, (_piece(name, questions) for name, questions in by_relation.items()))
+    pieces = (_piece(name, questions) for name, questions in by_relation.items())
+    run = RunFolder.write_whole(out, manifest, pieces)
+    if save_labels:
+        write_labels(run.path, Probe(manifest.probe.name, tuple(_labels(*own) for own in by_relation.items()), ""))
+    return run
+
+
+def _labels(name: str, questions: Sequence[_Scored]) -> Relation:
+    """The questions and choices of a relation: the end of the context is the subject."""
+    return Relation(name, (), tuple(_question(question, answer) for question, answer in questions))
+
+
+def _question(question: Question, answer: int) -> Instance:
+    contexts = question.contexts
+    if question.in_context and len(contexts) == len(question.texts):
+        return Instance(question.doc_id, _text_of(question.texts[0]), answer, candidates=tuple(map(_text_of, contexts)))
+    subject = contexts[0] if contexts else f"document {question.doc_id}"
+    return Instance(question.doc_id, _text_of(subject), answer, candidates=tuple(map(_text_of, question.texts)))
+
+
+def _text_of(text: str) -> str:
+    """The end of a text, which has the question where examples stand before it; what is no UTF-8 becomes `?`."""
+    shown = text if len(text) <= LONGEST_LABEL else f".. {text[-LONGEST_LABEL:]}"
+    return shown.encode("utf-8", "replace").decode("utf-8")
 
 
 def _relations(path: Path) -> Iterator[tuple[str, list[_Scored]]]:

@@ -35,6 +35,7 @@ class Question:
     target: object  # as logged
     acc: object  # as logged; None if it was not
     in_context: bool  # the choices are in the contexts, and one text is scored after each (winogrande)
+    contexts: tuple[str, ...] = ()  # [choices], before each scored text; empty where they are not text
 
     @property
     def predicted(self) -> int | None:
@@ -87,6 +88,7 @@ def _read_question(row: dict[str, Any], where: str) -> Question:
         target=row.get("target"),
         acc=row.get("acc"),
         in_context=contexts_differ and len(set(texts)) == 1,
+        contexts=tuple(context for context, _ in requests if isinstance(context, str)),
     )
 
 

@@ -18,9 +18,12 @@ from calprobe import __version__
 from calprobe.errors import ProbeFormatError
 from calprobe.interop.lm_pub_quiz_export import RESULTS_SUFFIX
 from calprobe.interop.lm_pub_quiz_metadata import FLAT, Common, domains, read_metadata, wordings
-from calprobe.probes import Probe, Relation
+from calprobe.messages import shown
+from calprobe.probes import Instance, Probe, Relation
 from calprobe.probes.json_files import JsonObject, read_json_lines
+from calprobe.probes.rows import label_fault
 from calprobe.runs.folder import RunFolder
+from calprobe.runs.labels import write_labels
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_records import (
     ModelRecord,
@@ -41,6 +44,7 @@ class _Row:
     where: str  # FILE:LINE
     place: int  # of the instance: its line number in the probe, or its place among the rows of the template
     subject: object  # names the instance within the file; None where the file does not
+    label: object  # its name in words; None where the file does not have it
     answer_idx: int
     scores: Sequence[float]  # [candidates]; NaN where the file has null
 
@@ -53,6 +57,7 @@ class _Published:
     instance: npt.NDArray[np.int32]  # [instances], ascending
     answer_idx: npt.NDArray[np.int32]  # [instances]
     scores: npt.NDArray[np.float64]  # [templates, instances, candidates]
+    labels: Relation | None  # subjects and candidates in words; None where the files do not have them
 
 
 def scored_model(folder: Path) -> str:
@@ -60,7 +65,14 @@ def scored_model(folder: Path) -> str:
     return read_metadata(folder)[1].model
 
 
-def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind: ModelKind | None = None) -> RunFolder:
+def import_lm_pub_quiz(
+    folder: Path,
+    out: Path,
+    probe: Probe | None = None,
+    kind: ModelKind | None = None,
+    *,
+    save_labels: bool | None = None,
+) -> RunFolder:
     """Make a run at `out` of the scores in `folder`, whole or not at all; columns that were not published are null.
 
     Args:
@@ -70,6 +82,8 @@ def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind
         probe: names each instance by its line number there, matched by sub_id and answer, and gives the domains.
             Without it an instance is named by its row's place in its file, from 0, among the rows of its template.
             (The files' own `instance` is a row of some other table.)
+        save_labels: whether the run keeps subjects and candidates in words, as far as the files have them, or of the
+            probe. None: those of the files; of a probe only if its licence is open, since it can be found again.
         kind: of the model. Without it a model with a `pll_metric` is masked, and of others the files do not say.
     Raises:
         ProbeFormatError: a file is not what lm-pub-quiz saves, or does not fit the probe; names file and line,
@@ -80,7 +94,9 @@ def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind
     published = [_read_relation(metadata, name, common, probe) for name in metadata.content]
     manifest = Manifest(
         model=ModelRecord(common.model, id=common.model, kind=kind or ("masked" if common.pll_metric else None)),
-        probe=SourceRecord(probe.name, probe.fingerprint) if probe else SourceRecord(common.dataset),
+        probe=SourceRecord(probe.name, probe.fingerprint, probe.path and shown(probe.path))
+        if probe
+        else SourceRecord(common.dataset),
         template_set=SourceRecord("imported"),
         templates=tuple(_templates(metadata, published, common)),
         relations=tuple(relation.record for relation in published),
@@ -88,9 +104,17 @@ def import_lm_pub_quiz(folder: Path, out: Path, probe: Probe | None = None, kind
         versions={"calprobe": __version__},
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    return RunFolder.write_whole(
-        out, manifest, (piece for relation in published for piece in _pieces(relation, common))
-    )
+    run = RunFolder.write_whole(out, manifest, (piece for relation in published for piece in _pieces(relation, common)))
+    labels = probe or _published_labels(common.dataset, published)
+    wanted = (probe is None or probe.open_licence) if save_labels is None else save_labels
+    if labels is not None and wanted:
+        write_labels(run.path, labels)
+    return run
+
+
+def _published_labels(name: str, published: Sequence[_Published]) -> Probe | None:
+    relations = [relation.labels for relation in published if relation.labels is not None]
+    return Probe(name, tuple(relations), "") if len(relations) == len(published) else None
 
 
 def _read_relation(metadata: JsonObject, name: str, common: Common, probe: Probe | None) -> _Published:
@@ -115,7 +139,21 @@ def _read_relation(metadata: JsonObject, name: str, common: Common, probe: Probe
         texts=wordings(metadata, name, common),
     )
     scores = np.array([[row.scores for row in own] for own in rows.values()], np.float64)
-    return _Published(record, np.array([row.place for row in first], np.int32), np.array(answers, np.int32), scores)
+    places = np.array([row.place for row in first], np.int32)
+    return _Published(record, places, np.array(answers, np.int32), scores, _labels(name, labels, first))
+
+
+def _labels(name: str, candidates: object, rows: Sequence[_Row]) -> Relation | None:
+    """The relation in words; None unless the files have a text for each subject and each candidate."""
+    if not isinstance(candidates, list) or _have_fault([*candidates, *(row.label for row in rows)]):
+        return None
+    instances = tuple(Instance(row.place, str(row.label), row.answer_idx) for row in rows)
+    return Relation(name, tuple(candidates), instances)
+
+
+def _have_fault(texts: Sequence[object]) -> bool:
+    """Whether any of these is not a text that can be written as UTF-8."""
+    return any(not isinstance(text, str) or label_fault(text) is not None for text in texts)
 
 
 def _aligned(path: Path, rows: dict[int, list[_Row]]) -> list[_Row]:
@@ -152,7 +190,7 @@ def _read_row(row: dict[str, Any], n_candidates: int | None, relation: Relation 
     scores = _row_scores(row, n_candidates, where)
     answer = _row_answer(row, len(scores), where)
     named = place if relation is None else _line_number(row, relation, where)
-    return _Row(where, named, row.get("sub_id", row.get("sub_label")), answer, scores)
+    return _Row(where, named, row.get("sub_id", row.get("sub_label")), row.get("sub_label"), answer, scores)
 
 
 def _relation_of(metadata: JsonObject, name: str, probe: Probe | None) -> Relation | None:

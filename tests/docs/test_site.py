@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 # What a browser loads by itself when a page is opened.
 LOADED = re.compile(r"""<(?:script|img|link|iframe|source)\b[^>]*?\b(?:src|href)=["']?(https?:)?//""")
@@ -22,14 +23,37 @@ def build(docs: Path, site: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
-    built = build(DOCS, tmp_path / "site")
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = build(DOCS, place := tmp_path_factory.mktemp("docs") / "site")
     assert built.returncode == 0, built.stderr
-    pages = sorted((tmp_path / "site").rglob("*.html"))
+    return place
+
+
+def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
     assert len(pages) > len(list(DOCS.rglob("*.md")))  # and one for what is not found
     assert [page.name for page in pages if LOADED.search(page.read_text("utf-8"))] == []
-    styles = [style.read_text("utf-8") for style in (tmp_path / "site").rglob("*.css")]
+    styles = [style.read_text("utf-8") for style in site.rglob("*.css")]
     assert [style for style in styles if re.search(r"@import|url\(['\"]?https?:", style)] == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+def test_pages_opened_from_a_folder_search_and_copy_commands_alone(site: Path) -> None:
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with driver.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--headless", "--no-sandbox"])
+        page = browser.new_context(offline=True).new_page()
+        page.goto((site / "quick-start.html").as_uri())
+        copied = page.evaluate("[...document.querySelectorAll('[data-copy]')].map(code => code.dataset.copy)")
+        assert copied[:2] == ["calprobe score --model tiny-clm", "calprobe report runs/tiny-clm-mini"]
+        page.locator("input.md-search__input").click()
+        page.wait_for_function("typeof __index === 'object' && document.querySelector('iframe')")
+        page.wait_for_timeout(500)
+        page.keyboard.type("paraphrases", delay=20)
+        page.locator(".md-search-result__item").first.wait_for(timeout=20_000)
+        assert "matching documents" in page.locator(".md-search-result__meta").inner_text()
+        browser.close()
 
 
 @pytest.mark.parametrize("link", ["nowhere.md", "methods.md#no-such-section"])

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from lm_eval_rows import choice_row, write_samples
 
-from calprobe.analysis import ReportOptions, SliceOptions, report
+from calprobe.analysis import ReportOptions, ShowOptions, SliceOptions, report, show
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.interop.lm_eval import Evaluation, evaluation_of, import_lm_eval, probe_name
 from calprobe.interop.lm_eval_files import task_name
 from calprobe.metrics import Resampling
 from calprobe.runs import Run, open_run
+from calprobe.runs.labels import read_labels
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "lm_eval"
 DATE = "2026-11-21T11-02-40.721746"
@@ -250,3 +251,22 @@ def test_a_run_is_never_written_over(tmp_path: Path) -> None:
     imported(tmp_path / "run", samples("pronouns"))
     with pytest.raises(CalprobeError, match="already contains a run; give another folder with --out"):
         imported(tmp_path / "run", samples("pronouns"))
+
+
+def test_questions_and_choices_are_kept_as_labels(tmp_path: Path) -> None:
+    rows = [choice_row(3, (-1.0, -2.0), 1, acc=0.0, texts=("Rome", "Oslo")), choice_row(5, (-3.0, -1.0), 1)]
+    rows[1]["arguments"]["gen_args_0"]["arg_0"] = rows[1]["arguments"]["gen_args_1"]["arg_0"] = "x" * 5000 + " capital?"
+    run = imported_rows(tmp_path, rows)
+    first, second = show(run.path, ShowOptions(right=True)).answers
+    found = {one.instance: one for one in (first, second)}
+    assert (found[3].subject, found[3].predicted, found[3].answer) == ("made up:", "Rome", "Oslo")
+    assert found[3].statement is None
+    subject = found[5].subject
+    assert subject is not None
+    assert subject.startswith(".. xxx")
+    assert subject.endswith("x capital?")
+    assert len(subject) < 1010
+    import_lm_eval(
+        [tmp_path / "samples_made-up_2026-01-02T03-04-05.6.jsonl"], tmp_path / "without", TINY, save_labels=False
+    )
+    assert read_labels(tmp_path / "without") is None

@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 from run_samples import SHAPES, make_manifest, make_piece, without_tokens, write_run
 
+from calprobe.analysis import ReportOptions, ShowOptions, show
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.interop.lm_pub_quiz_export import export_lm_pub_quiz
 from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
 from calprobe.probes import Instance, Probe, Relation, load_probe
 from calprobe.runs import RunFolder, open_run
+from calprobe.runs.labels import read_labels
 
 CITIES = Relation(
     "P36",
@@ -81,6 +83,28 @@ def test_with_a_probe_rows_are_named_by_its_line_numbers(tmp_path: Path) -> None
     assert run.manifest.model.kind == "causal"
     assert (run.manifest.probe.name, run.manifest.probe.fingerprint) == ("atlas", "ab" * 32)
     assert run.manifest.relations[0].domains == ("Geographic",)
+
+
+def test_labels_of_the_files_are_kept(tmp_path: Path) -> None:
+    rows = [row | {"sub_label": name} for row, name in zip(ROWS, ("Peru", "Norway"), strict=True)]
+    folder = write_results(tmp_path / "in", rows)
+    import_lm_pub_quiz(folder, tmp_path / "run")
+    options = ShowOptions(right=True, template=1, scores=ReportOptions(reduction="mean"))
+    answers = show(tmp_path / "run", options).answers
+    assert [(one.subject, one.predicted, one.answer) for one in answers] == [
+        ("Peru", "Lima", "Lima"),
+        ("Norway", None, "Oslo"),
+    ]
+    assert answers[0].statement == "Lima is possibly the capital of Peru."
+    import_lm_pub_quiz(folder, tmp_path / "without", save_labels=False)
+    import_lm_pub_quiz(write_results(tmp_path / "unnamed"), tmp_path / "unknown")
+    import_lm_pub_quiz(folder, tmp_path / "found again", PROBE)
+    for name in ("without", "unknown", "found again"):
+        assert read_labels(tmp_path / name) is None
+    import_lm_pub_quiz(folder, tmp_path / "asked", PROBE, save_labels=True)
+    labels = read_labels(tmp_path / "asked")
+    assert labels is not None
+    assert labels.fingerprint == PROBE.fingerprint
 
 
 def _edit_row(**changes: Any) -> list[Any]:
