@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Self
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from calprobe.analysis.html.definitions import definition_key
 from calprobe.analysis.html.views import PageView
@@ -71,6 +71,15 @@ def value_text(cell: Cell) -> str:
     return UNDEFINED if cell is None or (value is not None and math.isnan(value)) else cell_text(cell)
 
 
+def breakable(text: str) -> Markup:
+    """The text, which may go on in a new line after an underscore.
+
+    >>> breakable("average_min <b>")
+    Markup('average_<wbr>min &lt;b&gt;')
+    """
+    return escape(text).replace("_", Markup("_<wbr>"))
+
+
 def word_columns(table: Table) -> frozenset[int]:
     """The places of the columns that have words in them, which are sorted as text."""
     return frozenset(place for row in table.rows for place, cell in enumerate(row.cells) if _wordy(cell))
@@ -97,7 +106,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    readers = (best_cells, cell_interval, definition_key, headings, labels_repeat, value_text, word_columns)
+    readers = (best_cells, breakable, cell_interval, definition_key, headings, labels_repeat, value_text, word_columns)
     environment.globals |= {reader.__name__: reader for reader in readers}
     return environment
 

@@ -21,7 +21,7 @@ Statements = Literal["column", "note"]
 def answers_table(shown: Shown, statements: Statements | None = None) -> Table:
     """A row for each answer. Statements have a column, or stand below the subject, or are left out."""
     several = any(len(answer.templates) > 1 for answer in shown.answers)
-    titles = ["relation", "answer", "right", "confidence", *(["templates"] if several else [])]
+    titles = ["answer", "right", "confidence", *(["templates"] if several else []), "relation"]
     return Table(
         caption=f"Answers of {shown.model} on {shown.probe}: {headline_of(shown)}.",
         label="answers",
@@ -57,11 +57,11 @@ def answers_csv(shown: Shown) -> str:
 
 def _row(answer: Answer, statements: Statements | None, *, several: bool) -> Row:
     cells: Sequence[Cell] = [
-        answer.relation,
         answer.predicted if answer.predicted is not None else _place(answer.place),
         answer.answer if answer.answer is not None else _place(answer.answer_idx),
         answer.confidence,
         *([agreement(answer)] if several else []),
+        answer.relation,
         *([answer.statement or UNKNOWN] if statements == "column" else []),
     ]
     return Row(

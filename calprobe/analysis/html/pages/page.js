@@ -77,7 +77,7 @@ function startSorting(table) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "sort";
-    button.textContent = title.textContent;
+    button.append(...title.childNodes);
     button.title = "Sort by this column";
     title.replaceChildren(button);
     head.setAttribute("aria-sort", "none");
