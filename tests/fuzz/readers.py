@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from labelled_runs import named_probe
 from lm_eval_rows import choice_row
 from probe_folders import ENTRY, OTHER, ROW, without, write
 from run_samples import make_manifest, make_piece, write_run
@@ -23,6 +25,7 @@ from calprobe.probes import Probe, load_probe
 from calprobe.probes.factor import COMPLETIONS, CONTEXT, read_factor
 from calprobe.probes.folder import read_probe_folder
 from calprobe.runs import open_run
+from calprobe.runs.labels import read_labels, write_labels
 from calprobe.runs.manifest_file import manifest_json
 from calprobe.statements import load_template_set, select_templates
 
@@ -118,6 +121,16 @@ def _shard(folder: Path, content: bytes) -> None:
     assert all(piece.sum.tolist() == whole.sum.tolist() for piece in run.pieces)  # type: ignore[union-attr]
 
 
+def _labels(folder: Path, content: bytes) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "labels.json").write_bytes(content)
+    found = read_labels(folder)
+    assert found is not None
+    assert [(one.name, one.instances) for one in found.relations] == [
+        (one.name, one.instances) for one in named_probe().relations
+    ]
+
+
 def _samples(folder: Path, content: bytes) -> None:
     (folder / "a.jsonl").write_bytes(content)
     import_lm_eval([folder / "a.jsonl"], folder / "run", Evaluation("m"))
@@ -185,6 +198,13 @@ _MANIFEST = json.loads(manifest_json(make_manifest(SHAPES)))
 _FACTOR = f'{CONTEXT},{",".join(COMPLETIONS)}\nRome is,in Italy,in Peru,in Chad,on Mars\n"a\nb",c,d,e,"f,g"\n'
 _ANSWERS = [{"s": 1.5, "right": True}, {"s": -2, "right": 0}, {"s": "0.5", "right": "false"}]
 
+
+def _labels_bytes() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        write_labels(Path(folder), named_probe())
+        return (Path(folder) / "labels.json").read_bytes()
+
+
 READERS: dict[str, Reader] = {
     "probe_rows": _json(_rows(ENTRY), ROW, OTHER),
     "probe_rows_alone": _json(_rows(without(ENTRY, "answer_space_labels", "answer_space_ids")), ROW, OTHER),
@@ -199,6 +219,7 @@ READERS: dict[str, Reader] = {
     "manifest": _json(_manifest, {key: value for key, value in _MANIFEST.items() if key != "checksums"}),
     "manifest_with_checksums": _json(_manifest, _MANIFEST),
     "shard": Reader(_shard, _shard_bytes()),
+    "labels": Reader(_labels, _labels_bytes()),
     "lm_eval_samples": _json(_samples, choice_row(0, [-1.0, -2.0, -3.5], 0), choice_row(1, [-1.0, -2.0], 0)),
     "lm_eval_places": _json(_samples, choice_row(0, [-1.0, -2.0], 0), choice_row(2, [-1.0, -2.0], 0) | {"target": 0}),
     "lm_eval_results": _json(_results, {"model_name": "m", "config": {"model_dtype": "torch.float32"}}),

@@ -10,9 +10,9 @@ import pytest
 from labelled_runs import named_manifest, named_probe, named_run
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
-from calprobe.interop.answer_texts import texts_of
+from calprobe.interop.answer_texts import AnswerTexts, texts_of
 from calprobe.interop.labels import find_labels
-from calprobe.probes import load_probe
+from calprobe.probes import Instance, Probe, Relation, load_probe
 from calprobe.runs import Manifest, SourceRecord, open_run
 from calprobe.runs.labels import write_labels
 
@@ -85,3 +85,20 @@ def test_texts_of_instances_and_statements(tmp_path: Path) -> None:
     assert texts.label("P30", 1, -1) is None
     assert texts.statement("P30", 1, 2, 1) == "P30 answer 2 is what P30 subject 1 is called."
     assert texts.statement("P30", 1, -1, 1) is None
+
+
+def test_a_completion_follows_its_context(tmp_path: Path) -> None:
+    manifest = named_manifest((0,))
+    record = replace(manifest.relations[0], name="wiki", texts=("[X] [Y]",), scored="completion")
+    instance = Instance(3, "Ghana lies in", 1, candidates=("Asia.", "Africa."))
+    texts = AnswerTexts(replace(manifest, relations=(record,)), Probe("f", (Relation("wiki", (), (instance,)),), ""))
+    assert texts.statement("wiki", 3, 1, 0) == "Ghana lies in Africa."
+    assert texts.statement("wiki", 4, 1, 0) is None
+
+
+def test_wordings_without_slots_make_no_statement() -> None:
+    manifest = named_manifest((0,))
+    relations = tuple(replace(record, texts=("no slots",)) for record in manifest.relations)
+    texts = AnswerTexts(replace(manifest, relations=relations), named_probe())
+    assert texts.label("P30", 0, 0) == "P30 answer 0"
+    assert texts.statement("P30", 0, 0, 0) is None

@@ -83,7 +83,7 @@ def with_names(contents: ReportContents, name: str) -> ReportContents:
 class Page(HTMLParser):
     """A page taken apart: elements by tag, the text that is shown, and whether every element is closed in its turn."""
 
-    VOID = frozenset(("meta", "link", "input", "br", "img"))
+    VOID = frozenset(("meta", "link", "input", "br", "img", "wbr"))
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
