@@ -239,7 +239,7 @@ def test_the_terminal_shows_each_run_in_its_sections(found: Report) -> None:
     assert (summary.heading, summary.rows) == ((summary.caption,), report_tables(found)[0].rows)
     assert first == report_tables(found)[1]
     assert {row.group for row in wording.rows} == {"wording: templates 0-2"}
-    text = printed(tables, 300)
+    text = printed(tables, 600)
     assert text.count("\nestimator ") == 2
     assert all(f" {metric.title} " in f"{text} ".replace("\n", " ") for metric in found.metrics)
     assert "Only with" not in text
