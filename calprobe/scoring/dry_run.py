@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from calprobe.models import LoadedModel, tokenise
 from calprobe.models.memory import free_bytes
 from calprobe.planning import MaskedPlan, TreePlan
-from calprobe.probes import Instance, Relation
+from calprobe.probes import Relation
+from calprobe.probes.sample import first_instances
 from calprobe.runs.records import Piece
 from calprobe.scoring.budget import cpu_bytes_per_token
 from calprobe.scoring.candidate_tokens import same_tokens
 from calprobe.scoring.fit import Way
+from calprobe.scoring.growth import without
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.path_choice import executor_of
 from calprobe.scoring.pieces import PreparedGroup, prepare_group, score_group
 from calprobe.scoring.scheduling import Schedule, piece_cost
 from calprobe.scoring.selection import Selection
-from calprobe.statements import Template, fill, join
+from calprobe.statements import fill, join
 from calprobe.words import Role
+
+There = Mapping[Piece, Collection[int]]  # instances (line numbers) that a folder has of each piece
 
 _SECONDS = 2.0  # that the probe of the speed takes at least, if there are as many statements
 _RELATIONS = 4  # of the probe of the speed, spread over the run
@@ -94,9 +98,9 @@ class Preview:
 
 
 def preview_of(
-    model: LoadedModel, selection: Selection, options: ScoreOptions, way: Way, out: Path, done: frozenset[Piece]
+    model: LoadedModel, selection: Selection, options: ScoreOptions, way: Way, out: Path, there: There
 ) -> Preview:
-    """The preview of a run whose pieces `done` are in its folder.
+    """The preview of a run; `there` are the instances that its folder has of each piece.
 
     The speed is measured on a few relations spread over the run, for two seconds, tokenising included. Time and
     forwarded tokens are scaled from these to all that is left, by the same estimate of cost that divides a run into
@@ -118,7 +122,7 @@ def preview_of(
         batch_tokens_from=way.source,
         examples=_examples(model, selection),
         same_tokens={name: same.groups for name, same in same_tokens(model, selection).items() if same.groups},
-        work=_work(model, selection, options, way, done),
+        work=_work(model, selection, options, way, there),
         memory=_memory(model, way),
     )
 
@@ -145,17 +149,18 @@ def _example(model: LoadedModel, relation: Relation, number: int, text: str) -> 
     return ExampleStatement(relation.name, number, instance.index, statement.text, tokens)
 
 
-def _work(model: LoadedModel, selection: Selection, options: ScoreOptions, way: Way, done: frozenset[Piece]) -> Work:
+def _work(model: LoadedModel, selection: Selection, options: ScoreOptions, way: Way, there: There) -> Work:
     schedule = Schedule(selection, selection.pieces, way.path, way.grouped_by or way.batch_tokens, options.shard)
     pieces = schedule.pieces
-    left = [piece for piece in pieces if piece not in done]
+    parts = {piece: without(selection.relation(piece.relation), tuple(there.get(piece, ()))) for piece in pieces}
+    left = {piece: part for piece, part in parts.items() if part.instances}
     speed = _Speed.measured(model, selection, options, way, left)
-    cost = sum(piece_cost(selection.relation(name), selection.text(name, number), way.path) for name, number in left)
+    cost = sum(piece_cost(part, selection.text(*piece), way.path) for piece, part in left.items())
     scale = cost / speed.cost if speed.cost else 0.0
     return Work(
         pieces=len(pieces),
         pieces_done=len(pieces) - len(left),
-        statements=sum(selection.relation(name).n_statements for name, _ in left),
+        statements=sum(part.n_statements for part in left.values()),
         forwarded=round(speed.forwarded * scale),
         unit=_UNITS.get(way.path, "masked rows" if model.kind == "masked" else "rows"),
         seconds=speed.seconds * scale,
@@ -175,18 +180,20 @@ class _Speed:
 
     @classmethod
     def measured(
-        cls, model: LoadedModel, selection: Selection, options: ScoreOptions, way: Way, left: Sequence[Piece]
+        cls, model: LoadedModel, selection: Selection, options: ScoreOptions, way: Way, left: Mapping[Piece, Relation]
     ) -> _Speed:
         """The speed on growing parts of a few of the pieces that are left, until a part takes long enough."""
-        spread = left[:: max(1, len(left) // _RELATIONS)][:_RELATIONS]
+        spread = list(left)[:: max(1, len(left) // _RELATIONS)][:_RELATIONS]
         if not spread:
             return cls()
         masking = options.masking(model.kind, model.name)
         executor = executor_of(way.path, model, way.batch_tokens, masking=masking)
-        most = max(len(selection.relation(name).instances) for name, _ in spread)
+        most = max(len(left[piece].instances) for piece in spread)
         found, n_instances = cls(), 1
         while found.seconds < _SECONDS and n_instances < 2 * most:
-            parts = [_part(selection, piece, n_instances) for piece in spread]
+            parts = [
+                (first_instances(left[piece], n_instances), selection.template_set.template(*piece)) for piece in spread
+            ]
             started = time.perf_counter()
             group = prepare_group(parts, model, executor, masking)
             for _ in score_group(group, model, executor):
@@ -196,13 +203,6 @@ class _Speed:
             found = cls(seconds, cost, _forwarded(group), sum(relation.n_statements for relation, _ in parts))
             n_instances *= 2
         return found
-
-
-def _part(selection: Selection, piece: Piece, n_instances: int) -> tuple[Relation, Template]:
-    """The piece with that many of its instances, or all."""
-    relation = selection.relation(piece.relation)
-    instances: tuple[Instance, ...] = relation.instances[:n_instances]
-    return replace(relation, instances=instances), selection.template_set.template(piece.relation, piece.template)
 
 
 def _forwarded(group: PreparedGroup) -> int:

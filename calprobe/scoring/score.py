@@ -154,8 +154,9 @@ def preview(
     with _threads_restored():
         loaded = _load(model, load_options, partial(_check_kind, request))
         way = find_way(loaded, request.selection, request.options)
-        there = [] if request.begun is None else [scored.piece for scored in open_run(request.out).pieces]
-        return preview_of(loaded, request.selection, request.options, way, request.out, frozenset(there))
+        scored = () if request.begun is None else open_run(request.out).pieces
+        there = {piece.piece: frozenset(piece.instance.tolist()) for piece in scored}
+        return preview_of(loaded, request.asked, request.options, way, request.out, there)
 
 
 @contextmanager

@@ -82,6 +82,14 @@ def test_what_is_in_the_folder_is_not_work(model: LoadedModel, tmp_path: Path) -
         preview(model, PROBE, tmp_path / "run", replace(options, save_tokens=True))
 
 
+def test_of_a_run_that_grows_only_what_is_added_is_work(model: LoadedModel, tmp_path: Path) -> None:
+    score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1))
+    more = preview(model, PROBE, tmp_path / "run", ScoreOptions(limit=2)).work
+    assert (more.pieces, more.pieces_done, more.statements) == (2, 0, 5)
+    other = preview(model, PROBE, tmp_path / "run", ScoreOptions(limit=1, templates="0,1")).work
+    assert (other.pieces, other.pieces_done, other.statements) == (4, 2, 5)
+
+
 def test_a_shard_is_previewed_alone(model: LoadedModel, tmp_path: Path) -> None:
     shares = [
         preview(model, PROBE, tmp_path / "run", ScoreOptions(templates="0,1", batch_tokens=8, shard=f"{part}/2")).work
