@@ -56,6 +56,13 @@ def test_pages_opened_from_a_folder_search_and_copy_commands_alone(site: Path) -
         browser.close()
 
 
+def test_no_page_has_the_marks_of_an_unresolved_merge() -> None:
+    pages = [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")]
+    assert DOCS.parent / "CHANGELOG.md" in pages
+    marks = re.compile(r"^(<{7} |>{7} |={7}$)", re.MULTILINE)
+    assert [page.name for page in pages if marks.search(page.read_text("utf-8"))] == []
+
+
 @pytest.mark.parametrize("link", ["nowhere.md", "methods.md#no-such-section"])
 def test_a_broken_link_fails_the_build(tmp_path: Path, link: str) -> None:
     docs = tmp_path / "docs"
