@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +13,12 @@ from calprobe.metrics.logistic import fit_logistic, sigmoid
 from calprobe.metrics.metric import ClosedFormMetric
 from calprobe.metrics.resamples import Clusters
 from calprobe.metrics.sample import SortedInstances, sort_instances
+from calprobe.metrics.scoring_rules import LEAST_PROBABILITY
+from calprobe.metrics.statistics import NORMAL
 
-LEAST_PROBABILITY = 1e-12  # confidences are clipped as those of the NLL before their logit is taken
 NAN = float("nan")
 Value = tuple[float, float, float]  # with the ends of its interval, NaN where it has none
 NOTHING = (NAN, NAN, NAN)
-NORMAL = NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from calprobe.arrays import Floats, check_confidence, check_correct
 from calprobe.metrics.calibration_tests import logit
 from calprobe.metrics.isotonic import isotonic_confidence
 from calprobe.metrics.logistic import fit_logistic, sigmoid
+from calprobe.metrics.scoring_rules import LEAST_PROBABILITY
 from calprobe.words import Recalibration
 
 FOLDS = 5
@@ -98,17 +99,20 @@ def _temperature(confidence: Floats, correct: Floats) -> Map | None:
 
 
 def _beta(confidence: Floats, correct: Floats) -> Map | None:
-    """A coefficient that would be negative is left out, and the others fitted again."""
+    """A coefficient that would be negative is left out, and the others fitted again; then none may be negative."""
 
     def features(given: Floats) -> Floats:
-        clipped = np.clip(given, 1e-12, 1 - 1e-12)
+        clipped = np.clip(given, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
         return np.stack([np.ones(len(given)), np.log(clipped), -np.log1p(-clipped)], axis=1)
 
-    for columns in ([0, 1, 2], [0, 1], [0, 2]):
-        coefficients = fit_logistic(features(confidence)[:, columns], correct)
-        if coefficients is not None and (coefficients[1:] >= 0).all():
-            return _applied(lambda given, columns=columns: features(given)[:, columns], coefficients)  # type: ignore[misc]
-    return None
+    own, columns = features(confidence), [0, 1, 2]
+    coefficients = fit_logistic(own, correct)
+    if coefficients is not None and (coefficients[1:] < 0).any():
+        columns = [0, 2] if coefficients[1] < 0 else [0, 1]
+        coefficients = fit_logistic(own[:, columns], correct)
+    if coefficients is None or (coefficients[1:] < 0).any():
+        return None
+    return _applied(lambda given: features(given)[:, columns], coefficients)
 
 
 def _logistic(features: Map, confidence: Floats, correct: Floats) -> Map | None:

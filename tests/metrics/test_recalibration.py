@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize  # type: ignore[import-untyped]
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
@@ -34,6 +35,26 @@ def test_maps_are_those_of_scikit_learn(method: str) -> None:
     else:
         expected = logistic.fit(logit["fit"], correct).predict_proba(logit["given"])[:, 1]
     np.testing.assert_allclose(found, expected, atol=2e-4 if method != "isotonic" else 1e-12)
+
+
+@pytest.mark.parametrize("rises_at", ["1", "0"])
+def test_beta_leaves_out_the_negative_coefficient_alone(rises_at: str) -> None:
+    # All of the rise is near one end: the coefficient of the other end's logarithm would be negative.
+    rng = np.random.default_rng(0)
+    confidence = rng.beta(0.8, 0.8, 400)
+    share = 0.1 + 0.8 * confidence**8 if rises_at == "1" else 0.9 - 0.8 * (1 - confidence) ** 8
+    correct = (rng.random(400) < share).astype(float)
+
+    def loss(coefficients: np.ndarray) -> float:
+        a, b, c = coefficients
+        logit = a * np.log(confidence) - b * np.log1p(-confidence) + c
+        return float((np.logaddexp(0, logit) - correct * logit).sum())
+
+    best = minimize(loss, [1, 1, 0], bounds=[(0, None), (0, None), (None, None)], method="L-BFGS-B")
+    assert best.x[:2].min() == 0.0
+    found = fit_map(confidence, correct, "beta")(confidence)
+    own = -(correct * np.log(found) + (1 - correct) * np.log1p(-found)).sum()
+    assert own == pytest.approx(best.fun, abs=1e-4)
 
 
 @pytest.mark.parametrize("method", METHODS)
