@@ -43,7 +43,13 @@ def _known(option: str, asked: Sequence[str], given: Iterable[str]) -> tuple[str
 
 def _of_run(run: RunReport, estimators: Sequence[str], metrics: Sequence[str]) -> RunReport:
     own = {estimator.name: estimator for estimator in run.estimators}
-    return replace(run, estimators=tuple(_of_estimator(own[name], metrics) for name in estimators if name in own))
+    after = run.recalibrated
+    if after is not None:
+        after = replace(
+            after, estimators={name: after.estimators[name] for name in estimators if name in after.estimators}
+        )
+    shown = tuple(_of_estimator(own[name], metrics) for name in estimators if name in own)
+    return replace(run, estimators=shown, recalibrated=after)
 
 
 def _of_estimator(estimator: EstimatorReport, metrics: Sequence[str]) -> EstimatorReport:

@@ -150,9 +150,12 @@ def bear_notes(runs: Sequence[RunFacts]) -> Iterable[str]:
 
 
 def calibration_lines(run: RunReport) -> tuple[str, ...]:
-    """Whether base is over- or underconfident, and its ACE beside that of a calibrated model; none without draws."""
-    base = next((own.metrics for own in run.estimators if own.name == BASE), None)
-    if base is None or math.isnan(base["ace_p"].value):
+    """Whether base is over- or underconfident, and its ACE beside that of a calibrated model.
+
+    None without draws, and in a report of chosen metrics that lacks one of these.
+    """
+    base = next((own.metrics for own in run.estimators if own.name == BASE), {})
+    if not {"confidence_gap", "ace", "ace_if_calibrated", "ace_p"} <= base.keys() or math.isnan(base["ace_p"].value):
         return ()
     gap = base["confidence_gap"]
     verdict = "overconfident" if gap.low > 0 else "underconfident" if gap.high < 0 else "not over- or underconfident"

@@ -42,8 +42,8 @@ def option_ranks(distributions: Distributions, seed: int) -> Ints:
 def keep_options(distributions: Distributions, kept: npt.ArrayLike) -> Distributions:
     """The distributions over some of the candidates, as if the others had never been scored.
 
-    The softmax is taken anew over the scores that are kept. Candidates stay in their order, and ties are broken as
-    among all of them (the paper's code puts the right answer first, and takes the first).
+    The softmax is taken anew over the scores that are kept. Candidates stay in their order. Ties are broken among those
+    that are kept (the paper's code puts the right answer first, and takes the first).
 
     Args:
         distributions: of any number of instances, under any number of templates.

@@ -36,6 +36,20 @@ def test_estimators_and_metrics_in_the_order_asked(runs: tuple[str, str]) -> Non
     assert "& NLL &" in " ".join(calprobe(*asked, "--format", "latex").stdout.split())
 
 
+def test_base_with_a_metric_that_its_heading_does_not_need(runs: tuple[str, str]) -> None:
+    done = calprobe("report", runs[0], "--metric", "brier", *QUICK)
+    assert done.returncode == 0, done.stderr
+    assert "\nbase: ACE" not in done.stdout
+
+
+def test_recalibrated_confidences_of_the_estimators_and_metrics_asked(runs: tuple[str, str]) -> None:
+    asked = ("report", runs[0], "--estimator", "margin", "--metric", "brier", "--recalibrate", "platt", *QUICK)
+    assert list(json.loads(calprobe(*asked, "--json").stdout)[runs[0]]["recalibrated"]["estimators"]) == ["margin"]
+    table = calprobe(*asked, "--format", "latex").stdout.partition("recalibration")[2]
+    assert "margin" in table
+    assert "AUROC" not in table.partition(r"\end{table}")[0]
+
+
 def test_a_summary_alone_in_every_format(runs: tuple[str, str]) -> None:
     asked = ("report", *runs, "--tables", "summary", *QUICK)
     text = calprobe(*asked).stdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from calprobe.analysis.headline_intervals import METRICS as HEADLINES
 from calprobe.analysis.headline_intervals import DrawnBy
@@ -61,9 +61,10 @@ def recalibration_table(run: RunReport, name: TableName) -> Table | None:
     if found is None:
         return None
     before = {estimator.name: estimator.metrics for estimator in run.estimators}
+    metrics = {name: title for name, title in BESIDE.items() if any(name in own for own in before.values())}
     columns = [
         Column(when, heading=title, better="larger" if metric == "auroc" else "smaller", keys={"metric": key})
-        for metric, title in BESIDE.items()
+        for metric, title in metrics.items()
         for when, key in (("before", metric), (found.method, f"{metric}_{found.method}"))
     ]
     return Table(
@@ -75,7 +76,7 @@ def recalibration_table(run: RunReport, name: TableName) -> Table | None:
         rows=tuple(
             Row(
                 estimator,
-                tuple(_beside(before[estimator], after)),
+                tuple(_beside(before[estimator], after, metrics)),
                 keys={"estimator": estimator},
             )
             for estimator, after in found.estimators.items()
@@ -87,7 +88,7 @@ def recalibration_table(run: RunReport, name: TableName) -> Table | None:
     )
 
 
-def _beside(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> Iterator[Cell]:
-    for metric in BESIDE:
+def _beside(before: Mapping[str, Estimate], after: Mapping[str, Estimate], metrics: Iterable[str]) -> Iterator[Cell]:
+    for metric in metrics:
         yield before.get(metric)
         yield after[metric] if metric in before else None
