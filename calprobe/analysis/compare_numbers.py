@@ -17,12 +17,12 @@ from calprobe.analysis.scored_run import Labels, ScoredRun, cluster_labels, righ
 from calprobe.arrays import Floats
 from calprobe.confidence import BASE, NO_PREDICTION, Confidence
 from calprobe.confidence.types import default_row, paraphrase_rows
-from calprobe.metrics import Estimate, Metric, PairedDraws, bootstrap_mean, mcnemar, paired_draws
+from calprobe.metrics import MANY_CLUSTERS, Estimate, Metric, PairedDraws, bootstrap_mean, mcnemar, paired_draws
 from calprobe.metrics.bootstrap import Predictions, draw_samples, interval
 from calprobe.metrics.scoring_rules import MEAN_CONFIDENCE
 from calprobe.words import ClusterKind
 
-BY_RELATION = 30  # relations from which on they are resampled, where nothing else is asked
+BY_RELATION = MANY_CLUSTERS  # relations from which on they are resampled, where nothing else is asked
 Two = tuple[ScoredRun, ScoredRun]
 Mask = npt.NDArray[np.bool_]  # [instances]
 

@@ -196,7 +196,7 @@ def cluster_notes(relations: int, options: ReportOptions) -> Iterable[str]:
     if options.cluster != "relation" or not options.resampling.n_resamples:
         return
     if relations < LEAST_CLUSTERS:
-        yield f"no intervals and no p-values by relation: {relations} relations, fewer than {LEAST_CLUSTERS}"
+        yield f"no intervals and no p-values by relation: {counted(relations, 'relation')}, fewer than {LEAST_CLUSTERS}"
     elif relations < MANY_CLUSTERS:
         yield (
             f"intervals by relation are somewhat too narrow with {relations} relations, fewer than {MANY_CLUSTERS}, "

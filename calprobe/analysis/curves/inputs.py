@@ -78,9 +78,9 @@ def chosen_estimators(
     asked = tuple(dict.fromkeys(options.estimators or defaults))
     lacking = [name for name in asked if name not in given]
     if len(lacking) == len(asked) or (lacking and options.estimators):
-        mend = f"give --estimator of {', '.join(given)}" if given else "score it with template 0 or paraphrases"
+        fix = f"give --estimator of {', '.join(given)}" if given else "score it with template 0 or paraphrases"
         what = f"has no estimator {', '.join(lacking)} for this curve (not its name, or not its templates)"
-        raise UsageError(f"{run.label} {what}; {mend}")
+        raise UsageError(f"{run.label} {what}; {fix}")
     return tuple(given[name] for name in asked if name in given)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calprobe.analysis.compare_results import SIGNIFICANT
 from calprobe.analysis.curves.markers import SHIFTS, MarkerPoint, Markers
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from calprobe.arrays import Floats
 
-SIGNIFICANT = 0.05
 PANEL_INCHES = 2.2
 LEAST_INCHES = 1.25  # width of a panel
 NUMBERS = {"mean_confidence": "Mean confidence", "accuracy": "Accuracy", "ace": "ACE"}

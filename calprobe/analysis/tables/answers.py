@@ -48,10 +48,10 @@ def answers_csv(shown: Shown) -> str:
     writer.writerow([*fixed, *estimators, *by_template])
     for one in shown.answers:
         words = [harmless(word or "") for word in (one.subject, one.answer, one.predicted, one.statement)]
-        told = ["true" if one.correct else "false", repr(one.confidence)]
+        verdict = ["true" if one.correct else "false", repr(one.confidence)]
         given = [cell for by in one.templates for cell in (harmless(by.label or ""), repr(by.confidence))]
         sure = [repr(by.confidence) for by in one.estimators.values()]
-        writer.writerow([harmless(one.relation), one.instance, *words, *told, *sure, *given])
+        writer.writerow([harmless(one.relation), one.instance, *words, *verdict, *sure, *given])
     return text.getvalue().removesuffix("\n")
 
 
