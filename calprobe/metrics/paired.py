@@ -87,6 +87,11 @@ def paired_draws(
     """The draws of `paired_differences`, by pair and metric name, for what is asked of several differences together.
 
     Arguments and errors are those of `paired_differences`.
+
+    >>> from calprobe.metrics import ACCURACY
+    >>> samples = {"a": ([0.9, 0.8], [True, True]), "b": ([0.5, 0.6], [True, False])}
+    >>> paired_draws([ACCURACY], samples, [("a", "b")])["a", "b"]["accuracy"].difference().value
+    0.5
     """
     wanted = list(pairs)
     if unknown := next((name for pair in wanted for name in pair if name not in samples), None):

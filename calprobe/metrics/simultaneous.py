@@ -25,6 +25,11 @@ def simultaneous_band(curve: Floats, resampled: Floats, level: float = LEVEL) ->
         level: in (0, 1).
     Returns:
         Lower and upper ends, both [points], NaN where the curve is and without resamples. They hold the curve.
+
+    >>> resampled = np.array([[0.0, 0.4], [0.1, 0.5], [0.2, 0.6], [0.3, 0.7]])
+    >>> low, high = simultaneous_band(np.array([0.15, 0.55]), resampled, level=0.5)
+    >>> low.tolist(), high.tolist()
+    ([0.1, 0.5], [0.2, 0.6])
     """
     nothing = np.full(len(curve), np.nan)
     points = np.flatnonzero(~np.isnan(curve) & ~np.isnan(resampled).all(axis=0)) if len(resampled) else np.empty(0, int)

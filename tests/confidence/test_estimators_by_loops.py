@@ -206,4 +206,4 @@ def test_estimating_all_of_bear_loops_over_no_instances() -> None:
         templates=paraphrases + verbal + numeric,
     )
     assert python_calls(estimate, table) < n
-    assert len(estimate(table)) == 25
+    assert len(estimate(table)) == 28

@@ -19,6 +19,7 @@ from calprobe.metrics import (
     standard_metrics,
 )
 from calprobe.metrics.bins import Binning, bin_sample
+from calprobe.metrics.bootstrap import SAME, draw_samples
 from calprobe.metrics.metric import evaluate, is_resampled
 from calprobe.metrics.resamples import resample_counts
 from calprobe.metrics.sample import sort_instances
@@ -135,9 +136,17 @@ def test_intervals_hold_the_value_and_cover_that_of_a_large_sample(gap: float) -
 @given(samples())
 @settings(deadline=None, max_examples=30)
 def test_intervals_of_binned_metrics_always_hold_their_value(sample: tuple[np.ndarray, np.ndarray]) -> None:
-    found = bootstrap(standard_metrics(), *sample, Resampling(20))
+    metrics = [metric for metric in standard_metrics() if metric.name in SHIFTED]
+    found = bootstrap(metrics, *sample, Resampling(20))
+    draws = draw_samples(metrics, {"": sample}, Resampling(20), None)[""]
     for name in SHIFTED:
-        assert 0 <= found[name].low <= found[name].value <= found[name].high <= 1, name
+        own = found[name]
+        if np.ptp(draws[name].resampled) < SAME:  # resamples that agree say nothing of other instances
+            assert 0 <= own.value <= 1, name
+            assert math.isnan(own.low), name
+            assert math.isnan(own.high), name
+        else:
+            assert 0 <= own.low <= own.value <= own.high <= 1, name
 
 
 def test_no_resamples_no_intervals() -> None:
@@ -153,23 +162,33 @@ def test_no_instances() -> None:
 
 def test_one_class_leaves_auroc_undefined_and_one_instance_is_all_there_is() -> None:
     found = bootstrap(standard_metrics(), [0.75], [True], Resampling(50))
-    assert (found["accuracy"].low, found["accuracy"].high) == (1, 1)
-    assert (found["brier"].low, found["brier"].high) == (0.0625, 0.0625)
+    # All resamples agree: Clopper and Pearson's interval of 1 of 1, and none of what is no proportion.
+    assert (found["accuracy"].low, found["accuracy"].high) == pytest.approx((0.025, 1))
+    assert found["brier"].value == 0.0625
+    assert math.isnan(found["brier"].low)
+    assert math.isnan(found["brier"].high)
     assert math.isnan(found["auroc"].value)
     assert math.isnan(found["auroc"].low)
 
 
 def test_resamples_of_one_class_are_left_out() -> None:
     # A resample of three instances is often of one class.
-    found = bootstrap(standard_metrics(), [0.2, 0.6, 0.4], [False, True, True], Resampling(100))["auroc"]
-    assert (found.value, found.low, found.high) == (1, 1, 1)
+    found = bootstrap(standard_metrics(), [0.4, 0.6, 0.2], [False, True, True], Resampling(100))["auroc"]
+    assert (found.value, found.low, found.high) == (0.5, 0, 1)
+    agreeing = bootstrap(standard_metrics(), [0.2, 0.6, 0.4], [False, True, True], Resampling(100))["auroc"]
+    assert agreeing.value == 1
+    assert math.isnan(agreeing.low)
+    assert math.isnan(agreeing.high)
 
 
 def test_mean_of_shares() -> None:
     found = bootstrap_mean([1.0, 0.5, 0.0, 0.5], Resampling(500))
     assert found.value == 0.5
     assert found.low < 0.5 < found.high
-    assert bootstrap_mean([0.2, 0.2]).low == pytest.approx(0.2)
+    same = bootstrap_mean([0.2, 0.2])
+    assert same.value == pytest.approx(0.2)
+    assert math.isnan(same.low)
+    assert math.isnan(same.high)
     assert math.isnan(bootstrap_mean([]).value)
     assert math.isnan(bootstrap_mean([0.5], Resampling(0)).low)
 
