@@ -38,9 +38,11 @@ def named_manifest(numbers: tuple[int, ...] = (0, 1, 2)) -> Manifest:
     )
 
 
-def named_run(path: Path, numbers: tuple[int, ...] = (0, 1, 2), *, labels: bool = True) -> Path:
-    """A complete run of that probe at `path`, with its labels or without."""
-    folder = RunFolder.open(path, named_manifest(numbers))
+def named_run(path: Path, numbers: tuple[int, ...] = (0, 1, 2), *, labels: bool = True, imported: bool = False) -> Path:
+    """A complete run of that probe at `path`, with its labels or without; of an import, no fingerprint is known."""
+    manifest = named_manifest(numbers)
+    source = SourceRecord(manifest.probe.name) if imported else manifest.probe
+    folder = RunFolder.open(path, replace(manifest, probe=source))
     for shape in SHAPES:
         for number in numbers:
             folder.write_piece(without_tokens(make_piece(shape, number)))

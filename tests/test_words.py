@@ -12,7 +12,7 @@ import click
 import pytest
 
 import calprobe.words
-from calprobe.cli.common import names
+from calprobe.cli.arguments import list_option
 from calprobe.errors import UsageError
 
 PACKAGE = Path(calprobe.words.__file__).parent
@@ -45,12 +45,23 @@ def test_words_import_nothing_that_takes_time() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(("value", "expected"), [("a,b,", ("a", "b")), (" a ,,b", ("a", "b")), (None, None)])
-def test_names_are_split_alike_whatever_the_option(value: str | None, expected: tuple[str, ...] | None) -> None:
+def names_of(option: str, *given: str) -> tuple[str, ...] | None:
+    """What a command gets of that option, given with each of these texts."""
+    command = click.Command("x", callback=lambda **values: next(iter(values.values())))
+    arguments = [part for text in given for part in (option, text)]
+    found: tuple[str, ...] | None = list_option(option)(command).main(arguments, standalone_mode=False)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [(("a,b,",), ("a", "b")), ((" a ,,b",), ("a", "b")), ((), None), (("b,a", "a,c"), ("b", "a", "c"))],
+)
+def test_names_are_split_alike_whatever_the_option(given: tuple[str, ...], expected: tuple[str, ...] | None) -> None:
     for option in ("--estimator", "--relations"):
-        assert names(click.Context(click.Command("x")), click.Option([option]), value) == expected
+        assert names_of(option, *given) == expected
 
 
 def test_an_option_that_names_none_is_refused() -> None:
     with pytest.raises(UsageError, match=r"^--relations has no names; give names separated by commas$"):
-        names(click.Context(click.Command("x")), click.Option(["--relations"]), " , ")
+        names_of("--relations", " , ")

@@ -72,8 +72,7 @@ def test_a_run_without_texts_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_named_probe_must_have_the_instances_of_an_import(tmp_path: Path) -> None:
-    run = open_run(named_run(tmp_path / "run", labels=False))
-    run.manifest = replace(run.manifest, probe=SourceRecord("named"))
+    run = open_run(named_run(tmp_path / "run", labels=False, imported=True))
     assert texts_of(run, named_probe()).subject("P36", 1) == "P36 subject 1"
     with pytest.raises(CalprobeError, match="probe mini does not have instance 0 of P1376 with the same answer"):
         texts_of(run, "mini")

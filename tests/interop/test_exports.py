@@ -14,12 +14,17 @@ import pytest
 from run_samples import SHAPES, make_manifest, make_piece, without_tokens, write_run
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.interop.exports import CANDIDATES, TOKENS, candidate_tables, candidates, token_tables
-from calprobe.runs import RunFolder, open_run
+from calprobe.interop.exports import CANDIDATES, TOKENS, candidate_tables, token_tables
+from calprobe.runs import Run, RunFolder, open_run
 from calprobe.runs.table_files import write_tables
 
 COLUMNS = ["relation", "template", "instance", "candidate", "answer_idx"]
 COLUMNS += ["sum", "mean", "sum_answer", "mean_answer", "first", "first_role"]
+
+
+def candidates(run: Run) -> pa.Table:
+    """The `candidates` export as one table."""
+    return pa.concat_tables([CANDIDATES.empty_table(), *candidate_tables(run)]).combine_chunks()
 
 
 def test_candidates_have_the_contract_columns_types_and_order(tmp_path: Path) -> None:

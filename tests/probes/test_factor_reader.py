@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,9 @@ def test_fingerprints_are_of_the_texts(tmp_path: Path) -> None:
     text = HEADER + "a,b,c,d,e\nf,g,h,i,j\n"
     first = load_probe(write(tmp_path / "x.csv", text))
     (tmp_path / "other").mkdir()
-    assert load_probe(write(tmp_path / "other" / "x.csv", "note," + text.replace("\n", "\n,")[:-1])) == first
+    other = load_probe(write(tmp_path / "other" / "x.csv", "note," + text.replace("\n", "\n,")[:-1]))
+    assert replace(other, path=first.path) == first
+    assert other.path == str((tmp_path / "other" / "x.csv").resolve())
     for change in (
         text.replace("a,", "A,"),
         text.replace("j", "J"),

@@ -137,9 +137,9 @@ def test_reading_a_large_run_loops_over_no_rows(tmp_path: Path) -> None:
 
 def test_reading_and_exporting_never_import_torch(tmp_path: Path) -> None:
     code = (
-        "import sys; from calprobe.runs import open_run; from calprobe.interop.exports import candidates;"
+        "import sys; from calprobe.runs import open_run; from calprobe.interop.exports import candidate_tables;"
         "import calprobe.interop.lm_pub_quiz_import;"
-        "run = open_run(sys.argv[1]); run.table(); candidates(run);"
+        "run = open_run(sys.argv[1]); run.table(); list(candidate_tables(run));"
         "sys.exit(bool({'torch', 'transformers'} & set(sys.modules)))"
     )
     subprocess.run([sys.executable, "-c", code, str(write_run(tmp_path))], check=True)

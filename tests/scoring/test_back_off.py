@@ -155,7 +155,7 @@ def test_the_error_names_the_longest_statement_and_the_mend(
     with pytest.raises(CalprobeError) as failure:
         scored(model, tmp_path / "run", first=1)
     first, mend = str(failure.value).splitlines()
-    assert first.startswith("capital, template 1, instance 2: out of memory with batches of ")
+    assert first.startswith("capital, template 1, instance 0: out of memory with batches of ")
     assert first.endswith(" tokens, and this statement has 31")
     assert mend == "free memory, use a device with more memory, --dtype bfloat16 or --device-map auto"
     # What did not help is not kept: with more memory the run goes on as it began.

@@ -8,7 +8,7 @@ from calprobe.messages import counted
 from calprobe.runs.listing import ListedRun, RunList
 
 # Title of each column -> its priority on a narrow terminal.
-_COLUMNS = {"model": 1, "kind": 6, "probe": 2, "instances": 5, "templates": 3, "done": 1, "created": 4}
+_COLUMNS = {"model": 2, "kind": 7, "probe": 3, "instances": 6, "templates": 4, "done": 1, "created": 5}
 
 
 def run_list_tables(found: RunList) -> tuple[Table]:
