@@ -136,7 +136,7 @@ def test_json(run_path: Path) -> None:
     assert label == str(run_path)
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     one = report(run_path, QUICK).to_json()[label]
-    shared_keys = ["model", "kind", "probe", "instances", "partial", "candidates"]
+    shared_keys = ["model", "kind", "probe", "instances", "partial", "limited", "same_tokens", "candidates", "cost"]
     assert {key: content[key] for key in shared_keys} == {key: one[key] for key in shared_keys}
     assert list(content) == [*shared_keys, "reductions", "best", "unknown"]
     assert list(content["reductions"]) == list(REDUCTIONS)

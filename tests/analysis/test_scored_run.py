@@ -14,8 +14,10 @@ from compared_runs import NUMBERS, SHAPES, run_of
 
 from calprobe.analysis import ReportOptions
 from calprobe.analysis.scored_run import ScoredRun, open_scored_runs
+from calprobe.arrays import Floats, Ints
 from calprobe.cli.app import cli
 from calprobe.confidence import distributions, estimate
+from calprobe.confidence.temperature import FOLDS
 from calprobe.runs import open_run
 from calprobe.runs.score_records import ScoreRecords
 
@@ -31,9 +33,14 @@ def run(path: str) -> ScoredRun:
     return found
 
 
+def softmax_of(scores: Floats, _: Ints) -> str:
+    """A fold, which a temperature is fitted to, has the scores of one template alone."""
+    return "softmax" if len(scores) == len(NUMBERS) else "softmax of a fold"
+
+
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often shards are read, by relation and template, and how often the softmax of a run is taken."""
+    """How often shards are read, by relation and template, and the softmax taken of a run or a fold of it."""
     counter: Counter[str] = Counter()
 
     def counted(function: Callable[..., Any], name: Callable[..., str]) -> Callable[..., Any]:
@@ -45,7 +52,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     read = counted(ScoreRecords.read, lambda _, __, piece: f"{piece.relation}.{piece.template}")
     monkeypatch.setattr(ScoreRecords, "read", read)
-    monkeypatch.setattr(distributions, "softmax", counted(distributions.softmax, lambda *_: "softmax"))
+    monkeypatch.setattr(distributions, "softmax", counted(distributions.softmax, softmax_of))
     return counter
 
 
@@ -57,7 +64,8 @@ def test_report_page_and_figures_read_a_run_once(
     result = CliRunner().invoke(cli, ["report", path, "--bootstrap", "2", *by, *drawn])
     assert result.exit_code == 0, result.output
     assert (tmp_path / "page.html").exists()
-    assert calls == {f"{name}.{number}": 1 for name, _, _ in SHAPES for number in NUMBERS} | {"softmax": 1}
+    shards = {f"{name}.{number}": 1 for name, _, _ in SHAPES for number in NUMBERS}
+    assert calls == shards | {"softmax": 1, "softmax of a fold": FOLDS}
 
 
 def test_compared_runs_are_read_once(path: str, tmp_path: Path, calls: Counter[str]) -> None:

@@ -110,7 +110,7 @@ def test_what_is_undefined_is_empty_in_csv_and_null_in_json(tmp_path: Path) -> N
     for name in ("curve.csv", "curve.json"):
         curve("a", "--kind", "accuracy-rejection", "--estimator", "base", "--bootstrap", 0, "--out", tmp_path / name)
     rows = (tmp_path / "curve.csv").read_text("utf-8").splitlines()
-    assert '"a","model-a","base","threshold",1,1,0,,,' in rows
+    assert '"a","model-a","base","threshold",1,1,0,,,,,' in rows
     (line,) = json.loads((tmp_path / "curve.json").read_text("utf-8"))["lines"]
     assert line["by_threshold"]["curve"]["accuracy"][-1] is None
     assert line["band"]["low"] == [None] * 100

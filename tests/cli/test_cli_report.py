@@ -14,6 +14,7 @@ from compared_runs import run_of, with_model
 from run_samples import write_run
 
 from calprobe.analysis import ReportOptions, SliceOptions, compare_reductions, report
+from calprobe.analysis.choice import choose
 from calprobe.metrics import Resampling
 
 
@@ -46,8 +47,17 @@ def test_slices(run_path: Path) -> None:
     asked = SliceOptions("cardinality", ("margin", "entropy"))
     expected = report(str(run_path), ReportOptions(resampling=Resampling(30), slices=asked))
     assert (done.returncode, done.stderr, as_json.stderr) == (0, "", "")
-    assert json.loads(as_json.stdout) == json.loads(json.dumps(expected.to_json()))
+    shown = choose(expected, ("margin", "entropy"), None)
+    assert json.loads(as_json.stdout) == json.loads(json.dumps(shown.to_json()))
     assert "\ncardinality " in done.stdout
+
+
+def test_chosen_estimators_need_no_slices(run_path: Path) -> None:
+    done = calprobe("report", run_path, "--json", "--estimator", "entropy,base", "--bootstrap", 0)
+    assert (done.returncode, done.stderr) == (0, "")
+    (content,) = json.loads(done.stdout).values()
+    assert list(content["estimators"]) == ["entropy", "base"]
+    assert "slices" not in content
 
 
 def test_against_the_paper(tmp_path: Path) -> None:
@@ -81,7 +91,7 @@ def test_all_reductions(run_path: Path) -> None:
         (["RUN", "--cluster", "template"], 2, "Invalid value for '--cluster'"),
         (["RUN", "--by", "template"], 2, "Invalid value for '--by'"),
         (["RUN", "--by", "domain", "--estimator", "best"], 2, "has no estimator best"),
-        (["RUN", "--estimator", "base"], 2, "choose slices with --by"),
+        (["RUN", "--estimator", "best"], 2, "--estimator: no 'best' in this report"),
         (["RUN", "--by", "domain", "--reduction", "all"], 2, "leave out --by or --reduction all"),
         (["RUN", "--against", "paper", "--bootstrap", 0], 2, "tiny: not among the paper's models; they are bert-base"),
         (["RUN", "--against", "no.json"], 2, "'no.json' is not 'paper'"),

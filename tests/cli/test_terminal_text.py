@@ -80,9 +80,7 @@ def on_terminal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     return bool(request.param)
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["--by", "relation"], ["--json"], ["--format", "markdown"], ["--format", "latex"]]
-)
+@pytest.mark.parametrize("arguments", [[], ["--json"], ["--format", "markdown"], ["--format", "latex"]])
 def test_reports_pass_no_escape_sequence_of_a_label(
     run: Path, on_terminal: bool, arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
