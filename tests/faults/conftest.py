@@ -46,7 +46,10 @@ def whole(forge: Forge, tmp_path_factory: pytest.TempPathFactory) -> Whole:
 
 @pytest.fixture
 def reported(capsys: pytest.CaptureFixture[str]) -> Callable[[Path], Any]:
-    """What `calprobe report --json` says of a run: its exit code where it is not 0, else the run's object."""
+    """What `calprobe report --json` says of a run's scores: its exit code where it is not 0, else the run's object.
+
+    Without the cost: that is from the progress files, which are written after the shards they count.
+    """
 
     def report(run: Path) -> Any:
         capsys.readouterr()
@@ -55,6 +58,8 @@ def reported(capsys: pytest.CaptureFixture[str]) -> Callable[[Path], Any]:
         except SystemExit as end:
             if end.code:
                 return end.code
-        return json.loads(capsys.readouterr().out)[str(run)]
+        found = json.loads(capsys.readouterr().out)[str(run)]
+        assert set(found.pop("cost")) == {"statements", "tokens", "seconds"}
+        return found
 
     return report

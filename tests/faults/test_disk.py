@@ -60,28 +60,34 @@ def assert_it_goes_on(forge: Forge, run: Path, whole: Whole) -> None:
 
 
 def test_a_disk_that_fills_up(forge: Forge, whole: Whole, tmp_path: Path, mount: Mount) -> None:
-    """A real one, of 128 KiB, that has no room for all the shards."""
-    disk = mount("-t", "tmpfs", "-o", "size=128k", "tmpfs")
+    """A real one, of 256 KiB, that has no room for the labels, and without them not for all the shards."""
+    disk = mount("-t", "tmpfs", "-o", "size=256k", "tmpfs")
     run, filler = disk / "run", disk / "filler"
-    filler.write_bytes(bytes(80 * 1024))
-    stopped = forge.run("score", *ASKED, "--out", run, watch=run)
+    filler.write_bytes(bytes(208 * 1024))
+    labelled = forge.run("score", *ASKED, "--out", run, watch=run)
+    assert_said(labelled, run / "labels.json", "No space left on device")
+    stopped = forge.run("score", *ASKED, "--no-save-labels", "--out", run, watch=run)
     assert_said(stopped, run, "No space left on device")
     lying = sorted((run / "shards").glob("*.parquet"))
     assert 0 < len(lying) < len(whole.order)
     assert len(open_run(run).pieces) == len(lying)
     assert not list(run.rglob("*.tmp"))
-    again = forge.run("score", *ASKED, "--out", run, watch=run)
+    again = forge.run("score", *ASKED, "--no-save-labels", "--out", run, watch=run)
     assert_said(again, run, "No space left on device")
     filler.unlink()
     assert_it_goes_on(forge, run, whole)
 
 
-@pytest.mark.parametrize("largest", [2000, 6000])
-def test_files_that_cannot_grow(forge: Forge, whole: Whole, tmp_path: Path, largest: int) -> None:
-    """What a quota does, in the middle of a manifest or of a shard; this needs no rights."""
+@pytest.mark.parametrize(
+    ("largest", "options", "place"), [(2000, [], "."), (20000, [], "labels.json"), (6000, ["--no-save-labels"], ".")]
+)
+def test_files_that_cannot_grow(
+    forge: Forge, whole: Whole, tmp_path: Path, largest: int, options: list[str], place: str
+) -> None:
+    """What a quota does, in the middle of a manifest, of the labels or of a shard; this needs no rights."""
     run = tmp_path / "run"
-    stopped = forge.run("score", *ASKED, "--out", run, watch=run, largest=largest)
-    assert_said(stopped, run, "File too large")
+    stopped = forge.run("score", *ASKED, *options, "--out", run, watch=run, largest=largest)
+    assert_said(stopped, run / place, "File too large")
     assert not list(run.rglob("*.tmp"))
     assert shards_in(stopped.changes) == [path for path in whole.order if (run / "shards" / path).exists()]
     assert_it_goes_on(forge, run, whole)

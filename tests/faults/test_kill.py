@@ -53,7 +53,13 @@ def assert_it_goes_on(forge: Forge, run: Path, whole: Whole) -> None:
     resumed = forge.run("score", *ASKED, "--out", run, watch=run)
     assert resumed.code == 0, resumed.stderr
     assert exports_of(run) == whole.exports
-    assert sorted(path.name for path in run.iterdir()) == [".lock", "manifest.json", "progress", "shards"]
+    assert sorted(path.name for path in run.iterdir()) == [
+        ".lock",
+        "labels.json",
+        "manifest.json",
+        "progress",
+        "shards",
+    ]
     assert sorted(path.name for path in (run / "shards").iterdir()) == sorted(whole.order)
 
 

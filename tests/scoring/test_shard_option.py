@@ -72,11 +72,11 @@ def test_jobs_that_find_different_budgets_deal_alike(
     monkeypatch.setenv("CALPROBE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(budget, "_CPU_TOKENS", 128)  # else a probe this small is one group
     parts = [tmp_path / f"part-{number}" for number in (1, 2)]
-    first = score(model, "mini", parts[0], options(shard="1/2", batch_tokens=None))
+    first = score(model, "mini", parts[0], options(shard="1/2", batch_tokens=None, limit=None, first=2))
     assert (first.manifest.settings.batch_tokens, first.manifest.settings.first_batch_tokens) == (128, None)
-    # The second job is on a machine with little free memory.
+    # The second job is on a machine with little free memory: room for the longest statement of the two first instances.
     monkeypatch.setattr(budget, "free_bytes", lambda device: 0)
-    asked = options(shard="2/2", batch_tokens=None)
+    asked = options(shard="2/2", batch_tokens=None, limit=None, first=2)
     second = score(model, "mini", parts[1], asked)
     assert (second.manifest.settings.batch_tokens, second.manifest.settings.first_batch_tokens) == (101, 128)
     assert first.pieces
