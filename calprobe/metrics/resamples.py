@@ -27,9 +27,10 @@ Result = TypeVar("Result")
 # Entries of one block of resamples, [resamples of the block, instances]: 2 MiB an array, which stays in the cache.
 BLOCK_ENTRIES = 1 << 18
 
-# The spread of a few resampled clusters says little of that between clusters: docs/methods.md has coverages.
+# The spread of a few resampled clusters says little of that between clusters. Both numbers are rules of thumb: the
+# coverages in docs/methods.md are of 60 clusters.
 LEAST_CLUSTERS = 10  # for an interval or a p-value
-MANY_CLUSTERS = 30  # from which on their coverage is close to the nominal one
+MANY_CLUSTERS = 30  # with fewer, reports note that intervals are somewhat too narrow
 
 
 @dataclass(frozen=True, slots=True)
