@@ -41,11 +41,11 @@ def score_pieces(
     way: Way | None = None,
     advance: Advance = no_progress,
 ) -> Iterator[PieceScores]:
-    """Score the pieces of a selection in memory, in the run's order; each is yielded when its group is scored.
+    """Score the pieces of a selection in memory, group by group; each is yielded when its group is scored.
 
-    Scores are the bytes that `calprobe score` writes with the same path, batch budget and number of threads. Statements
-    of the next groups are tokenised and planned in another thread. If memory runs out, the group is scored
-    again with half the batch budget.
+    A group has relations under one template. Scores are the bytes that `calprobe score` writes with the same path,
+    batch budget and number of threads. Statements of the next groups are tokenised and planned in another thread. If
+    memory runs out, the group is scored again with half the batch budget.
 
     Args:
         model: from `load_model`.

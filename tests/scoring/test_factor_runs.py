@@ -163,8 +163,11 @@ def test_a_stopped_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypatch: 
     assert run.cut_contexts == {"long": 1}
     again = score(model, file, tmp_path / "run")
     assert again.manifest == run.manifest
-    with pytest.raises(UsageError, match="relations: the run has"):
-        score(model, file, tmp_path / "run", ScoreOptions(limit=1))
+    # A sample is a part of what is there: nothing is scored, and the run stays as it is.
+    assert score(model, file, tmp_path / "run", ScoreOptions(limit=1)).manifest == run.manifest
+    longer = write_long(tmp_path / "longer.csv", [100, 600, 50])
+    with pytest.raises(UsageError, match="probe: the run has"):
+        score(model, longer, tmp_path / "run")
 
 
 def test_stretches_of_a_long_piece_are_told_and_change_nothing(

@@ -79,14 +79,14 @@ def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypa
     whole = score(model, PROBE, tmp_path / "whole", ScoreOptions(templates="0,1")).table()
     write, written = RunFolder.write_piece, []
 
-    def stop_after_two(self: RunFolder, piece: object) -> None:
-        if len(written) == 2:
+    def stop_after_three(self: RunFolder, piece: object) -> None:
+        if len(written) == 3:
             raise KeyboardInterrupt
         written.append(piece)
         write(self, piece)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(RunFolder, "write_piece", stop_after_two)
-    with pytest.raises(Interrupted, match="2 of 4 pieces are left"):
+    monkeypatch.setattr(RunFolder, "write_piece", stop_after_three)
+    with pytest.raises(Interrupted, match="1 of 4 pieces are left"):
         score(model, PROBE, tmp_path / "run", ScoreOptions(templates="0,1"))
     monkeypatch.undo()
     partial = open_run(tmp_path / "run")
@@ -99,8 +99,8 @@ def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"limit": 2}, "limit: the run has none, requested a sample of 2"),
-        ({"templates": "1"}, "templates: the run has 0, requested 1"),
+        ({"first": None, "limit": 2}, r"limit: the run has the first 2 \(--first 2\), requested a sample of 2"),
+        ({"templates": "1", "relations": ("continent",)}, r"cannot become the requested run: the run has .*requested "),
         ({"batch_tokens": 33}, "the run has --batch-tokens"),
         ({"save_tokens": True}, "save tokens: the run has False, requested True"),
     ],
@@ -108,7 +108,7 @@ def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypa
 def test_another_request_in_the_same_folder_is_refused(
     model: LoadedModel, tmp_path: Path, change: dict[str, object], named: str
 ) -> None:
-    options = ScoreOptions(templates="0")
+    options = ScoreOptions(templates="0", first=2, relations=("capital",))
     score(model, PROBE, tmp_path / "run", options)
     with pytest.raises(UsageError, match=named):
         score(model, PROBE, tmp_path / "run", replace(options, **change))  # type: ignore[arg-type]
@@ -165,8 +165,8 @@ def test_a_resumed_run_takes_its_path_and_threads_and_gives_the_threads_back(
         assert score(model, PROBE, tmp_path / "run").manifest.settings.path == "plain"
         assert seen == {threads + 1}
         assert torch.get_num_threads() == threads
-        with pytest.raises(UsageError, match="limit"):
-            score(model, PROBE, tmp_path / "run", ScoreOptions(limit=1))
+        with pytest.raises(UsageError, match="save tokens"):
+            score(model, PROBE, tmp_path / "run", ScoreOptions(save_tokens=True))
         assert torch.get_num_threads() == threads
     finally:
         hook.remove()
@@ -176,8 +176,9 @@ def test_a_resumed_run_takes_its_path_and_threads_and_gives_the_threads_back(
 def test_another_request_is_refused_before_the_model_is_loaded(
     model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    score(model, PROBE, tmp_path / "run")
-    with pytest.raises(UsageError, match=r"different run\. limit: the run has none, requested a sample of 1"):
+    score(model, PROBE, tmp_path / "run", ScoreOptions(first=1))
+    said = r"different run\. limit: the run has the first 1 \(--first 1\), requested a sample of 1"
+    with pytest.raises(UsageError, match=said):
         score("no-such-model", PROBE, tmp_path / "run", ScoreOptions(limit=1))
 
 
