@@ -129,10 +129,8 @@ def accuracies(run: RunReport) -> tuple[str, ...]:
 
 def ties_found(ties: Ties) -> str:
     """The number of ties, and the accuracy that their chance has no part in."""
-    return (
-        f"ties: {counted(ties.instances, 'instance')} with several candidates of the largest score; expected accuracy "
-        f"{number(ties.expected_accuracy)}"
-    )
+    found = counted(ties.instances, "instance")
+    return f"ties: {found} with several largest scores; expected accuracy {number(ties.expected_accuracy)}"
 
 
 def mean_accuracy_name(runs: Sequence[RunFacts]) -> str:

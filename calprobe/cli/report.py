@@ -92,9 +92,9 @@ def command(
         calprobe report runs/a runs/b --label a="GPT-2, fp32" --label b="GPT-2, bf16"
 
     --reduction all shows accuracy, ACE of base, and the harmonic mean of accuracy and 1 - ACE under each
-    reduction. Its JSON has, for each RUN, model, kind, probe, instances, partial, candidates, reductions {NAME:
-    {accuracy, ace, harmonic_mean}}, best (the NAME with the highest harmonic mean) and unknown (reductions that an
-    import cannot compute).
+    reduction. Its JSON has, for each RUN, model, kind, probe, instances, partial, limited, same_tokens,
+    candidates, cost, reductions {NAME: {accuracy, ace, harmonic_mean}}, best (the NAME with the highest
+    harmonic mean) and unknown (reductions that an import cannot compute).
     """
     from calprobe.analysis import compare_reductions, report
     from calprobe.analysis.against import against

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from calprobe.errors import CalprobeError
+from calprobe.errors import CalprobeError, DataMissingError
 from calprobe.interop.labels import check_labels, find_labels
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.probes.types import slot_fault
@@ -86,6 +86,9 @@ def texts_if_known(manifest: Manifest, folder: Path | None) -> AnswerTexts:
     """The texts of a run; without labels where they are not found."""
     try:
         return AnswerTexts(manifest, find_labels(manifest, folder or Path()))
+    except DataMissingError as error:
+        log.debug("%s", error)  # what shows the answers says that they are not known in words
+        return AnswerTexts(manifest, None)
     except CalprobeError as error:
         log.info("%s", error)
         return AnswerTexts(manifest, None)

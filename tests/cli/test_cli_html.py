@@ -25,7 +25,9 @@ def test_a_page_is_written_and_what_is_printed_stays(run: str, tmp_path: Path) -
     assert with_page.exit_code == 0, with_page.output
     assert with_page.stdout == plain.stdout
     assert with_page.stderr == f"wrote {page}\n"
-    assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
+    written = page.read_text("utf-8")
+    assert written.startswith("<!DOCTYPE html>")
+    assert "Subjects and answers are not known in words" in written
     assert [path.name for path in page.parent.iterdir()] == ["report.html"]
 
 

@@ -116,6 +116,6 @@ def test_a_report_counts_ties_and_gives_the_expected_accuracy(tmp_path: Path) ->
     spaces = Distributions.from_table(open_run(path).table("sum"))
     alone = base_confidence(spaces).correct & (spaces.tied(0) == 1)
     assert run.ties.expected_accuracy == pytest.approx((alone.sum() + 2 / 3) / 30)
-    assert accuracies(run)[-1].startswith("ties: 2 instances with several candidates of the largest score; expected ")
+    assert accuracies(run)[-1].startswith("ties: 2 instances with several largest scores; expected accuracy ")
     assert any(note.startswith("Ties: of candidates that share the largest score, ") for note in report_notes(found))
     assert run.to_json()["ties"] == {"instances": 2, "expected_accuracy": run.ties.expected_accuracy}
