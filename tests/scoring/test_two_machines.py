@@ -105,5 +105,7 @@ def test_what_a_lost_machine_had_taken_is_scored_by_the_first(machines: list[Mac
     assert "a process of the run was lost; scoring its groups" in said[0]
     assert not (out / OWNER_NAME).exists()
     run = open_run(out)
-    assert run.progress.pieces == len(run.pieces) == len(run.manifest.pieces)
+    assert len(run.pieces) == len(run.manifest.pieces)
+    # A piece that the lost machine finished is kept; what it cost was never recorded.
+    assert len(run.pieces) - 1 <= run.progress.pieces <= len(run.pieces)
     assert exports_of(out) == exports_of(alone)
