@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
-from calprobe.metrics import Estimate
+
+T = TypeVar("T")
 
 
 def choose(report: Report, estimators: Sequence[str] | None, metrics: Sequence[str] | None) -> Report:
@@ -43,18 +45,20 @@ def _known(option: str, asked: Sequence[str], given: Iterable[str]) -> tuple[str
 
 def _of_run(run: RunReport, estimators: Sequence[str], metrics: Sequence[str]) -> RunReport:
     own = {estimator.name: estimator for estimator in run.estimators}
-    after = run.recalibrated
+    after, intervals = run.recalibrated, run.intervals
     if after is not None:
-        after = replace(
-            after, estimators={name: after.estimators[name] for name in estimators if name in after.estimators}
-        )
+        after = replace(after, estimators=_only(after.estimators, estimators))
+    if intervals is not None:
+        intervals = {
+            kind: replace(found, estimators=_only(found.estimators, estimators)) for kind, found in intervals.items()
+        }
     shown = tuple(_of_estimator(own[name], metrics) for name in estimators if name in own)
-    return replace(run, estimators=shown, recalibrated=after)
+    return replace(run, estimators=shown, recalibrated=after, intervals=intervals)
 
 
 def _of_estimator(estimator: EstimatorReport, metrics: Sequence[str]) -> EstimatorReport:
     return replace(estimator, metrics=_only(estimator.metrics, metrics), answered=_only(estimator.answered, metrics))
 
 
-def _only(found: Mapping[str, Estimate], metrics: Sequence[str]) -> dict[str, Estimate]:
-    return {name: found[name] for name in metrics if name in found}
+def _only(found: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
+    return {name: found[name] for name in names if name in found}

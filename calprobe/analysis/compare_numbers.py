@@ -12,10 +12,11 @@ from calprobe.analysis.compare_match import Part, Shared
 from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence, PairComparison, Scope
 from calprobe.analysis.compare_ties import tied_instances
 from calprobe.analysis.groups import relation_groups
+from calprobe.analysis.meaningful import is_meaningful
 from calprobe.analysis.options import CompareOptions
 from calprobe.analysis.scored_run import Labels, ScoredRun, cluster_labels, right_shares
 from calprobe.arrays import Floats
-from calprobe.confidence import BASE, NO_PREDICTION, Confidence
+from calprobe.confidence import BASE, NO_PREDICTION, Confidence, Estimator
 from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.metrics import MANY_CLUSTERS, Estimate, Metric, PairedDraws, bootstrap_mean, mcnemar, paired_draws
 from calprobe.metrics.bootstrap import Predictions, draw_samples, interval
@@ -58,6 +59,7 @@ class Sides:
 
     first: Confidence
     second: Confidence
+    estimators: tuple[Estimator, ...]  # of either side: a metric must have a meaning for all
     ties: Mask | None = None  # instances that both answer alike, see `tied_instances`; None: none
 
     @property
@@ -86,7 +88,7 @@ class Sides:
 
 
 def contrasts_of(sides: Mapping[str | None, Sides], metrics: Sequence[Metric], drawn: Drawn) -> Iterator[Contrast]:
-    """The metrics of both sides and their differences, by the estimator that both sides are of."""
+    """The metrics of both sides that have a meaning, and their differences, by the estimator that both sides are of."""
     samples: dict[str, Predictions] = {}
     for place, own in enumerate(sides.values()):
         for side, found in own.named.items():
@@ -96,6 +98,8 @@ def contrasts_of(sides: Mapping[str | None, Sides], metrics: Sequence[Metric], d
         first, second = draws[f"{place} first"], draws[f"{place} second"]
         compared = draws[f"{place} compared"] if own.tied else second
         for metric in metrics:
+            if not all(is_meaningful(metric, estimator) for estimator in own.estimators):
+                continue
             estimates = interval(first[metric.name], metric), interval(second[metric.name], metric)
             difference = PairedDraws.of(first[metric.name], compared[metric.name], metric)
             yield drawn.contrast(name, metric.name, estimates, difference)
@@ -209,7 +213,7 @@ class _Pair:
 
     def _sides(self, estimator: str, kept: Mask) -> Sides:
         first, second = (_only(run.confidence(estimator), kept) for run in self.runs)
-        return Sides(first, second, self.ties[kept])
+        return Sides(first, second, (self.runs[0].estimators[estimator],), self.ties[kept])
 
 
 def _only(found: Confidence, kept: Mask) -> Confidence:

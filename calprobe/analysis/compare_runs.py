@@ -11,6 +11,7 @@ from calprobe.analysis.compare_numbers import compare_pair
 from calprobe.analysis.compare_pairs import chosen_pairs
 from calprobe.analysis.compare_results import Comparison
 from calprobe.analysis.compare_within import WITHIN_METRICS, contrasts_within
+from calprobe.analysis.meaningful import refuse_meaningless
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
 from calprobe.analysis.scored_run import RunLike, open_scored_runs
 from calprobe.confidence import BASE, Headline, available_estimators, headline
@@ -62,8 +63,8 @@ def compare(
         raise UsageError("--templates compares templates of one run with each other: name one RUN")
     chosen = chosen_pairs(scored, options)
     shared = {pair: comparable_part(scored[pair[0]], scored[pair[1]], options.intersect) for pair in chosen.pairs}
-    estimators = _chosen_estimators(shared, scored, options)
     metrics = _metrics(options, METRICS)
+    estimators = _chosen_estimators(shared, scored, metrics, options)
     found = tuple(
         compare_pair((scored[first].run, scored[second].run), part, estimators, metrics, options)
         for (first, second), part in shared.items()
@@ -73,11 +74,14 @@ def compare(
 
 
 def _chosen_estimators(
-    shared: Mapping[Pair, Shared], scored: Mapping[str, Comparable], options: CompareOptions
+    shared: Mapping[Pair, Shared],
+    scored: Mapping[str, Comparable],
+    metrics: Sequence[Metric],
+    options: CompareOptions,
 ) -> tuple[str, ...]:
     """The estimators asked for, or the paper's, as far as the pairs' templates give them."""
     given = {
-        estimator.name: None  # a dict keeps their order
+        estimator.name: estimator  # a dict keeps their order
         for (first, _), part in shared.items()
         for estimator in available_estimators([scored[first].run.table.templates[row] for row in part.first.rows])
     }
@@ -88,6 +92,9 @@ def _chosen_estimators(
     if not known or (options.estimators is not None and len(known) < len(asked)):
         lacking = ", ".join(name for name in asked if name not in given)
         raise UsageError(f"compare: no pair has the templates for {lacking}; give --estimator of {', '.join(given)}")
+    if options.estimators is not None:
+        for name in known:
+            refuse_meaningless(metrics, given[name])
     return known
 
 

@@ -11,11 +11,13 @@ import numpy as np
 from calprobe.analysis.compare_numbers import Drawn, Sides, agreement_of, contrasts_of
 from calprobe.analysis.compare_pairs import check_pairs, pairs_with
 from calprobe.analysis.compare_results import Contrast, Grounding, WithinPair, WithinRun
+from calprobe.analysis.meaningful import refuse_meaningless
 from calprobe.analysis.options import CompareOptions, Pair
 from calprobe.analysis.scored_run import ScoredRun
-from calprobe.confidence import BASE, Confidence, Distributions, Headline, available_estimators, headline
+from calprobe.confidence import BASE, Confidence, Distributions, Estimator, Headline, available_estimators, headline
 from calprobe.errors import UsageError
 from calprobe.metrics import ACCURACY, Metric, mean_draws
+from calprobe.runs import TemplateRecord
 
 WITHIN_METRICS = ("accuracy", "brier", "ace")
 OF_TEMPLATES = (BASE, "margin")  # what two templates are compared by, unless estimators are named
@@ -82,16 +84,25 @@ class _Within:
     def pair(self, names: Pair) -> WithinPair:
         """Two estimators by all metrics."""
         first, second = (self.run.confidence(name) for name in names)
-        return WithinPair(*names, tuple(contrasts_of({None: Sides(first, second)}, self.metrics, self.drawn)))
+        estimators = tuple(self.run.estimators[name] for name in names)
+        for estimator in estimators:
+            refuse_meaningless(self.metrics, estimator)
+        sides = Sides(first, second, estimators)
+        return WithinPair(*names, tuple(contrasts_of({None: sides}, self.metrics, self.drawn)))
 
     def template_pairs(self, numbers: Sequence[tuple[int, int]]) -> Iterator[WithinPair]:
         """Two templates by the metrics of estimators that read one template."""
         names = self.options.estimators or OF_TEMPLATES
+        if len({frozenset(pair) for pair in numbers}) < len(numbers):
+            raise UsageError("--templates: two templates are paired twice; name each pair once")
+        estimators = self._of_one_template(names)
         for pair in numbers:
-            first, second = (self._under_template(number, names) for number in pair)
-            sides: dict[str | None, Sides] = {name: Sides(first[name], second[name]) for name in names}
+            first, second = (self._under_template(number, estimators) for number in pair)
+            sides: dict[str | None, Sides] = {
+                name: Sides(first[name], second[name], (estimators[name],)) for name in names
+            }
             found = [own for own in contrasts_of(sides, self.metrics, self.drawn) if not _is_repeated(own, sides)]
-            agreement = agreement_of(Sides(first[BASE], second[BASE]), self.drawn.unit)
+            agreement = agreement_of(Sides(first[BASE], second[BASE], ()), self.drawn.unit)
             yield WithinPair(f"template {pair[0]}", f"template {pair[1]}", tuple(found), agreement)
 
     def failed(self, names: Iterable[str]) -> dict[str, int]:
@@ -115,8 +126,20 @@ class _Within:
         by = self.options.correction or "holm"
         return Grounding(tuple(named), draws.difference(), corrected_by=by, draws=draws)
 
-    def _under_template(self, number: int, names: Sequence[str]) -> dict[str, Confidence]:
-        """The estimators and base, as if the run had this template alone and it were plain."""
+    def _of_one_template(self, names: Sequence[str]) -> dict[str, Estimator]:
+        """The estimators and base, bound to the only template of a table."""
+        known = {own.name: own for own in available_estimators([TemplateRecord(0, "paraphrase")])}
+        if lacking := [name for name in names if name not in known]:
+            raise UsageError(
+                f"--templates compares estimators of one template: {', '.join(known)}; not {', '.join(lacking)}"
+            )
+        found = {name: known[name] for name in dict.fromkeys((BASE, *names))}
+        for name in names:
+            refuse_meaningless(self.metrics, found[name])
+        return found
+
+    def _under_template(self, number: int, estimators: Mapping[str, Estimator]) -> dict[str, Confidence]:
+        """What they say, as if the run had this template alone and it were plain."""
         table = self.run.table
         rows = [row for row, template in enumerate(table.templates) if template.number == number]
         if not rows:
@@ -124,13 +147,8 @@ class _Within:
             raise UsageError(f"--templates: {self.run.label} has no template {number}; it has {there}")
         plain = replace(table.templates[rows[0]], kind="paraphrase", marker=None)
         alone = replace(table, scores=table.scores[rows], templates=(plain,))
-        estimators = {own.name: own for own in available_estimators(alone.templates)}
-        if lacking := [name for name in names if name not in estimators]:
-            raise UsageError(
-                f"--templates compares estimators of one template: {', '.join(estimators)}; not {', '.join(lacking)}"
-            )
         distributions = Distributions.from_table(alone, self.options.scores.ties)
-        return {name: estimators[name](distributions) for name in dict.fromkeys((BASE, *names))}
+        return {name: estimator(distributions) for name, estimator in estimators.items()}
 
     def _check(self, names: Iterable[str]) -> None:
         if lacking := [name for name in dict.fromkeys(names) if name not in self.run.estimators]:

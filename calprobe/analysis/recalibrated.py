@@ -25,7 +25,7 @@ class RunRecalibration:
     """The metrics of recalibrated confidences. Predictions, and so accuracies, stay as they were."""
 
     method: Recalibration
-    estimators: Mapping[str, Mapping[str, Estimate]]  # by estimator whose confidence is a probability, then by METRICS
+    estimators: Mapping[str, Mapping[str, Estimate]]  # of probabilities, by METRICS
 
     def to_json(self) -> dict[str, Any]:
         """What `calprobe report --recalibrate .. --json` says under `recalibrated`."""
@@ -41,7 +41,8 @@ class RunRecalibration:
 def recalibrate_run(run: ScoredRun, options: ReportOptions) -> RunRecalibration:
     """Each estimator's confidences as a map makes them that was fitted on the other folds of relations.
 
-    What failed keeps its confidence of 0, and no map is fitted on it.
+    What failed keeps its confidence of 0, and no map is fitted on it. An estimator that answers in one relation alone
+    has no other to fit on, and is left out.
 
     Raises UsageError for a run of fewer than two relations, ValueError if the options name no method.
     """
@@ -50,7 +51,11 @@ def recalibrate_run(run: ScoredRun, options: ReportOptions) -> RunRecalibration:
     if len(run.relations) < 2:
         raise UsageError(f"--recalibrate fits on other relations: {run.label} has {len(run.relations)}, it needs two")
     found = run.confidences([name for name, own in run.estimators.items() if own.scale == "probability"])
-    samples = {name: (_recalibrated(run, own, options.recalibrate), own.correct) for name, own in found.items()}
+    samples = {
+        name: (_recalibrated(run, own, options.recalibrate), own.correct)
+        for name, own in found.items()
+        if len(np.unique(run.instances.relation[~own.failed])) > 1
+    }
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
     return RunRecalibration(options.recalibrate, bootstrap_many(metrics, samples, options.resampling, run.clusters))
 
@@ -59,6 +64,5 @@ def _recalibrated(run: ScoredRun, found: Confidence, method: Recalibration) -> F
     answered = ~found.failed
     mapped = np.zeros(len(answered))
     relation = run.instances.relation[answered]
-    if len(np.unique(relation)) > 1:
-        mapped[answered] = recalibrated(found.confidence[answered], found.correct[answered], relation, method)
+    mapped[answered] = recalibrated(found.confidence[answered], found.correct[answered], relation, method)
     return mapped

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.headline_intervals import headline_intervals
+from calprobe.analysis.meaningful import meaningful
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.recalibrated import recalibrate_run
 from calprobe.analysis.results import EstimatorReport, Report, RunReport, Ties
@@ -15,12 +16,11 @@ from calprobe.analysis.scored_run import Runs, ScoredRun, open_scored_runs
 from calprobe.analysis.sensitivity import PromptSensitivity, sensitivity_of
 from calprobe.analysis.slices import slice_run
 from calprobe.analysis.uncertainty import MeanUncertainty, mean_uncertainty
-from calprobe.confidence import BASE, Estimator
+from calprobe.confidence import BASE
 from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.metrics import (
     Estimate,
     Metric,
-    RankMetric,
     bootstrap_many,
     bootstrap_mean,
     bootstrap_multiclass,
@@ -30,7 +30,7 @@ from calprobe.metrics import (
 
 
 def report(runs: Runs, options: ReportOptions = DEFAULT_OPTIONS) -> Report:
-    """Accuracy, BEAR score and, for each estimator that a run's templates allow, every metric with its 95 % interval.
+    """Accuracy, also over the paraphrases, and every metric of each estimator that a run allows, with 95 % intervals.
 
     Args:
         runs: run folders, open or by path; one or several.
@@ -138,23 +138,15 @@ def _top_label(
 ) -> dict[str, dict[str, Estimate]]:
     """Metrics of confidence and correctness over the instances kept, those that have a meaning for an estimator."""
     clusters = None if run.clusters is None else run.clusters[kept]
+    every = standard_metrics(options.ace_bins)
     by_metrics: dict[tuple[Metric, ...], list[str]] = {}
     for name in estimators:
-        by_metrics.setdefault(_meaningful(run.estimators[name], options), []).append(name)
+        by_metrics.setdefault(meaningful(every, run.estimators[name]), []).append(name)
     found: dict[str, dict[str, Estimate]] = {}
     for metrics, names in by_metrics.items():
         samples = {name: (of.confidence[kept], of.correct[kept]) for name, of in run.confidences(names).items()}
         found |= bootstrap_many(metrics, samples, options.resampling, clusters)
     return {name: found[name] for name in estimators}
-
-
-def _meaningful(estimator: Estimator, options: ReportOptions) -> tuple[Metric, ...]:
-    """The metrics of an estimator; those of order alone where its confidence is no probability."""
-    return tuple(
-        metric
-        for metric in standard_metrics(options.ace_bins)
-        if metric.name not in estimator.lacks and (estimator.scale == "probability" or _reads_order_alone(metric))
-    )
 
 
 def _coverage(run: ScoredRun, estimator: str, options: ReportOptions) -> Estimate:
@@ -179,7 +171,3 @@ def _answered(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Est
     for names in by_instances.values():
         found |= _top_label(run, options, names, ~run.confidence(names[0]).failed)
     return found
-
-
-def _reads_order_alone(metric: Metric) -> bool:
-    return isinstance(metric, RankMetric) or metric.name == "accuracy"

@@ -11,11 +11,13 @@ import numpy.typing as npt
 
 from calprobe.analysis.groups import relation_groups
 from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.analysis.meaningful import is_meaningful
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.scored_run import ScoredRun, mean_of
-from calprobe.confidence import BASE, Headline, headline
+from calprobe.confidence import BASE, Estimator, Headline, headline
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, Metric, bootstrap_many, smooth_ece, standard_metrics
+from calprobe.metrics.bootstrap import Predictions
 from calprobe.runs import Manifest
 from calprobe.words import SliceKind
 
@@ -147,8 +149,20 @@ def _slice(
         chance_accuracy=float((1 / widths).mean()),
         accuracy=estimates[BASE]["accuracy"] if BASE in estimates else None,
         bear_score=None if shares is None else mean_of(shares, kept, options, labels),
-        # Smooth ECE has the least bias on few instances; its interval would take longer than all the rest.
         estimators={
-            name: estimates[name] | {"smooth_ece": Estimate(smooth_ece(*samples[name]).value)} for name in estimators
+            name: _meaningful_ones(run.estimators[name], metrics, estimates[name], samples[name]) for name in estimators
         },
     )
+
+
+def _meaningful_ones(
+    estimator: Estimator, metrics: Sequence[Metric], found: Mapping[str, Estimate], sample: Predictions
+) -> dict[str, Estimate]:
+    """The metrics, NaN where they have no meaning, and smooth ECE, which has the least bias on few instances.
+
+    Its interval would take longer than all the others.
+    """
+    undefined = Estimate(float("nan"))
+    own = {metric.name: found[metric.name] if is_meaningful(metric, estimator) else undefined for metric in metrics}
+    smooth = Estimate(smooth_ece(*sample).value) if estimator.scale == "probability" else undefined
+    return own | {"smooth_ece": smooth}

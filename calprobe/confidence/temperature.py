@@ -20,7 +20,7 @@ MAX_STEPS = 100  # bisection alone would need 37
 GRID = 41  # log temperatures at which the loss of the largest probability is tried: a factor of 1.41 apart
 CLOSE_TOP = 1e-7  # in log temperature: a loss is flat at its minimum, and shows no more
 FLAT = 1e-14  # difference of losses that is rounding
-LEAST_PROBABILITY = 1e-12  # of right and of wrong, as in NLL
+LEAST_PROBABILITY = 1e-12  # of right and of wrong; `metrics` has the same for NLL, and stages do not import it
 
 Fit = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], float]  # scores, offsets, answer_idx -> temperature
 

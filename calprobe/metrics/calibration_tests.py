@@ -96,7 +96,10 @@ def _cox(instances: SortedInstances, clusters: Clusters | None) -> CoxRecalibrat
     share = sigmoid(features @ found)
     bread = np.linalg.inv((features * (share * (1 - share))[:, None]).T @ features)
     scores = _sums(features * (correct - share)[:, None], clusters)
-    return CoxRecalibration(float(found[0]), float(found[1]), bread @ (scores.T @ scores) @ bread)
+    meat = scores.T @ scores
+    if clusters is not None and clusters.enough and not clusters.fixed:
+        meat *= clusters.number / (clusters.number - 1)  # clusters' residuals are too small (Cameron, Miller 2015)
+    return CoxRecalibration(float(found[0]), float(found[1]), bread @ meat @ bread)
 
 
 def _separated(right: Floats, wrong: Floats) -> bool:

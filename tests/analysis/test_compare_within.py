@@ -164,3 +164,8 @@ def test_tables_and_json(found: Comparison, run: str) -> None:
     bare = compare(run, replace(OPTIONS, scores=replace(SCORES, resampling=Resampling(0))))
     assert bare.tests == 0
     assert all(math.isnan(own.p_holm) for own in bare.contrasts)
+
+
+def test_a_pair_of_templates_is_given_once(run: str) -> None:
+    with pytest.raises(UsageError, match="paired twice"):
+        compare(run, CompareOptions(scores=SCORES, templates=((0, 1), (1, 0))))

@@ -106,7 +106,7 @@ def accuracy_ace(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> A
     """
     metrics, points = metrics_named(("accuracy", "ace"), options.scores), []
     for run in read_runs(runs, options.scores):
-        chosen = chosen_estimators(run, options, headline(Headline.PAPER))
+        chosen = chosen_estimators(run, options, headline(Headline.PAPER), probabilities=True)
         if options.accuracy == "base":
             chosen_estimators(run, CurveOptions(estimators=(BASE,)), ())
         names = [estimator.name for estimator in chosen]

@@ -145,7 +145,7 @@ def calibration(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Ca
     metrics = metrics_named(METRICS, options.scores)
     lines: list[CalibrationLine] = []
     for run in read_runs(runs, options.scores):
-        chosen = chosen_estimators(run, options, headline(Headline.PAPER))
+        chosen = chosen_estimators(run, options, headline(Headline.PAPER), probabilities=True)
         samples = predictions(run.confidences([estimator.name for estimator in chosen]))
         values = bootstrap_many(metrics, samples, options.scores.resampling, run.clusters)
         lines += calibration_lines(run, chosen, values, options.scores.ace_bins)

@@ -62,7 +62,12 @@ def lead_of(run: ScoredRun, estimator: Estimator) -> tuple[str, str, str, tuple[
 
 
 def chosen_estimators(
-    run: ScoredRun, options: CurveOptions, defaults: Sequence[str], among: Sequence[str] | None = None
+    run: ScoredRun,
+    options: CurveOptions,
+    defaults: Sequence[str],
+    among: Sequence[str] | None = None,
+    *,
+    probabilities: bool = False,
 ) -> tuple[Estimator, ...]:
     """The estimators asked for, each once, or those of the defaults that the run has.
 
@@ -71,8 +76,9 @@ def chosen_estimators(
         options: with the names asked for, maybe none.
         defaults: names.
         among: the only ones that the kind of curve is made of; None: any.
+        probabilities: whether the kind of curve has a meaning for these alone.
     Raises:
-        UsageError: one asked for that the run does not have, or none of the defaults.
+        UsageError: one asked for that the run does not have or that is no probability, or none of the defaults.
     """
     given = {name: found for name, found in run.estimators.items() if among is None or name in among}
     asked = tuple(dict.fromkeys(options.estimators or defaults))
@@ -81,7 +87,11 @@ def chosen_estimators(
         fix = f"give --estimator of {', '.join(given)}" if given else "score it with template 0 or paraphrases"
         what = f"has no estimator {', '.join(lacking)} for this curve (not its name, or not its templates)"
         raise UsageError(f"{run.label} {what}; {fix}")
-    return tuple(given[name] for name in asked if name in given)
+    chosen = tuple(given[name] for name in asked if name in given)
+    if probabilities and (orders := [found.name for found in chosen if found.scale == "order"]):
+        what = f"{', '.join(orders)}: an order, no probability, so it has no calibration"
+        raise UsageError(f"{what}; use --kind accuracy-rejection, or leave it out")
+    return chosen
 
 
 def predictions(confidences: dict[str, Confidence]) -> dict[str, Predictions]:
