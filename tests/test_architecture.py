@@ -24,12 +24,17 @@ KNOWS: dict[str, set[str]] = {
     "statements": {"probes"},
     "planning": set(),
     "models": {"statements", "planning", "kernels"},
-    "runs": {"probes"},
-    "interop": {"runs", "statements", "probes"},
+    "questions": {"probes", "statements"},
+    "prompts": {"questions"},
+    "runs": {"probes", "questions"},
+    "answers": {"questions", "runs"},
+    "interop": {"runs", "statements", "probes", "questions"},
     "scoring": {"probes", "statements", "planning", "models", "kernels", "runs", "heap"},
+    "backends": {"models", "planning", "kernels", "runs", "scoring", "heap"},
+    "asking": {"answers", "backends", "models", "prompts", "questions", "runs", "scoring", "heap"},
     "metrics": set(),
-    "confidence": {"runs"},
-    "analysis": {"interop", "runs", "confidence", "metrics"},
+    "confidence": {"answers", "runs"},
+    "analysis": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
     # These two stand at the other end, where nothing knows them.
     "doctor": {"kernels", "metrics", "models", "planning", "probes", "analysis", "runs", "scoring", "statements"},
     "training": {"metrics", "models", "probes", "analysis", "runs", "scoring"},
@@ -37,7 +42,10 @@ KNOWS: dict[str, set[str]] = {
 # What any stage may use and what uses none: checks of arrays, errors, the cache's folders, texts of messages, and the
 # words of the domain.
 EVERYBODYS = {"arrays", "errors", "folders", "messages", "words"}
-NO_TORCH = ("probes", "statements", "planning", "runs", "interop", "confidence", "metrics", "analysis")
+NO_TORCH = (
+    *("probes", "statements", "planning", "questions", "prompts", "runs", "answers", "interop"),
+    *("confidence", "metrics", "analysis"),
+)
 
 
 def imported_stages(file: Path) -> set[str]:

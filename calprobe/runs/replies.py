@@ -1,0 +1,65 @@
+"""A reply of a model, as run folders keep it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.arrays import Floats, Ints
+
+Finish = Literal["stop", "length", "error"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelScores:
+    """Log-probabilities of a question's labels at some places of a reply.
+
+    A label's log-probability is the natural log of its mass under the softmax at temperature 1: all token forms summed,
+    over the complete vocabulary, so that the masses of all labels may sum to less than 1.
+    """
+
+    labels: tuple[str, ...]
+    forms: tuple[tuple[int, ...], ...]  # [labels], ids of the tokens that are summed; empty where a server hides them
+    positions: Ints  # [places], tokens of the reply, ascending; 0 is the first that was generated
+    logprobs: Floats  # [places, labels]; -inf where a window of the most probable tokens lacked all forms
+    least: Floats  # [places], the smallest log-probability in that window; -inf where the softmax is complete
+
+    @property
+    def covered(self) -> npt.NDArray[np.bool_]:
+        """Whether each label was seen, [places, labels] bool."""
+        return np.isfinite(self.logprobs)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LabelScores):
+            return NotImplemented
+        arrays = ("positions", "logprobs", "least")
+        return (self.labels, self.forms) == (other.labels, other.forms) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model said to one request, and what is known of how."""
+
+    key: str  # SHA-256 (hex) of all that decides the reply, see `calprobe.asking.identity`
+    set: str
+    question: str  # id
+    variant: str
+    stage: str  # label, answer, final, stated:PROMPT, p_true, ..
+    text: str
+    finish: Finish
+    paraphrase: int = 0
+    sample: int = 0
+    prompt: str = ""  # all text in front of the reply
+    prompt_ids: tuple[int, ...] | None = None  # all tokens in front of the reply; None where a server hides them
+    token_ids: tuple[int, ...] | None = None  # of the reply, without the end token; None where a server hides them
+    logprobs: tuple[float, ...] | None = None  # of the chosen tokens, at temperature 1; None where not known
+    reasoning: str | None = None  # thought before the reply, kept apart; None: the model has none
+    label_scores: LabelScores | None = None  # None: not asked for
+    error: str = ""  # why there is no reply; empty unless finish is `error`
+    tokens_in: int = 0  # of the prompt, as counted by the backend; cached ones included
+    tokens_out: int = 0
