@@ -26,6 +26,10 @@ class LabelScores:
     positions: Ints  # [places], tokens of the reply, ascending; 0 is the first that was generated
     logprobs: Floats  # [places, labels]; -inf where a window of the most probable tokens lacked all forms
     least: Floats  # [places], the smallest log-probability in that window; -inf where the softmax is complete
+    # [places], how many characters of the reply stand before the token at each place; -1 where a server hides it.
+    starts: Ints | None = None  # None: not known at any place
+    # [places, labels], tokens more probable than the label's most probable form; a window of k sees those below k.
+    ranks: Ints | None = None  # None: not counted
 
     @property
     def covered(self) -> npt.NDArray[np.bool_]:
@@ -35,7 +39,7 @@ class LabelScores:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LabelScores):
             return NotImplemented
-        arrays = ("positions", "logprobs", "least")
+        arrays = ("positions", "logprobs", "least", "starts", "ranks")
         return (self.labels, self.forms) == (other.labels, other.forms) and all(
             np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays
         )
@@ -61,5 +65,6 @@ class Reply:
     reasoning: str | None = None  # thought before the reply, kept apart; None: the model has none
     label_scores: LabelScores | None = None  # None: not asked for
     error: str = ""  # why there is no reply; empty unless finish is `error`
+    correct: bool | None = None  # as whoever gave the reply graded it, of an import; None: to be read from the text
     tokens_in: int = 0  # of the prompt, as counted by the backend; cached ones included
     tokens_out: int = 0
