@@ -23,7 +23,7 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.runs import PieceScores, Run, open_run
+from calprobe.runs import PieceScores, Run, open_scores
 
 sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
 from peers.machine import Company, machine
@@ -50,7 +50,7 @@ def score(layout: Layout, arguments: list[str], out: Path) -> Run:
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={layout.processes}"]
     environment = os.environ | {"OMP_NUM_THREADS": str(layout.threads), "PYTHONSAFEPATH": "1"}
     subprocess.run([sys.executable, *(launcher if layout.processes > 1 else []), *command], env=environment, check=True)
-    return open_run(out)
+    return open_scores(out)
 
 
 def largest_difference(run: Run, other: Run) -> float:

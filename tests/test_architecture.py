@@ -26,7 +26,7 @@ KNOWS: dict[str, set[str]] = {
     "models": {"statements", "planning", "kernels"},
     "questions": {"probes", "statements"},
     "prompts": {"questions"},
-    "runs": {"probes", "questions"},
+    "runs": {"probes", "prompts", "questions"},
     "answers": {"questions", "runs"},
     "interop": {"runs", "statements", "probes", "questions"},
     "scoring": {"probes", "statements", "planning", "models", "kernels", "runs", "heap"},
@@ -39,9 +39,9 @@ KNOWS: dict[str, set[str]] = {
     "doctor": {"kernels", "metrics", "models", "planning", "probes", "analysis", "runs", "scoring", "statements"},
     "training": {"metrics", "models", "probes", "analysis", "runs", "scoring"},
 }
-# What any stage may use and what uses none: checks of arrays, errors, the cache's folders, texts of messages, and the
+# What any stage may use and what uses none: checks of arrays, errors, the cache's folders, signals, messages, the
 # words of the domain.
-EVERYBODYS = {"arrays", "errors", "folders", "messages", "words"}
+EVERYBODYS = {"arrays", "errors", "folders", "interrupts", "messages", "words"}
 NO_TORCH = (
     *("probes", "statements", "planning", "questions", "prompts", "runs", "answers", "interop"),
     *("confidence", "metrics", "analysis"),

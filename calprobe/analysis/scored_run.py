@@ -24,7 +24,7 @@ from calprobe.confidence import Confidence, Distributions, Estimator, available_
 from calprobe.confidence.types import paraphrase_rows
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, Within, bootstrap_mean
-from calprobe.runs import Manifest, Progress, Run, ScoreTable, SourceRecord, TemplateRecord, open_run
+from calprobe.runs import Manifest, Progress, Run, ScoreTable, SourceRecord, TemplateRecord, open_scores
 from calprobe.runs.run import read_table
 from calprobe.words import Ties
 
@@ -390,7 +390,7 @@ def _by_name(table: ScoreTable) -> dict[str, Estimator]:
 
 
 def _opened(run: RunLike) -> Run:
-    return run if isinstance(run, Run) else open_run(run)
+    return run if isinstance(run, Run) else open_scores(run)
 
 
 def _label(run: RunLike) -> str:

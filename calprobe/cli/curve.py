@@ -136,11 +136,11 @@ def _compute(kind: str, runs: dict[str, str], options: CurveOptions) -> Curves:
 def _exposures(runs: dict[str, str]) -> dict[str, tuple[int, ...]]:
     """How often each fact is in the training data of the runs' models: the tiny pair has one corpus."""
     from calprobe.models.exposures import exposure_counts
-    from calprobe.runs import open_run
+    from calprobe.runs import open_scores
 
     exposures: dict[str, tuple[int, ...]] = {}
     for path in runs.values():
-        manifest = open_run(path).manifest
+        manifest = open_scores(path).manifest
         model = manifest.model
         exposures.update(exposure_counts(model.name, model.weights_fingerprint, manifest.probe.fingerprint))
     return exposures

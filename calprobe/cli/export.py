@@ -83,13 +83,13 @@ def command(
     """
     from calprobe.cli.logs import log_to_stderr
     from calprobe.interop import exports
-    from calprobe.runs import open_run, table_files
+    from calprobe.runs import open_scores, table_files
 
     _refuse_options_of_other_kinds(context, what)
     if probe is not None and what != "lm-pub-quiz" and not labels:
         raise click.UsageError("--probe names the texts of --labels and of lm-pub-quiz; add --labels, or leave it out")
     log_to_stderr()
-    run = open_run(run_path)
+    run = open_scores(run_path)
     if what == "candidates":
         _write_candidates(run, _texts(run, probe) if labels else None, out)
     elif what == "tokens":

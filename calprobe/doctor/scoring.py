@@ -67,16 +67,17 @@ def _scored(model: LoadedModel, path: ScoringPath) -> tuple[npt.NDArray[np.float
 
 def _run_folder() -> Check:
     """A run scored into a temporary folder, read again, and its accuracy computed by the report and from the scores."""
-    from calprobe import open_run, report, score
+    from calprobe import report, score
     from calprobe.analysis import ReportOptions
     from calprobe.metrics import Resampling
+    from calprobe.runs import open_scores
     from calprobe.scoring.options import ScoreOptions
 
     options = ScoreOptions(relations=(_RELATION,), first=_INSTANCES, quiet=True)
     with tempfile.TemporaryDirectory(prefix="calprobe-doctor-") as folder:
         out = Path(folder) / "run"
         score("tiny-clm", "mini", out, options)
-        run = open_run(out)
+        run = open_scores(out)
         found = report(run, ReportOptions(resampling=Resampling(0))).runs[0]
     table = run.table()
     answers = [int(scores.argmax()) for scores in _by_instance(table)]

@@ -1,7 +1,9 @@
-"""The run folder: what was asked, what was found, and the scores, safe against a kill at any moment."""
+"""The run folder: what was asked, and the scores or replies, safe against a kill at any moment."""
 
 from __future__ import annotations
 
+from calprobe.runs.asked_manifest import AskManifest
+from calprobe.runs.asked_run import AskedRun
 from calprobe.runs.folder import RunFolder
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_records import (
@@ -14,17 +16,25 @@ from calprobe.runs.manifest_records import (
 )
 from calprobe.runs.pieces import NO_ROLE, PieceScores, PieceTokens
 from calprobe.runs.progress import Progress
-from calprobe.runs.run import Run, open_run
+from calprobe.runs.replies import LabelScores, Reply
+from calprobe.runs.reply_records import AskedPiece, PieceReplies
+from calprobe.runs.run import Run, open_asked, open_run, open_scores
 from calprobe.runs.score_table import ScoreTable
 
 __all__ = [
     "NO_ROLE",
+    "AskManifest",
+    "AskedPiece",
+    "AskedRun",
+    "LabelScores",
     "Manifest",
     "ModelRecord",
+    "PieceReplies",
     "PieceScores",
     "PieceTokens",
     "Progress",
     "RelationRecord",
+    "Reply",
     "Run",
     "RunFolder",
     "ScoreTable",
@@ -32,5 +42,7 @@ __all__ = [
     "SourceRecord",
     "StartToken",
     "TemplateRecord",
+    "open_asked",
     "open_run",
+    "open_scores",
 ]

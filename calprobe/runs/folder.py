@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, Self, TypeVar
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import reason
-from calprobe.runs import atomic, labels, lock, progress, shards
+from calprobe.runs import asked_questions, atomic, journal, labels, lock, progress, shards
 from calprobe.runs.file_names import same_on_some_disks
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, write_manifest
@@ -88,8 +88,15 @@ class RecordFolder(Generic[M, R]):
         return cls._write_new(path, manifest)
 
     @classmethod
-    def write_whole(cls, out: Path, manifest: M, records: Iterable[R], spent: Progress = NOTHING) -> Self:
-        """Make a run at `out` of these records, atomically; `spent` becomes its progress.
+    def write_whole(
+        cls,
+        out: Path,
+        manifest: M,
+        records: Iterable[R],
+        spent: Progress = NOTHING,
+        also: Callable[[Path], None] | None = None,
+    ) -> Self:
+        """Make a run at `out` of these records, atomically; `spent` becomes its progress, `also` adds files of its own.
 
         The run is written beside `out` and renamed when it is complete. An error leaves nothing; the files of a killed
         process (`.NAME.import`) are removed by the next call for the same `out`.
@@ -108,6 +115,8 @@ class RecordFolder(Generic[M, R]):
                     run.write_piece(record)
                     spent += Progress(pieces=1, statements=run._kind.n_rows(record))
                 run.record_progress(0, spent)
+                if also is not None:
+                    also(beside)
         except (OSError, UnwritableError) as error:
             # Name the requested folder, not the temporary one beside it.
             why = error.why if isinstance(error, UnwritableError) else reason(error)
@@ -164,6 +173,13 @@ class RecordFolder(Generic[M, R]):
         except (FileNotFoundError, ShardError):
             return None
 
+    def stored(self, piece: Piece) -> R | None:
+        """What the piece's shard has, all of it or a part; None without a shard that can be used."""
+        try:
+            return self._kind.read_whole(self._shard(piece), piece)
+        except (FileNotFoundError, ShardError):
+            return self.part(piece)
+
     def completed(self, record: R) -> R:
         """The record with its part that is there; ValueError if there is none, or they have instances in common."""
         part = self.part(piece := self._kind.piece_of(record))
@@ -216,7 +232,7 @@ class RecordFolder(Generic[M, R]):
     def _set_aside(self, piece: Piece, error: ShardError) -> None:
         path = shards.shard_path(self.path, *piece)
         aside = path.with_name(path.name + BAD_SUFFIX)
-        log.warning("%s: %s; renamed to %s, will be scored again", path, error, aside.name)
+        log.warning("%s: %s; renamed to %s, will be %s", path, error, aside.name, self.manifest.remade)
         with _writing(self.path):
             path.replace(aside)
 
@@ -227,7 +243,7 @@ class RunFolder(RecordFolder[Manifest, PieceScores]):
 
 def refuse_other_run(path: Path, stored: M, asked: M) -> None:
     """Raise UsageError if the run at `path` is not the requested one; the message names each difference."""
-    otherwise = "Give another folder with --out, or delete its scores and start over with --no-resume"
+    otherwise = f"Give another folder with --out, or delete its {stored.results} and start over with --no-resume"
     if different := stored.differences(asked):
         raise UsageError(f"{path}: contains a different run. {'; '.join(different)}.\n{otherwise}")
     if stored.shard != asked.shard:
@@ -297,18 +313,20 @@ def _remove_leftovers(path: Path) -> None:
 
 
 def _remove_results(path: Path) -> None:
-    """Remove shards, progress and labels, and no other files."""
-    folders = [path / shards.FOLDER, path / progress.FOLDER]
+    """Remove shards, progress, journals, labels and questions, and no other files."""
+    folders = [path / shards.FOLDER, path / progress.FOLDER, path / journal.FOLDER]
     for folder in folders:
         if folder.is_symlink():
             raise UsageError(
                 f"{folder}: a symbolic link, and no file behind one is deleted\n"
                 "delete the run yourself, or give another folder with --out"
             )
-    for folder, suffixes in zip(folders, ((".parquet", f".parquet{BAD_SUFFIX}"), (".json",)), strict=True):
+    suffixes_of = ((".parquet", f".parquet{BAD_SUFFIX}"), (".json",), journal.SUFFIXES)
+    for folder, suffixes in zip(folders, suffixes_of, strict=True):
         for file in [file for suffix in suffixes for file in folder.glob(f"*{suffix}")]:
             file.unlink()
-    (path / labels.FILE_NAME).unlink(missing_ok=True)
+    for name in (labels.FILE_NAME, asked_questions.FILE_NAME):
+        (path / name).unlink(missing_ok=True)
 
 
 def _note_adopted(path: Path, stored: RunManifest, asked: RunManifest) -> None:
@@ -323,7 +341,8 @@ def _note_adopted(path: Path, stored: RunManifest, asked: RunManifest) -> None:
     for name, began in stored.recorded_only().items():
         if began != now[name]:
             log.warning(
-                "resuming with %s %s, the run started with %s: last bits of scores may differ", name, now[name], began
+                "resuming with %s %s, the run started with %s: last bits of %s may differ",
+                *(name, now[name], began, stored.results),
             )
     changed = [n for n, v in stored.versions.items() if asked.versions.get(n, v) != v]
     if changed:

@@ -9,8 +9,10 @@ from typing import Any
 
 from calprobe.errors import CalprobeError, DataMissingError
 from calprobe.runs import shards
+from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest
+from calprobe.runs.task import RunManifest
 
 _DEEPEST = 4  # levels of folders below the one that is named; runs are seldom deeper
 
@@ -22,10 +24,10 @@ class ListedRun:
     path: str
     task: str
     model: str | None  # None: the task has none
-    kind: str | None
-    probe: str | None
+    kind: str | None  # causal, masked; asked
+    probe: str | None  # of an asked run, its question sets
     relations: int
-    instances: int
+    instances: int  # of an asked run, questions
     limit: int | None  # most instances of a relation
     sample_seed: int | None  # of the sample of so many; None: the first ones, or all
     templates: tuple[int, ...]
@@ -87,6 +89,8 @@ def _run_folders(folder: Path, levels: int) -> Iterator[Path]:
 
 def _listed(path: Path) -> ListedRun:
     manifest = read_any_manifest(path)
+    if isinstance(manifest, AskManifest):
+        return _listed_asked(path, manifest)
     scores = manifest if isinstance(manifest, Manifest) else None
     relations = scores.relations if scores else ()
     return ListedRun(
@@ -102,6 +106,29 @@ def _listed(path: Path) -> ListedRun:
         templates=tuple(template.number for template in scores.templates) if scores else (),
         shard=manifest.shard,
         pieces=len(manifest.pieces),
-        done=sum(shards.shard_path(path, *piece).is_file() for piece in manifest.pieces),
+        done=_done(path, manifest),
         created=manifest.created,
     )
+
+
+def _listed_asked(path: Path, manifest: AskManifest) -> ListedRun:
+    return ListedRun(
+        path=str(path),
+        task=manifest.task,
+        model=manifest.model.name,
+        kind="asked",
+        probe=", ".join(record.name for record in manifest.sets),
+        relations=len(manifest.sets),
+        instances=manifest.n_questions,
+        limit=None,
+        sample_seed=None,
+        templates=(),
+        shard=manifest.shard,
+        pieces=len(manifest.pieces),
+        done=_done(path, manifest),
+        created=manifest.created,
+    )
+
+
+def _done(path: Path, manifest: RunManifest) -> int:
+    return sum(shards.shard_path(path, *piece).is_file() for piece in manifest.pieces)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from calprobe.errors import CalprobeError
 from calprobe.messages import reason
 from calprobe.runs import atomic
+from calprobe.runs.asked_manifest import AskManifest, asked_faults
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_checks import LARGEST, manifest_faults
@@ -30,7 +31,7 @@ class Task(NamedTuple):
     faults: Callable[[Any], Iterator[str]] = lambda manifest: iter(())
 
 
-TASKS = {"score": Task(Manifest, manifest_faults)}
+TASKS = {"score": Task(Manifest, manifest_faults), "ask": Task(AskManifest, asked_faults)}
 
 
 def manifest_json(manifest: RunManifest) -> str:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial as partial_of
 from pathlib import Path
 from typing import Any
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import counted
+from calprobe.runs.asked_manifest import AskManifest
+from calprobe.runs.asked_questions import keep_questions
 from calprobe.runs.folder import RecordFolder
 from calprobe.runs.labels import keep_labels
 from calprobe.runs.progress import Progress, total
-from calprobe.runs.records import Piece
+from calprobe.runs.records import Piece, RecordKind
 from calprobe.runs.run import open_any_run
 from calprobe.runs.stored_run import StoredRun
 
@@ -52,13 +55,35 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = F
         for record in run.pieces:
             if kind.is_whole(record):
                 holders[kind.piece_of(record)].append(run)
-    missing = [piece for piece, held in sorted(holders.items(), key=lambda item: item[0]) if not held]
-    if missing and not partial:
-        raise CalprobeError(_what_is_missing(missing, len(manifest.pieces), runs))
-    pieces = (_only_one(piece, held) for piece, held in holders.items() if held)
-    merged = RecordFolder.write_whole(Path(out), manifest, pieces, _spent(runs))
-    keep_labels((run.path for run in runs), merged.path)
+    assembled = _assembled(kind, [piece for piece, held in holders.items() if not held], runs)
+    lacking = sorted(piece for piece, held in holders.items() if not held and piece not in assembled)
+    if lacking and not partial:
+        raise CalprobeError(_what_is_missing(lacking, len(manifest.pieces), runs))
+    pieces = (
+        assembled[piece] if piece in assembled else _only_one(piece, held)
+        for piece, held in holders.items()
+        if held or piece in assembled
+    )
+    sources = [run.path for run in runs]
+    keep = partial_of(keep_questions, sources) if isinstance(manifest, AskManifest) else None
+    merged = RecordFolder.write_whole(Path(out), manifest, pieces, _spent(runs), keep)
+    if keep is None:
+        keep_labels(sources, merged.path)
     return merged
+
+
+def _assembled(kind: RecordKind[Any], lacking: Sequence[Piece], runs: Sequence[StoredRun[Any]]) -> dict[Piece, Any]:
+    """The pieces that no run has, of the shares of several, where the kind of records has such shares."""
+    parts: dict[Piece, list[Any]] = {piece: [] for piece in lacking}
+    for run in runs:
+        for record in run.pieces:
+            if (piece := kind.piece_of(record)) in parts:
+                parts[piece].append(record)
+    try:
+        found = {piece: kind.assembled(records) for piece, records in parts.items() if records}
+    except ValueError as error:
+        raise CalprobeError(f"the runs disagree: {error}; leave one of the folders out") from error
+    return {piece: record for piece, record in found.items() if record is not None}
 
 
 def _refuse_other(first: StoredRun[Any], run: StoredRun[Any]) -> None:
@@ -93,8 +118,9 @@ def _only_one(piece: Piece, held: list[StoredRun[Any]]) -> Any:
     for run, other in zip(held[1:], records[1:], strict=True):
         if not run.kind.same(records[0], other):
             raise CalprobeError(
-                f"{piece.relation}, template {piece.template}: {held[0].path} and {run.path} have different scores"
-                " for it\nleave one of the folders out, or score that piece again with the same settings"
+                f"{piece.relation}, template {piece.template}: {held[0].path} and {run.path} have different"
+                f" {run.manifest.results} for it\nleave one of the folders out, or make that piece again with the same"
+                " settings"
             )
     return records[0]
 

@@ -92,6 +92,13 @@ class RecordKind(ABC, Generic[R]):
         """One record of the instances of both, which have none in common."""
         raise NotImplementedError
 
+    def assembled(self, parts: Sequence[R]) -> R | None:
+        """The complete record that the shares of one piece make; None if rows are missing.
+
+        None too for a kind of which shares have complete pieces. Raises ValueError if shares contradict each other.
+        """
+        return None
+
     @abstractmethod
     def same(self, one: R, other: R) -> bool:
         """Whether two records of one piece have the same bytes (NaN equals NaN)."""

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from calprobe.errors import CalprobeError, DataMissingError
 from calprobe.messages import counted, did_you_mean
+from calprobe.runs.asked_manifest import AskManifest
+from calprobe.runs.asked_run import AskedRun
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, read_manifest
 from calprobe.runs.pieces import REDUCTIONS, PieceScores, PieceTokens
@@ -105,7 +107,8 @@ class Run(StoredRun[PieceScores]):
         try:
             return self.manifest.records().read_tokens(shard, piece.piece)
         except (ShardError, FileNotFoundError) as error:
-            raise CalprobeError(f"{shard.path}: {error}; resume the run to score it again") from error
+            fix = f"resume the run, so that it is {self.manifest.remade}"
+            raise CalprobeError(f"{shard.path}: {error}; {fix}") from error
 
     def scores(self, piece: PieceScores, reduction: Reduction, compat: Compat | None = None) -> npt.NDArray[np.float64]:
         """One piece's scores under a reduction, [statements]. Raises as `table`."""
@@ -120,13 +123,34 @@ class Run(StoredRun[PieceScores]):
         return scores.astype(np.float64, copy=False)
 
 
-def open_run(path: str | Path) -> Run:
-    """Open a run of scores for reading; the shards are read when first needed.
+def open_run(path: str | Path) -> Run | AskedRun:
+    """Open a run for reading: of scores, or of replies; the shards are read when first needed.
 
     Raises DataMissingError if there is no run at `path`, CalprobeError if its manifest is damaged, of a newer format or
     of another task.
+
+    Example:
+        >>> run = calprobe.open_run("runs/gpt2-bear")  # doctest: +SKIP
+        >>> run.manifest.task  # doctest: +SKIP
+        'score'
     """
+    run = open_any_run(path)
+    if isinstance(run, Run | AskedRun):
+        return run
+    raise CalprobeError(f"{path}: a run of task {run.manifest.task}, not of scores or replies; name another run")
+
+
+def open_scores(path: str | Path) -> Run:
+    """Open a run of scores. Raises as `open_run`, and CalprobeError for a run of another task."""
     return Run(_place_of_run(path), read_manifest(Path(path)))
+
+
+def open_asked(path: str | Path) -> AskedRun:
+    """Open a run of replies. Raises as `open_run`, and CalprobeError for a run of another task."""
+    run = open_any_run(path)
+    if isinstance(run, AskedRun):
+        return run
+    raise CalprobeError(f"{path}: a run of task {run.manifest.task}, not of replies; name another run")
 
 
 def read_table(source: Run | ScoreTable | str | Path, reduction: Reduction, compat: Compat | None) -> ScoreTable:
@@ -136,13 +160,16 @@ def read_table(source: Run | ScoreTable | str | Path, reduction: Reduction, comp
     """
     if isinstance(source, ScoreTable):
         return source
-    run = source if isinstance(source, Run) else open_run(source)
+    run = source if isinstance(source, Run) else open_scores(source)
     return run.table(reduction, compat)
 
 
 def open_any_run(path: str | Path) -> StoredRun[Any]:
     """Open a run of any task. Raises as `open_run`."""
-    return StoredRun(_place_of_run(path), read_any_manifest(Path(path)))
+    place, manifest = _place_of_run(path), read_any_manifest(Path(path))
+    if isinstance(manifest, Manifest):
+        return Run(place, manifest)
+    return AskedRun(place, manifest) if isinstance(manifest, AskManifest) else StoredRun(place, manifest)
 
 
 def _place_of_run(path: str | Path) -> Path:

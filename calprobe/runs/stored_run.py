@@ -61,7 +61,8 @@ class StoredRun(Generic[R]):
         try:
             return self.kind.read_whole(shard, piece)
         except (ShardError, FileNotFoundError) as error:
-            raise CalprobeError(f"{shard.path}: {error}; resume the run to score it again") from error
+            fix = f"resume the run, so that it is {self.manifest.remade}"
+            raise CalprobeError(f"{shard.path}: {error}; {fix}") from error
 
     def shard(self, piece: Piece) -> ShardFile:
         """The file of that piece."""

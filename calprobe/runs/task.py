@@ -31,6 +31,8 @@ class RunManifest(ABC):
     """
 
     task: ClassVar[str]  # as manifest.json names it
+    results: ClassVar[str] = "scores"  # what the run is of, in messages
+    remade: ClassVar[str] = "scored again"  # what becomes of a damaged piece
     shard: str | None  # I/N: this folder has that share of the run's pieces; None: all of them
     versions: Mapping[str, str]
     created: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from calprobe.interrupts import Interrupted
 from calprobe.runs.folder import default_out
 from calprobe.scoring.engine import score_pieces
 from calprobe.scoring.fit import Way, find_way
-from calprobe.scoring.interrupts import Interrupted
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.progress import ScoreProgress
 from calprobe.scoring.score import preview, score, score_in_memory

@@ -15,11 +15,12 @@ import torch
 
 from calprobe.errors import DataMissingError
 from calprobe.heap import give_back_freed_memory
+from calprobe.interrupts import saying_how_to_resume
 from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.models.aliases import default_probe
 from calprobe.models.source import mistyped_alias, resolve
 from calprobe.probes import Probe, load_probe
-from calprobe.runs import Manifest, Run, RunFolder, open_run
+from calprobe.runs import Manifest, Run, RunFolder, open_scores
 from calprobe.runs.decode import decode
 from calprobe.runs.folder import check_folder, default_out
 from calprobe.runs.labels import write_labels
@@ -30,7 +31,6 @@ from calprobe.scoring.dry_run import Preview, preview_of
 from calprobe.scoring.engine import Engine, score_pieces
 from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.growth import Lacking, as_lists, from_lists, lacking, parts_of, without
-from calprobe.scoring.interrupts import saying_how_to_resume
 from calprobe.scoring.launch import wait_until_seen, workers_of_launch
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.record import manifest_of
@@ -91,7 +91,7 @@ def score(
         give_back_freed_memory()
         if not workers.is_first:
             _take_part(workers, request, loaded, time.monotonic() - started)
-            return open_run(request.out)
+            return open_scores(request.out)
         way = find_way(loaded, request.selection, request.options)
         with locked(request.out) as owner:
             folder = RunFolder.open(request.out, _manifest(request, loaded, way), options.resume)
@@ -102,7 +102,7 @@ def score(
             _say_what_is_there(request, folder, missing)
             load_s = time.monotonic() - started
             score_missing(_work(request, folder, loaded, way, missing), workers, load_s)
-    return open_run(request.out)
+    return open_scores(request.out)
 
 
 def score_in_memory(model: LoadedModel, probe: str | Path | Probe, options: ScoreOptions = ScoreOptions()) -> Run:
@@ -154,7 +154,7 @@ def preview(
     with _threads_restored():
         loaded = _load(model, load_options, partial(_check_kind, request))
         way = find_way(loaded, request.selection, request.options)
-        scored = () if request.begun is None else open_run(request.out).pieces
+        scored = () if request.begun is None else open_scores(request.out).pieces
         there = {piece.piece: frozenset(piece.instance.tolist()) for piece in scored}
         return preview_of(loaded, request.asked, request.options, way, request.out, there)
 

@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from calprobe.errors import CalprobeError
+from calprobe.interrupts import Interrupted, held_interrupts
 from calprobe.messages import counted
 from calprobe.runs import PieceScores, Progress, RunFolder
 from calprobe.runs.records import Piece
 from calprobe.scoring.engine import Engine
 from calprobe.scoring.growth import Lacking
-from calprobe.scoring.interrupts import Interrupted, held_interrupts
 from calprobe.scoring.progress import Advance, ProgressHook, no_progress, progress
 from calprobe.scoring.scheduling import Group, incomplete
 from calprobe.scoring.workers import Stopped, Workers

@@ -1,11 +1,11 @@
-"""Ctrl-C, SIGTERM and SIGHUP that wait for the current group, so that no scores are lost."""
+"""Ctrl-C, SIGTERM and SIGHUP that wait for the work in progress, so that no results are lost."""
 
 from __future__ import annotations
 
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -37,11 +37,37 @@ _HELD: dict[signal.Signals, tuple[Any, ...]] = {
 }
 
 
+class Held:
+    """The signals that came in while they were held back."""
+
+    def __init__(self) -> None:
+        self._signals: list[int] = []
+
+    def __call__(self) -> None:
+        """Raise KeyboardInterrupt if a signal came, and forget it."""
+        if self._signals:
+            why = () if signal.SIGINT in self._signals else (_ended_by(self._signals[0]),)
+            self._signals.clear()
+            raise KeyboardInterrupt(*why)
+
+    @property
+    def asked(self) -> bool:
+        """Whether a signal came."""
+        return bool(self._signals)
+
+    def take(self, number: int) -> None:
+        """A signal came; a second Ctrl-C raises KeyboardInterrupt."""
+        if number == signal.SIGINT and signal.SIGINT in self._signals:
+            self()
+        self._signals.append(number)
+
+
 @contextmanager
-def saying_how_to_resume() -> Iterator[None]:
+def saying_how_to_resume(when: str = "while no piece was being scored; no scores are lost") -> Iterator[None]:
     """In the block, SIGTERM and SIGHUP interrupt like Ctrl-C; all are raised as Interrupted, with the next step.
 
-    Signals are unchanged outside the main thread, or if the caller has set a handler or ignores them (nohup).
+    Signals are unchanged outside the main thread, or if the caller has set a handler or ignores them (nohup). `when`
+    says what a signal interrupts that nothing else in the block has taken.
     """
     in_main = threading.current_thread() is threading.main_thread()
     ours = [number for number in _ENDING if in_main and signal.getsignal(number) is signal.SIG_DFL]
@@ -52,15 +78,15 @@ def saying_how_to_resume() -> Iterator[None]:
     except Interrupted:
         raise
     except KeyboardInterrupt as error:
-        why = f"{str(error) or 'interrupted'} while no piece was being scored"
-        raise Interrupted(f"{why}; no scores are lost.\nRun the same command again to resume") from None
+        why = f"{str(error) or 'interrupted'} {when}"
+        raise Interrupted(f"{why}.\nRun the same command again to resume") from None
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
-def held_interrupts(until: str, say: bool = True) -> Iterator[Callable[[], None]]:
+def held_interrupts(until: str, say: bool = True) -> Iterator[Held]:
     """Hold back the first Ctrl-C in the block, SIGTERM and SIGHUP; a second Ctrl-C interrupts at once.
 
     Yields a function to call wherever the run may stop: it raises KeyboardInterrupt if a signal came. The end of the
@@ -72,20 +98,12 @@ def held_interrupts(until: str, say: bool = True) -> Iterator[Callable[[], None]
         until: what the wait is for, for the log: "the current group is scored".
         say: whether the first signal is logged.
     """
-    asked: list[int] = []
-
-    def stop_if_asked() -> None:
-        if asked:
-            why = () if signal.SIGINT in asked else (_ended_by(asked[0]),)
-            asked.clear()
-            raise KeyboardInterrupt(*why)
+    stop_if_asked = Held()
 
     def hold(number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGINT and signal.SIGINT in asked:
-            stop_if_asked()
-        if say and not asked:
+        if say and not stop_if_asked.asked:
             log.warning("stopping when %s; Ctrl-C again stops at once", until)
-        asked.append(number)
+        stop_if_asked.take(number)
 
     in_main = threading.current_thread() is threading.main_thread()
     before = {number: signal.getsignal(number) for number in _HELD} if in_main else {}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from calprobe.scoring.interrupts import held_interrupts, saying_how_to_resume
+from calprobe.interrupts import held_interrupts, saying_how_to_resume
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,225 @@
+"""The manifest of an asked run: who was asked what, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from calprobe.errors import UsageError
+from calprobe.messages import counted
+from calprobe.prompts.types import PromptSet
+from calprobe.runs.asked_records import BackendRecord, QuestionSetRecord, SamplingRecord
+from calprobe.runs.manifest_records import ModelRecord
+from calprobe.runs.records import Piece
+from calprobe.runs.reply_records import AskedPiece, ReplyRecords
+from calprobe.runs.task import RunManifest, sha256_of
+
+# What another model or engine has of its own: not named beside it.
+_OF_MODEL = ("revision", "tokenizer", "architecture", "adapter", "backend settings")
+
+
+@dataclass(frozen=True)  # without slots, for the cached properties
+class AskManifest(RunManifest):
+    """A run of replies: which questions under which prompts, to which model through which engine."""
+
+    task: ClassVar[str] = "ask"
+    results: ClassVar[str] = "replies"
+    remade: ClassVar[str] = "asked again"
+
+    model: ModelRecord
+    backend: BackendRecord
+    sets: tuple[QuestionSetRecord, ...]
+    prompts: PromptSet  # variants and stated of the run; more may be in their file
+    asked: tuple[AskedPiece, ...]
+    sampling: SamplingRecord = field(default_factory=SamplingRecord)
+    study: str | None = None
+    overrides: tuple[str, ...] = ()  # options that differ from what the study fixes
+    shard: str | None = None  # I/N: this folder has that share of each set's questions; None: all of them
+    versions: Mapping[str, str] = field(default_factory=dict)
+    created: str = ""
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(self.n_questions, 'question')}, {counted(len(self.prompts.variants), 'variant')}"
+        return f"<AskManifest: {self.model.name} on {', '.join(s.name for s in self.sets)}, {sizes}>"
+
+    @property
+    def n_questions(self) -> int:
+        """Questions of all sets."""
+        return sum(record.n_questions for record in self.sets)
+
+    @property
+    def is_import(self) -> bool:
+        """Whether another tool made the replies."""
+        return self.backend.imported
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """`SET.VARIANT` with each paraphrase, in the order of asking."""
+        return tuple(asked.piece for asked in self.asked)
+
+    def asked_piece(self, piece: Piece) -> AskedPiece:
+        """What the piece asks; KeyError for a piece of another run."""
+        return self._asked[piece]
+
+    @cached_property
+    def _asked(self) -> dict[Piece, AskedPiece]:
+        return {asked.piece: asked for asked in self.asked}
+
+    def records(self) -> ReplyRecords:
+        """Replies of pieces."""
+        return ReplyRecords(self._asked, {s.name: share_of(s.n_questions, self.shard) for s in self.sets})
+
+    def identity(self) -> dict[str, Any]:
+        """What was asked, and what answered, by the name shown to users.
+
+        Not in it, and so only recorded: versions, a server's address, the name of a study, the shard, time stamps.
+        """
+        return self._fixed | {
+            "questions": sorted([s.name, s.fingerprint] for s in self.sets),
+            "variants": sorted(_variant_texts(self).items()),
+            "stated": sorted([s.name, s.text, s.scale, s.max_new_tokens] for s in self.prompts.stated),
+            "asked": sorted([*a.piece, *a.stages, str(a.samples)] for a in self.asked),
+        }
+
+    @cached_property
+    def _fixed(self) -> dict[str, Any]:
+        """What all parts of a run share."""
+        model, sampling = self.model, self.sampling
+        return {
+            "model": model.weights_fingerprint or model.id or model.name,
+            "revision": model.revision,
+            "tokenizer": model.tokenizer_fingerprint,
+            "architecture": model.architecture,
+            "adapter": model.adapter,
+            "backend": self.backend.name,
+            "backend settings": dict(self.backend.settings),
+            "temperature": sampling.temperature,
+            "top-p": sampling.top_p,
+            "seed": sampling.seed,
+            "layout of options": self.prompts.layout,
+        }
+
+    def differences(self, other: Self, words: tuple[str, str] = ("the run has", "requested")) -> list[str]:
+        """One clause for each reason why the two cannot be parts of one run. Questions, variants and stages may differ,
+        not the texts of a variant that both have."""
+        has, wants = self._fixed, other._fixed
+        differing = [key for key in has if has[key] != wants[key]]
+        if {"model", "backend"}.intersection(differing):
+            differing = [key for key in differing if key not in _OF_MODEL]
+        shown = [f"{key}: {words[0]} {_shown(self, key)}, {words[1]} {_shown(other, key)}" for key in differing]
+        return [*shown, *self._other_texts(other)]
+
+    def _other_texts(self, other: Self) -> Iterator[str]:
+        texts, others = _variant_texts(self), _variant_texts(other)
+        for name in texts:
+            if texts[name] != others.get(name, texts[name]):
+                yield f"variant {name}: the text or its settings differ"
+        stated = {s.name: s for s in self.prompts.stated}
+        for wanted in other.prompts.stated:
+            if wanted != stated.get(wanted.name, wanted):
+                yield f"stated {wanted.name}: the text or its settings differ"
+
+    def covers(self, other: Self) -> bool:
+        """Whether the run has all that the other has: the same questions of its sets, and their pieces."""
+        has = {record.name: record.fingerprint for record in self.sets}
+        return all(
+            piece in self._asked
+            and set(asked.stages) <= set(self._asked[piece].stages)
+            and asked.samples <= self._asked[piece].samples
+            for piece, asked in other._asked.items()
+        ) and all(has.get(record.name) == record.fingerprint for record in other.sets)
+
+    def grown(self, other: Self) -> Self:
+        """What `calprobe.runs.asked_growth.joined` made of this run and a request."""
+        return replace(other, versions=self.versions, created=self.created, backend=self.backend)
+
+    @property
+    def has_grown(self) -> bool:
+        """Always: a shard with fewer rows is a part of its piece, and its replies are known."""
+        return True
+
+    def stamps(self, piece: Piece) -> tuple[str, ...]:
+        """SHA-256 (hex) of what all replies of the piece share; what else decides one is in its own key."""
+        asked = self._asked[piece]
+        return (sha256_of([self._fixed, list(piece), _variant_texts(self)[asked.variant]]),)
+
+    def describe(self) -> str:
+        """The engine, where label probabilities come from, and how replies were generated."""
+        backend, sampling = self.backend, self.sampling
+        window = f"top {backend.top_logprobs} tokens" if backend.top_logprobs else "none"
+        labels = "complete softmax" if backend.complete_softmax else window
+        how = (
+            "greedy" if sampling.temperature == 0 else f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}"
+        )
+        return f"backend {backend.name}, label probabilities: {labels}, {how}, seed {sampling.seed}"
+
+    def merged(self, created: str, others: Sequence[Self] = ()) -> Self:
+        """The manifest of the complete run: the sets, variants and stages of all."""
+        sets = {record.name: record for record in self.sets}
+        for record in (record for other in others for record in other.sets):
+            if sets.setdefault(record.name, record).fingerprint != record.fingerprint:
+                raise UsageError(f"questions of {record.name}: the runs have different ones; merge shares of one run")
+        asked = dict(self._asked)
+        for piece, wanted in ((piece, wanted) for other in others for piece, wanted in other._asked.items()):
+            if asked.setdefault(piece, wanted) != wanted:
+                raise UsageError(f"{piece.relation}: the runs asked different stages; ask for the same in each")
+        variants = {v.name: v for manifest in (*reversed(others), self) for v in manifest.prompts.variants}
+        stated = {s.name: s for manifest in (*reversed(others), self) for s in manifest.prompts.stated}
+        prompts = replace(self.prompts, variants=tuple(variants.values()), stated=tuple(stated.values()))
+        return replace(
+            self, sets=tuple(sets.values()), prompts=prompts, asked=tuple(asked.values()), shard=None, created=created
+        )
+
+    def recorded_only(self) -> dict[str, object]:
+        """Where the server was, and the versions of what answered."""
+        versions = ", ".join(f"{name} {version}" for name, version in sorted(self.backend.versions.items()))
+        return {"address": self.backend.address, "backend versions": versions}
+
+
+def share_of(n_questions: int, shard: str | None) -> int:
+    """How many of so many questions share I of N has: those at places I - 1, I - 1 + N, ..
+
+    >>> share_of(10, None), share_of(10, "1/3"), share_of(10, "3/3")
+    (10, 4, 3)
+    """
+    if shard is None:
+        return n_questions
+    number, count = map(int, shard.split("/"))
+    return len(range(number - 1, n_questions, count))
+
+
+def _variant_texts(manifest: AskManifest) -> dict[str, str]:
+    """SHA-256 (hex) of all that a variant is, by name."""
+    prompts = manifest.prompts
+    ends = [prompts.final_cue, prompts.final_max_new_tokens]
+    return {v.name: sha256_of([asdict(v), prompts.layout, ends if v.final else []]) for v in prompts.variants}
+
+
+def _shown(manifest: AskManifest, key: str) -> str:
+    value = manifest._fixed[key]
+    if key == "model" and value != manifest.model.name:
+        return f"{manifest.model.name} ({value[:12]})"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {text:.60}" for name, text in value.items()) or "none"
+    return "none" if value is None else f"{value}"[:60]
+
+
+def asked_faults(manifest: AskManifest) -> Iterator[str]:
+    """What no asked run can have, with the key at fault."""
+    names = [record.name for record in manifest.sets]
+    if len(set(names)) < len(names):
+        yield "sets: a name is there twice"
+    if any(record.n_questions < 0 for record in manifest.sets):
+        yield "sets: n_questions must be 0 or more"
+    if len(set(manifest.pieces)) < len(manifest.pieces):
+        yield "asked: two pieces have one name"
+    variants = {variant.name for variant in manifest.prompts.variants}
+    for asked in manifest.asked:
+        if asked.set not in names or asked.variant not in variants:
+            yield f"asked: {asked.set!r:.60} under {asked.variant!r:.60} is not of the run's sets and variants"
+        if not asked.stages or len(set(asked.stages)) < len(asked.stages) or not 1 <= asked.samples <= 1_000_000:
+            yield f"asked: stages or samples of {asked.piece.relation!r:.60} are wrong"
+        if not 0 <= asked.paraphrase <= 999_999:
+            yield f"asked: paraphrase must be 0 to 999999, got {asked.paraphrase}"

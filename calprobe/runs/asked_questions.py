@@ -1,0 +1,158 @@
+"""The questions of an asked run, stored in its folder: questions.json, so that reports need no other file.
+
+Of a set that must not be quoted, the texts of questions and options are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from calprobe.errors import CalprobeError
+from calprobe.messages import reason
+from calprobe.questions.types import Question, QuestionSet, SetSource
+from calprobe.runs import atomic
+from calprobe.runs.asked_records import questions_fingerprint
+from calprobe.runs.decode import DecodeError, decode
+
+FILE_NAME = "questions.json"
+FORMAT = 1
+_FIX = "restore the file, or ask again into another folder"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSet:
+    """The questions of one set as a run folder keeps them."""
+
+    name: str
+    source: SetSource
+    questions: tuple[Question, ...]
+    hashes: tuple[str, ...]  # of each question with all its texts, see `question_hash`
+    shots: tuple[str, ...] = ()  # ids of the examples in prompts
+
+    @classmethod
+    def of(cls, questions: QuestionSet) -> StoredSet:
+        """The set as it is stored."""
+        hashes = tuple(question_hash(question) for question in questions.questions)
+        kept = questions.questions if questions.source.quotable else tuple(map(_unquoted, questions.questions))
+        return cls(questions.name, questions.source, kept, hashes, tuple(shot.id for shot in questions.shots))
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of all its questions, in any order."""
+        return questions_fingerprint(self.hashes)
+
+    @property
+    def by_id(self) -> Mapping[str, str]:
+        """The hash of each question by its id."""
+        return {question.id: found for question, found in zip(self.questions, self.hashes, strict=True)}
+
+    def as_set(self) -> QuestionSet:
+        """The set, without examples."""
+        return QuestionSet(self.name, self.questions, self.source)
+
+    def first(self, n_questions: int) -> StoredSet:
+        """The set with its first questions only."""
+        return replace(self, questions=self.questions[:n_questions], hashes=self.hashes[:n_questions])
+
+    def joined(self, other: StoredSet) -> StoredSet:
+        """This set's questions, then those of the other that it lacks."""
+        own = self.by_id
+        more = [(q, h) for q, h in zip(other.questions, other.hashes, strict=True) if q.id not in own]
+        return replace(
+            self,
+            questions=(*self.questions, *(question for question, _ in more)),
+            hashes=(*self.hashes, *(found for _, found in more)),
+            shots=tuple(dict.fromkeys((*self.shots, *other.shots))),
+        )
+
+
+def question_hash(question: Question) -> str:
+    """16 digits of the SHA-256 (hex) of all fields of a question."""
+    text = json.dumps(asdict(question), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def write_questions(folder: Path, sets: Sequence[StoredSet]) -> None:
+    """Write the questions into a run folder, atomically, unless they are there already.
+
+    Raises CalprobeError if the file cannot be written.
+    """
+    path = folder / FILE_NAME
+    fields = {"sets": [asdict(stored) for stored in sets]}
+    text = json.dumps({"calprobe_questions": FORMAT} | fields | {"checksum": _checksum(fields)}, ensure_ascii=False)
+    try:
+        if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text + "\n":
+            atomic.write_text(path, text + "\n")
+    except OSError as error:
+        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; fix this and run the same again") from error
+
+
+def read_questions(folder: Path) -> tuple[StoredSet, ...]:
+    """The questions in a run folder. Raises CalprobeError if the file is missing or damaged."""
+    path = folder / FILE_NAME
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CalprobeError(f"{path}: cannot be read: {reason(error)}; {_FIX}") from error
+    except (ValueError, RecursionError) as error:
+        raise CalprobeError(f"{path}: damaged, not JSON; {_FIX}") from error
+    try:
+        return _checked(content)
+    except DecodeError as error:
+        raise CalprobeError(f"{path}: damaged: {error}; {_FIX}") from error
+
+
+def keep_questions(sources: Iterable[Path], folder: Path) -> None:
+    """Write the questions that several run folders have into another. Raises as `read_questions`, `write_questions`."""
+    found: dict[str, StoredSet] = {}
+    for source in sources:
+        for stored in read_questions(source):
+            found[stored.name] = found[stored.name].joined(stored) if stored.name in found else stored
+    write_questions(folder, tuple(found.values()))
+
+
+def _unquoted(question: Question) -> Question:
+    return replace(question, text="", options=("",) * len(question.options), context="")
+
+
+def _checksum(fields: Mapping[str, Any]) -> str:
+    return f"{zlib.crc32(json.dumps(fields, sort_keys=True, ensure_ascii=False).encode('utf-8')):08x}"
+
+
+def _checked(content: Any) -> tuple[StoredSet, ...]:
+    if not isinstance(content, dict) or content.pop("calprobe_questions", None) != FORMAT:
+        raise DecodeError(f"not the questions of a run, or of another format than {FORMAT}")
+    if content.pop("checksum", None) != _checksum(content):
+        raise DecodeError("its checksum is wrong")
+    sets = decode(_Content, content).sets
+    for stored in sets:
+        if len(stored.hashes) != len(stored.questions) or len(stored.by_id) < len(stored.questions):
+            raise DecodeError(f"set {stored.name!r:.60}: a question is there twice, or has no hash")
+        for question in stored.questions:
+            if fault := _fault(question):
+                raise DecodeError(f"set {stored.name!r:.60}, question {question.id!r:.60}: {fault}")
+    return sets
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    sets: tuple[StoredSet, ...]
+
+
+def _fault(question: Question) -> str:
+    n_options = len(question.options)
+    if question.kind == "choice":
+        if question.answer is None or not 0 <= question.answer < n_options or len(question.labels) != n_options:
+            return "its answer or its labels do not fit its options"
+    elif question.kind == "number":
+        if question.number is None:
+            return "it has no number"
+    elif not question.accepted:
+        return "it has no accepted answers"
+    return ""

@@ -1,0 +1,48 @@
+"""The parts of the manifest of an asked run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from calprobe.questions.types import SetSource
+
+
+@dataclass(frozen=True, slots=True)
+class BackendRecord:
+    """The engine that answered, and what it promised."""
+
+    name: str  # transformers, vllm, openai; the name of a tool, of an import
+    versions: Mapping[str, str] = field(default_factory=dict)  # of what answered: package -> version
+    settings: Mapping[str, str] = field(default_factory=dict)  # what else decides replies, each as text or JSON
+    address: str | None = None  # of a server, without credentials; it may move
+    complete_softmax: bool = False  # label probabilities are exact; else from the window
+    top_logprobs: int = 0  # tokens in the window of the most probable
+    samples_are_reproducible: str = ""  # what the seed promises, in words
+    imported: bool = False  # another tool made the replies
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSetRecord:
+    """A question set as it was asked: which questions of it, and where it comes from."""
+
+    name: str
+    n_questions: int
+    fingerprint: str  # SHA-256 (hex) of these questions, all fields, in any order
+    source: SetSource
+    shots: tuple[str, ...] = ()  # ids of the examples in prompts, in their order
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingRecord:
+    """How replies were generated; the numbers of tokens are the prompts'."""
+
+    temperature: float = 0.0  # 0: greedy
+    top_p: float = 1.0
+    seed: int = 0
+
+
+def questions_fingerprint(hashes: Sequence[str]) -> str:
+    """SHA-256 (hex) of the questions with these hashes, in any order."""
+    return hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()

@@ -1,0 +1,234 @@
+"""The replies of a piece of an asked run, and their shard: a row for each reply."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+
+from calprobe.runs.arrow import to_numbers
+from calprobe.runs.decode import DecodeError, decode
+from calprobe.runs.records import Piece, RecordKind, Shard, ShardError
+from calprobe.runs.replies import Reply
+from calprobe.runs.reply_json import label_scores_of, reply_json, stored_label_scores
+
+_CRC = b"calprobe.replies_crc32"
+_LABEL_SCORES = pa.struct(
+    [
+        pa.field("labels", pa.list_(pa.string())),
+        pa.field("forms", pa.list_(pa.list_(pa.int32()))),
+        pa.field("positions", pa.list_(pa.int32())),
+        pa.field("logprobs", pa.list_(pa.list_(pa.float64()))),
+        pa.field("least", pa.list_(pa.float64())),
+        pa.field("starts", pa.list_(pa.int32())),
+        pa.field("ranks", pa.list_(pa.list_(pa.int32()))),
+    ]
+)
+_SCHEMA = pa.schema(
+    [
+        pa.field("set", pa.string()),
+        pa.field("question", pa.string()),
+        pa.field("variant", pa.string()),
+        pa.field("paraphrase", pa.int32()),
+        pa.field("stage", pa.string()),
+        pa.field("sample", pa.int32()),
+        pa.field("key", pa.string()),
+        pa.field("text", pa.string()),
+        pa.field("finish", pa.string()),
+        pa.field("error", pa.string()),
+        pa.field("reasoning", pa.string()),
+        pa.field("correct", pa.bool_()),
+        pa.field("tokens_in", pa.int32()),
+        pa.field("tokens_out", pa.int32()),
+        pa.field("prompt", pa.string()),
+        pa.field("prompt_ids", pa.list_(pa.int32())),
+        pa.field("token_ids", pa.list_(pa.int32())),
+        pa.field("logprobs", pa.list_(pa.float64())),
+        pa.field("label_scores", _LABEL_SCORES),
+    ]
+)
+_LISTS = ("prompt_ids", "token_ids", "logprobs")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPiece:
+    """What is asked of each question of a set under one variant and paraphrase."""
+
+    set: str
+    variant: str
+    paraphrase: int
+    stages: tuple[str, ...]  # label, answer, final, stated:PROMPT, ..
+    samples: int = 1  # of each stage
+
+    @property
+    def piece(self) -> Piece:
+        """What run folders call it: `SET.VARIANT` and the paraphrase's number."""
+        return Piece(f"{self.set}.{self.variant}", self.paraphrase)
+
+
+@dataclass(frozen=True, slots=True)
+class PieceReplies:
+    """All replies of one question set under one variant and paraphrase, sorted: see `of`."""
+
+    set: str
+    variant: str
+    paraphrase: int
+    replies: tuple[Reply, ...]
+
+    @classmethod
+    def of(cls, asked: AskedPiece, replies: Iterable[Reply]) -> PieceReplies:
+        """The replies sorted by question (id as plain string), stage (in the piece's order), and sample."""
+        place = {stage: number for number, stage in enumerate(asked.stages)}
+        rows = sorted(replies, key=lambda r: (r.question, place[r.stage], r.sample))
+        return cls(asked.set, asked.variant, asked.paraphrase, tuple(rows))
+
+    @property
+    def piece(self) -> Piece:
+        """What run folders call it."""
+        return Piece(f"{self.set}.{self.variant}", self.paraphrase)
+
+    def checksum(self) -> str:
+        """CRC-32 (hex) of all values."""
+        crc = 0
+        for reply in self.replies:
+            crc = zlib.crc32(reply_json(reply).encode(), crc)
+        return f"{crc:08x}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRecords(RecordKind[PieceReplies]):
+    """Replies to the questions of one run, or of its share."""
+
+    pieces: Mapping[Piece, AskedPiece]
+    n_questions: Mapping[str, int]  # by set: those that this folder has
+
+    def piece_of(self, record: PieceReplies) -> Piece:
+        """Its set with its variant, and its paraphrase."""
+        return record.piece
+
+    def n_rows(self, record: PieceReplies) -> int:
+        """Its replies."""
+        return len(record.replies)
+
+    def expected(self, piece: Piece) -> int:
+        """How many replies the complete piece has."""
+        asked = self.pieces[piece]
+        return self.n_questions[asked.set] * len(asked.stages) * asked.samples
+
+    def is_whole(self, record: PieceReplies) -> bool:
+        """Whether the piece has a reply for each request; it may be one that failed."""
+        return len(record.replies) == self.expected(record.piece)
+
+    def check(self, record: PieceReplies) -> None:
+        """Raise ValueError unless each request of the piece has exactly one reply, in order."""
+        self._check_rows(record)
+        if not self.is_whole(record):
+            expected = self.expected(record.piece)
+            raise ValueError(f"piece {record.piece.relation} must have {expected} replies, got {len(record.replies)}")
+
+    def _check_rows(self, record: PieceReplies) -> None:
+        asked = self.pieces[record.piece]
+        place = {stage: number for number, stage in enumerate(asked.stages)}
+        last: tuple[str, int, int] | None = None
+        own = (record.set, record.variant, record.paraphrase)
+        for reply in record.replies:
+            if (reply.set, reply.variant, reply.paraphrase) != own:
+                raise ValueError(f"a reply of piece {record.piece.relation} is of another piece")
+            if reply.stage not in place or not 0 <= reply.sample < asked.samples:
+                raise ValueError(f"stage {reply.stage}, sample {reply.sample} is not asked in {record.piece.relation}")
+            if (reply.finish == "error") != bool(reply.error):
+                raise ValueError(f"reply {reply.key:.12}: error must be there exactly if finish is error")
+            now = (reply.question, place[reply.stage], reply.sample)
+            if last is not None and now <= last:
+                raise ValueError(f"question {reply.question}, {reply.stage}: replies must be in order, each once")
+            last = now
+
+    def to_table(self, record: PieceReplies) -> pa.Table:
+        """All fields of the replies, and a checksum of them."""
+        columns = [pa.array([_value(reply, field.name) for reply in record.replies], field.type) for field in _SCHEMA]
+        table = pa.Table.from_arrays(columns, schema=_SCHEMA)
+        return table.replace_schema_metadata({_CRC: record.checksum().encode()})
+
+    def read(self, shard: Shard, piece: Piece) -> PieceReplies:
+        """The replies, checked against a checksum over all values."""
+        return self._read(shard, piece, False)
+
+    def read_part(self, shard: Shard, piece: Piece) -> PieceReplies:
+        """The replies of a piece to which more was added since: questions, stages, samples."""
+        return self._read(shard, piece, True)
+
+    def _read(self, shard: Shard, piece: Piece, part: bool) -> PieceReplies:
+        table = shard.table(_SCHEMA, self.expected(piece), part=part)
+        asked = self.pieces[piece]
+        found = PieceReplies(asked.set, asked.variant, asked.paraphrase, tuple(_replies(table)))
+        try:
+            if table.schema.metadata.get(_CRC) != found.checksum().encode():
+                raise ShardError("its checksum is wrong")
+            self._check_rows(found)
+        except ValueError as error:  # a checksum tells damage; whoever made the file up has made up that, too
+            raise ShardError(str(error)) from error
+        return found
+
+    def joined(self, one: PieceReplies, other: PieceReplies) -> PieceReplies:
+        """One record of the replies of both. Raises ValueError if a request has a different reply in each."""
+        found = {(r.question, r.stage, r.sample): r for r in one.replies}
+        for reply in other.replies:
+            if found.setdefault((reply.question, reply.stage, reply.sample), reply) != reply:
+                raise ValueError(f"question {reply.question}, {reply.stage} has two different replies")
+        return PieceReplies.of(self.pieces[one.piece], found.values())
+
+    def assembled(self, parts: Sequence[PieceReplies]) -> PieceReplies | None:
+        """The complete piece; None if a request is in none of the parts. Raises as `joined`."""
+        found = reduce(self.joined, parts)
+        return found if self.is_whole(found) else None
+
+    def same(self, one: PieceReplies, other: PieceReplies) -> bool:
+        """Whether all replies are equal."""
+        return one.replies == other.replies
+
+
+def _value(reply: Reply, name: str) -> Any:
+    value = getattr(reply, name)
+    return stored_label_scores(value) if name == "label_scores" and value is not None else value
+
+
+def _replies(table: pa.Table) -> Iterable[Reply]:
+    """The replies of a shard's table. Raises ShardError for a value that no reply has."""
+    names = [name for name in table.column_names if name not in _LISTS]
+    columns: dict[str, Sequence[Any]] = {name: table[name].to_pylist() for name in names}
+    columns |= {name: _tuples(table[name]) for name in _LISTS}
+    for row in zip(*columns.values(), strict=True):
+        values = dict(zip(columns, row, strict=True))
+        scores = values.pop("label_scores")
+        lists = {name: values.pop(name) for name in _LISTS}
+        try:
+            reply = decode(Reply, values)
+            found = None if scores is None else label_scores_of(scores)
+        except DecodeError as error:
+            raise ShardError(f"a reply is not as it should be ({error})") from error
+        yield _with(reply, lists | {"label_scores": found})
+
+
+def _with(reply: Reply, values: Mapping[str, Any]) -> Reply:
+    # dataclasses.replace looks at every field again, for each of a hundred thousand replies.
+    for name, value in values.items():
+        object.__setattr__(reply, name, value)
+    return reply
+
+
+def _tuples(column: pa.ChunkedArray) -> list[tuple[Any, ...] | None]:
+    """A column of lists of numbers as tuples; None for null."""
+    lists = column.combine_chunks()
+    if isinstance(lists, pa.ChunkedArray):  # older pyarrow, of an empty column
+        lists = lists.chunk(0) if lists.num_chunks else pa.array([], column.type)
+    try:
+        numbers = to_numbers(lists.values).tolist()
+    except (pa.ArrowException, TypeError) as error:  # a number is null
+        raise ShardError("numbers of a reply are missing") from error
+    ends = to_numbers(lists.offsets).tolist()
+    valid = lists.is_valid().to_pylist()
+    return [tuple(numbers[a:b]) if there else None for a, b, there in zip(ends, ends[1:], valid, strict=False)]
