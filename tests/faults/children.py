@@ -154,6 +154,7 @@ def _be_child(order: dict[str, Any], model: Any) -> None:
     code: Any = 70
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and a command under nohup this
         place, fault = Path(order["place"]), order["fault"]
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for number, name in ((1, "out"), (2, "err")):
