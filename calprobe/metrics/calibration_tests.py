@@ -97,7 +97,7 @@ def _cox(instances: SortedInstances, clusters: Clusters | None) -> CoxRecalibrat
     bread = np.linalg.inv((features * (share * (1 - share))[:, None]).T @ features)
     scores = _sums(features * (correct - share)[:, None], clusters)
     meat = scores.T @ scores
-    if clusters is None or not clusters.fixed:
+    if (clusters is None or not clusters.fixed) and len(scores) > 1:
         meat *= len(scores) / (len(scores) - 1)  # residuals of what was fitted are too small (Cameron, Miller 2015)
     return CoxRecalibration(float(found[0]), float(found[1]), bread @ meat @ bread)
 
