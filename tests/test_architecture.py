@@ -249,9 +249,10 @@ CONTRACT = {
     "import lm-pub-quiz": "DIR --probe --out",
     "import lm-eval": "FILE --out --model",
     "rank": "FILE --score --correct --correct-at --uncertainty --group --baseline --format --json --bins --bootstrap",
-    "fetch": "bear factor",
+    "fetch": "bear factor mmlu gsm8k",
     "models": "",
     "probes": "",
+    "questions": "NAME FILE --split --limit --draw --draw-rule --groups --as --options --forms --seed --json",
     "doctor": "--model --json",
 }
 

@@ -32,6 +32,7 @@ COMMANDS = {
     "fetch": "fetch",
     "models": "models",
     "probes": "probes",
+    "questions": "questions",
     "doctor": "doctor",
 }
 INTERRUPTED = 130

@@ -21,14 +21,14 @@ class CsvFile:
     lines: tuple[int, ...]  # where each row begins, from 1
 
 
-def read_csv(path: Path) -> CsvFile:
-    """The header and rows of a CSV file in UTF-8, with or without a byte order mark.
+def read_csv(path: Path, delimiter: str = ",") -> CsvFile:
+    """The header and rows of a CSV file, or of one with another delimiter, in UTF-8, with or without a byte order mark.
 
     Raises:
         ProbeFormatError: the file cannot be read, is not UTF-8 or not CSV, or a row has more or fewer fields than the
             header.
     """
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), delimiter=delimiter, strict=True)
     lines: list[int] = []
     rows: list[tuple[str, ...]] = []
     begins = 1

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn, cast
 
 from calprobe.errors import ProbeFormatError
+from calprobe.messages import reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,9 @@ def read_json_object(path: Path) -> JsonObject:
     return JsonObject(path, _object(path, text, first_line=1), text)
 
 
-def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_json_lines(
+    path: Path, if_empty: str = "add instances or remove the relation"
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Line number (from 1) and object of each line of a JSON-lines file; a newline at the end is not a line.
 
     Raises:
@@ -51,28 +56,50 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     number = 0
     try:
         # Split at line feeds only, not by splitlines: labels may hold separators such as U+2028.
-        with path.open("rb") as file:
+        with open_bytes(path) as file:
             for number, line in enumerate(file, start=1):
                 text = _decode(path, line.removesuffix(b"\n"), first_line=number)
                 if not text.strip():
                     raise ProbeFormatError(f"{path}:{number}: empty line; remove it")
                 yield number, _object(path, text, first_line=number)
-    except OSError as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from error
     if not number:
-        raise ProbeFormatError(f"{path}:1: no line in the file; add instances or remove the relation")
+        raise ProbeFormatError(f"{path}:1: no line in the file; {if_empty}")
+
+
+def read_json_objects(path: Path) -> list[dict[str, Any]]:
+    """The objects of a JSON array, or the one object, in a file.
+
+    Raises:
+        ProbeFormatError: as read_json_object; also for an array that holds something else.
+    """
+    content = _value(path, read_text(path), first_line=1)
+    objects = content if isinstance(content, list) else [content]
+    for number, each in enumerate(objects, start=1):
+        if not isinstance(each, dict):
+            what = f"item {number} is a JSON {_kind(each)} where an object {{..}} belongs"
+            raise ProbeFormatError(f"{path}: {what}; fix it")
+    return objects
 
 
 def read_text(path: Path) -> str:
     """The text of a file in UTF-8, without a byte order mark. Raises ProbeFormatError if it cannot be read."""
     try:
-        return _decode(path, path.read_bytes(), first_line=1)
-    except OSError as error:
+        with open_bytes(path) as file:
+            return _decode(path, file.read(), first_line=1)
+    except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: OSError) -> ProbeFormatError:
-    return ProbeFormatError(f"{path}: cannot be read ({error.strerror}); check the file")
+def open_bytes(path: Path) -> BinaryIO:
+    """The file opened for reading, unpacked where its name ends in .gz."""
+    return cast("BinaryIO", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+def _unreadable(path: Path, error: OSError | EOFError | zlib.error) -> ProbeFormatError:
+    why = reason(error) if isinstance(error, OSError) else f"not a complete gzip file: {error}"
+    return ProbeFormatError(f"{path}: cannot be read ({why}); check the file")
 
 
 def _decode(path: Path, content: bytes, first_line: int) -> str:
@@ -85,8 +112,15 @@ def _decode(path: Path, content: bytes, first_line: int) -> str:
 
 
 def _object(path: Path, text: str, first_line: int) -> dict[str, Any]:
+    content = _value(path, text, first_line)
+    if not isinstance(content, dict):
+        raise ProbeFormatError(f"{path}:{first_line}: a JSON {_kind(content)} where an object {{..}} belongs; fix it")
+    return content
+
+
+def _value(path: Path, text: str, first_line: int) -> Any:
     try:
-        content = json.loads(text, object_pairs_hook=_unique_keys)
+        return json.loads(text, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
         line = first_line + error.lineno - 1
         raise ProbeFormatError(f"{path}:{line}: not JSON ({error.msg}, column {error.colno}); fix the line") from error
@@ -99,9 +133,6 @@ def _object(path: Path, text: str, first_line: int) -> dict[str, Any]:
     except ValueError as error:  # a whole number of more digits than Python reads
         why = str(error).partition(";")[0]
         raise ProbeFormatError(f"{path}:{first_line}: not JSON ({why}); fix the file") from error
-    if not isinstance(content, dict):
-        raise ProbeFormatError(f"{path}:{first_line}: a JSON {_kind(content)} where an object {{..}} belongs; fix it")
-    return content
 
 
 class _RepeatedKeyError(Exception):

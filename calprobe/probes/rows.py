@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from calprobe.errors import ProbeFormatError
 from calprobe.probes.json_files import read_json_lines
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,6 @@ def label_fault(label: object, *, may_be_empty: bool = False) -> str | None:
         return "is not a text; put it in quotes"
     if not label.strip() and not may_be_empty:
         return "is empty; give a text"
-    if any("\ud800" <= character <= "\udfff" for character in label):
+    if _SURROGATE.search(label):
         return "holds half of a surrogate pair; write the whole character"
     return None

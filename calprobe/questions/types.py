@@ -26,6 +26,12 @@ class Question:
     accepted: tuple[str, ...] = ()  # open: texts that count as right, best first
     context: str = ""  # read before the question
     group: str = ""  # what it belongs to: a subject, a relation
+    paraphrases: tuple[str, ...] = ()  # other wordings of `text`, of the same answer
+
+    @property
+    def wordings(self) -> tuple[str, ...]:
+        """The question in all wordings, by number of paraphrase: `text` is 0."""
+        return (self.text, *self.paraphrases)
 
     @property
     def gold(self) -> str:
@@ -42,13 +48,20 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class SetSource:
-    """Where a question set comes from."""
+    """Where a question set comes from, and which of its questions were taken."""
 
     fingerprint: str  # SHA-256 (hex) of the questions as read, all fields
     path: str | None = None  # of a user's file, ~ for the home folder; None: a set that calprobe knows by name
-    revision: str | None = None  # commit of a data set on the hub
+    repository: str | None = None  # data set on the hub, owner/name
+    revision: str | None = None  # its commit
     files: Mapping[str, str] = field(default_factory=dict)  # name of each file that was read -> its SHA-256 (hex)
+    probe: str | None = None  # facts as questions: the probe's fingerprint, as in the manifest of a scored run
     split: str | None = None  # test, validation, ..
+    shots_split: str | None = None  # where the examples come from
+    available: int = 0  # questions of the split that can be asked
+    rule: str = "all"  # which of them were taken: all, first, nested, sample; see `calprobe.questions.drawing`
+    seed: int | None = None  # of a draw, and of the order of options where a set leaves it open
+    places: str | None = None  # SHA-256 (hex) of the drawn places, a JSON list, in their order; None: not drawn
     licence: str | None = None
     quotable: bool = True  # whether reports may show texts of it
 
@@ -61,6 +74,7 @@ class QuestionSet:
     questions: tuple[Question, ...]
     source: SetSource
     shots: tuple[Question, ...] = ()  # questions of another split, for examples in prompts; never among `questions`
+    notes: tuple[str, ...] = ()  # what the reader noticed, one sentence each: questions left out, keys not read
 
     def __repr__(self) -> str:
         return f"<QuestionSet {self.name}: {counted(len(self.questions), 'question')}>"

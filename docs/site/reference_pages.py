@@ -47,6 +47,7 @@ PACKAGES = {
     "calprobe.confidence": "Candidate scores in, predictions and confidences out.",
     "calprobe.metrics": "Arrays of confidence and correctness in, numbers out.",
     "calprobe.probes": "Facts to ask a model for.",
+    "calprobe.questions": "What is asked: question files, public sets, facts as questions.",
     "calprobe.runs": "The run folder.",
     "calprobe.training": "A probe scored while a model is trained; see [how](../how-to/training.md).",
 }
@@ -56,7 +57,9 @@ VALUES = {
     "ACE_BINS": "Quantile bins of ACE, unless another number is asked for.",
     "NO_PREDICTION": "The prediction of an instance that has none.",
     "NO_ROLE": "The role of the first token of a statement without scored tokens.",
+    "NAMED_SETS": "The public question sets, by name.",
     "PROBES": "Names of the known probes.",
+    "QuestionKind": "choice, number or open.",
     "RunLike": "A run, or the folder of one.",
 }
 

@@ -1,0 +1,74 @@
+"""Options that choose questions, shared by the commands that take question sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from calprobe.cli.arguments import Number, list_option
+
+if TYPE_CHECKING:
+    from calprobe.questions import QuestionOptions
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+MOST_QUESTIONS = 10_000_000
+AS = ("choice", "open")
+
+# In the order of the help text; each gives the command a parameter of its name, see `chosen_questions`.
+_OPTIONS = (
+    click.option("--split", metavar="NAME", help="Split of the sets: test, validation, ..  [default: the set's own]"),
+    click.option("--limit", type=Number(1, MOST_QUESTIONS), metavar="N", help="The first N questions of each set."),
+    click.option("--draw", type=Number(1, MOST_QUESTIONS), metavar="N", help="N random questions of each set."),
+    click.option(
+        "--draw-rule",
+        type=click.Choice(("nested", "sample")),
+        default="nested",
+        show_default=True,
+        help="nested: a larger draw has the smaller ones in it; sample: Python's random.sample (arXiv 2605.02038).",
+    ),
+    list_option("--groups", metavar="NAME,..", help="Only these subjects or relations."),
+    click.option(
+        "--as", "as_", type=click.Choice(AS), help="Kind of question, for facts and for sets that have both kinds."
+    ),
+    click.option(
+        "--options",
+        "n_options",
+        type=Number(2, 26),
+        default=4,
+        show_default=True,
+        metavar="K",
+        help="Options of a fact that is asked as choice.",
+    ),
+    click.option("--forms", metavar="FILE.json", help="Question forms for the relations of a probe of one's own."),
+)
+
+
+def question_options(command: Command) -> Command:
+    """The options that choose questions, without `--seed`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def chosen_questions(
+    values: dict[str, Any], *, seed: int = 0, shots: int = 0, shots_from: str | None = None
+) -> QuestionOptions:
+    """What the options of `question_options` choose.
+
+    Args:
+        values: the command's parameters, by name; others may be among them.
+        seed: of draws.
+        shots: how many examples each set has to have.
+        shots_from: a file of examples.
+    Raises:
+        UsageError: they contradict each other.
+    """
+    from calprobe.questions import QuestionOptions
+
+    names = ("split", "limit", "draw", "draw_rule", "as_", "n_options", "forms")
+    given = {name: values[name] for name in names}
+    groups = tuple(values["groups"] or ())
+    return QuestionOptions(**given, groups=groups, seed=seed, shots=shots, shots_from=shots_from)

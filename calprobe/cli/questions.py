@@ -1,0 +1,153 @@
+"""`calprobe questions`: the known question sets, or the contents of one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calprobe.cli.arguments import refuse_typed
+from calprobe.cli.output import listing, print_result
+from calprobe.cli.question_options import chosen_questions, question_options
+
+if TYPE_CHECKING:
+    from calprobe.questions import QuestionSet
+    from calprobe.questions.summary import SetSummary
+
+GROUPS_SHOWN = 20
+LEGEND = """\
+`calprobe fetch NAME` gets a set that is not here. The first split is asked, the last one gives examples for prompts.
+A question set is also a file (FILE.jsonl: docs/how-to/questions.md), a probe (mini, bear, bear-big, a folder in BEAR's
+format), or NAME=PATH: the files of a known set that you have."""
+
+
+@click.command(short_help="List the question sets, or show the contents of one.")
+@click.argument("questions", required=False, metavar="[NAME|FILE|NAME=PATH]")
+@question_options
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of draws and of options.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def command(context: click.Context, /, questions: str | None, seed: int, as_json: bool, **values: Any) -> None:
+    """List the known question sets, or show what is in a set: kinds, groups, options, chance, and what is odd.
+
+    \b
+        calprobe questions mmlu --split validation
+        calprobe questions mine.jsonl
+        calprobe questions bear --as open
+    """
+    from calprobe.cli.terminal_text import printable, printable_json
+    from calprobe.questions import load_questions
+    from calprobe.questions.summary import summary_of
+
+    if questions is None:
+        refuse_typed(context, (*values, "seed"), "needs a question set; name one")
+        known = _known_sets()
+        print_result(json.dumps(known, indent=2) if as_json else _known_text(known))
+        return
+    (loaded,) = load_questions([questions], chosen_questions(values, seed=seed))
+    summary = summary_of(loaded)
+    if as_json:
+        content = {**summary.to_json(), "source": _source(loaded)}
+        print_result(printable_json(json.dumps(content, indent=2, ensure_ascii=False)))
+    else:
+        print_result(printable(_text(loaded, summary)))
+
+
+def _known_sets() -> list[dict[str, Any]]:
+    """One entry for each known set; one that is not on this machine has `get`, the command that gets it."""
+    from calprobe.questions import NAMED_SETS
+    from calprobe.questions.stored_sets import fetched_set
+
+    known = []
+    for name, entry in NAMED_SETS.items():
+        fetched = fetched_set(entry)
+        known.append(
+            {
+                "name": name,
+                "what": entry.title,
+                "kinds": list(entry.layout.readers),
+                "splits": list(entry.splits),
+                "repository": entry.repository,
+                "revision": fetched and fetched.revision,
+                "licence": entry.licence,
+                "gated": entry.gated,
+                "quotable": entry.quotable,
+                "get": None if fetched else f"calprobe fetch {name}",
+            }
+        )
+    return known
+
+
+def _known_text(known: list[dict[str, Any]]) -> str:
+    rows = [("set", "what", "splits", "licence", "")]
+    rows += [
+        (
+            each["name"],
+            each["what"],
+            ", ".join(each["splits"]),
+            each["licence"] or "-",
+            ("not here" if each["get"] else "ready") + (", gated" if each["gated"] else ""),
+        )
+        for each in known
+    ]
+    return f"{listing(rows, '<<<<<')}\n\n{LEGEND}"
+
+
+def _source(loaded: QuestionSet) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(loaded.source)
+
+
+def _text(loaded: QuestionSet, summary: SetSummary) -> str:
+    from calprobe.messages import counted
+
+    source = loaded.source
+    taken = "" if source.rule == "all" else f" of {source.available:,} ({_rule(source.rule, source.seed)})"
+    lines = [f"{loaded.name}: {counted(summary.questions, 'question')}{taken}", *_origin(loaded), ""]
+    rows = [("kind", ", ".join(f"{kind} {count:,}" for kind, count in summary.kinds.items()))]
+    if summary.options:
+        rows.append(("options", ", ".join(f"{k} in {count:,}" for k, count in summary.options.items())))
+        rows.append(("chance", f"{summary.chance:.3f}"))
+        rows.append(("right option", _places(summary.gold_places)))
+    rows.append(("characters", _lengths(summary)))
+    if summary.wordings > 1:
+        rows.append(("wordings", f"{summary.wordings} of each question"))
+    lines.append(listing(rows, "<<"))
+    if summary.groups:
+        shown = list(summary.groups.items())[:GROUPS_SHOWN]
+        more = len(summary.groups) - len(shown)
+        lines += ["", listing([("group", "questions"), *((name, f"{count:,}") for name, count in shown)], "<>")]
+        lines += [f"and {counted(more, 'more group')}"] if more else []
+    if summary.odd:
+        lines += ["", "Notes:", *(f"- {note}" for note in summary.odd)]
+    return "\n".join(lines)
+
+
+def _rule(rule: str, seed: int | None) -> str:
+    return "the first" if rule == "first" else f"drawn, rule {rule}, seed {seed}"
+
+
+def _origin(loaded: QuestionSet) -> list[str]:
+    source = loaded.source
+    hub = f"https://huggingface.co/datasets/{source.repository} at {(source.revision or '')[:12]}"
+    place = source.path or (hub if source.repository else "calprobe's own probe" if source.probe else "")
+    lines = [f"from {place}" + (f", split {source.split}" if source.split else "")]
+    if not source.quotable:
+        lines.append("its authors ask that none of its questions is published: reports show none")
+    return [*lines, f"fingerprint {source.fingerprint}"]
+
+
+def _places(places: dict[int, int]) -> str:
+    """How often the right option stands at each place."""
+    total = sum(places.values())
+    return ", ".join(f"place {place + 1} in {count / total:.0%}" for place, count in places.items())
+
+
+def _lengths(summary: SetSummary) -> str:
+    question = f"question {summary.question_lengths.median:,.0f} (longest {summary.question_lengths.longest:,})"
+    if summary.option_lengths is None:
+        return f"{question}, medians"
+    option = f"option {summary.option_lengths.median:,.0f} (longest {summary.option_lengths.longest:,})"
+    return f"{question}, {option}, medians"

@@ -1,0 +1,170 @@
+"""`load_questions`: question sets by name, by file, or from a probe."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean, shown
+from calprobe.probes import PROBES, load_probe
+from calprobe.probes.folder import METADATA
+from calprobe.questions.columns import Surroundings
+from calprobe.questions.facts import fact_pool
+from calprobe.questions.layouts import Layout, layout_of_row
+from calprobe.questions.named_sets import NAMED_SETS, NamedSet
+from calprobe.questions.options import QuestionOptions
+from calprobe.questions.pools import Pool, own_pool, public_pool
+from calprobe.questions.question_file import is_own_format
+from calprobe.questions.rows import JSON_LINES, SUFFIXES, kind_of_file, read_rows
+from calprobe.questions.stored_sets import checked_split, fetched_set, files_in, missing, split_of_name, stored_files
+from calprobe.questions.taking import FoundSet, taken
+from calprobe.questions.types import QuestionSet, SetSource
+
+PROBE_LICENCES = {"mini": "cc0-1.0"}
+_UNTAKEN = ""  # the fingerprint of a set before its questions are chosen
+
+
+def load_questions(
+    names: Sequence[str | os.PathLike[str]], options: QuestionOptions | None = None
+) -> tuple[QuestionSet, ...]:
+    """The question sets of these names, each with the questions that the options choose.
+
+    Args:
+        names: of each set a known name (`calprobe questions` lists them), a probe (mini, bear, bear-big or a folder in
+            BEAR's format), a file, or NAME=PATH: a known set's files that are already here, or a name for a file of
+            one's own. A known name wins over a file of that name; write `./mmlu` for the file.
+        options: what is asked; None: all questions of each.
+    Raises:
+        DataMissingError: a known set or probe that is not on this machine.
+        UsageError: no such set, two sets of one name, or options that a set cannot meet.
+        ProbeFormatError: a file is not what it should be; names file, line and fix.
+
+    >>> (mini,) = load_questions(["mini"], QuestionOptions(draw=2, seed=1))
+    >>> mini
+    <QuestionSet mini: 2 questions>
+    """
+    chosen = QuestionOptions() if options is None else options
+    sets = tuple(taken(_find(os.fspath(name), chosen), chosen) for name in names)
+    if not sets:
+        raise UsageError("no question set; give a name or a file (`calprobe questions` lists the names)")
+    for place, each in enumerate(sets):
+        if each.name in [other.name for other in sets[:place]]:
+            raise UsageError(f"two question sets are called {each.name!r}; give one of them another name: NAME=FILE")
+    return sets
+
+
+def _find(name: str, options: QuestionOptions) -> FoundSet:
+    if name in NAMED_SETS:
+        return _stored(NAMED_SETS[name], options)
+    path = Path(name).expanduser()
+    if name in PROBES or (path / METADATA).is_file():
+        return _facts(name, options)
+    if path.is_file():
+        return _file(_stem(path), path, options)
+    given, equals, place = name.partition("=")
+    if equals and not path.exists():
+        return _given(given.strip(), Path(place).expanduser(), options)
+    what = "a folder without a probe; give its files, or NAME=FOLDER" if path.is_dir() else "no file, no known set"
+    known = (*NAMED_SETS, *PROBES)
+    raise UsageError(
+        f"no question set {name!r}: {what}{did_you_mean(name, known) or '; known are ' + ', '.join(known)}"
+    )
+
+
+def _facts(name: str, options: QuestionOptions) -> FoundSet:
+    _no_split(name, options)
+    probe = load_probe(name)
+    path = None if probe.path is None else shown(probe.path)
+    licence = PROBE_LICENCES.get(probe.name) if path is None else None
+    source = SetSource(_UNTAKEN, path=path, probe=probe.fingerprint, licence=licence)
+    return FoundSet(probe.name, fact_pool(probe, options), source)
+
+
+def _stored(entry: NamedSet, options: QuestionOptions) -> FoundSet:
+    """A known set as `calprobe fetch` stored it."""
+    fetched = fetched_set(entry)
+    if fetched is None:
+        raise missing(entry)
+
+    def pool_of(split: str) -> Pool:
+        place = Surroundings(entry.name, split, options.seed)
+        return public_pool(stored_files(entry, split, fetched), entry.layout, place, options.as_)
+
+    split = checked_split(entry, options.split)
+    other = entry.shots_split if options.shots and options.shots_from is None and entry.shots_split != split else None
+    source = SetSource(
+        _UNTAKEN,
+        repository=fetched.repository,
+        revision=fetched.revision,
+        split=split,
+        shots_split=other,
+        licence=entry.licence,
+        quotable=entry.quotable,
+    )
+    return FoundSet(entry.name, pool_of(split), source, pool_of(other) if other else None)
+
+
+def _given(name: str, path: Path, options: QuestionOptions) -> FoundSet:
+    """NAME=PATH: a known set's files, or a file of one's own under a name."""
+    if not path.exists():
+        raise UsageError(f"{name}={path}: there is no such file or folder; check the path")
+    if name not in NAMED_SETS:
+        if not name or name in PROBES or path.is_dir():
+            raise UsageError(f"{name}={path}: a known set's name belongs there; known are {', '.join(NAMED_SETS)}")
+        if meant := did_you_mean(name, NAMED_SETS):
+            raise UsageError(f"no question set {name!r}{meant}")
+        return _file(name, path, options)
+    entry = NAMED_SETS[name]
+    if path.is_dir():
+        split = checked_split(entry, options.split)
+        files = files_in(path, entry, split)
+    else:
+        _no_split(str(path), options)
+        split, files = split_of_name(path), {path.name: path}
+    return FoundSet(name, _public(files, entry.layout, name, split, options), _file_source(path, split, entry))
+
+
+def _file(name: str, path: Path, options: QuestionOptions) -> FoundSet:
+    """A file in calprobe's own format, or in the layout of a public set."""
+    _no_split(str(path), options)
+    if not kind_of_file(path):
+        raise UsageError(f"{path}: not a question file; give one of {', '.join(SUFFIXES)}, .gz allowed")
+    first = next(read_rows([path])).content
+    layout = None if is_own_format(first) else layout_of_row(first)
+    if layout is not None:
+        split = split_of_name(path)
+        pool = _public({path.name: path}, layout, name, split, options)
+        return FoundSet(name, pool, _file_source(path, split, _first_set_of(layout)))
+    if kind_of_file(path) not in JSON_LINES:
+        what = f"{path}: its columns ({', '.join(first)}) are of no public set that calprobe knows"
+        raise UsageError(f"{what}; write a question file in JSON lines (docs/how-to/questions.md)")
+    if options.as_ is not None:
+        raise UsageError(f"--as {options.as_}: {path} says itself of which kind its questions are; leave --as out")
+    return FoundSet(name, own_pool(path), _file_source(path, "", None))
+
+
+def _public(files: dict[str, Path], layout: Layout, name: str, split: str, options: QuestionOptions) -> Pool:
+    return public_pool(files, layout, Surroundings(name, split, options.seed), options.as_)
+
+
+def _first_set_of(layout: Layout) -> NamedSet:
+    return next(entry for entry in NAMED_SETS.values() if entry.layout is layout)
+
+
+def _file_source(path: Path, split: str, entry: NamedSet | None) -> SetSource:
+    source = SetSource(_UNTAKEN, path=shown(str(path.resolve())), split=split or None)
+    return source if entry is None else replace(source, licence=entry.licence, quotable=entry.quotable)
+
+
+def _no_split(name: str, options: QuestionOptions) -> None:
+    if options.split is not None:
+        raise UsageError(f"--split {options.split}: {name} has no splits; leave --split out")
+
+
+def _stem(path: Path) -> str:
+    """A file's name without its suffixes."""
+    name = path.name[: -len(".gz")] if path.name.lower().endswith(".gz") else path.name
+    return name.removesuffix(Path(name).suffix) if kind_of_file(path) else name

@@ -1,0 +1,153 @@
+"""A user's question file: JSON lines, plain or gzipped.
+
+A line: `{"id", "question", "options"?, "labels"?, "answer", "unit"?, "context"?, "group"?, "kind"?, "paraphrases"?}`.
+Without a kind, options make a choice, a number makes a number, and a list of texts an open question.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from calprobe.errors import ProbeFormatError
+from calprobe.messages import did_you_mean
+from calprobe.probes.json_files import read_json_lines
+from calprobe.questions.gold import (
+    QuestionFault,
+    accepted_of,
+    check_distinct,
+    letters,
+    number_of,
+    place_of,
+    text_of,
+    texts_of,
+)
+from calprobe.questions.types import Question, QuestionKind
+
+NEEDED = ("id", "question", "answer")
+KEYS = (*NEEDED, "options", "labels", "unit", "context", "group", "kind", "paraphrases")
+KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
+
+
+def is_own_format(record: Mapping[str, Any]) -> bool:
+    """Whether an object looks like a line of a question file: it has an id, and a question or an answer.
+
+    >>> is_own_format({"id": "q1", "question": "How many?", "answer": 3})
+    True
+    """
+    return "id" in record and isinstance(record.get("question", ""), str) and "answer" in record
+
+
+def read_question_file(path: Path) -> tuple[tuple[Question, ...], tuple[str, ...]]:
+    """The questions of a file, in its order, and what is odd about it.
+
+    Raises:
+        ProbeFormatError: a line is not a question; names file, line and fix.
+    """
+    questions: list[Question] = []
+    line_of: dict[str, int] = {}
+    unread: Counter[str] = Counter()
+    for line, record in read_json_lines(path, if_empty="add questions, one a line"):
+        try:
+            question = read_question(record)
+            if question.id in line_of:
+                raise QuestionFault(f"id {question.id!r} is also in line {line_of[question.id]}; give another")
+        except QuestionFault as fault:
+            raise ProbeFormatError(f"{path}:{line}: {fault}") from fault
+        line_of[question.id] = line
+        unread.update(key for key in record if key not in KEYS)
+        questions.append(question)
+    notes = (f"Keys that are not read: {', '.join(unread)}.",) if unread else ()
+    return tuple(questions), notes
+
+
+def read_question(record: Mapping[str, Any]) -> Question:
+    """The question that a line holds.
+
+    Raises QuestionFault: a key is missing, has a value of the wrong kind, or the answer is none or ambiguous.
+
+    >>> read_question({"id": 1, "question": "2 + 2?", "options": ["3", "4"], "answer": "B"}).gold
+    'B'
+    """
+    _check_keys(record)
+    kind = _kind_of(record)
+    if "unit" in record and kind != "number":
+        raise QuestionFault(f"a unit belongs to a number, and this is a question of kind {kind}; remove it")
+    if kind != "choice" and ("options" in record or "labels" in record):
+        raise QuestionFault(f"options and labels belong to a choice, and kind is {kind}; remove them")
+    text = text_of(record["question"], "question")
+    paraphrases = texts_of(record["paraphrases"], "paraphrases") if record.get("paraphrases") else ()
+    check_distinct((text, *paraphrases), "question with its paraphrases")
+    options, labels = _options_of(record) if kind == "choice" else ((), ())
+    return Question(
+        id=_name(record["id"], "id"),
+        text=text,
+        kind=kind,
+        options=options,
+        labels=labels,
+        answer=place_of(record["answer"], options, labels) if kind == "choice" else None,
+        number=number_of(record["answer"]) if kind == "number" else None,
+        unit=text_of(record["unit"], "unit") if record.get("unit") is not None else None,
+        accepted=_accepted(record["answer"]) if kind == "open" else (),
+        context=_optional(record, "context"),
+        group=_name(record["group"], "group") if record.get("group") not in (None, "") else "",
+        paraphrases=paraphrases,
+    )
+
+
+def _check_keys(record: Mapping[str, Any]) -> None:
+    for key in NEEDED:
+        if key not in record:
+            raise QuestionFault(f"key {key!r} missing; add it")
+    for key in record:
+        if key not in KEYS and (meant := did_you_mean(key, [known for known in KEYS if known not in record])):
+            raise QuestionFault(f"key {key!r} is not read{meant}")
+
+
+def _kind_of(record: Mapping[str, Any]) -> QuestionKind:
+    kind, answer = record.get("kind"), record["answer"]
+    if kind is not None:
+        if kind not in KINDS:
+            raise QuestionFault(f"kind {kind!r} is unknown; give {', '.join(KINDS)}")
+        return KINDS[KINDS.index(kind)]
+    if "options" in record:
+        return "choice"
+    if isinstance(answer, list):
+        return "open"
+    if isinstance(answer, str):
+        what = "without options, an answer in quotes is unclear"
+        raise QuestionFault(
+            f"{what}; write a number without quotes, or texts that are right in a list: [{answer!r:.40}]"
+        )
+    return "number"
+
+
+def _options_of(record: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The options of a choice and their labels."""
+    if "options" not in record:
+        raise QuestionFault("a choice has options; add 'options', a list of texts")
+    options = texts_of(record["options"], "options", least=2)
+    check_distinct(options, "options")
+    if record.get("labels") is None:
+        return options, letters(len(options))
+    labels = texts_of(record["labels"], "labels", least=2)
+    if len(labels) != len(options):
+        raise QuestionFault(f"{len(labels)} labels and {len(options)} options; give one label an option")
+    check_distinct(labels, "labels")
+    return options, labels
+
+
+def _accepted(answer: Any) -> tuple[str, ...]:
+    return accepted_of([answer] if isinstance(answer, str) else answer)
+
+
+def _name(value: Any, key: str) -> str:
+    """An id or a group: a text, or a whole number as its digits."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else text_of(value, key)
+
+
+def _optional(record: Mapping[str, Any], key: str) -> str:
+    value = record.get(key)
+    return "" if value in (None, "") else text_of(value, key)

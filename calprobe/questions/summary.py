@@ -1,0 +1,138 @@
+"""What is in a question set, and what is odd about it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Any
+
+from calprobe.messages import counted
+from calprobe.questions.types import Question, QuestionKind, QuestionSet
+
+NAMED = 5  # ids in a note before it is cut short
+_REFERS = re.compile(
+    r"(?:(?:all|none|both|neither|any|either)(?: of)? (?:the )?(?:above|these|those|other|options|choices|answers)\b)"
+    r"|(?:(?:both |neither )?\(?[a-j]\)? (?:and|or|nor) \(?[a-j]\)?(?: only)?\.?$)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Characters of texts."""
+
+    median: float
+    longest: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetSummary:
+    """Counts of a question set."""
+
+    name: str
+    questions: int
+    shots: int
+    kinds: dict[QuestionKind, int]
+    groups: dict[str, int]  # by number of questions, largest first
+    options: dict[int, int]  # number of options -> questions
+    chance: float  # expected accuracy of blind guessing; 0 where answers are free
+    gold_places: dict[int, int]  # place of the right option -> questions
+    question_lengths: Lengths  # with their context
+    option_lengths: Lengths | None  # None: no options
+    wordings: int  # of each question; the least where they differ
+    odd: tuple[str, ...]  # one sentence each
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as JSON values."""
+        lengths = {"question_lengths": self.question_lengths, "option_lengths": self.option_lengths}
+        plain = {name: getattr(self, name) for name in self.__slots__ if name not in lengths}
+        measured = {
+            name: None if each is None else {"median": each.median, "longest": each.longest}
+            for name, each in lengths.items()
+        }
+        return {**plain, **measured, "odd": list(self.odd)}
+
+
+def summary_of(questions: QuestionSet) -> SetSummary:
+    """The counts of a set.
+
+    >>> from calprobe.questions import load_questions
+    >>> summary_of(load_questions(["mini"])[0]).options
+    {4: 583}
+    """
+    every = questions.questions
+    options = [option for question in every for option in question.options]
+    groups = Counter(question.group for question in every)
+    return SetSummary(
+        name=questions.name,
+        questions=len(every),
+        shots=len(questions.shots),
+        kinds=dict(Counter(question.kind for question in every).most_common()),
+        groups=dict(groups.most_common()) if set(groups) != {""} else {},
+        options=dict(sorted(Counter(len(question.options) for question in every if question.options).items())),
+        chance=fmean(question.chance for question in every) if every else 0.0,
+        gold_places=dict(sorted(Counter(q.answer for q in every if q.answer is not None).items())),
+        question_lengths=_lengths([f"{question.context}{question.text}" for question in every] or [""]),
+        option_lengths=_lengths(options) if options else None,
+        wordings=min((len(question.wordings) for question in every), default=0),
+        odd=(*questions.notes, *_odd(every)),
+    )
+
+
+def _lengths(texts: Sequence[str]) -> Lengths:
+    sizes = [len(text) for text in texts]
+    return Lengths(median(sizes), max(sizes))
+
+
+def _odd(questions: Sequence[Question]) -> Iterator[str]:
+    """What is odd about questions, one sentence a kind of oddity."""
+    yield from _note("Asked more than once, in the same words and with the same options", _repeated(questions))
+    same = [q for q in questions if len({_reads(option) for option in q.options}) < len(q.options)]
+    yield from _note("Two options read the same", same)
+    gold = [q for q in same if q.answer is not None and _is_doubled(q, q.answer)]
+    yield from _note("The right option reads the same as another", gold)
+    refers = [q for q in questions if any(_REFERS.match(option) for option in q.options)]
+    yield from _note('An option refers to others ("all of the above")', refers)
+    shown = [q for q in questions if q.answer is not None and _names_label(q)]
+    yield from _note("An option's text is the label of another option", shown)
+    firsts = Counter(q.labels[0] for q in questions if q.labels)
+    if len(firsts) > 1:
+        kinds = ", ".join(f"from {label} in {count:,}" for label, count in firsts.most_common(NAMED))
+        yield f"Labels differ between questions: {kinds}."
+    given = [q for q in questions if any(_reads(text) in _reads(q.text) for text in q.accepted[:1] if len(text) > 2)]
+    yield from _note("The answer stands in the question", given)
+
+
+def _note(what: str, found: Sequence[Question]) -> Iterator[str]:
+    if found:
+        names = ", ".join(question.id for question in found[:NAMED])
+        more = f" and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
+        yield f"{what}: {counted(len(found), 'question')} ({names}{more})."
+
+
+def _repeated(questions: Sequence[Question]) -> list[Question]:
+    seen: set[tuple[object, ...]] = set()
+    found = []
+    for question in questions:
+        asked = (_reads(question.context), _reads(question.text), frozenset(map(_reads, question.options)))
+        if asked in seen:
+            found.append(question)
+        seen.add(asked)
+    return found
+
+
+def _is_doubled(question: Question, answer: int) -> bool:
+    right = _reads(question.options[answer])
+    return [_reads(option) for option in question.options].count(right) > 1
+
+
+def _names_label(question: Question) -> bool:
+    places = {label: place for place, label in enumerate(question.labels)}
+    return any(places.get(option, place) != place for place, option in enumerate(question.options))
+
+
+def _reads(text: str) -> str:
+    return " ".join(text.casefold().split())

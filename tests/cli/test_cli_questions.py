@@ -1,0 +1,126 @@
+"""`calprobe questions`: the list, one set, its oddities, and its JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import calprobe
+from question_files import CHOICE, EVERY_KIND, OPEN, write_questions
+
+from calprobe.questions import NAMED_SETS
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALPROBE_DATA", str(tmp_path / "data"))
+
+
+def printed(*arguments: object) -> str:
+    done = calprobe("questions", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def as_json(*arguments: object) -> Any:
+    return json.loads(printed(*arguments, "--json"))
+
+
+def test_the_list_says_how_to_get_each() -> None:
+    header, *lines = printed().split("\n\n")[0].splitlines()
+    assert header.split() == ["set", "what", "splits", "licence"]
+    assert [line.split()[0] for line in lines] == list(NAMED_SETS)
+    assert lines[0].endswith("mit           not here")
+    assert next(line for line in lines if line.startswith("gpqa")).endswith("cc-by-4.0     not here, gated")
+    entries = as_json()
+    assert entries[0]["get"] == "calprobe fetch mmlu"
+    assert entries[0]["splits"] == ["test", "validation", "dev"]
+    assert [entry["name"] for entry in entries if not entry["quotable"]] == ["gpqa"]
+
+
+def test_a_file(tmp_path: Path) -> None:
+    text = printed(write_questions(tmp_path / "mine.jsonl", EVERY_KIND))
+    first, second, third, blank, *rows = text.splitlines()
+    assert first == "mine: 3 questions"
+    assert second.startswith("from ")
+    assert second.endswith("mine.jsonl")
+    assert third.startswith("fingerprint ")
+    assert blank == ""
+    assert [row.split("  ", 1)[0] for row in rows] == ["kind", "options", "chance", "right option", "characters"]
+    assert rows[0].endswith("choice 1, number 1, open 1")
+    assert rows[1].endswith("3 in 1")
+
+
+def test_facts() -> None:
+    text = printed("mini", "--draw", 30, "--seed", 2)
+    assert text.startswith("mini: 30 questions of 583 (drawn, rule nested, seed 2)\nfrom calprobe's own probe\n")
+    assert "wordings      5 of each question" in text
+    content = as_json("mini", "--as", "open")
+    assert content["kinds"] == {"open": 583}
+    assert content["wordings"] == 5
+    assert content["groups"]["continent"] == 58
+    assert content["source"]["licence"] == "cc0-1.0"
+    assert as_json("mini", "--options", 6, "--groups", "capital,sport")["options"] == {"6": 82}
+
+
+def test_what_is_odd(tmp_path: Path) -> None:
+    records = [
+        CHOICE,
+        CHOICE | {"id": "c2", "question": "which is  red?"},
+        CHOICE | {"id": "c3", "question": "Q3?", "options": ["Up", "up", "All of the above"], "answer": 0},
+        CHOICE | {"id": "c4", "question": "Q4?", "options": ["C", "x", "A and B"], "answer": 1},
+        CHOICE | {"id": "c5", "question": "Q5?", "labels": ["1", "2", "3"], "answer": "1"},
+        CHOICE | {"id": "c6", "question": "Q6?", "options": ["All of France", "none", "both"], "answer": 1},
+        OPEN | {"question": "Which play of Shakespeare is it?", "answer": ["shakespeare"], "extra": 1},
+    ]
+    odd = as_json(write_questions(tmp_path / "odd.jsonl", records))["odd"]
+    assert odd == [
+        "Keys that are not read: extra.",
+        "Asked more than once, in the same words and with the same options: 1 question (c2).",
+        "Two options read the same: 1 question (c3).",
+        "The right option reads the same as another: 1 question (c3).",
+        'An option refers to others ("all of the above"): 2 questions (c3, c4).',
+        "An option's text is the label of another option: 1 question (c4).",
+        "Labels differ between questions: from A in 5, from 1 in 1.",
+        "The answer stands in the question: 1 question (o1).",
+    ]
+    assert "Notes:\n- Keys that are not read: extra.\n" in printed(tmp_path / "odd.jsonl")
+
+
+def test_where_the_right_option_stands(tmp_path: Path) -> None:
+    records = [
+        CHOICE | {"id": str(number), "question": f"Q{number}?", "answer": number % 4 // 2} for number in range(8)
+    ]
+    path = write_questions(tmp_path / "q.jsonl", records)
+    assert as_json(path)["gold_places"] == {"0": 4, "1": 4}
+    assert "right option  place 1 in 50%, place 2 in 50%" in printed(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["mmlu"], 3, "question set 'mmlu' is not in"),
+        (["mmul"], 2, "did you mean mmlu"),
+        (["mini", "--draw", "5", "--limit", "5"], 2, "--draw and --limit contradict each other"),
+        (["mini", "--draw", "584"], 2, "mini has 583 questions; draw at most 583"),
+        (["--draw", "5"], 2, "--draw needs a question set; name one"),
+        (["mini", "--options", "1"], 2, "'1' is not a whole number from 2 to 26"),
+        (["mini", "--forms", "absent.json"], 2, "--forms absent.json: there is no such file"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], code: int, says: str) -> None:
+    done = calprobe("questions", *arguments)
+    assert done.returncode == code
+    assert says in done.stderr
+    assert done.stdout == ""
+
+
+def test_mmlu_as_it_is(shared: Path) -> None:
+    content = as_json(f"mmlu={shared / 'questions' / 'mmlu_test.jsonl.gz'}")
+    assert content["questions"] == 14_042
+    assert content["options"] == {"4": 14_042}
+    assert content["chance"] == 0.25
+    assert sum(content["gold_places"].values()) == 14_042
+    assert sum(content["groups"].values()) == 14_042
