@@ -9,7 +9,10 @@ from importlib import import_module
 
 import pytest
 
-WITH_EXAMPLES = ("calprobe.confidence", "calprobe.metrics", "calprobe.probes", "calprobe.statements")
+WITH_EXAMPLES = (
+    *("calprobe.answers", "calprobe.confidence", "calprobe.metrics", "calprobe.probes", "calprobe.prompts"),
+    "calprobe.statements",
+)
 REPORTS = ("calprobe.analysis", *(f"calprobe.analysis.{part}" for part in ("curves", "html", "plots", "tables")))
 PACKAGES = (*WITH_EXAMPLES, "calprobe.kernels", "calprobe.planning", *REPORTS)
 MODULES = [

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
+from calprobe.prompts.types import Message as Message
 from calprobe.runs.manifest_records import ModelRecord
 from calprobe.runs.replies import Reply
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of a conversation."""
-
-    role: Literal["system", "user", "assistant"]
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

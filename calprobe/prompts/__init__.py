@@ -1,5 +1,25 @@
 """Prompt designs: the words that questions are asked in."""
 
-from calprobe.prompts.types import PromptSet, Stated, Variant
+from calprobe.prompts.filling import SHOT_SEED, draw_shots, fill, stated_turn
+from calprobe.prompts.labelling import labelled
+from calprobe.prompts.loading import PROMPT_SETS, fingerprint_of, load_prompts
+from calprobe.prompts.overrides import Overrides, overridden
+from calprobe.prompts.types import Message, PromptSet, Stated, Variant, form_of
 
-__all__ = ["PromptSet", "Stated", "Variant"]
+__all__ = [
+    "PROMPT_SETS",
+    "SHOT_SEED",
+    "Message",
+    "Overrides",
+    "PromptSet",
+    "Stated",
+    "Variant",
+    "draw_shots",
+    "fill",
+    "fingerprint_of",
+    "form_of",
+    "labelled",
+    "load_prompts",
+    "overridden",
+    "stated_turn",
+]

@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
+from calprobe.errors import UsageError
 from calprobe.messages import counted
+from calprobe.questions import Question
+
+Role = Literal["system", "user", "assistant"]
+# What a question looks like to a prompt: options with letters or other short labels, options that are their own labels
+# (positive, negative), a number, a short text.
+Form = Literal["letters", "words", "number", "open"]
+FORMS: tuple[Form, ...] = get_args(Form)
+Labelling = Literal["own", "letters", "words"]  # labels of options: the questions' own, A, B, .., or the options
 
 # What a number or expression that a model states stands for: its share of 1, of 100, of 10, or 1 minus it.
 SCALES = ("x", "x/100", "x/10", "1 - x", "1 - x/100", "1 - x/10")
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    text: str
+
+
+def form_of(question: Question) -> Form:
+    """What the question looks like to a prompt.
+
+    >>> form_of(Question("1", "I liked it.", "choice", ("positive", "negative"), ("positive", "negative"), answer=0))
+    'words'
+    """
+    if question.kind == "choice":
+        return "words" if question.labels == question.options else "letters"
+    return question.kind
+
+
+@dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to ask. Texts have placeholders: {input}, {question}, {options}, {label_list}, {fewshot_examples}, .."""
+    """One way to ask. Texts have placeholders: {input}, {question}, {options}, {label_list}, {fewshot_examples}."""
 
     name: str
     user: str  # the user's turn; of a raw prompt, all of it
@@ -21,6 +51,32 @@ class Variant:
     opening: str = ""  # what the assistant's turn begins with; empty: nothing
     shots: int = 0  # examples in {fewshot_examples}
     final: bool = False  # whether the label is asked for once more behind the reply, see `PromptSet.final_cue`
+    raw: bool = False  # plain text, without a chat template
+    shot: str = ""  # an example in {fewshot_examples}, with {answer} and {number} (from 1) as further placeholders
+    forms: tuple[Form, ...] = FORMS  # the questions that it can ask
+    wordings: Mapping[Form, Variant] = field(default_factory=dict)  # for some of `forms`: the variant in their words
+
+    def of(self, question: Question) -> Variant:
+        """The variant in the words, and with the budget, for this question's form.
+
+        Raises:
+            UsageError: the variant has no words for questions of that form.
+
+        >>> open_question = Question("1", "Who wrote Hamlet?", "open", accepted=("Shakespeare",))
+        >>> Variant("plain", "{input}", 32, wordings={"open": Variant("plain", "{input} In short:", 8)}).of(
+        ...     open_question
+        ... ).user
+        '{input} In short:'
+        """
+        form = form_of(question)
+        if form in self.wordings:
+            return self.wordings[form]
+        if form not in self.forms:
+            raise UsageError(
+                f"question {question.id}: variant {self.name!r} has no words for questions of the form {form}, only "
+                f"for {', '.join(self.forms)}; choose other --variants, or other --prompts"
+            )
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +101,8 @@ class PromptSet:
     final_max_new_tokens: int = 4
     layout: str = "{label}. {option}"  # a line of {options}
     path: str | None = None  # of a user's file; None: calprobe's own
+    separator: str = "\n\n"  # between examples in {fewshot_examples}
+    labels: Labelling = "own"  # what options are called, see `calprobe.prompts.labelled`
 
     def __repr__(self) -> str:
         return f"<PromptSet {self.name}: {counted(len(self.variants), 'variant')}, {len(self.stated)} stated>"

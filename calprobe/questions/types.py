@@ -38,7 +38,7 @@ class Question:
         """The right answer as text: label, number, or the best accepted text."""
         if self.answer is not None:
             return self.labels[self.answer]
-        return self.accepted[0] if self.accepted else f"{self.number:g}"
+        return self.accepted[0] if self.accepted else f"{self.number:.15g}"
 
     @property
     def chance(self) -> float:

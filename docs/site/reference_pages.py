@@ -44,9 +44,11 @@ are the first sentences of the docstrings; `help(..)` has shapes, ranges, errors
 PACKAGES = {
     "calprobe": "The entrance.",
     "calprobe.analysis": "Runs in, frozen results out; each has `to_json`.",
+    "calprobe.answers": "Replies in, readings out: answers, grades, stated confidence.",
     "calprobe.confidence": "Candidate scores in, predictions and confidences out.",
     "calprobe.metrics": "Arrays of confidence and correctness in, numbers out.",
     "calprobe.probes": "Facts to ask a model for.",
+    "calprobe.prompts": "The words that questions are asked in.",
     "calprobe.questions": "What is asked: question files, public sets, facts as questions.",
     "calprobe.runs": "The run folder.",
     "calprobe.training": "A probe scored while a model is trained; see [how](../how-to/training.md).",
@@ -54,6 +56,12 @@ PACKAGES = {
 # Values have no docstring.
 VALUES = {
     "__version__": "The version of calprobe.",
+    "GRADERS": "Graders by name: the kind of question, and the rule.",
+    "PARSERS": "Parsers of stated confidence by name.",
+    "PROMPT_SETS": "Names of calprobe's own prompt sets.",
+    "READERS": "Readers of answers by name.",
+    "SHOT_SEED": "The seed that examples are drawn by.",
+    "STATUSES": "What a reading may say of itself, and what that means.",
     "ACE_BINS": "Quantile bins of ACE, unless another number is asked for.",
     "NO_PREDICTION": "The prediction of an instance that has none.",
     "NO_ROLE": "The role of the first token of a statement without scored tokens.",

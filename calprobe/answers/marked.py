@@ -1,0 +1,188 @@
+"""The label that a reply marks as its answer: the last one by calprobe's rules, the first one by the audit's Path 1."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from calprobe.answers.first_char import read_first_char
+from calprobe.answers.labels import Labels
+from calprobe.answers.new_question import where_a_new_question_begins
+from calprobe.answers.repetition import length_without_repeats
+from calprobe.answers.types import Reading
+
+_NOUN = r"(?:(?:answer|option|choice|letter|label|alternative|selection|pick|response|conclusion|solution)s?)"
+_THIS = r"(?:to|for|of)[^\S\n](?:this|the|your)[^\S\n](?:question|problem)"
+_OF = rf"(?:[^\S\n]{{1,3}}(?:choice|letter|option|label|here|{_THIS}))?"
+_IS = (
+    r"(?:[^\S\n]{1,3}(?:is|was|be|(?:would|should|must|will|has[^\S\n]to)[^\S\n]be|seems[^\S\n]to[^\S\n]be))"
+    r"(?:[^\S\n]{1,3}(?:clearly|therefore|thus|hence|probably|likely|most[^\S\n]likely|definitely|indeed|given[^\S\n]by))?"
+)
+_SIGN = r"\s{0,3}(?:[:=>→⇒–—]|-{1,2}>?)"
+# What may stand between the marker and the label: white space, brackets, quotes, Markdown, LaTeX.
+_OPEN = r"(?:[\s\"'“”‘’`*_$(\[{<>#:]|\\boxed|\\text(?:bf|rm|it)?|\\math(?:rm|bf)|\\[(\[]){0,16}"
+_AGAIN = rf"(?:(?:the[^\S\n])?(?:option|choice|letter|answer|label)\b{_OPEN})?"
+_CLOSE = r"(?:[\s\"'”’`*_$)\]}>.]{0,4})"
+
+_MARKERS = (
+    ("answer_marker", rf"\b(?i:{_NOUN}{_OF}(?:{_IS}(?:{_SIGN})?|{_SIGN}){_OPEN}{_AGAIN})<loose>"),
+    (
+        "chosen",
+        rf"\b(?i:choose|chose|pick|select|go[^\S\n]with|going[^\S\n]with|opt[^\S\n]for|say){_OPEN}(?i:{_AGAIN})<strict>",
+    ),
+    (
+        "is_correct",
+        rf"<strict>{_CLOSE}(?i:\b(?:is|must[^\S\n]be|seems)[^\S\n](?:the[^\S\n])?(?:most[^\S\n])?(?:correct|right|best|answer)\b)",
+    ),
+    ("boxed", rf"\\boxed\s?\{{{_OPEN}<loose>"),
+    (
+        "own_line",
+        r"^(?:[^\w\n]|_){0,12}(?i:(?:option|answer|choice|letter|label)\b(?:[^\w\n]|_){0,3})?<loose>(?:[^\w\n]|_){0,12}$",
+    ),
+)
+# Behind the label: a second one, so that no single one is the answer.
+_SECOND = (
+    rf"{_CLOSE}(?:,|/|&|\band\b|\bor\b)(?i:{_OPEN}{_AGAIN})<strict>"
+    r"(?![^\S\n]{1,3}(?:is|are|was|would|does|has|can)\b)"
+)
+_NOT = re.compile(
+    r"(?:\b(?:can)?not|n['’]t|\bnever|\bneither|\bnor)\s{1,3}(?:be\s)?(?:the\s)?(?:option\s|choice\s|answer\s)?$",
+    re.IGNORECASE,
+)
+
+_WEAK = (
+    (
+        "leading",
+        r"^[^\w\n]{0,12}(?i:(?:option|answer|choice)[^\S\n])?<strict>[)\]}*_\"']{0,4}(?:[.:,;)\]]|[^\S\n]{0,3}[-–—]|[^\S\n]*$)",
+    ),
+    ("brackets", r"(?:[(\[{<`\"]|\*\*)\s?<loose>\s?(?:[)\]}>`\"]|\*\*|[.):](?=[^\n]{0,200}\*\*))"),
+    ("full_stop", r"(?<=[^\s][^\S\n])<strict>\.(?=[^\S\n]*$)"),
+    ("only_mention", r"<strict>"),
+)
+
+
+class _Found(NamedTuple):
+    rule: str
+    match: re.Match[str]
+
+    @property
+    def place(self) -> int:
+        return self.match.start("label")
+
+
+def read_last_marker(text: str, labels: Labels, *, cut: bool = False) -> Reading:
+    """The label that the reply marks as its answer, the last one if it does so more than once.
+
+    The text is read up to where the model asks itself a new question, if it has answered before. Of a reply that was
+    cut at its budget, the repeats of a tail that repeats itself are left out. Then, of these the last in the text:
+
+    1. `answer_marker`: behind "the answer is", "Answer:", "the correct option would be" and their like;
+    2. `chosen`: behind "I choose", "I would go with" and their like;
+    3. `is_correct`: in front of "is correct", "is the right answer" and their like;
+    4. `boxed`: in LaTeX's box;
+    5. `own_line`: on a line of its own.
+
+    If there is none of these, the first of the following rules that finds one label and no other, `not B` apart:
+
+    6. `leading`: at the beginning of a line, with punctuation behind it: `B. Paris`;
+    7. `brackets`: in brackets, quotes or bold;
+    8. `full_stop`: in front of a full stop that ends a line;
+    9. `only_mention`: anywhere as a word; no digit, and neither `A` nor `I`, which are words of prose.
+
+    A label counts where no letter or digit follows it. One letter counts in its own case; in either case behind markers
+    (1, 4), in brackets, and on a line of its own. `several`: the answer is `A or B`, or only rules 6 to 9 find labels,
+    and none of them one alone.
+
+    >>> from calprobe.answers.labels import labels_of
+    >>> text = "The correct answer is A. No, the correct answer is D."
+    >>> read_last_marker(text, labels_of(("A", "B", "C", "D")))
+    Reading(value='D', status='ok', rule='answer_marker', start=51, end=52, unit='')
+    """
+    length = length_without_repeats(text) if cut else len(text)
+    for end in (*where_a_new_question_begins(text, length), length):
+        reading = _read(text[:end], labels)
+        if reading.value is not None:
+            break
+    return reading
+
+
+def _read(text: str, labels: Labels) -> Reading:
+    last = max(_last_of_each(text, labels), key=lambda found: found.place, default=None)
+    return _reading(text, labels, last) if last else _only_one(text, labels)
+
+
+def _reading(text: str, labels: Labels, found: _Found) -> Reading:
+    """What was found, unless a second label stands beside it."""
+    name, span = labels.name_of(found.match["label"]), found.match.span("label")
+    second = labels.pattern(_SECOND).match(text, span[1])
+    if second and labels.name_of(second["label"]) != name:
+        return Reading(None, "several", found.rule)
+    return Reading(name, "ok", found.rule, *span)
+
+
+def _last_of_each(text: str, labels: Labels) -> Iterator[_Found]:
+    """The last match of each marker, in the order of the rules: the first of those at one place is kept."""
+    for rule, source in _MARKERS:
+        last = deque(labels.pattern(source, re.MULTILINE).finditer(text), maxlen=1)
+        if last:
+            yield _Found(rule, last[0])
+
+
+def _only_one(text: str, labels: Labels) -> Reading:
+    """By the first of the weaker rules that finds one label and no other."""
+    several = False
+    for rule, source in _WEAK:
+        if rule == "only_mention" and (several or labels.are_digits):
+            continue
+        first = _first_of_each_label(text, labels, source)
+        if len(first) == 1 and not (rule == "only_mention" and first[0]["label"] in ("A", "I")):
+            reading = _reading(text, labels, _Found(rule, first[0]))
+            if reading.value is not None:
+                return reading
+        several |= len(first) > 1 or (len(first) == 1 and rule != "only_mention")
+    return Reading(None, "several" if several else "none", "")
+
+
+def _first_of_each_label(text: str, labels: Labels, source: str) -> list[re.Match[str]]:
+    """The first match of each label, two at most."""
+    first: dict[str, re.Match[str]] = {}
+    for match in labels.pattern(source, re.MULTILINE).finditer(text):
+        begin = match.start("label")
+        if not _NOT.search(text, max(0, begin - 32), begin):
+            first.setdefault(labels.name_of(match["label"]), match)
+        if len(first) > 1:
+            break
+    return list(first.values())
+
+
+# Path 1 of the audit: forms in this order, of each the first match; the paper prints the first three of them.
+_PATH_1 = (
+    ("final_answer", rf"(?i:\bfinal[^\S\n]answer\b(?:{_IS})?(?:{_SIGN})?{_OPEN})<strict>"),
+    ("correct_answer_is", rf"(?i:\bcorrect[^\S\n]answer\b(?:{_IS}(?:{_SIGN})?|{_SIGN}){_OPEN})<strict>"),
+    ("answer", rf"(?i:\banswer\s{{0,3}}:{_OPEN})<strict>"),
+    ("answer_is", rf"(?i:\b{_NOUN}{_IS}{_OPEN})<strict>"),
+    ("boxed", rf"\\boxed\s?\{{{_OPEN}<strict>"),
+)
+PATH_1_TAIL = 200  # characters at the end that are searched; the paper's number is not known
+
+
+def read_first_marker(text: str, labels: Labels) -> Reading:
+    """The label by the audit's first repair of stored text (Path 1): the first match of the first form that matches.
+
+    1. `final_answer`, `correct_answer_is`, `answer`, `answer_is`, `boxed`, in this order;
+    2. `tail`: the last label that stands alone as a word in the last 200 characters, `A` and `I` too;
+    3. the rules of `first_char`.
+
+    >>> from calprobe.answers.labels import labels_of
+    >>> text = "The correct answer is A. No, the correct answer is D."
+    >>> read_first_marker(text, labels_of(("A", "B", "C", "D"))).value
+    'A'
+    """
+    for rule, source in _PATH_1:
+        if match := labels.pattern(source).search(text):
+            return Reading(labels.name_of(match["label"]), "ok", rule, *match.span("label"))
+    if last := deque(labels.standing.finditer(text, max(0, len(text) - PATH_1_TAIL)), maxlen=1):
+        return Reading(labels.name_of(last[0]["label"]), "ok", "tail", *last[0].span("label"))
+    return read_first_char(text, labels)

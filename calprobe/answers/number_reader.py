@@ -1,0 +1,83 @@
+"""The number that a reply gives as its answer."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+
+from calprobe.answers.new_question import where_a_new_question_begins
+from calprobe.answers.numbers import Number, numbers_of
+from calprobe.answers.repetition import length_without_repeats
+from calprobe.answers.types import Reading
+from calprobe.answers.units import unit_behind
+
+_MARKER = re.compile(
+    r"####|\\boxed\s?\{|\b(?:answer|result|total|solution)\b(?:[^\S\n]{1,3}(?:is|was|would\sbe|must\sbe)\b|[*_]{0,3}\s{0,3}[:=])",
+    re.IGNORECASE,
+)
+_MARKERS = 50  # so many from the end are looked at: a text that only repeats markers takes no longer
+_REST = 300  # characters behind a marker that its number stands in
+_EQUALS = re.compile(r"(?<![<>!=])=(?!=)|≈|\\approx")
+
+
+def read_number(text: str, *, cut: bool = False) -> Reading:
+    """The number that the reply marks as its answer, the last marker's; else the last number of all.
+
+    1. `marked`: on the line behind "####", LaTeX's box, "the answer is", "Answer:", "the total is" and their like: the
+       first number, or the first one behind the line's last sign of equality;
+    2. `last`: the last number of the reply, up to where the model asks itself a new question.
+
+    A fraction is one number, under the rules `marked_fraction` and `last_fraction`. `unclear`: the number is in no form
+    that is read, such as `0,8`. Of a reply that was cut at its budget, the repeats of its tail are left out, and a
+    number that ends where it was cut is `cut`: more digits may have been meant.
+
+    >>> read_number("3 + 4 = 7 apples, so the answer is 1,007.50 km.")
+    Reading(value=1007.5, status='ok', rule='marked', start=35, end=43, unit='km')
+    """
+    length = length_without_repeats(text) if cut else len(text)
+    for end in (*where_a_new_question_begins(text, length), length):
+        for rule, number in (("marked", _marked(text, end)), ("last", _last(text, end))):
+            if number is not None:
+                return _reading(text, rule, number, cut=cut and number.end == len(text))
+    return Reading(None, "none", "")
+
+
+def _reading(text: str, rule: str, number: Number, *, cut: bool) -> Reading:
+    if cut:
+        return Reading(None, "cut", rule)
+    if number.form == "unclear":
+        return Reading(None, "unclear", rule)
+    name = f"{rule}_fraction" if number.form == "fraction" else rule
+    return Reading(number.value, "ok", name, number.start, number.end, unit_behind(text, number.end))
+
+
+def _marked(text: str, end: int) -> Number | None:
+    """The number of the last marker that has one."""
+    for found in reversed(deque(_MARKER.finditer(text, 0, end), maxlen=_MARKERS)):
+        begin = _first_place(text, found.end())
+        line_end = text.find("\n", begin, min(end, begin + _REST))
+        stop = line_end if line_end >= 0 else min(end, begin + _REST)
+        equals = deque(_EQUALS.finditer(text, begin, stop), maxlen=1)
+        starts = (equals[0].end(), begin) if equals else (begin,)
+        for start in starts:
+            if number := next(numbers_of(text, start, stop), None):
+                return number
+    return None
+
+
+def _first_place(text: str, place: int) -> int:
+    """The place, or that of the next line that is not empty if nothing else stands on this one."""
+    blank = re.compile(r"[\s*_]{0,8}").match(text, place)
+    return blank.end() if blank and "\n" in blank[0] else place
+
+
+def _last(text: str, end: int) -> Number | None:
+    """The last number; lines at the end are searched first, then twice and more of the text."""
+    size = 2048
+    while True:
+        start = text.rfind("\n", 0, max(0, end - size)) + 1  # a piece from within a number would begin with another one
+        if last := deque(numbers_of(text, start, end), maxlen=1):
+            return last[0]
+        if start == 0:
+            return None
+        size *= 8

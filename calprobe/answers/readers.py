@@ -1,0 +1,131 @@
+"""The readers of answers, by name: a new one is one entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from calprobe.answers.constrained import read_constrained
+from calprobe.answers.first_char import read_first_char
+from calprobe.answers.labels import labels_of
+from calprobe.answers.marked import read_first_marker, read_last_marker
+from calprobe.answers.number_reader import read_number
+from calprobe.answers.short import read_short
+from calprobe.answers.types import Reading
+from calprobe.answers.yes_no import read_yes_no
+from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean
+from calprobe.questions import Question, QuestionKind
+from calprobe.runs.replies import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One way to read an answer off a reply."""
+
+    name: str
+    kinds: tuple[QuestionKind, ...]  # of questions
+    stage: str  # of the replies that it reads
+    title: str  # for reports
+    read: Callable[[Reply, tuple[str, ...]], Reading]  # of the reply and the question's labels
+
+
+def _cut(reply: Reply) -> bool:
+    return reply.finish == "length"
+
+
+READERS: Mapping[str, Reader] = {
+    reader.name: reader
+    for reader in (
+        Reader(
+            "last_marker",
+            ("choice",),
+            "answer",
+            "the last label that the reply marks as its answer",
+            lambda reply, labels: read_last_marker(reply.text, labels_of(labels), cut=_cut(reply)),
+        ),
+        Reader(
+            "first_char",
+            ("choice",),
+            "answer",
+            "the label that the reply begins with",
+            lambda reply, labels: read_first_char(reply.text, labels_of(labels)),
+        ),
+        Reader(
+            "first_marker",
+            ("choice",),
+            "answer",
+            "the first label behind a marker (the audit's Path 1)",
+            lambda reply, labels: read_first_marker(reply.text, labels_of(labels)),
+        ),
+        Reader(
+            "constrained",
+            ("choice",),
+            "final",
+            "the most probable label behind the reply and a cue (the audit's Path 2)",
+            lambda reply, labels: read_constrained(reply.label_scores),
+        ),
+        Reader(
+            "number",
+            ("number",),
+            "answer",
+            "the number that the reply marks, or its last one",
+            lambda reply, labels: read_number(reply.text, cut=_cut(reply)),
+        ),
+        Reader("yes_no", ("choice", "open"), "answer", "yes or no", lambda reply, labels: _yes_no(reply.text, labels)),
+        Reader("short", ("open",), "answer", "the reply's short text", lambda reply, labels: read_short(reply.text)),
+    )
+}
+
+
+def read(reply: Reply, question: Question, reader: str | None = None) -> Reading:
+    """What a reader finds in a reply. It depends on the reply's text, finish and label scores, and the labels, alone.
+
+    A value of a reply that ended at its budget has the status `cut`, and so has such a reply without a value.
+
+    Args:
+        reply: of the reader's stage.
+        question: what was asked.
+        reader: a name in `READERS`; None: the default of the question's kind.
+    Raises:
+        UsageError: no such reader, or it does not read answers to questions of this kind.
+
+    >>> question = Question("1", "Which?", "choice", ("Mars", "Moon"), ("A", "B"), answer=0)
+    >>> read(Reply("", "planets", "1", "plain", "answer", "Answer: A", "stop"), question)
+    Reading(value='A', status='ok', rule='answer_marker', start=8, end=9, unit='')
+    """
+    chosen = _reader(reader or readers_of(question)[0], question)
+    if reply.finish == "error":
+        return Reading(None, "error", "")
+    reading = chosen.read(reply, question.labels)
+    if _cut(reply) and chosen.stage == "answer" and reading.status in ("ok", "none"):
+        return replace(reading, status="cut")
+    return reading
+
+
+def readers_of(question: Question) -> tuple[str, ...]:
+    """The names of the readers for questions of this kind, the default first.
+
+    >>> readers_of(Question("1", "Who?", "open", accepted=("Ann",)))
+    ('short', 'yes_no')
+    """
+    names = [reader.name for reader in READERS.values() if question.kind in reader.kinds]
+    return tuple(sorted(names, key=lambda name: name == "yes_no"))
+
+
+def _reader(name: str, question: Question) -> Reader:
+    if name not in READERS:
+        raise UsageError(f"no reader {name!r}; choose {', '.join(READERS)}{did_you_mean(name, READERS)}")
+    if question.kind not in READERS[name].kinds:
+        raise UsageError(
+            f"question {question.id}: reader {name} does not read answers to questions of kind {question.kind}; "
+            f"choose {' or '.join(readers_of(question))}"
+        )
+    return READERS[name]
+
+
+def _yes_no(text: str, labels: tuple[str, ...]) -> Reading:
+    """Yes or no, in the words of the question's labels where these are such words."""
+    reading = read_yes_no(text)
+    names = {label.casefold(): label for label in labels}
+    return replace(reading, value=names.get(str(reading.value), reading.value)) if reading.value else reading

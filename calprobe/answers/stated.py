@@ -1,0 +1,142 @@
+"""A confidence that a model states: how the number is read, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from calprobe.answers.types import Reading
+from calprobe.errors import UsageError
+
+StatedParser = Literal["strict", "lenient", "paper"]
+
+_N = r"(?P<number>[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
+# The audit's forms, in its order of precedence (SPEC: arXiv 2605.02038, appendix A.3, which prints no patterns).
+_FREE = r"(?<![\d.,-])"
+_PERCENT = rf"{_N}\s*(?:%|percent\b)"
+_DECIMAL = r"(?P<number>[0-9]+\.[0-9]+|\.[0-9]+)(?![\d.]*\d|\s*(?:%|percent\b)|\s+out\s+of\b)"
+_OUT_OF_100 = rf"{_N}\s+out\s+of\s+100\b"
+_FORMS = (("percent", _PERCENT, 100.0), ("decimal", _DECIMAL, 1.0), ("out_of_100", _OUT_OF_100, 100.0))
+_PAPER = tuple((rule, re.compile(_FREE + source), scale) for rule, source, scale in _FORMS)
+# Ours see a minus too, and refuse what it makes. A hyphen behind a digit is a range, no minus.
+_SIGNED = r"(?<![\d.,])(?P<minus>(?<!\d)[-−])?(?<![\d.,])"
+_OURS = tuple((rule, re.compile(_SIGNED + source), scale) for rule, source, scale in _FORMS)
+_OF_ANOTHER = re.compile(r"\s{0,3}/\s{0,3}\d|\s{1,3}out\s{1,3}of\s")  # 0.8/1.0, 4 out of 5: none of the forms
+_OTHER = re.compile(r"(?:/|\bout\s{1,3}of)\s{0,3}[-−]?$")
+_WHOLE = re.compile(rf"[\W_]*?(?P<minus>[-−])?{_N}[\W_]*")  # all of the reply, if it is fully matched
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    rule: str
+    confidence: float  # before the scale is turned around
+    start: int
+    end: int
+    percent: float | None = None
+
+
+def read_stated(text: str, scale: str = "x", *, cut: bool = False, parser: StatedParser = "strict") -> Reading:
+    """The confidence in [0, 1] that a reply states, or why there is none. Nothing is clipped.
+
+    `strict` reads 75%, 75 percent, 0.75, .75, 75 out of 100, and a whole reply of 0 or 1 where a number from 0 to 1 was
+    asked for. Several forms may stand in a reply if they agree. It refuses: different values (`several`); a value
+    outside [0, 1] (`off_scale`); a percentage below 1 other than 0, which may be a slip of the scale, and a whole
+    number without its scale (`scale`); a reply that was cut at its budget right behind a digit, or before any number
+    (`cut`); all else (`none`). `lenient` also reads a whole reply of 75 where a percentage was asked for, with the
+    status `lenient`. `paper` has the audit's rules: the first form that occurs, percentages before decimals before "out
+    of 100"; one value of that form in [0, 1], or nothing.
+
+    Args:
+        text: the reply.
+        scale: what a number stands for, `x` or `x/100`; `1 - x` and `1 - x/100` ask for the probability of being wrong.
+        cut: whether the reply ended at its budget.
+        parser: which rules.
+    Raises:
+        UsageError: another scale, or another parser.
+
+    >>> [read_stated(text).value for text in ("0.8", "I am 75% sure.", "0.9 (90%)", "0.7 or 0.8", "1.5")]
+    [0.8, 0.75, 0.9, None, None]
+    """
+    if parser not in PARSERS:
+        raise UsageError(f"no parser of stated confidence {parser!r}; choose {', '.join(PARSERS)}")
+    forward = scale.removeprefix("1 - ")
+    if forward not in ("x", "x/100"):
+        raise UsageError(f"stated confidence on the scale {scale!r} cannot be read; use x, x/100, 1 - x or 1 - x/100")
+    reading = PARSERS[parser](text, forward, cut)
+    if forward != scale and isinstance(reading.value, float):
+        return replace(reading, value=1 - reading.value)
+    return reading
+
+
+def _paper(text: str, scale: str, cut: bool) -> Reading:
+    for rule, pattern, share in _PAPER:
+        values = [
+            _Value(rule, float(found["number"]) / share, *found.span("number")) for found in pattern.finditer(text)
+        ]
+        if values:
+            return _one(values)
+    return Reading(None, "none", "")
+
+
+def _strict(text: str, scale: str, cut: bool) -> Reading:
+    values = [value for rule, pattern, share in _OURS for value in _values(text, rule, pattern, share)]
+    if cut and (text[-1:].isdigit() or (text.endswith(".") and not values)):
+        return Reading(None, "cut", "")
+    if not values:
+        return _bare(text, scale, cut)
+    reading = _one(values)
+    if reading.value is not None and all(value.percent is not None and 0 < value.percent < 1 for value in values):
+        return Reading(None, "scale", reading.rule)
+    return reading
+
+
+def _lenient(text: str, scale: str, cut: bool) -> Reading:
+    strict = _strict(text, scale, cut)
+    whole = _WHOLE.fullmatch(text)
+    if strict.status != "scale" or strict.rule != "bare" or whole is None or scale != "x/100":
+        return strict
+    return Reading(float(whole["number"]) / 100, "lenient", "bare", *whole.span("number"))
+
+
+def _values(text: str, rule: str, pattern: re.Pattern[str], share: float) -> list[_Value]:
+    found_values = []
+    for found in pattern.finditer(text):
+        begin = found.start()
+        if _OF_ANOTHER.match(text, found.end()) or _OTHER.search(text, max(0, begin - 12), begin):
+            continue
+        number = -float(found["number"]) if found["minus"] else float(found["number"])
+        percent = number if rule == "percent" else None
+        found_values.append(_Value(rule, number / share, *found.span("number"), percent))
+    return found_values
+
+
+def _one(values: list[_Value]) -> Reading:
+    """The value that all agree on."""
+    first = values[0]
+    if len({round(value.confidence, 12) for value in values}) > 1:
+        return Reading(None, "several", first.rule)
+    if not 0 <= first.confidence <= 1:
+        return Reading(None, "off_scale", first.rule)
+    return Reading(first.confidence, "ok", first.rule, first.start, first.end)
+
+
+def _bare(text: str, scale: str, cut: bool) -> Reading:
+    """A reply without any of the forms: it may be a whole number."""
+    whole = _WHOLE.fullmatch(text)
+    if whole is None:
+        return Reading(None, "cut" if cut else "none", "")
+    number = float(whole["number"])
+    if whole["minus"] or number > (1 if scale == "x" else 100):
+        return Reading(None, "off_scale", "bare")
+    if scale == "x/100":
+        return Reading(None, "scale", "bare")
+    return Reading(number, "ok", "bare", *whole.span("number"))
+
+
+PARSERS: Mapping[StatedParser, Callable[[str, str, bool], Reading]] = {
+    "strict": _strict,
+    "lenient": _lenient,
+    "paper": _paper,
+}

@@ -1,0 +1,45 @@
+"""A reply that is yes or no."""
+
+from __future__ import annotations
+
+import re
+
+from calprobe.answers.types import Reading
+
+# Both cases as classes: what ignores case takes other letters for them, too.
+_WORD = r"(?<![^\W_])(?P<word>[Yy][Ee][Ss]|[Nn][Oo])(?![^\W_])(?!['’][^\W\d_])"
+_RULES = (
+    (
+        "answer_marker",
+        re.compile(
+            rf"\b(?:answer|verdict|conclusion|judge?ment)(?:\s{{1,3}}is)?\s{{0,3}}[:=]?[\s\"'*_(]{{0,8}}{_WORD}",
+            re.IGNORECASE,
+        ),
+    ),
+    ("leading", re.compile(rf"\A[\W_]*{_WORD}", re.IGNORECASE)),
+    ("own_line", re.compile(rf"^[^\w\n]{{0,12}}{_WORD}[^\w\n]{{0,12}}$", re.IGNORECASE | re.MULTILINE)),
+    ("only_mention", re.compile(_WORD, re.IGNORECASE)),
+)
+_BOTH = re.compile(r"[^\w\n]{0,4}(?:and|or|/)[^\w\n]{0,4}(?:yes|no)(?![^\W_])", re.IGNORECASE)
+
+
+def read_yes_no(text: str) -> Reading:
+    """`yes` or `no`: behind "the answer is" or "Answer:", the last one; at the beginning; alone on a line, the last
+    one; or anywhere, if the other word does not occur.
+
+    `several`: "yes or no", or both words and none of them marked.
+
+    >>> [read_yes_no(text).value for text in ("**Yes**, it is.", "I know it. So no.", "Yes and no")]
+    ['yes', 'no', None]
+    """
+    for rule, pattern in _RULES:
+        words = {}
+        for found in pattern.finditer(text):
+            words[found["word"].lower()] = found
+        if not words:
+            continue
+        word, found = max(words.items(), key=lambda item: item[1].start("word"))
+        if _BOTH.match(text, found.end("word")) or (rule == "only_mention" and len(words) > 1):
+            return Reading(None, "several", rule)
+        return Reading(word, "ok", rule, *found.span("word"))
+    return Reading(None, "none", "")

@@ -1,0 +1,144 @@
+"""Fills prompts with questions and examples: the turns that a model reads."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from calprobe.errors import UsageError
+from calprobe.messages import counted
+from calprobe.prompts.placeholders import placeholders_of, replace_placeholders
+from calprobe.prompts.types import Message, PromptSet, Role, Stated, Variant, form_of
+from calprobe.questions import Question, QuestionSet
+
+SHOT_SEED = 42
+
+
+def fill(variant: Variant, question: Question, shots: Sequence[Question], prompt_set: PromptSet) -> tuple[Message, ...]:
+    """The turns of one question under one variant. Braces in a question's text are text.
+
+    The last turn has no white space at its end, so that the reply's first token is a word with its own space.
+
+    Args:
+        variant: one of the set's.
+        question: what is asked.
+        shots: examples in their order; the first `variant.shots` are shown.
+        prompt_set: has the layout of options, and what stands between examples.
+    Returns:
+        A system turn if there is one, the user's turn, and the opening of the assistant's turn if there is one. A raw
+        variant has the user's turn alone, which is all of its text.
+    Raises:
+        UsageError: the variant has no words for such a question, does not show its options, or needs more shots.
+
+    >>> from calprobe.prompts import load_prompts
+    >>> prompts = load_prompts("audit")
+    >>> variant = next(each for each in prompts.variants if each.name == "implicit_framing")
+    >>> question = Question("1", "Which is a planet?", "choice", ("Mars", "Moon"), ("A", "B"), answer=0)
+    >>> print(fill(variant, question, (), prompts)[0].text)
+    Which is a planet?
+    A. Mars
+    B. Moon
+    The correct option is:
+    """
+    wording = variant.of(question)
+    _check_options_are_shown(wording, question)
+    values = _values(question, prompt_set)
+    values["fewshot_examples"] = _examples(wording, shots, prompt_set)
+    turns: tuple[tuple[Role, str], ...] = (
+        ("system", wording.system),
+        ("user", wording.user),
+        ("assistant", wording.opening),
+    )
+    messages = [Message(role, replace_placeholders(text, values)) for role, text in turns if text]
+    if wording.raw:
+        messages = [Message("user", _as_one_text(messages))]
+    last = messages.pop()
+    return (*messages, Message(last.role, last.text.rstrip()))
+
+
+def _as_one_text(messages: Sequence[Message]) -> str:
+    """Turns as plain text: a blank line behind a system turn, the assistant's opening on a line of its own."""
+    return "".join(
+        f"{message.text}\n\n"
+        if message.role == "system"
+        else f"\n{message.text}"
+        if message.role == "assistant"
+        else message.text
+        for message in messages
+    )
+
+
+def stated_turn(stated: Stated, *, raw: bool) -> str:
+    """The text that asks for a confidence: the user's next turn, or what continues a raw prompt and its reply.
+
+    >>> stated_turn(Stated("decimal_01", "How sure are you?", "x", 8), raw=True)
+    '\\nHow sure are you?\\n'
+    """
+    return f"\n{stated.text}\n" if raw else stated.text
+
+
+def draw_shots(questions: QuestionSet, count: int, seed: int = SHOT_SEED) -> tuple[Question, ...]:
+    """Examples for prompts, drawn from the questions of another split; the same for every question of the set.
+
+    The order is drawn, too, and with it that of the right answers. A smaller draw is the beginning of a larger one with
+    the same seed.
+
+    Raises:
+        UsageError: the set has fewer examples.
+
+    >>> from calprobe.questions import SetSource
+    >>> shots = tuple(Question(str(i), f"{i} + {i}?", "number", number=2 * i) for i in range(5))
+    >>> [shot.id for shot in draw_shots(QuestionSet("sums", (), SetSource(""), shots), 3)]
+    ['3', '1', '2']
+    """
+    if len(questions.shots) < count:
+        raise UsageError(
+            f"question set {questions.name!r} has {counted(len(questions.shots), 'example')} apart from its questions, "
+            f"and prompts need {count}; choose --variants without examples, or --shots {len(questions.shots)}"
+        )
+    order = list(questions.shots)
+    random.Random(seed).shuffle(order)
+    return tuple(order[:count])
+
+
+def _check_options_are_shown(variant: Variant, question: Question) -> None:
+    form = form_of(question)
+    if form not in ("letters", "words"):
+        return
+    shown = placeholders_of(variant.system + variant.user + variant.opening)
+    enough = {"input", "options"} if form == "letters" else {"input", "options", "label_list"}
+    if not enough & set(shown):
+        raise UsageError(
+            f"question {question.id}: variant {variant.name!r} does not show the question's options; "
+            "use {input} or {options} in its text"
+        )
+
+
+def _values(question: Question, prompt_set: PromptSet) -> dict[str, str]:
+    """What the placeholders of turns stand for, examples apart."""
+    text = f"{question.context}\n{question.text}" if question.context else question.text
+    words = form_of(question) == "words"
+    options = "\n".join(
+        option if words else replace_placeholders(prompt_set.layout, {"label": label, "option": option})
+        for label, option in zip(question.labels, question.options, strict=True)
+    )
+    unit = f"Unit of the answer: {question.unit}" if question.unit else ""
+    return {
+        "input": "\n".join(part for part in (text, options, unit) if part),
+        "question": text,
+        "options": options,
+        "label_list": ", ".join(question.labels),
+    }
+
+
+def _examples(variant: Variant, shots: Sequence[Question], prompt_set: PromptSet) -> str:
+    """The examples one after another, in the variant's layout."""
+    if len(shots) < variant.shots:
+        raise UsageError(
+            f"variant {variant.name!r} shows {counted(variant.shots, 'example')}, and there are {len(shots)}; "
+            "choose other --variants, or fewer --shots"
+        )
+    return prompt_set.separator.join(
+        replace_placeholders(variant.shot, {**_values(shot, prompt_set), "answer": shot.gold, "number": str(number)})
+        for number, shot in enumerate(shots[: variant.shots], start=1)
+    )

@@ -1,0 +1,144 @@
+"""Prompt sets by name or file.
+
+A file holds `{"variants": {NAME: VARIANT}}` and, if wanted, `source`, `layout`, `separator`, `labels`,
+`max_new_tokens`, `stated` (or `verbal`), and `final_cue` (or `repair_suffix`). docs/reference/files.md says what each
+is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, replace
+from importlib import resources
+from pathlib import Path
+from typing import get_args
+
+from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean
+from calprobe.probes.json_files import read_json_object
+from calprobe.prompts.entries import Entry
+from calprobe.prompts.placeholders import LAYOUT_PLACEHOLDERS
+from calprobe.prompts.types import Labelling, PromptSet, Stated, Variant
+from calprobe.prompts.variants import Defaults, read_variant
+
+PROMPT_SETS = ("audit",)  # calprobe's own
+LABELLINGS: tuple[Labelling, ...] = get_args(Labelling)
+
+_ROOT_KEYS = (
+    *("source", "layout", "separator", "labels", "max_new_tokens", "variants"),
+    *("stated", "verbal", "final_cue", "repair_suffix"),
+)
+_BUDGET = 32  # tokens of a reply
+_STATED_BUDGET = 16  # enough for a sentence around a number
+_FINAL_BUDGET = 4  # enough for a label
+_SCALES_OF_NAMES = {"decimal_01": "x", "percent_0_100": "x/100"}
+_SAME_BUDGETS = {"verbal": "stated", "repair": "final"}  # other names of the same
+
+
+def load_prompts(name: str | Path) -> PromptSet:
+    """The prompt set of that name, or in that JSON file.
+
+    Args:
+        name: one of `PROMPT_SETS`, or the path of a file.
+    Raises:
+        UsageError: neither a known name nor a file.
+        ProbeFormatError: the file is not a prompt set; names file, line, key and fix.
+
+    >>> [variant.name for variant in load_prompts("audit").variants][:3]
+    ['surface_paraphrase', 'instruction_reorder', 'fewshot_3']
+    """
+    if name in PROMPT_SETS:
+        return _read(Path(str(resources.files("calprobe.templates"))) / "prompts" / f"{name}.json", str(name), None)
+    path = Path(name).expanduser()
+    if not path.is_file():
+        raise UsageError(
+            f"no prompt set {str(name)!r}; give {', '.join(PROMPT_SETS)} or the path of a JSON file"
+            f"{did_you_mean(str(name), PROMPT_SETS)}"
+        )
+    return _read(path, path.stem, str(path))
+
+
+def fingerprint_of(prompts: PromptSet) -> str:
+    """SHA-256 (hex) of all that decides what a model reads and how long it may reply; names of the set and file do not.
+
+    >>> len(fingerprint_of(load_prompts("audit")))
+    64
+    """
+    content = {key: value for key, value in asdict(prompts).items() if key not in ("name", "fingerprint", "path")}
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _read(path: Path, name: str, user_path: str | None) -> PromptSet:
+    root = Entry.of_file(read_json_object(path))
+    root.check_keys(_ROOT_KEYS)
+    root.text("source")
+    cue = root.one_of_two("final_cue", "repair_suffix").text_value()
+    budgets = _budgets(root)
+    defaults = Defaults(budgets.get("default", _BUDGET), final=bool(cue))
+    entries = root.child("variants", needed=True)
+    variants = tuple(read_variant(entries.child(each), each, _with_budget(defaults, budgets, each)) for each in entries)
+    if not variants:
+        entries.fail("has no variant; add one: {NAME: TEXT}")
+    prompts = PromptSet(
+        name=name,
+        fingerprint="",
+        variants=variants,
+        stated=_stated(root, budgets.get("stated", _STATED_BUDGET)),
+        final_cue=cue,
+        final_max_new_tokens=budgets.get("final", _FINAL_BUDGET),
+        layout=_layout(root),
+        path=user_path,
+        separator=root.text("separator", "\n\n"),
+        labels=root.choice("labels", LABELLINGS, "own"),
+    )
+    return replace(prompts, fingerprint=fingerprint_of(prompts))
+
+
+def _layout(root: Entry) -> str:
+    layout = root.text("layout", "{label}. {option}")
+    root.child("layout").check_placeholders(layout, LAYOUT_PLACEHOLDERS, needed=LAYOUT_PLACEHOLDERS)
+    return layout
+
+
+def _budgets(root: Entry) -> dict[str, int]:
+    """Budgets by name: `default`, `stated`, `final`, or a variant's."""
+    entry = root.child("max_new_tokens")
+    if not entry.given:
+        return {}
+    if not isinstance(entry.value, dict):
+        return {"default": entry.count_value()}
+    names = tuple(root.child("variants", needed=True))
+    known = ("default", "stated", "final", *_SAME_BUDGETS, *names)
+    entry.check_keys(known)
+    for other, same in _SAME_BUDGETS.items():
+        entry.one_of_two(same, other)
+    return {_SAME_BUDGETS.get(key, key): entry.child(key).count_value() for key in entry}
+
+
+def _with_budget(defaults: Defaults, budgets: dict[str, int], name: str) -> Defaults:
+    return replace(defaults, max_new_tokens=budgets.get(name, defaults.max_new_tokens))
+
+
+def _stated(root: Entry, budget: int) -> tuple[Stated, ...]:
+    entries = root.one_of_two("stated", "verbal")
+    return tuple(_stated_one(entries.child(name), name, budget) for name in entries) if entries.given else ()
+
+
+def _stated_one(entry: Entry, name: str, budget: int) -> Stated:
+    entry.check_name(name)
+    if isinstance(entry.value, str):
+        if name not in _SCALES_OF_NAMES:
+            entry.fail(f'has no scale; write {{"text": .., "scale": "x"}}, or call it {" or ".join(_SCALES_OF_NAMES)}')
+        text, scale = entry.text_value(), _SCALES_OF_NAMES[name]
+    else:
+        entry.check_keys(("text", "scale", "max_new_tokens"))
+        text, scale = entry.child("text", needed=True).text_value(), entry.child("scale", needed=True).scale_value()
+        budget = entry.count("max_new_tokens", budget)
+    entry.check_placeholders(text, ())
+    return Stated(name, text, scale, budget)
+
+
+def names_of(variants: tuple[Variant, ...]) -> tuple[str, ...]:
+    """The names of variants, in their order."""
+    return tuple(variant.name for variant in variants)

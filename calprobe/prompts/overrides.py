@@ -1,0 +1,63 @@
+"""A prompt set as the options of a command want it: some of its variants, other budgets, plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean
+from calprobe.prompts.loading import fingerprint_of, names_of
+from calprobe.prompts.types import PromptSet, Variant
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What is to be different; None: as the set has it."""
+
+    variants: Sequence[str] | None = None  # names, in the order of asking
+    max_new_tokens: int | None = None  # of replies, not of what is asked after them
+    shots: int | None = None  # examples, in variants that have some
+    raw: bool | None = None  # plain text, without a chat template
+
+
+def overridden(prompts: PromptSet, overrides: Overrides) -> PromptSet:
+    """The set with the overrides, under a fingerprint of its own if they change it.
+
+    Raises:
+        UsageError: the set has no variant of a name.
+
+    >>> from calprobe.prompts import load_prompts
+    >>> chosen = overridden(load_prompts("audit"), Overrides(variants=["implicit_framing"], max_new_tokens=8))
+    >>> [(variant.name, variant.max_new_tokens) for variant in chosen.variants]
+    [('implicit_framing', 8)]
+    """
+    variants = tuple(_everywhere(variant, lambda each: _changed(each, overrides)) for variant in prompts.variants)
+    if overrides.variants is not None:
+        variants = tuple(_named(prompts, variants, name) for name in overrides.variants)
+    changed = replace(prompts, variants=variants)
+    return replace(changed, fingerprint=fingerprint_of(changed))
+
+
+def _named(prompts: PromptSet, variants: Sequence[Variant], name: str) -> Variant:
+    known = names_of(prompts.variants)
+    if name not in known:
+        what = f"prompt set {prompts.name!r} has no variant {name!r}; it has {', '.join(known)}"
+        raise UsageError(f"{what}{did_you_mean(name, known)}")
+    return variants[known.index(name)]
+
+
+def _changed(variant: Variant, overrides: Overrides) -> Variant:
+    shots = variant.shots if overrides.shots is None or not variant.shots else overrides.shots
+    return replace(
+        variant,
+        max_new_tokens=overrides.max_new_tokens or variant.max_new_tokens,
+        shots=shots,
+        raw=variant.raw if overrides.raw is None else overrides.raw,
+    )
+
+
+def _everywhere(variant: Variant, change: Callable[[Variant], Variant]) -> Variant:
+    """The variant and its wordings, each changed."""
+    wordings = {form: _everywhere(wording, change) for form, wording in variant.wordings.items()}
+    return replace(change(variant), wordings=wordings)

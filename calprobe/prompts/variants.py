@@ -1,0 +1,110 @@
+"""A variant in a prompt file: a text, an object with turns, or texts and objects by form of question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from calprobe.prompts.entries import Entry
+from calprobe.prompts.placeholders import SHOT_PLACEHOLDERS, TURN_PLACEHOLDERS, placeholders_of
+from calprobe.prompts.types import FORMS, Form, Variant
+
+_EXAMPLES = "{fewshot_examples}"
+_KEYS = ("turns", "shots", "shot", "max_new_tokens", "final", "raw")
+_FORMS_OF_KEYS: dict[str, tuple[Form, ...]] = {"choice": ("letters", "words"), **{form: (form,) for form in FORMS}}
+_SHOTS = 3  # unless the file says another number
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What a variant has unless it says something else."""
+
+    max_new_tokens: int
+    final: bool
+
+
+def read_variant(entry: Entry, name: str, defaults: Defaults) -> Variant:
+    """The variant of that name, checked.
+
+    Raises:
+        ProbeFormatError: it is none; names file, line, key and fix.
+    """
+    entry.check_name(name)
+    if isinstance(entry.value, str) or "turns" in entry:
+        return _wording(entry, name, defaults)
+    entry.check_keys(("turns", *_FORMS_OF_KEYS))
+    wordings: dict[Form, Variant] = {}
+    for key in entry:
+        wording = _wording(entry.child(key), name, defaults)
+        for form in _FORMS_OF_KEYS[key]:
+            if form in wordings:
+                entry.child(key).fail(f"has questions of the form {form} once more; keep one of the two")
+            wordings[form] = wording
+    if not wordings:
+        entry.fail('must be a text, an object with "turns", or an object with texts for forms of questions')
+    first = next(iter(wordings.values()))
+    others = {form: wording for form, wording in wordings.items() if wording is not first}
+    return replace(first, forms=tuple(form for form in FORMS if form in wordings), wordings=others)
+
+
+def _wording(entry: Entry, name: str, defaults: Defaults) -> Variant:
+    """One wording: a text, which is the user's turn, or an object with turns."""
+    if isinstance(entry.value, str):
+        variant = Variant(name, entry.text_value(), defaults.max_new_tokens, final=defaults.final)
+        return _with_examples(entry, variant, shots=None, shot="")
+    entry.check_keys(_KEYS)
+    system, user, opening = _turns(entry.child("turns", needed=True))
+    variant = Variant(
+        name,
+        user,
+        entry.count("max_new_tokens", defaults.max_new_tokens),
+        system=system,
+        opening=opening,
+        final=entry.flag("final", defaults.final),
+        raw=entry.flag("raw", default=False),
+    )
+    shots = entry.count("shots", _SHOTS) if entry.child("shots").given else None
+    return _with_examples(entry, variant, shots, entry.text("shot"))
+
+
+def _turns(entry: Entry) -> tuple[str, str, str]:
+    """Texts of the system's, the user's and the assistant's turn; empty: none."""
+    if not isinstance(entry.value, list):
+        entry.fail('must be a list of turns: [{"role": "user", "text": ..}]')
+    texts: dict[str, str] = {}
+    for turn in entry.value:
+        if not isinstance(turn, dict) or turn.keys() != {"role", "text"}:
+            entry.fail('must have turns of the form {"role": "user", "text": ..}')
+        role, text = turn["role"], turn["text"]
+        if role not in ("system", "user", "assistant") or not isinstance(text, str) or not text.strip():
+            entry.fail("must have the roles system, user, assistant, and texts that are not empty")
+        if role in texts or (texts and list(texts)[-1] == "assistant") or (role == "system" and texts):
+            entry.fail("must have each role once at most, in the order system, user, assistant")
+        texts[role] = text
+    if "user" not in texts:
+        entry.fail("lacks the user's turn; add it")
+    return texts.get("system", ""), texts["user"], texts.get("assistant", "")
+
+
+def _with_examples(entry: Entry, variant: Variant, shots: int | None, shot: str) -> Variant:
+    """The variant with its examples, all texts checked."""
+    texts = "\n".join((variant.system, variant.user, variant.opening))
+    entry.check_placeholders(texts, TURN_PLACEHOLDERS)
+    found = placeholders_of(texts)
+    if not {"input", "question"} & set(found):
+        entry.fail("shows no question; put {input} or {question} into its text")
+    if "fewshot_examples" not in found:
+        if shots or shot:
+            entry.fail(f"has examples, and no place for them; put {_EXAMPLES} into its text")
+        return variant
+    shot = shot or _shot_like(variant)
+    entry.check_placeholders(shot, SHOT_PLACEHOLDERS)
+    if "answer" not in placeholders_of(shot) or not {"input", "question"} & set(placeholders_of(shot)):
+        entry.fail('needs "shot", the form of an example: a text with {input} and {answer}')
+    return replace(variant, shots=shots or _SHOTS, shot=shot)
+
+
+def _shot_like(variant: Variant) -> str:
+    """An example as the variant asks: what stands behind the examples, with the answer."""
+    behind = variant.user.partition(_EXAMPLES)[2].strip()
+    opening = f"\n{variant.opening}" if variant.opening else ""
+    return f"{behind}{opening}".rstrip() + " {answer}"

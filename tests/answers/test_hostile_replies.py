@@ -1,0 +1,45 @@
+"""Replies of any length are read in time that grows with it, not with its square."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from asked_questions import choice, free, lettered, number, worded
+from hostile_texts import hostile_texts
+
+from calprobe.answers import PARSERS, STATUSES, read, read_stated, readers_of
+from calprobe.runs.replies import Reply
+
+LENGTH = 20_000
+TEXTS = dict(hostile_texts(LENGTH))
+QUESTIONS = {
+    "letters": lettered(10),
+    "words": worded("positive", "not positive", "Sci/Tech"),
+    "digits": choice("x", "y", labels=("1", "2")),
+    "number": number(1),
+    "open": free("Ann"),
+}
+MOST_SECONDS = 2  # of one reading; a pattern that is quadratic takes hours
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_hostile_texts_are_read_quickly(name: str) -> None:
+    for finish in ("stop", "length"):
+        reply = Reply("", "s", "q", "v", "answer", TEXTS[name], finish)  # type: ignore[arg-type]
+        for question in QUESTIONS.values():
+            for reader in readers_of(question):
+                before = time.process_time()
+                reading = read(reply, question, reader)
+                assert time.process_time() - before < MOST_SECONDS, (reader, finish)
+                assert reading.status in STATUSES
+                assert reading.end <= LENGTH
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_hostile_confidences_are_read_quickly(name: str) -> None:
+    for parser in PARSERS:
+        for scale in ("x", "x/100"):
+            before = time.process_time()
+            assert read_stated(TEXTS[name], scale, parser=parser).status in STATUSES
+            assert time.process_time() - before < MOST_SECONDS, (parser, scale)

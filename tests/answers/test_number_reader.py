@@ -1,0 +1,247 @@
+"""Numbers in replies: their forms, which one is the answer, units, and whether it is right."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from asked_questions import number
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calprobe.answers import Reading, grade, read
+from calprobe.answers.number_reader import read_number
+from calprobe.answers.numbers import numbers_of
+from calprobe.answers.units import plain_unit, power_of_ten, same_unit
+from calprobe.runs.replies import Reply
+
+FORMS = [
+    ("18", 18),
+    ("-18", -18),
+    ("−18", -18),
+    ("+7.3", 7.3),
+    (".75", 0.75),
+    ("1,234", 1234),
+    ("1,234,567.89", 1234567.89),
+    ("12{,}500", 12500),
+    ("10,\\!000", 10000),
+    ("10\u202f000", 10000),
+    ("$18", 18),
+    ("-$1,000", -1000),
+    ("$-5", -5),
+    ("€3.50", 3.5),
+    ("45%", 45),
+    ("5kg", 5),
+    ("3/4", 0.75),
+    ("-3/4", -0.75),
+    ("1 1/2", 1.5),
+    (r"\frac{3}{4}", 0.75),
+    (r"-\dfrac{1}{8}", -0.125),
+    ("1.5e-3", 0.0015),
+    ("2E5", 200000),
+    ("3 x 10^8", 3e8),
+    (r"6.02 \times 10^{23}", 6.02e23),
+    ("1.6·10⁻¹⁹", 1.6e-19),
+    ("10^5", 100000),
+    ("10^{-3}", 0.001),
+    ("007", 7),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), FORMS)
+def test_a_form_is_one_number(text: str, expected: float) -> None:
+    for around in ("{}", "It is {}.", "({})", "= {}\n", "**{}**"):
+        (found,) = numbers_of(around.format(text))
+        assert found.value == pytest.approx(expected, rel=1e-15)
+        assert found.form == ("fraction" if "/" in text or "frac" in text else "plain")
+        assert around.format(text)[found.start : found.end].strip() == text.rstrip("%kg")
+
+
+UNCLEAR = ["0,8", "1,23", "1.2.3", "1,2,3", "12/25/2020", "1/0", "2^10", "1e999", "9" * 400]
+
+
+@pytest.mark.parametrize("text", UNCLEAR)
+def test_what_is_no_clear_number(text: str) -> None:
+    found = list(numbers_of(f"It is {text}."))
+    assert [number.form for number in found] == ["unclear"]
+    assert math.isnan(found[0].value)
+
+
+@pytest.mark.parametrize("text", ["H2O", "x2", "the 3rd", "21st", "v2.5", "no number", "", "½"])
+def test_what_is_no_number(text: str) -> None:
+    assert list(numbers_of(text)) == []
+
+
+def test_subtractions_and_ranges_have_no_sign() -> None:
+    assert [found.value for found in numbers_of("5-3 = 2, 10 - 4, 1–3, (-1), x = -2")] == [5, 3, 2, 10, 4, 1, 3, -1, -2]
+
+
+# Text, value, rule.
+READ = [
+    ("18", 18, "last"),
+    ("Natalia sold 48 and then 24, so 72 clips.", 72, "last"),
+    ("#### 72", 72, "marked"),
+    ("The answer is 5 apples.", 5, "marked"),
+    ("The answer is $18, which is 3 x 6.", 18, "marked"),
+    ("**Answer:** 1,007 (after 12 steps)", 1007, "marked"),
+    ("Answer:\n42", 42, "marked"),
+    ("Answer: 5 + 3 = 8 apples", 8, "marked"),
+    ("The total is 5 times 3 = 15.\nI checked it 2 times.", 15, "marked"),
+    ("So \\boxed{\\frac{1}{2}}", 0.5, "marked_fraction"),
+    ("Answer: 3\nNo. Answer: 4", 4, "marked"),
+    ("Answer: 3\nAnswer: I do not know", 3, "marked"),
+    ("2/3 of it", 2 / 3, "last_fraction"),
+    ("7\n\nQuestion: What is 2 + 2?\nAnswer: 4", 7, "last"),
+]
+
+
+@pytest.mark.parametrize(("text", "value", "rule"), READ)
+def test_which_number_is_the_answer(text: str, value: float, rule: str) -> None:
+    reading = read_number(text)
+    assert (reading.value, reading.rule, reading.status) == (pytest.approx(value), rule, "ok")
+
+
+def test_unread_numbers() -> None:
+    assert read_number("I do not know") == Reading(None, "none", "")
+    assert read_number("It is 0,8") == Reading(None, "unclear", "last")
+    assert read_number("Answer: 0,8 of 10") == Reading(None, "unclear", "marked")
+
+
+def test_a_number_at_the_cut_may_be_longer() -> None:
+    assert read_number("Answer: 12", cut=True) == Reading(None, "cut", "marked")
+    assert read_number("Answer: 12.", cut=True).value == 12
+    assert read_number("So 4. So 5. So 4. So 5. So 4. So 5. So 4. So 5. S", cut=True).value == 5
+    reply = Reply("", "s", "n", "v", "answer", "Answer: 12 be", "length")
+    assert (read(reply, number(12)).value, read(reply, number(12)).status) == (12, "cut")
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("5 km/h.", "km/h"),
+        ("5 km", "km"),
+        ("45%", "%"),
+        ("45 percent", "percent"),
+        ("5", ""),
+        ("5. So", ""),
+        (r"5 $\mathrm{~kJ}$", "kJ"),
+        ("5 m^2", "m^2"),
+        ("20 °C", "°C"),
+        ("5\nkm", ""),
+    ],
+)
+def test_units_behind_numbers(text: str, unit: str) -> None:
+    assert read_number(f"The answer is {text}").unit == unit
+
+
+def test_units_are_compared_by_name_and_prefix() -> None:
+    assert plain_unit(r" $\mathrm{~Pa} \mathrm{~m}^3 \mathrm{~mol}^{-1}$") == "Pa m^3 mol^-1"
+    assert same_unit(r"$\mathrm{kg}$", "kilogram") is True
+    assert same_unit("kg", "m") is False
+    assert same_unit("kg", "apples") is None
+    assert [power_of_ten(*pair) for pair in (("km", "m"), ("nm", "m"), ("mL", "L"), ("eV", "keV"), ("K", "mol"))] == [
+        3,
+        -9,
+        -3,
+        -3,
+        None,
+    ]
+
+
+# Right number, its unit, reply, whether that is right.
+GRADED = [
+    (18, None, "18", True),
+    (18, None, "18.0 dollars", True),
+    (18, None, "18.1", False),
+    (1319, None, "1,320", False),
+    (45, None, "45%", True),
+    (0.5, None, "1/2", True),
+    (3.14, None, "3.142", True),
+    (3.14, None, "3.2", False),
+    (-2, None, "2", False),
+    (0, None, "0", True),
+    (0, None, "1e-12", False),
+    (350, "nm", "349 nm", True),
+    (350, "nm", "3.5e-7 m", True),
+    (350, "nm", "350 m", False),
+    (350, "nm", "350", True),
+    (350, "nm", "350 kg", False),
+    (350, "nm", "350 apples", True),
+    (50.7, r"$\mathrm{atm}$ ", "50.7 atm", True),
+]
+
+
+@pytest.mark.parametrize(("gold", "unit", "text", "correct"), GRADED)
+def test_a_number_is_right(gold: float, unit: str | None, text: str, correct: bool) -> None:
+    assert grade(read_number(text), number(gold, unit)).correct is correct
+
+
+def test_unread_is_not_right() -> None:
+    assert not grade(Reading(None, "none", ""), number(0)).correct
+
+
+def test_published_solutions_give_their_own_answers(shared: Path) -> None:
+    """GSM8K's solutions end in `#### NUMBER`, and so do most replies of models that were trained on them."""
+    lines = (shared / "questions" / "gsm8k_test.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    for row in rows:
+        gold = float(row["answer"].rpartition("####")[2].replace(",", ""))
+        assert read_number(row["answer"]).value == gold
+        sentence = row["answer"].replace("####", "The answer is")
+        assert grade(read_number(sentence), number(gold)).correct
+
+
+PIECES = st.sampled_from(
+    [
+        "0",
+        "7",
+        "12",
+        ",",
+        ".",
+        "-",
+        "−",
+        "/",
+        "^",
+        "e",
+        "%",
+        "$",
+        " ",
+        "\n",
+        "=",
+        "Answer:",
+        "####",
+        "x 10^",
+        "\\frac{1}{",
+        "}",
+        "kg",
+        "٣",
+        "²",
+        "½",
+        "\u202f",
+        "Question:",
+        "x",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=20).map("".join) | st.text(), st.booleans())
+def test_any_text_is_read(text: str, cut: bool) -> None:
+    reading = read_number(text, cut=cut)
+    if reading.value is None:
+        assert (reading.start, reading.status in ("none", "unclear", "cut")) == (-1, True)
+    else:
+        assert math.isfinite(float(reading.value))
+        again = [found for found in numbers_of(text, reading.start) if found.start == reading.start]
+        assert [found.value for found in again] == [reading.value]
+        assert text[reading.start : reading.end].strip()
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**15), 10**15))
+def test_python_numbers_are_read_back(value: float) -> None:
+    (found,) = numbers_of(f"is {value!r} .")
+    assert found.value == value
+    if isinstance(value, int):
+        (grouped,) = numbers_of(f"is {value:,} .")
+        assert grouped.value == value
