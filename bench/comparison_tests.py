@@ -107,7 +107,7 @@ def print_relations(instances: int, trials: int, resamples: int) -> None:
 def models_by_relation(
     rng: np.random.Generator, n_instances: int, n_relations: int, spread: float
 ) -> tuple[Floats, dict[str, Predictions]]:
-    """The relation of each instance, and two models whose accuracies differ by relation but not on average."""
+    """The relation of each instance, and two models with accuracies that differ by relation but not on average."""
     relation = rng.integers(n_relations, size=n_instances)
     advantage = rng.normal(0, spread, n_relations)[relation] / 2
     confidence = rng.uniform(0.25, 0.75, n_instances)

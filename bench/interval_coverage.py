@@ -8,7 +8,7 @@ from `gap`. Prints a Markdown table (docs/methods.md has them): percent of the t
     python bench/interval_coverage.py paired
 
 single: confidences uniform on [gap, 1]. Three intervals on the same resamples: the plain percentiles; these shifted by
-the bootstrap's bias; and calprobe's. clustered: relations of different sizes and confidences, whose accuracy lies
+the bootstrap's bias; and calprobe's. clustered: relations of different sizes and confidences, with an accuracy
 uniformly within `spread` of what it should be; intervals from drawing instances, and from drawing relations. paired:
 two models on the same instances, of which the second is as noisy as the first or, "surer", has confidences near 0 and 1
 only; with the share of small p-values.
@@ -93,9 +93,9 @@ def print_single(trials: Trials) -> None:
 def percentile_intervals(
     metrics: list[Metric], sample: Predictions, resampling: Resampling
 ) -> dict[str, tuple[Estimate, Estimate]]:
-    """By metric name: the plain percentile interval, and the same less the bootstrap's bias, clipped at 0."""
+    """By metric name: the plain percentile interval, and the same minus the bootstrap's bias, clipped at 0."""
     instances = sort_instances(*sample)
-    values = evaluate(metrics, instances.whole())
+    values = evaluate(metrics, instances.sample())
     counts = resample_counts(len(instances.order), resampling)
     blocks = [evaluate(metrics, instances.resampled(block)) for block in counts]
     found = {}
@@ -132,7 +132,7 @@ def print_clustered(trials: Trials) -> None:
 
 
 def relations(rng: np.random.Generator, n_instances: int, gap: float, spread: float) -> tuple[Floats, Predictions]:
-    """The relation of each instance, and predictions whose accuracy each relation shifts as a whole."""
+    """The relation of each instance, and predictions with an accuracy that each relation shifts."""
     relation = np.sort(rng.choice(N_RELATIONS, n_instances, p=rng.dirichlet(np.full(N_RELATIONS, 5.0))))
     level = rng.random(N_RELATIONS)[relation]
     confidence = gap + spread + (1 - gap - 2 * spread) * (0.6 * level + 0.4 * rng.random(n_instances))

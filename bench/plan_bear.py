@@ -141,7 +141,7 @@ def machine() -> dict[str, Any]:
 def main() -> None:
     """Print a line of figures for the tree and one for each way to pack it."""
     parser = argparse.ArgumentParser(description="Measure the planner on a probe.")
-    parser.add_argument("--model", default="smollm2-135m", help="whose tokenizer cuts the statements")
+    parser.add_argument("--model", default="smollm2-135m", help="model with the tokenizer of the statements")
     parser.add_argument("--probe", default="bear", help="what `calprobe score --probe` takes")
     parser.add_argument("--template-set", help="likewise")
     parser.add_argument("--templates", default="0", help="likewise (default: 0)")

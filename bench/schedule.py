@@ -8,7 +8,7 @@ seconds for each batch beside the products, seconds to start and to read weights
 measured seconds for a million forwarded tokens: {"gpt2": 1.9, ..}.
 
 Three ways to spread the work are simulated:
-    a model a GPU   each model whole on one GPU, the longest first, each to the GPU that has least (calprobe's `deal`)
+    a model a GPU   each model on one GPU, the longest first, each to the GPU that has least (calprobe's `deal`)
     shards          the same with long models cut into shards (`--shard I/N`), each of which loads the model
     all on one      all GPUs on one model after another, groups from a shared queue (`accelerate launch`)
 """
@@ -130,7 +130,7 @@ def job(model: str, tokens: Tokens, assumed: Assumed, measured: Mapping[str, flo
 
 
 def model_a_gpu(jobs: Sequence[Job], gpus: int) -> Outcome:
-    """Each model whole on one GPU."""
+    """Each model on one GPU."""
     return _dealt("a model a GPU", [job.seconds for job in jobs], gpus)
 
 

@@ -121,7 +121,7 @@ def options() -> argparse.ArgumentParser:
         metavar="SHAPE",
         help="random weights of gpt2, opt-1.3b, gemma-7b, xlm-r-mini, xlm-r-base; minilm: its encoder, a random head",
     )
-    parser.add_argument("--tokenizer", help="model whose tokenizer goes with --random (default: --model's; MiniLM's)")
+    parser.add_argument("--tokenizer", help="model with the tokenizer for --random (default: --model's; MiniLM's)")
     parser.add_argument(
         "--dtype", default="float32", choices=["float32", "bfloat16", "float16"], help="everybody's (default: float32)"
     )

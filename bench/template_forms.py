@@ -165,7 +165,7 @@ def _handwritten(template: str, marker: str, written: str | None) -> str:
 
 
 def refresh_file(path: Path, *, check: bool = False) -> list[str]:
-    """Fill or refresh a file of templates; returns the relations whose entries differed from the rule.
+    """Fill or refresh a file of templates; returns the relations with entries that differed from the rule.
 
     The file's order of relations is kept; the form is two spaces of indent, UTF-8 unescaped, a final newline.
 

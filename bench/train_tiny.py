@@ -1,6 +1,6 @@
 """Train the tiny pair, `tiny-clm` and `tiny-mlm`, from scratch, or hold a new training against the shipped one.
 
-    python bench/train_tiny.py --out DIR      (what calprobe/models/tiny holds, less its README.md)
+    python bench/train_tiny.py --out DIR      (the content of calprobe/models/tiny without its README.md)
     python bench/train_tiny.py --check        (train into a temporary folder and compare byte by byte)
     python bench/train_tiny.py --tables       (score the shipped pair and print the tables of its README.md)
 
@@ -41,8 +41,9 @@ from tiny.vocabulary import make_tokenizer  # noqa: E402
 SHIPPED = Path(calprobe.__file__).parent / "models" / "tiny"
 SEED = 1
 THREADS = 1  # two threads split BERT's sums otherwise, and give other bytes; one is what every machine has
-# Long enough to tell what was told once from what never was, short enough not to know all of the former. A masked model
-# reads the corpus three times as often for the same BEAR score: it learns from one word of a sentence at a time.
+# Long enough to distinguish a fact stated once from one never stated, short enough not to know all of
+# the former. A masked model reads the corpus three times as often for the same BEAR score: it learns from one word of a
+# sentence at a time.
 CAUSAL = Schedule(epochs=6, learning_rate=2e-3)
 MASKED = Schedule(epochs=18, learning_rate=1e-3)
 

@@ -13,7 +13,7 @@ DeviceMap = Literal["auto", "balanced", "balanced_low_0", "sequential"]  # accel
 # Scoring
 ScoringPath = Literal["tree", "padded", "masked", "plain"]  # how statements are computed, fastest first
 PllMetric = Literal["within_word_l2r", "original", "sentence_l2r", "answer_l2r+word_l2r"]  # docs/methods.md
-WordSplit = Literal["tokenizer", "unicode"]  # whose words: the tokenizer's own, or those of the text (UAX 29)
+WordSplit = Literal["tokenizer", "unicode"]  # the tokenizer's own words, or those of the text (UAX 29)
 
 # Probes and statements
 Scored = Literal["statement", "completion"]  # of a text: all of it, or only what completes the context before it

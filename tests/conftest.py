@@ -1,4 +1,4 @@
-"""Fixtures shared by the whole suite."""
+"""Fixtures shared by all tests."""
 
 from __future__ import annotations
 

@@ -149,13 +149,13 @@ def markers(runs: Sequence[str] = (RUN,)) -> Markers:
 
 
 def exposure(runs: Sequence[str] = (RUN,), estimators: Sequence[str] = ("base", "margin")) -> Exposure:
-    told = np.array([0, 1, 2, 3.4, 6.3, 11.2, 20.5, 62.0])
+    counts = np.array([0, 1, 2, 3.4, 6.3, 11.2, 20.5, 62.0])
     least, most = np.array([0, 1, 2, 3, 5, 9, 17, 33]), np.array([0, 1, 2, 4, 8, 16, 30, 64])
     facts = np.array([115, 140, 115, 82, 56, 40, 24, 17])
-    numbers = tuple(around(value, 0.05) for value in np.linspace(0.1, 0.9, len(told)).tolist())
-    surer = tuple(around(value, 0.04) for value in np.linspace(0.2, 0.8, len(told)).tolist())
+    numbers = tuple(around(value, 0.05) for value in np.linspace(0.1, 0.9, len(counts)).tolist())
+    surer = tuple(around(value, 0.04) for value in np.linspace(0.2, 0.8, len(counts)).tolist())
     return Exposure(
-        tuple(ExposureLine(*lead, told, least, most, facts, numbers, surer) for lead in leads(runs, estimators))
+        tuple(ExposureLine(*lead, counts, least, most, facts, numbers, surer) for lead in leads(runs, estimators))
     )
 
 

@@ -1,4 +1,4 @@
-"""A local web server that hands out files of a data set, whole or spoilt, and counts what was asked of it."""
+"""A local web server that hands out files of a data set, complete or spoilt, and counts what was asked of it."""
 
 from __future__ import annotations
 

@@ -34,5 +34,5 @@ def write(folder: Path, metadata: Mapping[str, Any], rows: Mapping[str, Sequence
 
 
 def without(content: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    """The content less some keys."""
+    """The content without some keys."""
     return {key: value for key, value in content.items() if key not in keys}

@@ -100,7 +100,7 @@ def without_tokens(piece: PieceScores) -> PieceScores:
 def write_run(
     path: Path, shapes: Sequence[Shape] = SHAPES, numbers: Sequence[int] = (0, 1), tokens: bool = False
 ) -> Path:
-    """A whole run at `path`."""
+    """A complete run at `path`."""
     folder = RunFolder.open(path, make_manifest(shapes, numbers, save_tokens=tokens))
     for shape in shapes:
         for number in numbers:

@@ -91,7 +91,7 @@ def bootstrap_figures(found: dict[str, Confidence], table: ScoreTable, resamplin
     metrics = {metric.name: metric for metric in standard_metrics()}
     probabilities = found["base"].probabilities
     assert probabilities is not None, "base has its distribution"
-    whole = {"base": probabilities}, table.offsets, table.answer_idx
+    sample = {"base": probabilities}, table.offsets, table.answer_idx
 
     def table_1() -> None:
         for names, estimators in TABLE_1:
@@ -100,8 +100,8 @@ def bootstrap_figures(found: dict[str, Confidence], table: ScoreTable, resamplin
     yield figure("Table 1 with intervals", table_1)
     of_base = partial(bootstrap, metrics.values(), *samples["base"], resampling)
     yield figure("all metrics of base with intervals", of_base)
-    of_whole = partial(bootstrap_multiclass, multiclass_metrics(), *whole, resampling)
-    yield figure("multi-class metrics of base with intervals", of_whole)
+    of_distribution = partial(bootstrap_multiclass, multiclass_metrics(), *sample, resampling)
+    yield figure("multi-class metrics of base with intervals", of_distribution)
 
 
 def figure(what: str, work: Callable[[], object]) -> Figure:

@@ -43,7 +43,7 @@ def _plain_cells(row: dict[str, Any]) -> list[str]:
 
 
 def _sizes(sizes: Iterable[dict[str, Any]]) -> str:
-    head = ("instances", "candidates", "templates", "resamples", "scores MiB", "whole process at its peak MiB")
+    head = ("instances", "candidates", "templates", "resamples", "scores MiB", "process at its peak MiB")
     return _table(head, map(_size_cells, sizes))
 
 

@@ -1,4 +1,4 @@
-"""Random score tables whose answer spaces are spread as BEAR's are."""
+"""Random score tables with answer spaces as BEAR has them."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _afterwards(scorer: Calprobe, job: Job) -> dict[str, Any]:
 
 
 def thinned(pieces: Sequence[Piece], n_statements: int) -> tuple[Piece, ...]:
-    """About `n_statements` of them: whole instances, evenly spread; if one is too many, its first candidates."""
+    """About `n_statements` of them: complete instances, evenly spread; if one is too many, its first candidates."""
     units = [(piece, subject) for piece in pieces for subject in piece.subjects]
     total = sum(piece.n_statements for piece in pieces)
     n_units = max(1, min(len(units), round(len(units) * n_statements / total)))

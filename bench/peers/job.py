@@ -87,7 +87,7 @@ class Outcome:
     trials: dict[str, float] = field(default_factory=dict)  # statements/s of each batch size on the sample
     seconds: tuple[float, ...] = ()  # of each repeat
     load_s: float | None = None
-    peak_mib: float | None = None  # largest resident set of the whole process until the timing ended
+    peak_mib: float | None = None  # largest resident set of the process until the timing ended
     gpu_peak_mib: float | None = None
     facts: dict[str, Any] = field(default_factory=dict)  # what only one scorer knows: tokens, nodes, roof, profile
 

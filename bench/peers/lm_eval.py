@@ -2,7 +2,7 @@
 
 For an empty context it puts its prefix token (BOS) in front once, which is the start token of everybody else. It sorts
 all requests by length, and forwards statements that differ in their last token only once. A context of subject and
-relation words would be scored by nobody: its sums would be of the answer alone. So this is its fastest way to the sums.
+relation words would be left out: its sums would be of the answer alone. So this is its fastest way to the sums.
 """
 
 from __future__ import annotations

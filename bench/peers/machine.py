@@ -51,7 +51,7 @@ class Company:
 
 
 def _others_seconds() -> float:
-    """Processor seconds of the machine less those of this process and its ended children."""
+    """Processor seconds of the machine minus those of this process and its ended children."""
     busy = sum(value for name, value in psutil.cpu_times()._asdict().items() if name not in _IDLE)
     for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
         usage = resource.getrusage(who)

@@ -32,7 +32,7 @@ class Minicons:
     network: torch.nn.Module
     scorer: IncrementalLMScorer | MaskedLMScorer
     encoded: Callable[[list[str]], Any]  # statements as it takes them
-    told: Mapping[str, Any]
+    options: Mapping[str, Any]
 
     def score(self, pieces: Sequence[Piece], batch_size: int | None) -> npt.NDArray[np.float64]:
         """See `scorers.Scorer`."""
@@ -42,7 +42,7 @@ class Minicons:
         for start in range(0, len(texts), step):
             places = order[start : start + step]
             batch = self.encoded([texts[place] for place in places])
-            sums[places] = self.scorer.sequence_score(batch, reduction=_sum, **self.told)
+            sums[places] = self.scorer.sequence_score(batch, reduction=_sum, **self.options)
         return sums
 
 

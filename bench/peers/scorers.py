@@ -33,7 +33,7 @@ class Contestant:
 
     module: str  # of this folder; it has a function `load(ModelSpec) -> Scorer`
     package: str  # what has to be importable
-    distribution: str  # whose version is recorded
+    distribution: str  # its version is recorded
     # Worth trying, by the kind of model and the type of device; a kind that is not here is not scored by it.
     batch_sizes: Mapping[ModelKind, Mapping[str, tuple[int, ...]]]
 

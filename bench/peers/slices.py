@@ -36,7 +36,7 @@ def slice_of(probe: Probe, what: str) -> tuple[Piece, ...]:
 
 
 def scaling_pieces(probe: Probe, relation: str) -> tuple[Piece, ...]:
-    """One whole relation under the twelve templates of calprobe's set."""
+    """One complete relation under the twelve templates of calprobe's set."""
     return _pieces(select(probe, ScoreOptions("all", "calprobe", (relation,))))
 
 

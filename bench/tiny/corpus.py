@@ -1,12 +1,12 @@
-"""The corpus of the tiny pair: facts of `mini` told a known number of times, and sentences that teach the wording.
+"""The corpus of the tiny pair: facts of `mini` stated a known number of times, and sentences that teach the wording.
 
 Three kinds of sentences, shuffled:
 
-- facts: each instance of `mini` is told n times, 0 <= n <= 64, in three of its relation's five paraphrases;
-- invented: subjects that do not exist, equally many for every candidate, told once in each of the relation's five
+- facts: each instance of `mini` is stated n times, 0 <= n <= 64, in three of its relation's five paraphrases;
+- invented: subjects that do not exist, equally many for every candidate, stated once in each of the relation's five
   paraphrases and in two of its seven epistemic forms. They teach that the forms mean the same, and put every candidate
   into the answer's place;
-- mentions: every subject of `mini` equally often in sentences that tell no fact, so that no token is untrained.
+- mentions: every subject of `mini` equally often in sentences that state no fact, so that no token is untrained.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from calprobe.probes import Probe, Relation
 from calprobe.statements import Statement, Template, TemplateSet, fill
 
 MOST = 64  # the best-known fact of each relation
-UNSEEN_SHARE = 0.2  # of each relation's facts: never told
+UNSEEN_SHARE = 0.2  # of each relation's facts: never stated
 INVENTED = 2  # subjects a candidate
 MENTIONS = (
     "[X] is on the list.",
@@ -30,9 +30,9 @@ MENTIONS = (
     "Somebody wrote [X] on a page.",
     "The next word is [X].",
 )
-# The paraphrases that tell a relation's facts; relations take turns. Template 0 is always told, each of the others
+# The paraphrases that state a relation's facts; relations take turns. Template 0 is always used, each of the others
 # in half of the relations: also the one that puts the answer first.
-TOLD = ((0, 1, 4), (0, 2, 3), (0, 1, 3), (0, 2, 4))
+USED = ((0, 1, 4), (0, 2, 3), (0, 1, 3), (0, 2, 4))
 
 _ONSETS = (*"bdfghjklmnprstvwz", "bl", "br", "dr", "fl", "gl", "gr", "kl", "kr", "pl", "sk", "sl", "st", "tr")
 _VOWELS = (*"aeiou", "ai", "ea", "oo")
@@ -54,7 +54,7 @@ def make_corpus(probe: Probe, templates: TemplateSet, rng: np.random.Generator) 
     sentences: list[Statement] = []
     for place, relation in enumerate(probe.relations):
         forms = templates.templates[relation.name]
-        exposures[relation.name] = Exposures(TOLD[place % len(TOLD)], counts_of(len(relation.instances), rng))
+        exposures[relation.name] = Exposures(USED[place % len(USED)], counts_of(len(relation.instances), rng))
         sentences += _facts(relation, forms, exposures[relation.name], rng)
         sentences += _invented(relation, forms, taken, rng)
     subjects = sorted({instance.subject for relation in probe.relations for instance in relation.instances})
@@ -63,31 +63,31 @@ def make_corpus(probe: Probe, templates: TemplateSet, rng: np.random.Generator) 
 
 
 def counts_of(n_facts: int, rng: np.random.Generator) -> tuple[int, ...]:
-    """How often each of a relation's facts is told: Zipf's law from MOST down to 1, the rest never, in random order.
+    """How often each of a relation's facts is stated: Zipf's law from MOST down to 1, the rest never, in random order.
 
-    The fact of rank r is told MOST * r^-s times, rounded; s puts the last of those that are told at 1.
+    The fact of rank r is stated MOST * r^-s times, rounded; s puts the last of those that are stated at 1.
     """
-    n_told = n_facts - round(UNSEEN_SHARE * n_facts)
-    exponent = math.log(MOST) / math.log(n_told)
-    counts = [round(MOST * rank**-exponent) for rank in range(1, n_told + 1)] + [0] * (n_facts - n_told)
+    n_stated = n_facts - round(UNSEEN_SHARE * n_facts)
+    exponent = math.log(MOST) / math.log(n_stated)
+    counts = [round(MOST * rank**-exponent) for rank in range(1, n_stated + 1)] + [0] * (n_facts - n_stated)
     return tuple(int(count) for count in rng.permutation(counts))
 
 
 def _facts(
-    relation: Relation, forms: tuple[Template, ...], told: Exposures, rng: np.random.Generator
+    relation: Relation, forms: tuple[Template, ...], exposures: Exposures, rng: np.random.Generator
 ) -> Iterator[Statement]:
-    """Each fact as often as it is told, its paraphrases in turn from a random one on."""
-    for instance, count in zip(relation.instances, told.counts, strict=True):
-        first = int(rng.integers(len(told.paraphrases)))
+    """Each fact as often as its count says, its paraphrases in turn from a random one on."""
+    for instance, count in zip(relation.instances, exposures.counts, strict=True):
+        first = int(rng.integers(len(exposures.paraphrases)))
         for turn in range(count):
-            form = forms[told.paraphrases[(first + turn) % len(told.paraphrases)]]
+            form = forms[exposures.paraphrases[(first + turn) % len(exposures.paraphrases)]]
             yield fill(form.text, instance.subject, relation.candidates[instance.answer_idx])
 
 
 def _invented(
     relation: Relation, forms: tuple[Template, ...], taken: set[str], rng: np.random.Generator
 ) -> Iterator[Statement]:
-    """INVENTED subjects for each candidate, each told in all paraphrases and two other forms; `taken` grows by them."""
+    """INVENTED subjects for each candidate, each in all paraphrases and two other forms; `taken` grows by them."""
     capital = relation.instances[0].subject[0].isupper()
     paraphrases = [form for form in forms if form.kind == "paraphrase"]
     epistemic = [form for form in forms if form.kind != "paraphrase"]

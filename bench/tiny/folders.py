@@ -49,7 +49,7 @@ def write_model(folder: Path, network: Any, tokenizer: Tokenizer, kind: ModelKin
 
 def write_exposures(file: Path, probe: Probe, exposures: dict[str, Exposures]) -> None:
     """What `calprobe.models.exposures` reads; the fingerprint says which state of the probe was counted."""
-    relations = {name: asdict(told) for name, told in exposures.items()}
+    relations = {name: asdict(own) for name, own in exposures.items()}
     _write_json(file, {"probe": probe.name, "fingerprint": probe.fingerprint, "relations": relations}, indent=None)
 
 

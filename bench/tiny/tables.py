@@ -1,4 +1,4 @@
-"""The tables of the pair's README: accuracy and mean confidence by exposure, by paraphrase and by what was told."""
+"""The tables of the pair's README: accuracy and mean confidence by exposure and by paraphrase."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BUCKETS = {"never": 0, "1": 1, "2, 3": 3, "4 to 7": 7, "8 to 15": 15, "16 to 31"
 
 
 def readings(run: Run, exposures: Mapping[str, Exposures]) -> pd.DataFrame:
-    """A row an (instance, paraphrase): correct and confidence (base), exposures, and how the paraphrase was told."""
+    """A row for each (instance, paraphrase): correct, confidence (base), exposures, whether it is in training."""
     table = run.table("sum")
     distributions = Distributions.from_scores(table.scores, table.offsets, table.answer_idx)
     peaks = distributions.peak(range(len(table.templates)))
@@ -37,7 +37,7 @@ def readings(run: Run, exposures: Mapping[str, Exposures]) -> pd.DataFrame:
             zip(table.relation.tolist(), table.instance.tolist(), table.answer_idx.tolist(), strict=True)
         )
     ]
-    return pd.DataFrame(rows, columns=["template", "exposures", "told", "answer_first", "correct", "confidence"])
+    return pd.DataFrame(rows, columns=["template", "exposures", "in_training", "answer_first", "correct", "confidence"])
 
 
 def exposure_table(by_model: Mapping[str, pd.DataFrame]) -> str:
@@ -47,19 +47,19 @@ def exposure_table(by_model: Mapping[str, pd.DataFrame]) -> str:
         inside = [frame[(frame.template == 0) & frame.exposures.between(least, most)] for frame in by_model.values()]
         figures = [f"{value:.2f}" for frame in inside for value in (frame.correct.mean(), frame.confidence.mean())]
         rows.append([name, str(len(inside[0])), *figures])
-    return _markdown(["told", "facts", *_both(by_model)], rows)
+    return _markdown(["times in training", "facts", *_both(by_model)], rows)
 
 
 def wording_table(by_model: Mapping[str, pd.DataFrame]) -> str:
-    """The same by whether the paraphrase was told, and by whether the answer stands first; facts that were told."""
+    """The same of facts in training: by whether the paraphrase is in training, and by whether the answer is first."""
     rows = []
-    for told in (True, False):
+    for in_training in (True, False):
         for answer_first in (False, True):
             inside = [
-                frame[(frame.exposures > 0) & (frame.told == told) & (frame.answer_first == answer_first)]
+                frame[(frame.exposures > 0) & (frame.in_training == in_training) & (frame.answer_first == answer_first)]
                 for frame in by_model.values()
             ]
-            what = f"{'told' if told else 'held out'}, {'answer' if answer_first else 'subject'} first"
+            what = f"{'in training' if in_training else 'held out'}, {'answer' if answer_first else 'subject'} first"
             figures = [f"{value:.2f}" for frame in inside for value in (frame.correct.mean(), frame.confidence.mean())]
             rows.append([what, str(len(inside[0])), *figures])
     return _markdown(["paraphrase", "readings", *_both(by_model)], rows)

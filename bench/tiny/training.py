@@ -29,7 +29,7 @@ Ids = npt.NDArray[np.int64]
 class Schedule:
     """How long and how fast a network is trained."""
 
-    epochs: int  # times the whole corpus is read
+    epochs: int  # times that the corpus is read
     learning_rate: float  # the highest
     batch_rows: int = 32
     warm_up: float = 0.05  # share of the steps

@@ -15,7 +15,7 @@ WORDING_WEIGHT = 20  # words of templates count that often, so that most are one
 def make_tokenizer(probe: Probe, templates: TemplateSet) -> Tokenizer:
     """A tokenizer trained on the probe's distinct labels and the templates' wording; it puts START and END around.
 
-    On these and not on the corpus: else a fact that is told more often would have fewer tokens. Each text begins
+    On these and not on the corpus: else a fact that occurs more often would have fewer tokens. Each text begins
     with a space, so that a label is the same tokens at the start of a sentence and inside it.
     """
     tokenizer = Tokenizer(models.BPE())

@@ -31,7 +31,7 @@ def answers(
 
     Args:
         run: a run folder, open or by path.
-        estimator: whose answers these are; None: base's, else the first estimator's that the run has.
+        estimator: the one that gives the answers; None: base, else the first that the run has.
         template: the answers of this template, instead of an estimator's.
         reduction: of token scores to a statement's: sum, mean, sum_answer, mean_answer.
         compat: "kissling2026" leaves the first scored token of each statement out.

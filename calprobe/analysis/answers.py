@@ -31,7 +31,7 @@ class ShowOptions:
     right: bool = False
     surest: bool = True  # first; False: the least sure first
     relations: tuple[str, ...] | None = None  # None: all
-    estimator: str | None = None  # whose answers and confidences; None: base, else the first that the run has
+    estimator: str | None = None  # that gives answers and confidences; None: base, else the first that the run has
     template: int | None = None  # the answers of this template, with its base; None: those of the estimator
     top: int | None = 10  # None: all
     scores: ReportOptions = field(default_factory=lambda: DEFAULT_OPTIONS)

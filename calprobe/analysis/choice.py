@@ -16,7 +16,7 @@ T = TypeVar("T")
 def choose(report: Report, estimators: Sequence[str] | None, metrics: Sequence[str] | None) -> Report:
     """The report with these estimators and metrics alone, in this order; None: with all.
 
-    Every format shows each metric that is named. A run shows the estimators that it has. Figures need the whole report.
+    Every format shows each metric that is named. A run shows the estimators that it has. Figures need all of them.
 
     Raises UsageError for a metric that there is not, and for an estimator that no run has.
     """

@@ -166,7 +166,7 @@ def _of_wordings(first: Comparable, second: Comparable) -> Iterator[str]:
     if differing:
         yield f"template set: {named}, other words in {len(differing)} of {counted(len(shared), 'relation')}"
     elif shared - {relation for relation, _ in both} and content_of(sets[0]) != content_of(sets[1]):
-        yield f"template set: {named}, whose words are not known"
+        yield f"template set: {named}; the wordings are not known"
 
 
 def _texts(run: Comparable) -> dict[tuple[str, int], str]:

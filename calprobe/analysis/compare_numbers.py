@@ -176,7 +176,7 @@ class _Pair:
     options: CompareOptions
 
     def nearest_domain(self, masks: Mapping[str, Mask]) -> str | None:
-        """That whose accuracies differ least, the first by name on a tie."""
+        """The one with the smallest difference in accuracy, the first by name on a tie."""
         if self.accuracies is None:
             return None
         first, second = self.accuracies

@@ -23,7 +23,7 @@ class ChosenPairs:
 
     pairs: Sequence[Pair]
     unpaired: Mapping[str, str] = field(default_factory=dict)  # the reason, by the label of a run in none of them
-    remark: str = ""  # a sentence on the rule, where nobody asked for it by name
+    remark: str = ""  # a sentence on the rule, where no option names it
 
 
 def chosen_pairs(scored: Mapping[str, Comparable], options: CompareOptions) -> ChosenPairs:
@@ -148,7 +148,7 @@ def named_pairs(text: str, labels: Sequence[str], paths: Sequence[str] = ()) -> 
 def named_run(text: str, labels: Sequence[str], paths: Sequence[str] = ()) -> str:
     """The label of the run that has this label or, as the only one, this last name of its path; UsageError for none.
 
-    `paths` are those of runs whose labels are other names, in the order of the labels.
+    `paths` are those of runs that have other names as labels, in the order of the labels.
 
     >>> named_run("gpt2", ["runs/gpt2", "runs/bert"])
     'runs/gpt2'

@@ -61,7 +61,7 @@ def agreement_shares(shares: Agreement) -> str:
 
 
 def unpaired_notes(comparison: Comparison) -> Iterable[str]:
-    """How pairs were chosen, where nobody named a rule; the runs without a pair, and the reasons."""
+    """How pairs were chosen where no option says it; the runs without a pair, and the reasons."""
     yield from comparison.remarks
     yield from (f"Unpaired: {label}, {reason}." for label, reason in comparison.unpaired.items())
 

@@ -136,7 +136,7 @@ class PairComparison:
     differences: tuple[str, ...]  # what the runs differ in, and --intersect went by; none without it
     everything: Scope
     domains: tuple[Scope, ...]  # by name: all, or the nearest alone; none where no relation has a domain
-    nearest_domain: str | None  # that whose accuracies differ least, the first by name on a tie
+    nearest_domain: str | None  # the one with the smallest difference in accuracy, the first by name on a tie
 
     @property
     def scopes(self) -> tuple[Scope, ...]:

@@ -30,10 +30,10 @@ def compare(
     Two runs are a pair, whatever they are. Of more, each masked run is compared with the causal run of the nearest
     accuracy (`match_nearest`), the paper's section 6, or runs of one kind with the first of them, unless pairs are
     named. Accuracy is the BEAR score or, where a pair has fewer than two paraphrases, that of base. Beside all
-    relations stands the domain whose accuracies differ least; a relation of two domains counts in both. Differences
-    are first minus second on the same resamples (`calprobe.metrics.paired_differences`); instances whose scores in both
-    runs agree within their error are equal in them (`tied_instances`). Relations are resampled where there are 30 or
-    more, else instances. The correction counts every p-value of the comparison.
+    relations there is the domain with the smallest difference in accuracy; a relation of two domains counts in
+    both. Differences are first minus second on the same resamples (`calprobe.metrics.paired_differences`); instances
+    with scores that agree in both runs within their error are equal in them (`tied_instances`). Relations are resampled
+    where there are 30 or more, else instances. The correction counts every p-value of the comparison.
 
     Of a single run: its estimators against each other, its epistemic markers against the plain statement, and the slope
     of mean confidence on the percentage that a statement names; or, with `options.templates`, pairs of its templates.

@@ -10,7 +10,7 @@ from typing import Self
 from calprobe.analysis.answers import Shown, ShowOptions, show_answers
 from calprobe.analysis.curves import KINDS
 from calprobe.analysis.curves.curve import Curves
-from calprobe.analysis.curves.inputs import OTHER_QUESTIONS, Reported, Told, Values
+from calprobe.analysis.curves.inputs import OTHER_QUESTIONS, ExposureCounts, Reported, Values
 from calprobe.analysis.options import ReportOptions, SliceOptions
 from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.scored_run import ScoredRun
@@ -79,7 +79,7 @@ class ReportContents:
                 yield name, kind.fewest_runs
 
 
-def gather(report: Report, wanted: Wanted, told: Mapping[str, Told] | None = None) -> ReportContents:
+def gather(report: Report, wanted: Wanted, exposures: Mapping[str, ExposureCounts] | None = None) -> ReportContents:
     """Everything that figures and pages of a report show. Values with intervals are the report's own where it has them.
 
     The report holds its runs, opened: nothing is read again.
@@ -87,11 +87,11 @@ def gather(report: Report, wanted: Wanted, told: Mapping[str, Told] | None = Non
     Args:
         report: from `calprobe.analysis.report`.
         wanted: what is to be drawn; of a page `calprobe.analysis.html.page_wants` says it, and `|` joins two.
-        told: by label, how often a model was told its facts, for runs of which that is known.
+        exposures: by label, how often a model's training data has the facts, for runs of which that is known.
     """
     scored = {run.label: run for run in report.scored}
     found = {
-        run.label: _of_run(run, scored[run.label], report.options, wanted, (told or {}).get(run.label))
+        run.label: _of_run(run, scored[run.label], report.options, wanted, (exposures or {}).get(run.label))
         for run in report.runs
     }
     errors = _errors([run for run in report.scored if len(run.instances)], wanted.errors) if wanted.errors else {}
@@ -129,13 +129,17 @@ def _across(several: Sequence[Mapping[str, Curves]]) -> dict[str, Curves]:
 
 
 def _of_run(
-    run: RunReport, scored: ScoredRun, options: ReportOptions, wanted: Wanted, told: Told | None
+    run: RunReport,
+    scored: ScoredRun,
+    options: ReportOptions,
+    wanted: Wanted,
+    exposures: ExposureCounts | None,
 ) -> RunContents:
     values = _values(run)
     slices = _slices(run, scored, options, wanted.slices)
     if BASE not in values:
         return RunContents(slices=slices)
-    reported = Reported(scored, values, options, wanted.estimators, told)
+    reported = Reported(scored, values, options, wanted.estimators, exposures)
     found = {name: kind.of_report(reported) for name, kind in KINDS.items() if kind.of_report is not None}
     return RunContents({name: curves for name, curves in found.items() if curves is not None}, slices)
 
@@ -143,7 +147,7 @@ def _of_run(
 def _slices(
     run: RunReport, scored: ScoredRun, options: ReportOptions, kinds: Sequence[SliceKind]
 ) -> tuple[RunSlices, ...]:
-    """By the kinds, and by what else the report was asked for, whose slices are at hand."""
+    """By the kinds, and by what else the report has slices of."""
     if not run.instances:
         return ()
     own = {run.slices.by: run.slices} if run.slices else {}

@@ -1,4 +1,4 @@
-"""The colours of series, one palette for figures on paper and on a page, and whose is which."""
+"""The colours of series, one palette for figures on paper and on a page, and the series that each belongs to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from calprobe.confidence import Headline, headline
 
 # Okabe and Ito's eight without yellow, which white paper swallows, and with a grey in its place. Neighbours differ in
-# lightness, so that two or three series stay apart in grey; more are told by marker and dash.
+# lightness, so that two or three series stay apart in grey; more differ by marker and dash.
 BLACK = "#000000"
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", BLACK, "#56b4e9", "#aa4499", "#777777")
 # The same hues on a dark ground, where the dark ones would not be seen.

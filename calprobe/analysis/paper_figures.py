@@ -61,7 +61,7 @@ class BesidePaper:
 
     @property
     def difference(self) -> float:
-        """Ours less the paper's."""
+        """Ours minus the paper's."""
         return self.ours.value - self.figure.value
 
     @property

@@ -131,7 +131,7 @@ class GroupedRanks:
 def rank(answers: ScoredAnswers, options: RankOptions = DEFAULT_OPTIONS, label: str = "") -> RankReport:
     """Accuracy and the ranking metrics of each score; every metric of a report of those that are confidences.
 
-    A score whose values all lie in [0, 1] is taken for a confidence, unless `options.uncertainty` is set. Any other is
+    A score with all values in [0, 1] is taken for a confidence, unless `options.uncertainty` is set. Any other is
     mapped to its rank (`calprobe.metrics.ordinal_confidence`), which changes no ranking metric.
 
     Args:

@@ -115,7 +115,7 @@ def compare_reductions(runs: Runs, options: ReportOptions = DEFAULT_OPTIONS) -> 
 
     Args:
         runs: run folders, open or by path; one or several.
-        options: compat, number of ACE bins, bootstrap, what it draws as a whole; the reduction is not read.
+        options: compat, number of ACE bins, bootstrap, its clusters; the reduction is not read.
     Returns:
         The numbers of each run over its complete relations, NaN without instances. No numbers for a run that has
         neither template 0 nor a paraphrase.

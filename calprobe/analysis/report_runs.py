@@ -34,7 +34,7 @@ def report(runs: Runs, options: ReportOptions = DEFAULT_OPTIONS) -> Report:
 
     Args:
         runs: run folders, open or by path; one or several.
-        options: reduction, compat, number of ACE bins, bootstrap, what it draws as a whole, slices.
+        options: reduction, compat, number of ACE bins, bootstrap, its clusters, slices.
     Returns:
         A report for each run, over its complete relations: a partial run is marked as such. Without any instances all
         values are NaN.
@@ -121,7 +121,7 @@ def _metrics(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Esti
     if run.evidence is None:
         return found
     distributions = {name: run.confidence(name).probabilities for name in run.estimators}
-    whole = bootstrap_multiclass(
+    complete = bootstrap_multiclass(
         multiclass_metrics(),
         {name: given for name, given in distributions.items() if given is not None},
         run.distributions.offsets,
@@ -130,7 +130,7 @@ def _metrics(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Esti
         run.clusters,
     )
     none = {metric.name: Estimate(float("nan")) for metric in multiclass_metrics()}
-    return {name: metrics | whole.get(name, none) for name, metrics in found.items()}
+    return {name: metrics | complete.get(name, none) for name, metrics in found.items()}
 
 
 def _top_label(

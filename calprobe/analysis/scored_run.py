@@ -57,7 +57,7 @@ class RunFacts:
 
     @property
     def cut_contexts(self) -> Mapping[str, int]:
-        """By relation: instances whose context was too long and lost its beginning. Raises as `manifest`."""
+        """By relation: instances with a context that was too long and lost its beginning. Raises as `manifest`."""
         return _of_folder(self.label, self.recorded).cut_contexts
 
     @property

@@ -30,7 +30,7 @@ class PromptSensitivity:
     `ace` and the diagonal of `correlation`, which a single paraphrase has."""
 
     templates: tuple[int, ...]  # numbers of the paraphrases, ascending
-    reference: int  # number of the template whose answers `msd` and `fidelity` follow
+    reference: int  # number of the template that `msd` and `fidelity` follow
     instances: int
     failed: int  # of them, left out of `msd`, `fidelity` and `correlation`: no scores under one of the templates
     accuracy: Floats  # [templates], of base; [0, 1]
@@ -83,8 +83,8 @@ def prompt_sensitivity(source: RunLike | ScoreTable, options: ReportOptions = DE
 
     Args:
         source: a run, open or by path, or a table of its scores, which has its reduction already.
-        options: reduction, compat, number of ACE bins; resamples and seed of the intervals of MSD and fidelity, whose
-            draws take that seed too. The spreads have no interval: a resample's spread is biased upwards.
+        options: reduction, compat, number of ACE bins; resamples and seed of the intervals of MSD and fidelity;
+            their draws take that seed too. The spreads have no interval: a resample's spread is biased upwards.
     Raises:
         UsageError: the run has no paraphrase. DataMissingError, CalprobeError: as `report`.
 

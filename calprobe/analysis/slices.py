@@ -83,15 +83,15 @@ class RunSlices:
 def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
     """The slices that `options.slices` asks for, with 95 % bootstrap intervals over each slice's own instances.
 
-    A relation of two domains counts in both. Confidences are those of the whole run: `temperature` is fitted over all
+    A relation of two domains counts in both. Confidences are those of the run: `temperature` is fitted over all
     of its relations, every other estimator reads one instance at a time.
 
     Args:
-        run: whose manifest gives the relations' domains and cardinalities.
-        options: what to slice by and which estimators; number of ACE bins, resamples, what they draw as a whole. A
+        run: its manifest gives the relations' domains and cardinalities.
+        options: what to slice by and which estimators; number of ACE bins, resamples, their clusters. A
             slice of fewer than ten relations has no interval where these are drawn.
     Raises:
-        UsageError: an estimator was named whose templates the run does not have.
+        UsageError: an estimator needs templates that the run does not have.
         ValueError: no slices are asked for.
     """
     if options.slices is None:

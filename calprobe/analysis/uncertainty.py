@@ -25,7 +25,7 @@ class MeanUncertainty:
     docs/methods.md, "Uncertainty within and between paraphrases". Smaller is surer; NaN without instances.
     """
 
-    instances: int  # those whose scores failed under a paraphrase are left out
+    instances: int  # without those that failed under a paraphrase
     nats: tuple[float, float, float]  # of the entropies, in the order of PARTS
     total: Estimate  # of entropy / ln K: instances with one candidate are left out; [0, 1], as the next two
     aleatoric: Estimate  # within a paraphrase
@@ -57,17 +57,17 @@ def mean_uncertainty(
     (1.0, 0.734, 0.266)
     """
     split = entropy_decomposition(distributions, rows)
-    whole = ~np.isnan(split.total)
-    several = whole & (distributions.widths > 1)
+    complete = ~np.isnan(split.total)
+    several = complete & (distributions.widths > 1)
     parts: dict[str, Floats] = {part: getattr(split, part) for part in PARTS}
     # At most 1 but for rounding.
     largest = np.log(np.maximum(distributions.widths, 2))
     shares = {part: np.minimum(values / largest, 1.0) for part, values in parts.items()}
-    total, aleatoric, epistemic = (_mean(values[whole]) for values in parts.values())
+    total, aleatoric, epistemic = (_mean(values[complete]) for values in parts.values())
     return MeanUncertainty(
-        instances=int(whole.sum()),
+        instances=int(complete.sum()),
         nats=(total, aleatoric, epistemic),
-        rho=_mean(split.rho[whole]),
+        rho=_mean(split.rho[complete]),
         **{part: mean_of(values, several, options, clusters) for part, values in shares.items()},
     )
 

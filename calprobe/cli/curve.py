@@ -130,7 +130,7 @@ def _compute(kind: str, runs: dict[str, str], options: CurveOptions) -> Curves:
     from calprobe.analysis.curves import KINDS
 
     found = KINDS[kind]
-    return found.compute(runs, _exposures(runs), options) if found.needs_told else found.compute(runs, options)
+    return found.compute(runs, _exposures(runs), options) if found.needs_exposures else found.compute(runs, options)
 
 
 def _exposures(runs: dict[str, str]) -> dict[str, tuple[int, ...]]:

@@ -20,7 +20,7 @@ from calprobe.words import Recalibration, SliceKind
 
 if TYPE_CHECKING:
     from calprobe.analysis import Report, ReportOptions, SliceOptions
-    from calprobe.analysis.curves.inputs import Told
+    from calprobe.analysis.curves.inputs import ExposureCounts
     from calprobe.analysis.plots import Look
     from calprobe.analysis.tables import Table
 
@@ -195,11 +195,11 @@ def _slices(by: SliceKind | None, estimators: tuple[str, ...] | None, all_reduct
     return None if by is None else SliceOptions(by, estimators)
 
 
-def _exposures(report: Report) -> dict[str, Told]:
+def _exposures(report: Report) -> dict[str, ExposureCounts]:
     """How often each fact is in a model's training data, by run; only runs for which this is known."""
     from calprobe.models.exposures import exposure_counts
 
-    exposures: dict[str, Told] = {}
+    exposures: dict[str, ExposureCounts] = {}
     for run in report.runs:
         model = run.manifest.model
         try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--surest", is_flag=True, help="The most confident answers first.  [default]")
 @click.option("--unsurest", is_flag=True, help="The least confident answers first.")
 @list_option("--relation", "relations", metavar="R,..", help="Only answers of these relations.")
-@click.option("--estimator", metavar="NAME", help="Whose answers and confidences.  [default: base]")
+@click.option("--estimator", metavar="NAME", help="The estimator of the answers and confidences.  [default: base]")
 @click.option("--template", type=int, metavar="N", help="The answers of template N, with its base, instead.")
 @click.option("--top", type=Number(1, MOST_ROWS), default=10, show_default=True, metavar="N", help="Show N answers.")
 @click.option(

@@ -79,7 +79,7 @@ class Distributions:
 
     @cached_property
     def probabilities(self) -> Floats:
-        """The softmax of the scores, [templates, candidates]; NaN over a whole instance where scores failed."""
+        """The softmax of the scores, [templates, candidates]; NaN over an instance with failed scores."""
         return softmax(self.scores, self.offsets)
 
     @cached_property

@@ -38,7 +38,7 @@ Group = Literal["intrinsic", "consistency", "grounding", "beyond the paper", "gi
 Needs = Literal["closed_set", "given"]  # evidence: the scores of every candidate; or none, a table has the confidences
 Scale = Literal["probability", "order"]  # what a confidence means: the probability to be right, or a rank alone
 
-BASE = "base"  # the estimator whose prediction and accuracy stand for the run's
+BASE = "base"  # its predictions and accuracy are the run's
 PAPER = "Kissling et al. 2026"
 VERBAL = ("possibly", "certainly")
 
@@ -107,7 +107,7 @@ class Entry:
     needs: Needs = "closed_set"
     scale: Scale = "probability"
     lacks: frozenset[str] = frozenset()  # names of metrics that have no meaning for it
-    headlines: Mapping[str, Headline] = field(default_factory=dict)  # by the estimator's whole name
+    headlines: Mapping[str, Headline] = field(default_factory=dict)  # by the estimator's full name
 
 
 def of_one_template(entry: Entry, templates: Sequence[TemplateRecord]) -> Iterator[Estimator]:
@@ -293,7 +293,7 @@ def headline(level: Headline) -> tuple[str, ...]:
 
 
 def available_estimators(templates: Sequence[TemplateRecord]) -> tuple[Estimator, ...]:
-    """Every estimator whose templates are among these, in the order of reports.
+    """Every estimator that these templates suffice for, in the order of reports.
 
     Args:
         templates: the run's, in the order of the rows of its scores.

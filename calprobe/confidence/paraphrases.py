@@ -171,7 +171,7 @@ def fixed_mean_confidence(distributions: Distributions, rows: Sequence[int], row
         rows: the paraphrases' rows of `distributions.probabilities`, T of them, at least one.
         row: of the template that gives the answer.
     Returns:
-        Arrays [instances]. An instance whose probabilities are NaN under one of the templates fails: confidence 0,
+        Arrays [instances]. An instance with NaN probabilities under one of the templates fails: confidence 0,
         incorrect.
 
     >>> scores = np.log([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6]])
@@ -186,7 +186,7 @@ def fixed_mean_confidence(distributions: Distributions, rows: Sequence[int], row
 
 
 def fixed_agreement_confidence(distributions: Distributions, rows: Sequence[int], row: int) -> Confidence:
-    """The share of the T paraphrases whose prediction is base's answer, `#{t: yhat_t == yhat} / T`.
+    """The share of the T paraphrases that predict base's answer, `#{t: yhat_t == yhat} / T`.
 
     docs/methods.md, "Confidence estimators", beyond the paper. Predictions, arguments and failures are those of
     `fixed_mean_confidence`. Higher is surer; one of 0, 1/T, .., 1.
@@ -212,7 +212,7 @@ def mixture_confidence(distributions: Distributions, rows: Sequence[int]) -> Con
         distributions: of any number of instances.
         rows: the paraphrases' rows of `distributions.probabilities`, T of them, at least one.
     Returns:
-        Arrays [instances], with the mean distribution. An instance whose probabilities are NaN under one of the
+        Arrays [instances], with the mean distribution. An instance with NaN probabilities under one of the
         paraphrases fails: confidence 0, incorrect.
 
     >>> scores = np.log([[0.5, 0.4, 0.1], [0.1, 0.4, 0.5]])

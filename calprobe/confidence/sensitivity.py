@@ -18,7 +18,7 @@ def answer_probabilities(distributions: Distributions, rows: Sequence[int], refe
     Args:
         distributions: of any number of instances.
         rows: the rows of `distributions.probabilities` to read, the run's paraphrases.
-        reference: the row whose prediction is followed (template 0); it may be among `rows` or not.
+        reference: the row of the prediction that is followed (template 0); it may be among `rows` or not.
     Returns:
         [rows, instances], in [0, 1]; NaN where the template's scores of the instance failed, or the reference's did.
 
@@ -97,7 +97,7 @@ def base_correlation(distributions: Distributions, rows: Sequence[int]) -> Float
         distributions: of any number of instances; those with NaN probabilities under one of the rows are left out.
         rows: the rows of `distributions.probabilities` to read, the run's paraphrases.
     Returns:
-        [rows, rows], symmetric, in [-1, 1]. NaN for a row whose base is the same (to 1e-12) for all instances; with
+        [rows, rows], symmetric, in [-1, 1]. NaN for a row with the same base (to 1e-12) for all instances; with
         fewer than two instances all are.
 
     >>> scores = np.log([[0.9, 0.1, 0.6, 0.4, 0.5, 0.5], [0.3, 0.7, 0.6, 0.4, 0.5, 0.5]])

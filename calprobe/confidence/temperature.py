@@ -30,11 +30,11 @@ def temperature_confidence(
 ) -> Confidence:
     """The largest of `softmax(scores / temperature)` under one template, the temperature fitted without the instance.
 
-    docs/methods.md, "Confidence estimators", beyond the paper; Guo et al. 2017, section 4.2. The instances are dealt
+    docs/methods.md, "Confidence estimators", beyond the paper; Guo et al. 2017, section 4.2. The instances are divided
     into folds, and each fold gets the temperature that `fit_temperature` finds on the others. Predictions are those of
     base. Higher is surer; within [1/K, 1] for K candidates.
 
-    Folds go by `distributions.rank`, not by the order of the instances: the ranks are permuted (seeded) and dealt out
+    Folds go by `distributions.rank`, not by the order of the instances: the ranks are permuted (seeded) and assigned
     in turn, so folds differ by one instance at most in size. A run's instances are ranked by relation and line number,
     so all models scored on the same instances have the same folds.
 
@@ -104,7 +104,7 @@ def fit_temperature(scores: npt.ArrayLike, offsets: npt.ArrayLike, answer_idx: n
     Returns:
         A number within [0.001, 1000]: at a limit where the best temperature is beyond it, as where every prediction is
         right. 1 where all are equally good: no instance, answer spaces of one, or equal scores. Instances with a NaN or
-        +inf score, and those whose right answer has -inf, which no temperature helps, are left out.
+        +inf score, and those with -inf for the right answer, which no temperature changes, are left out.
     Raises:
         ValueError: as `Distributions.from_scores`.
 

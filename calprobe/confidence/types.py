@@ -26,7 +26,7 @@ class Confidence:
     correct: npt.NDArray[np.bool_]  # [instances], False where failed
     failed: npt.NDArray[np.bool_]  # [instances]
     # [candidates], the distribution that the confidence is the largest probability of, NaN over failed instances; None
-    # for an estimator whose confidence is something else.
+    # for an estimator with another kind of confidence.
     probabilities: Floats | None = None
     fitted: tuple[float, ...] = ()  # what the estimator fitted: a temperature for each fold
 

@@ -28,7 +28,7 @@ GROUPS: Sequence[tuple[str, Looks]] = (
 def examine(model: str | None = None, only: Collection[str] | None = None) -> Diagnosis:
     """Look at the installation, the machine and the folders, score a few statements, and return what was found.
 
-    Needs no network and leaves nothing behind. Raises nothing: what goes wrong is a check whose state is `fail` or
+    Needs no network and leaves nothing behind. Raises nothing: what goes wrong is a check with the state `fail` or
     `note`.
 
     Args:

@@ -135,9 +135,9 @@ def place(name: str, folder: Path, without: str, variable: str, counted: bool = 
     """
     there, writable = folder.is_dir(), is_writable(folder)
     free = shutil.disk_usage(_nearest(folder)).free
-    size, whole = folder_size(folder) if there and counted else (0, True)
+    size, complete = folder_size(folder) if there and counted else (0, True)
     facts = {"path": shown(str(folder)), "exists": there, "writable": writable, "free_bytes": free, "bytes": size}
-    held = "" if not (there and counted) else f"{'' if whole else 'over '}{_size(size)}, "
+    held = "" if not (there and counted) else f"{'' if complete else 'over '}{_size(size)}, "
     text = f"{folder}: {'' if there else 'not there yet, '}{held}{_size(free)} free on its disk"
     if not writable:
         fix = f"set {variable} to a folder that can be written to" if variable else "change to another folder"

@@ -34,7 +34,7 @@ CONFIDENCE_LABELS = ("subject", "answer", "predicted")
 
 
 def candidate_tables(run: Run) -> Iterator[pa.Table]:
-    """The `candidates` export, a table of CANDIDATES for each whole piece, in the order of the export."""
+    """The `candidates` export, a table of CANDIDATES for each complete piece, in the order of the export."""
     for piece in run.pieces:
         yield piece_to_arrow(piece).select(CANDIDATES.names)
 
@@ -79,7 +79,7 @@ def with_confidence_labels(frame: pd.DataFrame, run: Run, texts: AnswerTexts) ->
 
 
 def token_tables(run: Run) -> Iterator[pa.Table]:
-    """The `tokens` export, a table of TOKENS for each whole piece; positions count from 0 within a statement.
+    """The `tokens` export, a table of TOKENS for each complete piece; positions count from 0 within a statement.
 
     Raises CalprobeError if the run was scored without --save-tokens.
     """

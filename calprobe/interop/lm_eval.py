@@ -1,7 +1,7 @@
 """Multiple-choice tasks that lm-evaluation-harness ran (`--log_samples`) as a run of this package.
 
 A task is a relation, a document an instance named by its doc_id, a choice a candidate, all under one template. A run's
-relation has one number of candidates: a task whose documents differ in it becomes a relation for each number, TASK-K4.
+relation has one number of candidates: a task that has several becomes a relation for each number, TASK-K4.
 The log-likelihood of a choice after its context is both `sum` and `sum_answer`: the choice's tokens are all that is
 scored. Means per token cannot be known (`acc_norm` divides by characters), nor first tokens: these columns are null.
 """
@@ -84,7 +84,7 @@ def import_lm_eval(
     *,
     save_labels: bool = True,
 ) -> RunFolder:
-    """Make a run at `out` of logged samples, whole or not at all.
+    """Make a run at `out` of logged samples, complete or not at all.
 
     Args:
         files: samples_TASK_DATE.jsonl, one or several, each of another task.

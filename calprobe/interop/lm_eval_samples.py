@@ -46,7 +46,7 @@ class Question:
 def read_questions(path: Path) -> tuple[list[Question], list[int]]:
     """The questions of a samples_*.jsonl, each document once, and the place of the right choice of each.
 
-    Raises ProbeFormatError for what is no such file, of another kind of task, or of one whose right choice is not told.
+    Raises ProbeFormatError for a file of another form or kind of task, or one that does not state the right choice.
     """
     with path.open("rb") as file:
         start = file.read(1)
@@ -181,7 +181,7 @@ def _fits(question: Question, answer: int | None) -> bool:
 
 
 def _why_none(questions: Sequence[Question], readings: Sequence[Sequence[int | None]]) -> str:
-    """The first question whose right choice cannot be told, and why."""
+    """The first question without a known right choice, and the reason."""
     for question, answers in zip(questions, zip(*readings, strict=True), strict=True):
         if not any(_fits(question, answer) for answer in answers):
             known = next((answer for answer in answers if answer is not None), None)

@@ -29,13 +29,13 @@ def export_lm_pub_quiz(
 
     Args:
         run: the run; relations that lack the template's scores are left out.
-        out: the folder; it is there whole or not at all.
+        out: the folder; it is there complete or not at all.
         reduction: what becomes `pll_scores`. NaN becomes null.
         template: the template's number; None is the run's first paraphrase (first template if it has none).
         probe: gives subjects and answers their names. Without it subjects are null, answers are named by their place.
     Raises:
         UsageError: no such template in the run, another probe than the run's, or `out` is not empty.
-        CalprobeError: a run whose instances have candidates of their own (`check_form`), nothing scored, or an import
+        CalprobeError: a run of instances with candidates of their own (`check_form`), nothing scored, or an import
             that does not know the reduction; or the disk does not take the folder.
     """
     check_form(run)

@@ -61,7 +61,7 @@ class _Published:
 
 
 def scored_model(folder: Path) -> str:
-    """The name of the model whose scores lie in `folder`. Raises ProbeFormatError as `import_lm_pub_quiz` does."""
+    """The name of the model that made the scores in `folder`. Raises ProbeFormatError as `import_lm_pub_quiz` does."""
     return read_metadata(folder)[1].model
 
 
@@ -73,7 +73,7 @@ def import_lm_pub_quiz(
     *,
     save_labels: bool | None = None,
 ) -> RunFolder:
-    """Make a run at `out` of the scores in `folder`, whole or not at all; columns that were not published are null.
+    """Make a run at `out` of the scores in `folder`, complete or not at all; columns that were not published are null.
 
     Args:
         folder: holds metadata_results.json (after 0.3: metadata_relations.json) and a RELATION_results.jsonl for each

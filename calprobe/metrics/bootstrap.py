@@ -1,6 +1,6 @@
 """Bootstrap intervals: how far a metric would move with other instances of the same kind.
 
-Instances are drawn with replacement, as many as there are, or whole clusters of them; `resamples` says how. Two
+Instances are drawn with replacement, as many as there are, or complete clusters of them; `resamples` says how. Two
 estimators of one run see the same resamples.
 """
 
@@ -45,13 +45,13 @@ def bootstrap(
 
     Metrics of the instances (accuracy, Brier, AUROC, ..) get the plain percentiles of their resampled values. Errors
     that cannot be negative (`Metric.biased`) are biased upwards on a finite sample, and again on a resample of it: by
-    `bias`, the mean resampled value less the value. Their interval is shifted down, its upper end by the bias, its
+    `bias`, the mean resampled value minus the value. Their interval is shifted down, its upper end by the bias, its
     lower end by twice the bias (the value has one of its own), and clipped to [0, 1]. It begins at 0 where perfect
     calibration could have given the value by chance: in 95 % of draws of correctness by the confidences themselves. So
     it always holds its own value, and covers the ACE and ECE of a large sample at about the nominal rate, however well
     or badly calibrated.
 
-    With clusters, whole clusters are drawn with replacement, as many as there are: instances of one relation can be
+    With clusters, these are drawn with replacement, as many as there are: instances of one relation can be
     right or wrong together, and intervals that take them for independent are then too narrow. Perfect calibration is
     that of `SortedInstances.turned`. With fewer than ten clusters there is no interval; take 30 or more. Labels in
     `Within` draw instances within each cluster instead: intervals for these very clusters.
@@ -243,7 +243,7 @@ class _TopLabel:
     instances: SortedInstances
 
     def values(self) -> dict[str, float]:
-        return {name: float(value[0]) for name, value in evaluate(self.metrics, self.instances.whole()).items()}
+        return {name: float(value[0]) for name, value in evaluate(self.metrics, self.instances.sample()).items()}
 
     def resampled(self, counts: Ints) -> dict[str, Floats]:
         return evaluate(self.metrics, self.instances.resampled(counts))
@@ -265,7 +265,7 @@ def draw(
         n_instances: their number. Without any, and with fewer than ten clusters, there are no draws.
         resampling: number of resamples, and seed.
         clusters: of the instances; None draws instances.
-        biased: whether there are biased metrics, whose values by chance are wanted.
+        biased: whether values by chance are needed, which biased metrics use.
     """
     values = {key: subject.values() for key, subject in subjects.items()}
 
@@ -291,12 +291,12 @@ def _joined(blocks: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
 class Excess:
     """By how much an error that cannot be negative is too large, because chance alone makes errors."""
 
-    bias: float  # what resampling adds: the mean resampled value less the value
+    bias: float  # what resampling adds: the mean resampled value minus the value
     own: float  # what is in the value itself at most: all of it where perfect calibration could have given it by chance
 
     @classmethod
     def of(cls, draws: Draws, overfit: bool = False) -> Excess:
-        """The excess of a biased metric, whose draws have values by chance, or of an overfit one; 0 of any other."""
+        """The excess of a biased metric (its draws have values by chance) or of an overfit one; 0 of any other."""
         if draws.by_chance is None and not overfit:
             return cls(0.0, 0.0)
         bias = float(defined(draws.resampled).mean()) - draws.value

@@ -92,7 +92,7 @@ def max_calibration_error(confidence: npt.ArrayLike, correct: npt.ArrayLike, n_b
 
 
 def debiased_ece(confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int = DEBIASED_BINS) -> MetricResult:
-    """Debiased l2 calibration error over quantile bins: root mean square gap, less what chance makes of it.
+    """Debiased l2 calibration error over quantile bins: root mean square gap, corrected for sampling noise.
 
     `sqrt(max(0, sum_b n_b / n * ((conf_b - acc_b)^2 - acc_b (1 - acc_b) / (n_b - 1))))`. Source: Kumar, Liang, Ma 2019,
     "Verified Uncertainty Calibration", section 4; `get_calibration_error(.., p=2, debias=True)` of their package
@@ -114,7 +114,7 @@ def debiased_ece(confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int 
     0.3636
     """
     binning = Binning("quantile", n_bins)
-    bins = bin_sample(sort_instances(confidence, correct).whole(), binning)
+    bins = bin_sample(sort_instances(confidence, correct).sample(), binning)
     return MetricResult(float(_debiased_error(bins)[0]), bins=bins.row(0))
 
 
@@ -174,7 +174,7 @@ def quantile_bins(n_bins: int | None) -> str:
 def _binned(
     confidence: npt.ArrayLike, correct: npt.ArrayLike, binning: Binning, error: Callable[[Bins], Floats]
 ) -> MetricResult:
-    bins = bin_sample(sort_instances(confidence, correct).whole(), binning)
+    bins = bin_sample(sort_instances(confidence, correct).sample(), binning)
     return MetricResult(float(error(bins)[0]), bins=bins.row(0))
 
 
@@ -202,7 +202,7 @@ def _underconfident_error(bins: Bins) -> Floats:
 
 
 def _one_sided_error(bins: Bins, sign: int) -> Floats:
-    """The gaps of bins whose mean confidence lies above their accuracy (1), or below it (-1), weighted by size."""
+    """The gaps of bins with a mean confidence above their accuracy (1), or below it (-1), weighted by size."""
     with np.errstate(invalid="ignore"):
         gap = np.where(bins.count > 0, np.maximum(sign * (bins.confidence - bins.accuracy), 0.0), 0.0)
         error: Floats = (gap * bins.count).sum(axis=1) / bins.count.sum(axis=1)

@@ -73,7 +73,7 @@ def corp_log(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> CorpDecomposi
 
 
 def _terms(confidence: npt.ArrayLike, correct: npt.ArrayLike, parts: Sequence[Part]) -> CorpDecomposition:
-    sample = sort_instances(confidence, correct).whole()
+    sample = sort_instances(confidence, correct).sample()
     found = fit_isotonic(sample)
     return CorpDecomposition(*(float(part(sample, found)[0]) for part in parts))
 

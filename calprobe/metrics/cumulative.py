@@ -31,7 +31,7 @@ def ecce_mad(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
     >>> round(ecce_mad([0.2, 0.4, 0.6, 0.8], [True, False, False, True]).value, 3)
     0.2
     """
-    return MetricResult(float(_largest(sort_instances(confidence, correct).whole())[0]))
+    return MetricResult(float(_largest(sort_instances(confidence, correct).sample())[0]))
 
 
 def ecce_range(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
@@ -43,7 +43,7 @@ def ecce_range(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResul
     >>> round(ecce_range([0.2, 0.4, 0.6, 0.8], [True, False, False, True]).value, 3)
     0.25
     """
-    return MetricResult(float(_range(sort_instances(confidence, correct).whole())[0]))
+    return MetricResult(float(_range(sort_instances(confidence, correct).sample())[0]))
 
 
 def _largest(sample: Sample) -> Floats:

@@ -1,4 +1,4 @@
-"""What metrics of whole distributions are computed on: every candidate's probability, and which candidate is right."""
+"""What metrics of distributions are computed on: every candidate's probability, and which candidate is right."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Forecasts:
 
 
 def check_forecasts(probabilities: npt.ArrayLike, offsets: npt.ArrayLike, answer_idx: npt.ArrayLike) -> Forecasts:
-    """Validate the three arrays that every metric of whole distributions takes; leave failed instances out.
+    """Validate the three arrays that every metric of distributions takes; leave failed instances out.
 
     Args:
         probabilities: [candidates], candidates laid end to end over the instances. An instance has failed where all of

@@ -1,6 +1,6 @@
 """Isotonic regression of correctness on confidence, by pooling adjacent violators, for many resamples at once.
 
-Neighbours whose means descend belong to one block of the solution. All of them are pooled in every pass, so that a few
+Neighbours with descending means belong to one block of the solution. All are pooled in every pass, so that a few
 passes over ever fewer blocks do, where the usual algorithm takes a step for each instance.
 """
 
@@ -54,7 +54,7 @@ def fit_isotonic(sample: Sample) -> Isotonic:
 
 
 def _pooled(row: Ints, size: Floats, right: Floats, n_resamples: int) -> Isotonic:
-    """Pool neighbours of one resample whose means do not ascend, until all do."""
+    """Pool neighbours of one resample until all means ascend."""
     while len(row):
         descends = (right[:-1] * size[1:] >= right[1:] * size[:-1]) & (row[:-1] == row[1:])
         if not descends.any():
@@ -96,6 +96,6 @@ def isotonic_confidence(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> tu
     ([0.1, 0.4, 0.9], [0.0, 0.5, 1.0])
     """
     instances = sort_instances(confidence, correct)
-    found = fit_isotonic(instances.whole())
+    found = fit_isotonic(instances.sample())
     first = np.cumsum(found.size) - found.size
     return instances.confidence[first.astype(np.int64)], found.mean

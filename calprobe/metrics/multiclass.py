@@ -1,4 +1,4 @@
-"""Metrics of the whole distribution over an answer space, where all the others read the prediction's confidence alone.
+"""Metrics of the distribution over an answer space; all others read the confidence of the prediction alone.
 
 They take `Confidence.probabilities`. A failed instance (all of its probabilities NaN) has no distribution that could be
 right or wrong, and is left out: read the number of failed instances beside them.
@@ -64,8 +64,8 @@ def brier_sum(probabilities: npt.ArrayLike, offsets: npt.ArrayLike, answer_idx: 
         offsets: [instances + 1], instance `i` owns the places `offsets[i]:offsets[i + 1]`, at least one.
         answer_idx: [instances], place of the right candidate within the instance's own.
     Returns:
-        A value in [0, 2]; 1 - 1/K for a uniform distribution. An instance with a single candidate adds 0. Instances
-        whose probabilities are all NaN (failed) are left out; NaN without any other.
+        A value in [0, 2]; 1 - 1/K for a uniform distribution. An instance with a single candidate adds 0. Failed
+        instances (all probabilities NaN) are left out; NaN without any other.
     Raises:
         ValueError: shapes or offsets do not fit, an answer out of range, probabilities that are no distribution.
 
@@ -94,7 +94,7 @@ def static_calibration_error(
     """Static calibration error: the ECE of all (instance, candidate) pairs, probability against being the answer.
 
     `sum_b n_b / n * |mean probability - share of answers|` over equal-width bins of the pairs, n their number. Source:
-    after Nixon et al. 2019, whose form needs the same classes in all instances: it bins each class by itself and
+    after Nixon et al. 2019; their form needs the same classes in all instances: it bins each class by itself and
     averages (docs/methods.md). Most pairs have a probability near 0 and are no answer, so it is a small number, which
     falls with K: compare it on one probe only. Smaller is better.
 
@@ -102,8 +102,8 @@ def static_calibration_error(
         probabilities, offsets, answer_idx: as of `brier_sum`.
         n_bins: equal parts of [0, 1], at least 1; a value on an edge falls into the lower part.
     Returns:
-        A value in [0, 1] with its bins, whose counts are of pairs. An instance with a single candidate adds a pair
-        without a gap. Instances whose probabilities are all NaN (failed) are left out; NaN without any other.
+        A value in [0, 1] with its bins; their counts are of pairs. An instance with a single candidate adds a pair
+        without a gap. Failed instances (all probabilities NaN) are left out; NaN without any other.
     Raises:
         ValueError: as `brier_sum`, and for less than one bin.
 
@@ -140,7 +140,7 @@ def _one_a_pair(forecasts: Forecasts) -> Floats:
 
 
 def _bin_gaps(forecasts: Forecasts) -> Floats:
-    """What each instance adds to each bin's probability less its answers, [bins, instances]."""
+    """What each instance adds to each bin's probability minus its answers, [bins, instances]."""
     return _bin_sums(forecasts, forecasts.probabilities - forecasts.hit)
 
 
@@ -213,7 +213,7 @@ def bootstrap_multiclass(
 
     The resamples are those of `bootstrap` for as many instances, failed ones counted; a resample's value is over those
     of its instances that have not failed. For a biased metric, what perfect calibration gives by chance is found by
-    drawing each instance's answer from its distribution; with clusters, by turning round whole clusters' deviations.
+    drawing each instance's answer from its distribution; with clusters, by turning round the deviations of clusters.
 
     Args:
         metrics: from `multiclass_metrics`.

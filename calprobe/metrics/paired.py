@@ -20,7 +20,7 @@ ROUNDING = 1e-12  # metrics of two samples that are equal on paper may differ by
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A metric of the first of a pair less that of the second. NaN where undefined or where no resampling was asked."""
+    """A metric of the first of a pair minus that of the second. NaN where undefined or without resampling."""
 
     value: float
     low: float = float("nan")  # 95 % interval
@@ -57,7 +57,7 @@ def paired_differences(
         samples: by name, (confidence [instances], correct [instances]) with instances in one order.
         pairs: (first, second), names of samples.
         resampling: number of resamples, and seed.
-        clusters: [instances], the label of each one's cluster, which are drawn whole; None draws single instances.
+        clusters: [instances], the label of each one's cluster, which are drawn complete; None draws single instances.
     Returns:
         By pair, a difference by metric name, of the metrics that are resampled. Resamples in which either is undefined
         are left out. A sample and itself differ by 0 with p 1. With fewer than ten clusters there is neither interval

@@ -132,13 +132,13 @@ def ordinal_confidence(scores: npt.ArrayLike, *, uncertainty: bool = False) -> F
     values = check_vector("scores", scores)
     refuse("scores", "must not be NaN", values, np.isnan(values))
     distinct, rank = np.unique(-values if uncertainty else values, return_inverse=True)
-    # Whole numbers over one whole number: equal ranks stay equal, and no two ranks meet by rounding.
+    # Integers divided by one integer: equal ranks stay equal, and no two ranks meet by rounding.
     confidence: Floats = rank / max(1, len(distinct) - 1)
     return confidence
 
 
 def _of_order(confidence: npt.ArrayLike, correct: npt.ArrayLike, compute: Callable[[Ranks], Floats]) -> MetricResult:
-    return MetricResult(float(compute(rank_sample(sort_instances(confidence, correct).whole()))[0]))
+    return MetricResult(float(compute(rank_sample(sort_instances(confidence, correct).sample()))[0]))
 
 
 def _aurc(ranks: Ranks) -> Floats:

@@ -46,8 +46,8 @@ def recalibrated(
         n_folds: at most; groups are permuted (seeded) and go to the folds in turn.
         seed: of the folds.
     Returns:
-        [instances], in [0, 1]. A fold whose others are all right or all wrong gets their share correct, and so does one
-        whose others have no finite best coefficients.
+        [instances], in [0, 1]. A fold gets the share correct of the others where those are all right or all wrong, or
+        have no finite best coefficients.
     Raises:
         ValueError: shapes differ, NaN, a value out of range, fewer than two groups or folds, or an unknown method.
 

@@ -74,7 +74,7 @@ def reject_by_threshold(
     ([0.0, 0.333, 1.0], [0.333, 0.5, nan])
     """
     chosen = check_confidence(thresholds, name="thresholds")
-    return curve_of_thresholds(sort_instances(confidence, correct).whole(), chosen).row(0)
+    return curve_of_thresholds(sort_instances(confidence, correct).sample(), chosen).row(0)
 
 
 def reject_by_rank(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> RejectionCurve:
@@ -96,12 +96,12 @@ def reject_by_rank(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> Rejecti
     >>> curve.threshold.tolist(), curve.rejected.tolist(), curve.accuracy.round(3).tolist()
     ([0.2, 0.6, 0.9], [0.0, 0.25, 0.75], [0.5, 0.667, 1.0])
     """
-    sample = sort_instances(confidence, correct).whole()
+    sample = sort_instances(confidence, correct).sample()
     return curve_of_thresholds(sample, sample.confidence[tied_starts(sample.confidence)]).row(0)
 
 
 def reject_by_vote(votes: Sequence[int], failed: npt.ArrayLike, correct: npt.ArrayLike) -> RejectionCurve:
-    """Reject the instances whose vote fails, for each number of votes asked for: the points of the paper's figure 10.
+    """Reject the instances with a failed vote, for each required number of votes: the points of the paper's figure 10.
 
     Args:
         votes: [points], the number k of each `vote_k`.
@@ -124,8 +124,8 @@ def reject_by_vote(votes: Sequence[int], failed: npt.ArrayLike, correct: npt.Arr
     if (failures & hits).any():
         at = np.argwhere(failures & hits)[0].tolist()
         raise ValueError(f"correct must be false where failed is true; both are true at {at}")
-    whole = np.ones((1, failures.shape[1]), dtype=np.int64)
-    return curve_of_votes(whole, votes, failures, hits).row(0)
+    complete = np.ones((1, failures.shape[1]), dtype=np.int64)
+    return curve_of_votes(complete, votes, failures, hits).row(0)
 
 
 def curve_of_thresholds(sample: Sample, thresholds: Floats) -> RejectionCurve:
@@ -164,7 +164,7 @@ def accuracy_at_coverage(sample: Sample, coverage: npt.ArrayLike) -> Floats:
     Raises:
         ValueError: not one-dimensional, NaN, or a share out of range.
 
-    >>> sample = sort_instances([0.9, 0.6, 0.6, 0.3], [True, False, True, False]).whole()
+    >>> sample = sort_instances([0.9, 0.6, 0.6, 0.3], [True, False, True, False]).sample()
     >>> accuracy_at_coverage(sample, [0.25, 0.5, 0.75, 1.0]).round(3).tolist()
     [[1.0, 0.75, 0.667, 0.5]]
     """
@@ -258,14 +258,14 @@ def accuracy_bands(
 ) -> dict[str, AccuracyBand]:
     """Each curve's points with their 95 % percentile bootstrap intervals.
 
-    The intervals hold point by point; the band beside them holds for the curve as a whole. Where hardly anything is
+    The intervals hold point by point; the band beside them holds for all points at once. Where hardly anything is
     kept both are too narrow: of one instance kept, every resample that holds it says the same.
 
     Args:
         curves: by name, of the same instances each.
         n_instances: their number.
         resampling: number of resamples, and seed.
-        clusters: [instances], the label of each one's cluster, which are drawn whole; None draws single instances.
+        clusters: [instances], the label of each one's cluster, which are drawn complete; None draws single instances.
     Returns:
         A band by name. Resamples in which nothing is kept at a point are left out of its interval. Interval NaN where
         the accuracy is, no resamples are asked for, or there are fewer than ten clusters.
@@ -279,8 +279,8 @@ def accuracy_bands(
     ([0.5, 1.0, nan], [0.0, 1.0, nan], [1.0, 1.0, nan])
     """
     groups = check_clusters(clusters, n_instances)
-    whole = np.ones((1, n_instances), dtype=np.int64)
-    values = {name: curve(whole)[0] for name, curve in curves.items()}
+    complete = np.ones((1, n_instances), dtype=np.int64)
+    values = {name: curve(complete)[0] for name, curve in curves.items()}
 
     def of_block(block: Block) -> list[Floats]:
         return [curve(block.counts) for curve in curves.values()]

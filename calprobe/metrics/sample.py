@@ -19,7 +19,7 @@ from calprobe.arrays import Floats, Ints, check_confidence, check_correct
 class Sample:
     """Resamples of one set of instances. Instances ascend in confidence. What several metrics need is computed once.
 
-    A resample's numbers never depend on which others are computed beside it: nothing here goes through BLAS, whose
+    A resample's numbers never depend on which others are computed beside it: nothing here goes through BLAS: its
     sums may differ in the last bit with the number of rows.
     """
 
@@ -119,7 +119,7 @@ class SortedInstances:
     correct: Ints  # [instances]
     order: npt.NDArray[np.intp]  # [instances], place of each in the caller's arrays
 
-    def whole(self) -> Sample:
+    def sample(self) -> Sample:
         """The sample as it stands: one resample, every instance once."""
         return Sample(self.confidence, self.correct, self._once())
 

@@ -31,18 +31,18 @@ def accuracy(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
     >>> accuracy([0.3, 0.9], [False, True]).value
     0.5
     """
-    return MetricResult(float(_accuracy(sort_instances(confidence, correct).whole())[0]))
+    return MetricResult(float(_accuracy(sort_instances(confidence, correct).sample())[0]))
 
 
 def mean_confidence(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
-    """Mean confidence: above accuracy the model is overconfident on the whole, below it underconfident.
+    """Mean confidence: above accuracy the model is overconfident on average, below it underconfident.
 
     Arguments and errors are those of `accuracy`; in [0, 1], NaN without instances.
 
     >>> mean_confidence([0.25, 0.75], [False, True]).value
     0.5
     """
-    return MetricResult(float(_mean_confidence(sort_instances(confidence, correct).whole())[0]))
+    return MetricResult(float(_mean_confidence(sort_instances(confidence, correct).sample())[0]))
 
 
 def _accuracy(sample: Sample) -> Floats:
@@ -54,14 +54,14 @@ def _mean_confidence(sample: Sample) -> Floats:
 
 
 def confidence_gap(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
-    """Mean confidence minus accuracy: above 0 the model is overconfident on the whole, below 0 underconfident.
+    """Mean confidence minus accuracy: above 0 the model is overconfident on average, below 0 underconfident.
 
     It has no bins and no bias. Arguments and errors are those of `accuracy`; in [-1, 1], NaN without instances.
 
     >>> confidence_gap([0.75, 0.75], [False, True]).value
     0.25
     """
-    return MetricResult(float(_confidence_gap(sort_instances(confidence, correct).whole())[0]))
+    return MetricResult(float(_confidence_gap(sort_instances(confidence, correct).sample())[0]))
 
 
 def _confidence_gap(sample: Sample) -> Floats:
@@ -110,14 +110,14 @@ def brier(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
     >>> round(brier([0.2, 0.9], [False, True]).value, 3)
     0.025
     """
-    return MetricResult(float(squared_error(sort_instances(confidence, correct).whole())[0]))
+    return MetricResult(float(squared_error(sort_instances(confidence, correct).sample())[0]))
 
 
 def nll(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
     """Negative log-likelihood of correctness: mean of `-log(conf)` where correct and `-log(1 - conf)` elsewhere.
 
     In nats, with confidence clipped to [1e-12, 1 - 1e-12]. Source: Good 1952, the logarithmic score, binary form;
-    equals scikit-learn's `log_loss` of confidences so clipped. It is not the cross-entropy of the whole answer space.
+    equals scikit-learn's `log_loss` of confidences so clipped. It is not the cross-entropy of the answer space.
     Smaller is better.
 
     Args:
@@ -132,11 +132,11 @@ def nll(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
     >>> round(nll([0.5, 0.25], [True, False]).value, 4)
     0.4904
     """
-    return MetricResult(float(nll_of(sort_instances(confidence, correct).whole())[0]))
+    return MetricResult(float(nll_of(sort_instances(confidence, correct).sample())[0]))
 
 
 def brier_skill(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
-    """Brier skill score: `1 - Brier / (y (1 - y))` with the accuracy y, whose own Brier score is the denominator.
+    """Brier skill score: `1 - Brier / (y (1 - y))` with the accuracy y; the Brier score of y is the denominator.
 
     Above 0 the confidences tell more than always saying the accuracy, below 0 less. It does not fall where accuracy
     leaves 1/2, as the Brier score does. Source: Murphy 1973. Larger is better.
@@ -152,7 +152,7 @@ def brier_skill(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResu
     >>> round(brier_skill([0.5, 0.5, 0.9, 0.9], [False, True, True, True]).value, 4)
     0.3067
     """
-    return MetricResult(float(_skill(sort_instances(confidence, correct).whole())[0]))
+    return MetricResult(float(_skill(sort_instances(confidence, correct).sample())[0]))
 
 
 def _skill(sample: Sample) -> Floats:
@@ -216,7 +216,7 @@ class BrierDecomposition:
 
     @property
     def within_bins(self) -> float:
-        """What the bins are too coarse to tell: variance less covariance. Negative where bins hide resolution."""
+        """What the bins are too coarse to tell: variance minus covariance. Negative where bins hide resolution."""
         return self.within_bin_variance - self.within_bin_covariance
 
     @property
@@ -243,7 +243,7 @@ def brier_decomposition(
         correct: [instances], true or false.
         n_bins: quantile bins, those of `ace`, at least 1.
     Returns:
-        The terms, whose sum (`.brier`) is the Brier score to the last few bits; reliability, variance in [0, 1],
+        The terms; their sum (`.brier`) is the Brier score to the last few bits; reliability, variance in [0, 1],
         resolution, uncertainty in [0, 1/4], covariance in [-1/2, 1/2]. Ties share a bin; where each bin holds one tie
         alone, the terms within bins are 0. With one instance, all but reliability are 0. NaN without instances.
     Raises:
@@ -253,7 +253,7 @@ def brier_decomposition(
     >>> [round(term, 4) for term in (terms.reliability, terms.resolution, terms.uncertainty, terms.within_bins)]
     [0.065, 0.0625, 0.1875, 0.0]
     """
-    sample = sort_instances(confidence, correct).whole()
+    sample = sort_instances(confidence, correct).sample()
     bins = bin_sample(sample, Binning("quantile", n_bins))
     row = bins.row(0)
     of = np.repeat(np.arange(len(row.count)), row.count)  # instances ascend, and so do bins
@@ -317,7 +317,7 @@ def _uncertainty(bins: Bins) -> Floats:
 
 
 def _within(sample: Sample, bins: Bins) -> Floats:
-    """What the other terms leave of the Brier score: the variance less the covariance, without passing over them."""
+    """What the other terms leave of the Brier score: the variance minus the covariance, without passing over them."""
     return squared_error(sample) - (_reliability(bins) - _resolution(bins) + _uncertainty(bins))
 
 

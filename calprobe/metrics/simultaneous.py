@@ -1,4 +1,4 @@
-"""Bands that hold a curve as a whole, from the resamples that its points' own intervals come from."""
+"""Bands that hold for all points of a curve at once, from the resamples that its points' own intervals come from."""
 
 from __future__ import annotations
 

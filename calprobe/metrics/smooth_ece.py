@@ -52,7 +52,7 @@ def smooth_ece(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResul
     >>> round(found.value, 3), round(found.smoothed.bandwidth, 3)
     (0.204, 0.204)
     """
-    sample = sort_instances(confidence, correct).whole()
+    sample = sort_instances(confidence, correct).sample()
     if not len(sample.confidence):
         return MetricResult(float("nan"))
     on_grid = lay_on_grid(sample)
@@ -144,9 +144,9 @@ def lay_on_points(confidence: Floats, values: Floats) -> Floats:
     """Sums of values [resamples, instances] over the grid, each shared between two neighbours: [resamples, grid]."""
     left, share = _between_grid_points(confidence)
     starts = np.flatnonzero(np.diff(left, prepend=-1))
-    whole, upper = np.add.reduceat(values, starts, axis=1), np.add.reduceat(values * share, starts, axis=1)
+    total, upper = np.add.reduceat(values, starts, axis=1), np.add.reduceat(values * share, starts, axis=1)
     grid = np.zeros((len(values), GRID))
-    grid[:, left[starts]] = whole - upper
+    grid[:, left[starts]] = total - upper
     grid[:, left[starts] + 1] += upper
     return grid
 

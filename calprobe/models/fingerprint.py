@@ -19,7 +19,7 @@ def weights_fingerprint(network: torch.nn.Module, folders: Iterable[Path] = ()) 
     """SHA-256 (hex) over names, shapes, dtypes and up to 4,096 evenly spaced values of every tensor in `state_dict`.
 
     A sample, not a checksum: a change to single weights between the sampled ones goes unseen; training, merging,
-    re-quantising or another dtype does not. Tensors are read where they are and never copied whole. Weights that
+    re-quantising or another dtype does not. Tensors are read where they are and never copied as one. Weights that
     accelerate keeps off the device ("meta") count with name, shape and dtype only; if there are any, names, sizes and
     time stamps of the weight files in `folders` stand for their values. Computed buffers (rotary tables) are left out
     because their last bits differ between devices.
@@ -47,7 +47,7 @@ def _sampled_bytes(tensor: torch.Tensor) -> bytes:
     count = tensor.numel()
     taken = min(count, SAMPLES)
     flat = torch.arange(taken, dtype=torch.int64, device=tensor.device) * (count - 1) // max(taken - 1, 1)
-    # Indexing by coordinates reads a transposed tensor in place; flattening it would copy it whole.
+    # Indexing by coordinates reads a transposed tensor in place; flattening it would copy all of it.
     values = tensor[torch.unravel_index(flat, tensor.shape)] if tensor.dim() else tensor.reshape(1)
     return values.contiguous().view(torch.uint8).cpu().numpy().tobytes()
 

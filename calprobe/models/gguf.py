@@ -35,7 +35,7 @@ class Dequantised:
 def dequantised(file: Path, show_progress: bool = False) -> Dequantised:
     """The float32 twin of `file` as a model folder (config, safetensors, tokenizer).
 
-    Made on the first call with each release of transformers, of 4 bytes a parameter. It appears whole or not at all, so
+    Made on the first call with each release of transformers, of 4 bytes a parameter. It is complete or absent, so
     two processes may make it at once. Raises CalprobeError for a file that is not GGUF, is damaged, or of an
     architecture or a tokenizer that transformers cannot read.
     """

@@ -59,8 +59,8 @@ def hidden_states_at(network: Any, places: Tensor) -> Iterator[_Keeper]:
     """As `hidden_states`, for a masked model and one place of each row: `hidden` is [rows, 1, dim].
 
     Args:
-        network: its encoder (`base_model`) must be a module of its own, whose last states its head transforms place by
-            place.
+        network: its encoder (`base_model`) must be a module of its own, and its head must transform the last states
+            place by place.
         places: the wanted place in each row of the batch, [rows] int64.
     Raises:
         HeadUnusable: there is no such encoder, or its states are not what the output embedding is reached by.

@@ -47,8 +47,8 @@ def identified(network: Any, tokenizer: Any, name: str, kind: ModelKind, folders
     """The network with its tokenizer and all that can be read off the two.
 
     `folders` hold the weight files of what is not in memory, see `weights_fingerprint`. Raises CalprobeError for a
-    tokenizer whose ids have no embedding and for a dtype that is not scored, UsageError for one without a start or mask
-    token.
+    tokenizer with ids that have no embedding and for a dtype that is not scored, UsageError for one without a start
+    or mask token.
     """
     start_token_id, start_token = start_token_of(tokenizer, kind, name)
     special = special_tokens_of(tokenizer) if kind == "masked" else None
@@ -79,9 +79,9 @@ def identified(network: Any, tokenizer: Any, name: str, kind: ModelKind, folders
 
 
 def _check_ids(name: str, tokenizer: Any, start_token_id: int, special: SpecialTokens | None, rows: int) -> None:
-    """Refuse a tokenizer whose words, or the special tokens that every row needs, lie past the embedding's `rows`.
+    """Refuse a tokenizer with words, or special tokens that every row needs, past the embedding's `rows`.
 
-    Other added tokens may: Gemma 3's and CodeLlama's tokenizers serve larger models too, whose marks no plain text has.
+    Other added tokens may: Gemma 3's and CodeLlama's tokenizers serve larger models too; plain text has none of them.
     """
     ids = [start_token_id, *tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False).values()]
     if special is not None:

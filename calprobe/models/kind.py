@@ -61,7 +61,7 @@ def _kinds_of_class(architecture: str) -> set[ModelKind]:
 
 
 def _sees_both_sides(config: Any) -> bool:
-    """True for BERT and kin, whose causal class attends both ways unless the config says `is_decoder`."""
+    """True for BERT and similar models: their causal class attends both ways unless the config says `is_decoder`."""
     return _has_masked_head(config) and not getattr(config, "is_decoder", False)
 
 

@@ -15,7 +15,7 @@ def fast_linears(network: nn.Module) -> Iterator[None]:
     """Let the plain linear layers of `network` go through oneDNN where that is faster and as exact.
 
     Those are float32 layers on a CPU (see `calprobe.kernels.onednn`), `nn.Linear` and GPT-2's `Conv1D`. Subclasses
-    (adapters, quantised layers) and layers whose `forward` somebody has wrapped compute something else than weight and
+    (adapters, quantised layers) and layers with a wrapped `forward` compute something else than weight and
     bias say, and stay; torch's own hooks still run. Nothing else of the network changes. The layers are changed in
     place, so that inside the block the network is its thread's alone; a block within a block changes nothing.
     """

@@ -1,4 +1,4 @@
-"""`load_model`: from a name to a model that is whole, identified, and ready to score."""
+"""`load_model`: from a name to a model that is complete, identified, and ready to score."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _Weights:
     source: str
     revision: str | None
     note: str
-    folders: tuple[Path, ...] = ()  # local ones whose files tell the weights apart, where no revision does
+    folders: tuple[Path, ...] = ()  # local ones; their files identify the weights where no revision does
     adapter_merged: bool | None = None
     unpacked: Path | None = None  # a GGUF file's twin
 

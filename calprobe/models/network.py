@@ -1,4 +1,4 @@
-"""The network itself: read by transformers, then checked to be whole."""
+"""The network itself: read by transformers, then checked to be complete."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _refuse_random_parameters(network: Any, missing: set[str], name: str) -> Non
 
 
 def max_positions_of(network: torch.nn.Module, config: Any) -> int | None:
-    """Longest row in tokens, special tokens included: from the config, less the positions RoBERTa keeps for padding.
+    """Longest row in tokens, special tokens included: from the config, minus RoBERTa's positions for padding.
 
     None for architectures without a limit (ALiBi, state-space models).
     """

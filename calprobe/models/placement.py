@@ -55,7 +55,7 @@ def _device(name: str) -> torch.device:
 
 
 def check_memory(config: Any, model_class: Any, placement: Placement, name: str) -> None:
-    """Refuse a model whose parameters alone are larger than the free memory of their device.
+    """Refuse a model with parameters that are larger than the free memory of their device.
 
     Parameters are counted on a model without storage built from `config`, so nothing is downloaded or read for it.
     Models that cannot be built so (remote code), and device maps, which may offload, are not checked.

@@ -91,7 +91,7 @@ def words_in_pieces(tokenizer: Any) -> str | None:
 
 
 def _sample(tokenizer: Any) -> dict[str, int]:
-    """Whole words, evenly spread over the vocabulary, with the id of each."""
+    """Words that are one token, evenly spread over the vocabulary, with the id of each."""
     size = tokenizer.backend_tokenizer.get_vocab_size(with_added_tokens=False)
     ids = list(range(0, size, max(1, size // _LOOKED_AT)))
     words = {

@@ -39,12 +39,12 @@ def tokenise(
     Then the tokens before the first one that overlaps the answer are the row's context, and a statement that is too
     long for the model loses the first of these.
 
-    `word_split` says whose words the tokens belong to: `tokenizer`, what it cuts a text into before it looks for tokens
+    `word_split` says which words the tokens belong to: `tokenizer`, what it cuts a text into before it looks for tokens
     (`word_ids`); `unicode`, the words of the text by UAX 29, a token in that of its first character that is no white
     space, so that a token of a space alone goes with the word that follows. None: no words for a causal model, which
     needs none, and the tokenizer's for a masked one.
 
-    A token overlaps the characters of its offset span, less white space at the span's ends (" Paris" is "Paris"), and
+    A token overlaps the characters of its offset span without the white space at its ends (" Paris" is "Paris"), and
     its role is the highest of answer, subject, template among them. (Of a completion the joining space is a part, so
     there white space counts too.) A token without characters of its own (a prefix the
     tokenizer puts in) goes with the character that follows. Text that looks like a special token ("<s>") is read as
@@ -203,7 +203,7 @@ def _filled(
 def _inked(
     characters: _Characters, start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Spans less the white space at their ends; those of white space only stay."""
+    """Spans without the white space at their ends; those of white space only stay."""
     count = len(characters.space)
     next_ink = _next_ink(characters)
     after_ink = np.maximum.accumulate(np.append(0, np.where(characters.space, 0, np.arange(1, count + 1))))
@@ -222,7 +222,7 @@ def _next_ink(characters: _Characters) -> npt.NDArray[np.int64]:
 def _unicode_words(
     texts: list[str], characters: _Characters, token_text: npt.NDArray[np.int64], start: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """The word of each token, [tokens], by the character that it starts at, less white space."""
+    """The word of each token, [tokens], by the character that it starts at, white space excluded."""
     ink = _next_ink(characters)[start]
     return words_of_characters(texts)[np.where(ink < characters.offsets[token_text + 1], ink, start)]
 

@@ -1,6 +1,6 @@
 """Packing a prefix tree: nodes into rows of about equal length, rows into batches within a token budget.
 
-A stretch of the preorder together with the ancestors of its first node is a tree again: whole subtrees side by side,
+A stretch of the preorder together with the ancestors of its first node is a tree again: complete subtrees side by side,
 cut open on the left along one path. So rows are stretches of the preorder, and what a cut costs is the ancestors that
 the next row forwards again.
 """

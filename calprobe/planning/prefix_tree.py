@@ -33,7 +33,7 @@ class PrefixTree:
     end: Int32s  # [nodes] one past the last node below it
     edge_offsets: Int64s  # [nodes + 1] edges of a node: its distinct next tokens that are scored, ascending
     edge_tokens: Int32s  # [edges]
-    edge_of_token: Int32s  # [scored tokens] the edge whose score is that token's
+    edge_of_token: Int32s  # [scored tokens] the edge that has the token's score
 
     @property
     def n_nodes(self) -> int:

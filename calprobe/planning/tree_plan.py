@@ -2,7 +2,7 @@
 
 A row of a batch is a tree in depth-first preorder, so its attention mask is one interval test: place `i` sees place `j`
 exactly when `j <= i < end[j]`. Position ids are depths. A row that begins inside the tree repeats the path to its first
-node; the repeated nodes are forwarded there once more, but scored only in the row whose own they are.
+node; the repeated nodes are forwarded there once more, but scored only in the row that they belong to.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class TreeBatch:
     position_ids: Int64s  # [rows, width]
     end: Int64s  # [rows, width] place i of a row sees place j of it exactly when j <= i < end[j]
     lengths: Int64s  # [rows] places in use; the first row is the longest
-    scored: Int64s  # [states of the batch] places whose hidden state is wanted, as row * width + column, ascending
+    scored: (
+        Int64s  # [states of the batch] places of the hidden states that are needed, as row * width + column, ascending
+    )
     target_offsets: Int64s  # [states of the batch + 1] into `targets`; every state has at least one
     targets: Int64s  # [edges of the batch] tokens to score at each of those places
     edges: slice  # where the scores of `targets` belong in the plan's scores [edges]

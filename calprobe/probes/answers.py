@@ -61,7 +61,7 @@ def derive_answer_space(path: Path, rows: list[Row]) -> AnswerSpace:
     """The answers of the rows by first appearance.
 
     Raises:
-        ProbeFormatError: one label with two ids (such candidates could not be told apart), or one id with two labels.
+        ProbeFormatError: one label with two ids (such candidates have the same text), or one id with two labels.
     """
     id_of: dict[str, Row] = {}
     label_of: dict[str, Row] = {}

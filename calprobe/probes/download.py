@@ -37,7 +37,7 @@ def download_files(
     """Download files of a data set to their paths below a folder; returns when all are there and verified.
 
     Args:
-        dataset: whose repository and commit the files are of.
+        dataset: names the repository and the commit of the files.
         files: what to download.
         folder: an existing folder.
         on_file: called in this thread for each file that has come.

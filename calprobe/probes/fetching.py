@@ -20,12 +20,12 @@ OTHER_FETCH_S = 600.0  # how long to wait for another fetch of the same data set
 
 
 def damaged_files(dataset: Dataset, root: Path) -> list[DataFile]:
-    """Files of the data set that are not below the root, or not as pinned (SHA-256); empty if it is whole."""
+    """Files of the data set that are not below the root, or not as pinned (SHA-256); empty if it is complete."""
     return [file for file in dataset.files if _sha256(root / file.path) != file.sha256]
 
 
 def fetch(dataset: Dataset, root: Path, on_file: Callable[[DataFile], None] = lambda file: None) -> list[DataFile]:
-    """Download what is missing or damaged of a data set; returns the files that came, none if it was whole.
+    """Download what is missing or damaged of a data set; returns the files that came, none if it was complete.
 
     Files come into a temporary folder below the root and are moved to their places when all are there and verified: by
     one rename where the data set is new, file by file where it is repaired. If anything goes wrong, or on Ctrl-C, the

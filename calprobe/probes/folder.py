@@ -3,7 +3,7 @@
 Metadata: `{RELATION: {"templates": [..], "answer_space_labels": [..], "answer_space_ids": [..]}}`. A line of a relation
 file: `{"sub_id", "sub_label", "sub_aliases", "obj_id", "obj_label", "answer_idx"}`; sub_label and obj_label are needed,
 and answer_idx where the metadata has an answer space. Where it has none (BEAR-big), the answer space is the relation's
-answers by first appearance. Either way a candidate is one label and one id: a label of two ids could not be told apart
+answers by first appearance. Either way a candidate is one label and one id: a label of two ids would be ambiguous
 in a statement, and is an error like any other duplicate (neither BEAR nor BEAR-big has one).
 Domains come from relation_info.json (`{RELATION: {"domains": [..]}}`) in the folder or the one above.
 """

@@ -29,7 +29,7 @@ def load_probe(name_or_path: str | os.PathLike[str]) -> Probe:
     write `./bear` for the folder. The probe of a folder has the folder's name, that of a file the file's, without .csv.
 
     Raises:
-        DataMissingError: bear, bear-big or factor, and it is not (or not whole) below the data root.
+        DataMissingError: bear, bear-big or factor, and it is not (or not complete) below the data root.
         UsageError: neither a known name nor a folder nor a CSV file.
         ProbeFormatError: a file is not what the format says; names file, line and fix.
 

@@ -66,5 +66,5 @@ def label_fault(label: object, *, may_be_empty: bool = False) -> str | None:
     if not label.strip() and not may_be_empty:
         return "is empty; give a text"
     if _SURROGATE.search(label):
-        return "holds half of a surrogate pair; write the whole character"
+        return "holds half of a surrogate pair; write the full character"
     return None

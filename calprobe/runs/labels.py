@@ -99,8 +99,8 @@ def _text(probe: Probe) -> str:
         for instance in relation["instances"]:
             if instance["candidates"] is None:
                 del instance["candidates"]
-    whole = {"calprobe_labels": FORMAT} | fields | {"checksum": _checksum(fields)}
-    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    complete = {"calprobe_labels": FORMAT} | fields | {"checksum": _checksum(fields)}
+    return json.dumps(complete, indent=1, ensure_ascii=False) + "\n"
 
 
 def _checked(content: Any) -> _Labels:

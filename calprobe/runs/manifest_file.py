@@ -37,8 +37,8 @@ TASKS = {"score": Task(Manifest, manifest_faults), "ask": Task(AskManifest, aske
 def manifest_json(manifest: RunManifest) -> str:
     """The text of manifest.json: indented, keys in the order of the fields, their checksums, a final line break."""
     fields: dict[str, Any] = {"task": manifest.task} | json.loads(json.dumps(asdict(manifest)))  # type: ignore[call-overload]  # subclasses are dataclasses
-    whole = {"calprobe_run": FORMAT} | fields | {_CHECKSUMS: {key: _checksum(fields[key]) for key in fields}}
-    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    complete = {"calprobe_run": FORMAT} | fields | {_CHECKSUMS: {key: _checksum(fields[key]) for key in fields}}
+    return json.dumps(complete, indent=1, ensure_ascii=False) + "\n"
 
 
 def write_manifest(manifest: RunManifest, folder: Path) -> None:

@@ -42,7 +42,7 @@ class ScoreRecords(RecordKind[PieceScores]):
 
     shapes: Mapping[str, tuple[int, int]]  # instances and candidates by relation
     save_tokens: bool
-    cut_contexts: Mapping[str, int]  # by relation, of a run of format 1, whose shards do not have them
+    cut_contexts: Mapping[str, int]  # by relation, of a run of format 1; its shards do not have them
 
     def piece_of(self, record: PieceScores) -> Piece:
         """Its relation and template."""

@@ -1,6 +1,6 @@
 """Which path scores a model: the fastest one that agrees with the model's own untouched forward, checked on every load.
 
-An architecture that nobody has tried is then slow, never wrong.
+An untested architecture is then slow, never wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The kernel of `gather_reduce`, whose module has formulas, shapes and reference, and its launcher."""
+"""The kernel of `gather_reduce` and its launcher; its module has formulas, shapes and reference."""
 
 from __future__ import annotations
 

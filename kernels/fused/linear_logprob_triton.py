@@ -1,4 +1,4 @@
-"""The kernels of `linear_logprob`, whose module has formula, shapes and reference, and their launcher.
+"""The kernels of `linear_logprob` and their launcher; its module has formula, shapes and reference.
 
 The vocabulary is walked tile by tile with a running maximum and sum (Milakov & Gimelshein 2018, "Online normalizer
 calculation for softmax"); programs that share rows leave partial log-sum-exps [splits, N] behind.
@@ -58,7 +58,7 @@ def _partial_lse_kernel(
 ):
     LOG2_E: tl.constexpr = 1.4426950408889634
     LN_2: tl.constexpr = 0.6931471805599453
-    LOWEST: tl.constexpr = -3.4028234e38  # not -inf: -inf less -inf is NaN where a first tile holds only -inf
+    LOWEST: tl.constexpr = -3.4028234e38  # not -inf: -inf minus -inf is NaN where a first tile holds only -inf
     # Eighths, so that the compiler sees that every row starts on 16 bytes and reads 16 at a time.
     n_dim, hidden_stride, weight_stride = n_dim_eighths * 8, hidden_stride_eighths * 8, weight_stride_eighths * 8
     # Neighbouring programs take the splits of the same rows, so that those rows' hidden states stay in the L2 cache.

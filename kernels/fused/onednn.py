@@ -85,6 +85,6 @@ def _there() -> bool:
 
 @cache
 def _made_by_amd() -> bool:
-    # torch tells what a processor can do, not whose it is. Elsewhere than on Linux the answer is no, and torch serves.
+    # torch says what a processor can do, not who made it. Elsewhere than on Linux the answer is no, and torch serves.
     info = Path("/proc/cpuinfo")
     return info.is_file() and "AuthenticAMD" in info.read_text("utf-8", "replace")

@@ -48,8 +48,8 @@ def paper() -> PaperFigures:
 def found(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """gpt2's made-up scores as if of all of BEAR, under five paraphrases."""
     path = run_of(tmp_path_factory.mktemp("runs") / "gpt2", numbers=NUMBERS, change=of_bear)
-    whole = report(path, AS_THE_PAPER)
-    return replace(whole, runs=(replace(whole.runs[0], facts=replace(whole.runs[0].facts, instances=7731)),))
+    complete = report(path, AS_THE_PAPER)
+    return replace(complete, runs=(replace(complete.runs[0], facts=replace(complete.runs[0].facts, instances=7731)),))
 
 
 def changed(found: Report, change: Callable[[Manifest], Manifest], **options: Any) -> Report:

@@ -27,8 +27,8 @@ FEWER = (("P1376", 8, 5), ("P30", 5, 3))
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return run_of(tmp_path_factory.mktemp("runs") / "whole")
+def complete(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return run_of(tmp_path_factory.mktemp("runs") / "complete")
 
 
 def scored(path: str) -> Comparable:
@@ -78,15 +78,15 @@ def a_marker(manifest: Manifest) -> Manifest:
         (
             {"change": imported},
             r"differ in probe: made-up \(bbbbbbbb\) against made-up \(an import, content not known\); "
-            "template set: native against imported, whose words are not known: ",
+            "template set: native against imported; the wordings are not known: ",
         ),
     ],
 )
-def test_runs_that_are_not_alike_are_refused(whole: str, tmp_path: Path, how: dict, message: str) -> None:
+def test_runs_that_are_not_alike_are_refused(complete: str, tmp_path: Path, how: dict, message: str) -> None:
     other = run_of(tmp_path / "other", seed=1, **how)
     with pytest.raises(UsageError, match=message):
-        compare([whole, other], QUICK)
-    (pair,) = compare([whole, other], INTERSECT).pairs
+        compare([complete, other], QUICK)
+    (pair,) = compare([complete, other], INTERSECT).pairs
     assert pair.differences
     assert pair.everything.instances > 0
 
@@ -101,8 +101,8 @@ def test_runs_that_are_not_alike_are_refused(whole: str, tmp_path: Path, how: di
         lambda manifest: replace(manifest, settings=replace(manifest.settings, dtype="bfloat16", device="cuda")),
     ],
 )
-def test_what_runs_may_differ_in(whole: str, tmp_path: Path, change: Callable[[Manifest], Manifest]) -> None:
-    (pair,) = compare([whole, run_of(tmp_path / "other", change=change)], QUICK).pairs
+def test_what_runs_may_differ_in(complete: str, tmp_path: Path, change: Callable[[Manifest], Manifest]) -> None:
+    (pair,) = compare([complete, run_of(tmp_path / "other", change=change)], QUICK).pairs
     assert (pair.differences, pair.everything.instances) == ((), 30)
 
 
@@ -111,16 +111,16 @@ def test_imports_of_one_source_are_alike(tmp_path: Path) -> None:
     assert compare(paths, QUICK).pairs[0].differences == ()
 
 
-def test_order_of_relations_does_not_matter(whole: str, tmp_path: Path) -> None:
+def test_order_of_relations_does_not_matter(complete: str, tmp_path: Path) -> None:
     other = run_of(tmp_path / "other", shapes=SHAPES[::-1])
-    assert compare([whole, other], QUICK).pairs[0].differences == ()
+    assert compare([complete, other], QUICK).pairs[0].differences == ()
 
 
-def test_intersect_takes_the_common_scores(whole: str, tmp_path: Path) -> None:
+def test_intersect_takes_the_common_scores(complete: str, tmp_path: Path) -> None:
     # Another number of candidates in P1376, fewer instances of P30, other answers in P36, and other templates.
     shapes = (("P1376", 8, 6), *FEWER[1:], SHAPES[2])
     other = run_of(tmp_path / "other", 1, shapes=shapes, numbers=(0, 2, 7), edit=other_answers)
-    first, second = scored(whole), scored(other)
+    first, second = scored(complete), scored(other)
     shared = shared_part(first, second)
     tables = shared.first.of(first.run).table, shared.second.of(second.run).table
     whole_table = first.run.table
@@ -137,7 +137,7 @@ def test_intersect_takes_the_common_scores(whole: str, tmp_path: Path) -> None:
             rows = [0, 2] if found is first else [0, 1]
             np.testing.assert_array_equal(table.scores[:, own], found.run.table.scores[rows, theirs])
             assert table.answer_idx[place] == found.run.table.answer_idx[there]
-    (pair,) = compare([whole, other], INTERSECT).pairs
+    (pair,) = compare([complete, other], INTERSECT).pairs
     assert (pair.templates, pair.everything.instances, pair.everything.relations) == ((0, 2), len(expected), 2)
     brier = pair.everything.estimators["average_min"]["brier"]
     for table, found in zip(tables, (brier.first, brier.second), strict=True):
@@ -148,10 +148,10 @@ def test_intersect_takes_the_common_scores(whole: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "what"), [({"numbers": (7, 8)}, "template"), ({"shapes": (("P36", 10, 7),)}, "instance")]
 )
-def test_nothing_in_common(whole: str, tmp_path: Path, how: dict, what: str) -> None:
+def test_nothing_in_common(complete: str, tmp_path: Path, how: dict, what: str) -> None:
     other = run_of(tmp_path / "other", **how)
-    with pytest.raises(UsageError, match=rf"whole and \S+other have no {what} in common \(.+\): leave one of them out"):
-        compare([whole, other], INTERSECT)
+    with pytest.raises(UsageError, match=rf"and \S+other have no {what} in common \(.+\): leave one"):
+        compare([complete, other], INTERSECT)
 
 
 def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:

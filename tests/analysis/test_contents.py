@@ -28,7 +28,7 @@ from calprobe.metrics import Resampling
 from calprobe.runs import Manifest, TemplateRecord
 
 NUMBERS = (0, 1, 2, 5)
-TOLD = {name: [place % 5 for place in range(n)] for name, n, _ in SHAPES}
+EXPOSURES = {name: [place % 5 for place in range(n)] for name, n, _ in SHAPES}
 OPTIONS = [
     ReportOptions(resampling=Resampling(30, 7), ace_bins=5),
     ReportOptions(resampling=Resampling(30), cluster="relation"),
@@ -48,7 +48,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="module", params=OPTIONS, ids=["instances", "relations"])
 def found(request: pytest.FixtureRequest, runs: list[str]) -> ReportContents:
-    return gather(report(runs, request.param), Wanted(headline(Headline.PAPER)), dict.fromkeys(runs, TOLD))
+    return gather(report(runs, request.param), Wanted(headline(Headline.PAPER)), dict.fromkeys(runs, EXPOSURES))
 
 
 def test_curves_are_those_computed_alone(found: ReportContents) -> None:
@@ -58,7 +58,7 @@ def test_curves_are_those_computed_alone(found: ReportContents) -> None:
         same(own.curves["calibration"], calibration(label, options))
         same(own.curves["accuracy-rejection"], accuracy_rejection(label, options))
         same(own.curves["markers"], markers(label, options))
-        same(own.curves["exposure"], exposure(label, TOLD, options))
+        same(own.curves["exposure"], exposure(label, EXPOSURES, options))
 
 
 def test_curves_of_several_runs_are_put_together_from_those_of_each(found: ReportContents, runs: list[str]) -> None:

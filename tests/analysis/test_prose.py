@@ -30,7 +30,7 @@ QUICK = ReportOptions(resampling=Resampling(20))
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    return report(write_run(tmp_path_factory.mktemp("runs") / "whole"), QUICK)
+    return report(write_run(tmp_path_factory.mktemp("runs") / "complete"), QUICK)
 
 
 @pytest.fixture(scope="module")

@@ -27,11 +27,11 @@ SHAPE = ("P30", 4, 3)
 
 @pytest.fixture(scope="module")
 def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_run(tmp_path_factory.mktemp("runs") / "whole")
+    return write_run(tmp_path_factory.mktemp("runs") / "complete")
 
 
 def imported(path: Path, template: int = 0, kind: str = "paraphrase", **columns: None) -> Path:
-    """A run of one relation whose pieces lack some columns."""
+    """A run of one relation with pieces that lack some columns."""
     manifest = make_manifest([SHAPE], [template])
     templates = tuple(replace(record, kind=kind) for record in manifest.templates)
     piece: PieceScores = replace(make_piece(SHAPE, template), tokens=None, **columns)

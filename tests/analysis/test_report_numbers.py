@@ -25,7 +25,7 @@ from calprobe.metrics import (
 )
 from calprobe.runs import open_run
 
-WHOLE = [metric.name for metric in multiclass_metrics()]
+COMPLETE = [metric.name for metric in multiclass_metrics()]
 OVER_PARAPHRASES = ("average", "consistency", "mixture", "fixed")
 QUICK = ReportOptions(resampling=Resampling(20))
 
@@ -37,7 +37,7 @@ def drop_relation(run: Path, relation: str) -> None:
 
 @pytest.fixture(scope="module")
 def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_run(tmp_path_factory.mktemp("runs") / "whole")
+    return write_run(tmp_path_factory.mktemp("runs") / "complete")
 
 
 def meant(estimator: EstimatorReport) -> list[Metric]:
@@ -58,7 +58,7 @@ def test_numbers_are_those_of_confidences_and_metrics(run_path: Path) -> None:
     for estimator, confidence in zip(found.estimators, confidences.values(), strict=True):
         expected = bootstrap(meant(estimator), confidence.confidence, confidence.correct, options.resampling)
         if confidence.probabilities is None:
-            expected |= dict.fromkeys(WHOLE, Estimate(math.nan))
+            expected |= dict.fromkeys(COMPLETE, Estimate(math.nan))
         else:
             distributions = {"": confidence.probabilities}, table.offsets, table.answer_idx
             expected |= bootstrap_multiclass(multiclass_metrics(), *distributions, options.resampling)[""]

@@ -102,8 +102,8 @@ def test_a_part_of_a_run_is_that_of_its_scores(run: ScoredRun) -> None:
     assert part.widths.tolist() == run.widths[places].tolist()
     assert part.clusters is not None
     assert part.clusters.tolist() == part.instances.relation.tolist()
-    for place, whole in enumerate(places):
-        own, theirs = (slice(*table.offsets[at : at + 2]) for table, at in ((part.table, place), (run.table, whole)))
+    for place, former in enumerate(places):
+        own, theirs = (slice(*table.offsets[at : at + 2]) for table, at in ((part.table, place), (run.table, former)))
         np.testing.assert_array_equal(part.table.scores[:, own], run.table.scores[rows, theirs])
     everything = np.arange(len(run.instances))
     assert run.restricted(np.arange(3), everything) is run

@@ -38,7 +38,7 @@ def without_domain(manifest: Manifest) -> Manifest:
 
 @pytest.fixture(scope="module")
 def run_path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return run_of(tmp_path_factory.mktemp("runs") / "whole", change=some_1_to_1)
+    return run_of(tmp_path_factory.mktemp("runs") / "complete", change=some_1_to_1)
 
 
 def sliced(path: str | Path, by: SliceKind, *estimators: str, **options: object) -> RunSlices:
@@ -103,10 +103,10 @@ def test_a_slice_has_the_numbers_and_intervals_of_a_run_limited_to_it(
     assert part.accuracy == alone.accuracy
     assert part.bear_score == alone.bear_score
     assert (part.instances, part.chance_accuracy) == (alone.facts.instances, alone.facts.chance_accuracy)
-    whole = {estimator.name: estimator.metrics for estimator in alone.estimators}
+    complete = {estimator.name: estimator.metrics for estimator in alone.estimators}
     for name, metrics in part.estimators.items():
-        assert {metric: metrics[metric] for metric in METRICS} == {metric: whole[name][metric] for metric in METRICS}
-        assert metrics["smooth_ece"].value == whole[name]["smooth_ece"].value
+        assert {metric: metrics[metric] for metric in METRICS} == {metric: complete[name][metric] for metric in METRICS}
+        assert metrics["smooth_ece"].value == complete[name]["smooth_ece"].value
 
 
 def test_bins_asked_for_hold_in_slices_too(run_path: str) -> None:

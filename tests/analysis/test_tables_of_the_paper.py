@@ -134,15 +134,15 @@ def test_columns_of_the_papers_tables(run: Run, tokens: pd.DataFrame, probe: Pro
 
 
 def test_leaving_out_the_first_token_matters_where_the_answer_stands_first(run: Run, tokens: pd.DataFrame) -> None:
-    whole, without = run.table(), run.table(compat="kissling2026")
-    change = pd.DataFrame({"sum": (whole.scores - without.scores).ravel()})
-    change["template"] = np.repeat(np.arange(12), whole.scores.shape[1])
-    owners = np.repeat(np.arange(whole.n_instances), np.diff(whole.offsets))
+    complete, without = run.table(), run.table(compat="kissling2026")
+    change = pd.DataFrame({"sum": (complete.scores - without.scores).ravel()})
+    change["template"] = np.repeat(np.arange(12), complete.scores.shape[1])
+    owners = np.repeat(np.arange(complete.n_instances), np.diff(complete.offsets))
     change["instance"] = np.tile(owners, 12)
-    # The same for all candidates of a (template, instance) whose statements begin alike.
+    # The same for all candidates of a (template, instance) with statements that begin alike.
     moved = change.groupby(["instance", "template"])["sum"].agg(np.ptp) > 0
     first_roles = tokens[tokens["position"] == 0].groupby(["relation", "template"])["role"].first()
-    relations = whole.relation
+    relations = complete.relation
     for (instance, template), differs in moved.items():
         assert differs == (first_roles[relations[instance], template] == "answer")
     assert moved.any()

@@ -127,7 +127,7 @@ def test_from_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "new" / "record.json"
-    # Less than no templates cannot be; what fails is a row that says so, and no more.
+    # A negative number of templates is impossible; what fails is a row that says so, and no more.
     command = [sys.executable, "-P", str(confidence.__file__), "--sizes", "50:12:5", "20:-1", "--plain", "30:12:5"]
     done = subprocess.run([*command, "--out", str(out)], capture_output=True, text=True, check=True)
     record = json.loads(out.read_text("utf-8"))

@@ -33,13 +33,13 @@ def test_seconds_by_hand() -> None:
 
 
 def test_strategies_by_hand() -> None:
-    whole = model_a_gpu(JOBS, 2)  # 9 | 4 + 4
-    assert (whole.wall_s, whole.busy_s) == (9.0, 17.0)
-    assert whole.idle == pytest.approx(1 - 17 / 18)
+    complete = model_a_gpu(JOBS, 2)  # 9 | 4 + 4
+    assert (complete.wall_s, complete.busy_s) == (9.0, 17.0)
+    assert complete.idle == pytest.approx(1 - 17 / 18)
     # a: 1 + 6, b: 1 + 3 beside 2 idle, c: 1 + 2
     together = all_on_one(JOBS, 2)
     assert (together.wall_s, together.busy_s) == (7.0 + 4.0 + 3.0, 6.0 + 14.0)
-    # Half a fair share is 4.25 s: a is cut in three (two groups: 7 and 3, none), the others are whole: 7 | 4 4 3 -> 7+3
+    # Half a fair share is 4.25 s: a is cut in three (two groups: 7 and 3, none), the others are not: 7 | 4 4 3 -> 7+3
     cut = shards(JOBS, 2)
     assert (cut.wall_s, cut.busy_s) == (10.0, 18.0)
 

@@ -1,4 +1,4 @@
-"""How the tiny pair is made: what is counted is what is told, and masks are those of scoring."""
+"""How the tiny pair is made: the counts are those of the sentences, and masks are those of scoring."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ def test_each_fact_stands_in_the_corpus_as_often_as_counted_and_only_in_its_para
     seen, counted = Counter(sentence.text for sentence in corpus.sentences), Counter[str]()
     every = set()
     for relation in probe.relations:
-        told = corpus.exposures[relation.name]
-        for instance, count in zip(relation.instances, told.counts, strict=True):
+        own = corpus.exposures[relation.name]
+        for instance, count in zip(relation.instances, own.counts, strict=True):
             answer = relation.candidates[instance.answer_idx]
             texts = [fill(form.text, instance.subject, answer).text for form in templates.templates[relation.name]]
             every |= set(texts)
-            in_turn = Counter(texts[number] for number in told.paraphrases if seen[texts[number]])
+            in_turn = Counter(texts[number] for number in own.paraphrases if seen[texts[number]])
             assert len(in_turn) == min(count, 3), texts[0]
             counted.update({text: seen[text] for text in in_turn})
-    assert sum(counted.values()) == sum(sum(told.counts) for told in corpus.exposures.values())
+    assert sum(counted.values()) == sum(sum(own.counts) for own in corpus.exposures.values())
     assert every & set(seen) == set(counted)
 
 
 def test_the_corpus_is_facts_invented_ones_and_mentions(corpus: Corpus, probe: Probe) -> None:
-    facts = sum(sum(told.counts) for told in corpus.exposures.values())
+    facts = sum(sum(own.counts) for own in corpus.exposures.values())
     candidates = sum(len(relation.candidates) for relation in probe.relations)
     subjects = len({instance.subject for relation in probe.relations for instance in relation.instances})
     assert len(corpus.sentences) == facts + candidates * INVENTED * 7 + subjects * len(MENTIONS)
@@ -72,11 +72,11 @@ def test_the_corpus_is_facts_invented_ones_and_mentions(corpus: Corpus, probe: P
 @pytest.mark.parametrize("n_facts", [12, 18, 58])
 def test_counts_follow_zipf(n_facts: int) -> None:
     counts = sorted(counts_of(n_facts, np.random.default_rng(0)), reverse=True)
-    told = [count for count in counts if count]
-    assert len(counts) - len(told) == round(0.2 * n_facts)
-    assert (told[0], told[-1]) == (MOST, 1)
-    slope = np.diff(np.log(told[:3])) / np.diff(np.log([1, 2, 3]))
-    assert slope == pytest.approx(-np.log(MOST) / np.log(len(told)), abs=0.15)
+    stated = [count for count in counts if count]
+    assert len(counts) - len(stated) == round(0.2 * n_facts)
+    assert (stated[0], stated[-1]) == (MOST, 1)
+    slope = np.diff(np.log(stated[:3])) / np.diff(np.log([1, 2, 3]))
+    assert slope == pytest.approx(-np.log(MOST) / np.log(len(stated)), abs=0.15)
 
 
 def test_what_ships_is_made_of_this_corpus_and_vocabulary(

@@ -130,8 +130,8 @@ def test_exposure_is_of_the_tiny_pair(tmp_path: Path, capsys: pytest.CaptureFixt
     run = RunFolder.open(tmp_path / "tiny", replace(make_manifest(shapes, (0,)), model=TINY, probe=mini))
     for shape in shapes:
         run.write_piece(without_tokens(make_piece(shape)))
-    curve(tmp_path / "tiny", "--kind", "exposure", "--bootstrap", 0, "--out", tmp_path / "told.csv")
-    frame = pd.read_csv(tmp_path / "told.csv")
+    curve(tmp_path / "tiny", "--kind", "exposure", "--bootstrap", 0, "--out", tmp_path / "exposure.csv")
+    frame = pd.read_csv(tmp_path / "exposure.csv")
     counts = [count for name, _, _ in shapes for count in tiny_exposures()[name].counts]
     assert frame.instances.sum() == len(counts) == 33
     assert (frame.told * frame.instances).sum() == pytest.approx(sum(counts))

@@ -87,7 +87,7 @@ def test_unknown_name_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None
     assert "'bear', 'factor', 'kissling2026'" in capsys.readouterr().err
 
 
-# The toy data set in place of BEAR, from the server whose address is the first argument.
+# The toy data set in place of BEAR; the first argument is the server's address.
 TOY_FETCH = """
 import sys
 from file_server import TOY
@@ -101,7 +101,7 @@ main(["fetch", "bear"])
 
 @pytest.fixture
 def toy_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[FileServer, list[str]]]:
-    """A server whose first file hangs, and the command that fetches from it."""
+    """A server that never sends its first file completely, and the command that fetches from it."""
     monkeypatch.setenv("CALPROBE_DATA", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
     with serving(SERVED) as server:

@@ -1,4 +1,4 @@
-"""`--html`: the page is written beside what is printed, whole or not at all."""
+"""`--html`: the page is written beside what is printed, complete or not at all."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ COMMANDS = [
 
 @pytest.fixture(scope="module")
 def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_run(tmp_path_factory.mktemp("runs") / "whole")
+    return write_run(tmp_path_factory.mktemp("runs") / "complete")
 
 
 def calprobe(arguments: list[str], run_path: Path, stdout: int) -> subprocess.CompletedProcess[str]:

@@ -20,7 +20,7 @@ from calprobe.metrics import Resampling
 
 @pytest.fixture(scope="module")
 def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_run(tmp_path_factory.mktemp("runs") / "whole")
+    return write_run(tmp_path_factory.mktemp("runs") / "complete")
 
 
 def test_table_in_a_pipe(run_path: Path) -> None:

@@ -17,7 +17,7 @@ from calprobe.runs.listing import list_runs
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("experiments")
-    write_run(folder / "whole")
+    write_run(folder / "complete")
     part = write_run(folder / "more" / "part", numbers=(0,))
     (part / "shards" / "P30.t0.parquet").unlink()
     damaged = write_run(folder / "damaged")
@@ -30,11 +30,11 @@ def test_each_run_and_how_much_is_done(folder: Path) -> None:
     found = list_runs(folder)
     assert [(Path(run.path).name, run.done, run.pieces, run.complete) for run in found.runs] == [
         ("part", 2, 3, False),
-        ("whole", 6, 6, True),
+        ("complete", 6, 6, True),
     ]
     assert [run.templates for run in found.runs] == [(0,), (0, 1)]
     assert list(found.damaged) == [str(folder / "damaged")]
-    assert list_runs(folder / "whole").runs == (found.runs[1],), "the folder may be a run itself"
+    assert list_runs(folder / "complete").runs == (found.runs[1],), "the folder may be a run itself"
 
 
 def test_text_and_other_formats(folder: Path) -> None:

@@ -106,12 +106,12 @@ def by_definition(name: str, paraphrases: list[list[float]], default: list[float
 
 
 def scaled_by_definition(table: ScoreTable, fit_one: Callable[..., float]) -> list[float]:
-    """Base with a fitted temperature for every instance, -1 where it fails: five folds dealt by relation and line."""
+    """Base with a fitted temperature for every instance, -1 where it fails: five folds by relation and line."""
     spaces = [table.scores[0, a:b] for a, b in pairwise(table.offsets)]
     n = len(spaces)
     ordered = sorted(range(n), key=lambda i: (table.relation[i], table.instance[i]))
-    dealt = np.random.default_rng(0).permutation(n) % min(5, n)
-    fold = {i: dealt[rank] for rank, i in enumerate(ordered)}
+    fold_of_rank = np.random.default_rng(0).permutation(n) % min(5, n)
+    fold = {i: fold_of_rank[rank] for rank, i in enumerate(ordered)}
     found = []
     for i in range(n):
         others = [j for j in range(n) if fold[j] != fold[i]]
@@ -169,11 +169,11 @@ def test_the_order_of_instances_changes_nothing(table: ScoreTable, random: objec
 def test_the_same_template_again_agrees_with_itself(table: ScoreTable, times: int) -> None:
     spaces = Distributions.from_scores(np.repeat(table.scores[:1], times, axis=0), table.offsets, table.answer_idx)
     found = {e.name: e(spaces) for e in available_estimators([TemplateRecord(t, "paraphrase") for t in range(times)])}
-    whole = ~found["base"].failed
+    complete = ~found["base"].failed
     for name, confidence in found.items():
         if name.startswith(("average", "consistency", "mixture")):
             assert confidence.prediction.tolist() == found["base"].prediction.tolist()
-            expected = whole if name.startswith("consistency") else found["base"].confidence
+            expected = complete if name.startswith("consistency") else found["base"].confidence
             assert confidence.confidence == pytest.approx(expected.astype(float), abs=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""The estimators beside base and margin by hand: names and templates, few candidates, failed instances, whole p."""
+"""The estimators beside base and margin by hand: templates, few candidates, failed instances, distributions."""
 
 from __future__ import annotations
 
@@ -201,8 +201,8 @@ def test_confidence_in_bases_answer_needs_every_template(estimator: Callable[...
 def test_which_estimators_are_distributions() -> None:
     rng = np.random.default_rng(0)
     spaces = Distributions.from_scores(rng.normal(0, 3, (12, 10)), [0, 4, 10], [1, 2])
-    whole = {estimator.name: estimator(spaces) for estimator in available_estimators(PAPER)}
-    with_p = {name: found for name, found in whole.items() if found.probabilities is not None}
+    complete = {estimator.name: estimator(spaces) for estimator in available_estimators(PAPER)}
+    with_p = {name: found for name, found in complete.items() if found.probabilities is not None}
     assert set(with_p) == {
         "base",
         "mixture",

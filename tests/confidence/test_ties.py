@@ -64,7 +64,7 @@ def test_paraphrases_that_tie_alike_agree() -> None:
 
 def test_a_draw_depends_on_relation_and_line_alone() -> None:
     table = table_of(np.zeros((1, 400)), 4)
-    whole = base_confidence(Distributions.from_table(table)).prediction
+    complete = base_confidence(Distributions.from_table(table)).prediction
     order = np.random.default_rng(0).permutation(100)[:30]
     part = ScoreTable(
         np.zeros((1, 120)),
@@ -74,7 +74,7 @@ def test_a_draw_depends_on_relation_and_line_alone() -> None:
         table.instance[order],
         table.templates,
     )
-    assert (base_confidence(Distributions.from_table(part)).prediction == whole[order]).all()
+    assert (base_confidence(Distributions.from_table(part)).prediction == complete[order]).all()
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,4 +1,4 @@
-"""`calprobe doctor`: a whole installation, and installations broken on purpose."""
+"""`calprobe doctor`: a complete installation, and installations broken on purpose."""
 
 from __future__ import annotations
 
@@ -39,42 +39,42 @@ def found(group: str, name: str, model: str | None = None) -> Check:
 
 
 @pytest.fixture(scope="module")
-def whole() -> Diagnosis:
+def complete() -> Diagnosis:
     return examine()
 
 
-def test_a_whole_installation_is_ready(whole: Diagnosis) -> None:
-    assert whole.ready
-    assert whole.verdict == ("ready" if torch.cuda.is_available() else "ready, no GPU")
-    groups = list(dict.fromkeys(check.group for check in whole.checks))
+def test_a_complete_installation_is_ready(complete: Diagnosis) -> None:
+    assert complete.ready
+    assert complete.verdict == ("ready" if torch.cuda.is_available() else "ready, no GPU")
+    groups = list(dict.fromkeys(check.group for check in complete.checks))
     assert groups == ["versions", "machine", "gpu", "kernels", "places", "probes", "self-test"]
-    assert only(whole.checks, "torch").value == torch.__version__
+    assert only(complete.checks, "torch").value == torch.__version__
 
 
-def test_the_self_test_compares_paths_and_counts_anew(whole: Diagnosis) -> None:
-    tree = only(whole.checks, "tiny-clm").facts
+def test_the_self_test_compares_paths_and_counts_anew(complete: Diagnosis) -> None:
+    tree = only(complete.checks, "tiny-clm").facts
     assert set(tree["largest_difference"]) == {"tree", "padded"}
     assert 0 < tree["largest_difference"]["tree"] < 1e-4
     assert tree["statements"] == 3 * 12
-    run = only(whole.checks, "run folder").facts
+    run = only(complete.checks, "run folder").facts
     assert run["instances"] == 3
     assert run["accuracy_reported"] == run["accuracy_counted"]
 
 
-def test_the_text_is_narrow_and_each_check_has_a_line_that_begins_with_its_state(whole: Diagnosis) -> None:
-    lines = diagnosis_text(whole).splitlines()
+def test_the_text_is_narrow_and_each_check_has_a_line_that_begins_with_its_state(complete: Diagnosis) -> None:
+    lines = diagnosis_text(complete).splitlines()
     too_wide = [line for line in lines if len(line) > WIDTH and " " in line.strip()]
     assert [line for line in too_wide if "/" not in line] == []  # a path is not broken
-    assert lines[-1] == f"verdict: {whole.verdict}"
+    assert lines[-1] == f"verdict: {complete.verdict}"
     stated = [line for line in lines if re.match(r"(ok|note|FAIL) ", line)]
-    assert [line.split()[0].lower() for line in stated] == [check.state for check in whole.checks]
+    assert [line.split()[0].lower() for line in stated] == [check.state for check in complete.checks]
 
 
-def test_json_has_all_checks(whole: Diagnosis) -> None:
-    found = json.loads(json.dumps(whole.to_json(), allow_nan=False))
-    assert (found["verdict"], found["ready"]) == (whole.verdict, True)
-    assert [check["name"] for check in found["checks"]] == [check.name for check in whole.checks]
-    memory = only(whole.checks, "memory")
+def test_json_has_all_checks(complete: Diagnosis) -> None:
+    found = json.loads(json.dumps(complete.to_json(), allow_nan=False))
+    assert (found["verdict"], found["ready"]) == (complete.verdict, True)
+    assert [check["name"] for check in found["checks"]] == [check.name for check in complete.checks]
+    memory = only(complete.checks, "memory")
     assert {"group", "name", "state", "value", "fix", "mend", "facts"} == set(found["checks"][0])
     assert memory.facts["free_bytes"] <= memory.facts["total_bytes"]
 

@@ -91,7 +91,7 @@ class Forge:
 
         Args:
             arguments: the command line.
-            watch: the folder whose changes are counted.
+            watch: the folder in which changes are counted.
             at: before its change of this number (from 1) the child gets the signal `send`; 0: never.
             fault: `largest`: no file may grow beyond so many bytes. `clock`: what time.time says, over and over.
                 `pause`: seconds to sleep at each change. `out`, `err`: files that stdout and stderr go to.

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from children import Forge
 from commands import exports_of
-from unbroken import ASKED, Whole
+from unbroken import ASKED, Complete
 
 from calprobe.cli import main
 from calprobe.runs import open_run
@@ -37,11 +37,11 @@ def forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
 
 
 @pytest.fixture(scope="session")
-def whole(forge: Forge, tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    path = tmp_path_factory.mktemp("whole") / "run"
+def complete(forge: Forge, tmp_path_factory: pytest.TempPathFactory) -> Complete:
+    path = tmp_path_factory.mktemp("complete") / "run"
     ended = forge.run("score", *ASKED, "--out", path, watch=path)
     assert (ended.code, open_run(path).missing) == (0, ()), ended.stderr
-    return Whole(path, ended, exports_of(path))
+    return Complete(path, ended, exports_of(path))
 
 
 @pytest.fixture

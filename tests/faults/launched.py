@@ -42,9 +42,9 @@ def launch_command(command: Callable[[], Any], place: Path, fault: dict[str, Any
 
 def _meet(rank: int, amiss: str, gate: Path) -> None:
     write_piece = RunFolder.write_piece
-    heard, told = os.pipe()
-    os.set_blocking(told, False)
-    signal.set_wakeup_fd(told)  # any signal that comes is readable at the other end from then on
+    heard, sent = os.pipe()
+    os.set_blocking(sent, False)
+    signal.set_wakeup_fd(sent)  # any signal that comes is readable at the other end from then on
 
     def write(folder: RunFolder, piece: Any) -> None:
         if rank == 0:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from children import Forge
 from commands import exports_of
-from unbroken import ASKED, Whole
+from unbroken import ASKED, Complete
 
 from calprobe.runs import open_run
 
@@ -27,13 +27,13 @@ WALL_CLOCK = {
 }
 
 
-def test_a_clock_that_runs_backwards(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_a_clock_that_runs_backwards(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     run = tmp_path / "run"
     clock = [4e9, 0.0, 1.7e9, 1e9, -5.0]
     assert forge.run("score", *ASKED, "--out", run, watch=run, at=24, send=15, clock=clock).code == 130
     ended = forge.run("score", *ASKED, "--out", run, watch=run, clock=clock)
     assert ended.code == 0, ended.stderr
-    assert exports_of(run) == whole.exports
+    assert exports_of(run) == complete.exports
     progress = open_run(run).progress
     assert min(value for value in astuple(progress) if value is not None) >= 0
     assert 0 < progress.score_s < 600
@@ -41,15 +41,15 @@ def test_a_clock_that_runs_backwards(forge: Forge, whole: Whole, tmp_path: Path)
 
 @pytest.mark.parametrize("moment", [0, 4_000_000_000])
 def test_files_from_another_time(
-    forge: Forge, whole: Whole, tmp_path: Path, reported: Callable[[Path], Any], moment: int
+    forge: Forge, complete: Complete, tmp_path: Path, reported: Callable[[Path], Any], moment: int
 ) -> None:
-    run = shutil.copytree(whole.path, tmp_path / "run")
+    run = shutil.copytree(complete.path, tmp_path / "run")
     for path in [*run.rglob("*"), run]:
         os.utime(path, (moment, moment))
-    assert reported(run) == whole.report_of((), reported)
+    assert reported(run) == complete.report_of((), reported)
     ended = forge.run("score", *ASKED, "--out", run, watch=run)
     assert (ended.code, [change for change in ended.changes if "parquet" in change]) == (0, [])
-    assert exports_of(run) == whole.exports
+    assert exports_of(run) == complete.exports
 
 
 def test_the_time_of_day_is_read_for_people_only() -> None:

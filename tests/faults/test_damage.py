@@ -17,7 +17,7 @@ import pytest
 from children import Forge
 from commands import exports_of
 from run_samples import SHAPES, make_manifest, make_piece
-from unbroken import ASKED, Whole
+from unbroken import ASKED, Complete
 
 from calprobe.cli import main
 from calprobe.runs import PieceScores, RunFolder, open_run
@@ -123,31 +123,33 @@ def damaged(shard: Path, how: str) -> bytes:
 
 @pytest.mark.parametrize("how", ["page header", "values", "footer", "half", "empty"])
 def test_a_damaged_shard_is_scored_again(
-    forge: Forge, whole: Whole, tmp_path: Path, reported: Callable[[Path], Any], how: str
+    forge: Forge, complete: Complete, tmp_path: Path, reported: Callable[[Path], Any], how: str
 ) -> None:
-    run = shutil.copytree(whole.path, tmp_path / "run")
-    shard = run / "shards" / whole.order[2]
+    run = shutil.copytree(complete.path, tmp_path / "run")
+    shard = run / "shards" / complete.order[2]
     content = damaged(shard, how)
     shard.write_bytes(content)
     missing = open_run(run).missing
     assert [f"{relation}.t{template}.parquet" for relation, template in missing] == [shard.name]
     report = reported(run)
-    assert report == whole.report_of(missing, reported)
+    assert report == complete.report_of(missing, reported)
     assert report["partial"]
     assert shard.read_bytes() == content  # reading sets nothing aside
     resumed = forge.run("score", *ASKED, "--out", run, watch=run)
     assert resumed.code == 0
     assert f"renamed to {shard.name}.bad, will be scored again" in resumed.stderr
     assert shard.with_name(f"{shard.name}.bad").read_bytes() == content
-    assert exports_of(run) == whole.exports
+    assert exports_of(run) == complete.exports
 
 
-def test_report_says_which_shard_is_left_out(whole: Whole, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    run = shutil.copytree(whole.path, tmp_path / "run")
-    (run / "shards" / whole.order[0]).write_bytes(b"PAR1")
+def test_report_says_which_shard_is_left_out(
+    complete: Complete, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = shutil.copytree(complete.path, tmp_path / "run")
+    (run / "shards" / complete.order[0]).write_bytes(b"PAR1")
     main(["report", str(run), "--bootstrap", "0"])
     said = capfd.readouterr()
-    assert f"{run / 'shards' / whole.order[0]}: it cannot be read" in said.err
+    assert f"{run / 'shards' / complete.order[0]}: it cannot be read" in said.err
     assert "; left out" in said.err
     assert "PARTIAL" in said.out
 
@@ -171,9 +173,9 @@ def test_report_says_which_shard_is_left_out(whole: Whole, tmp_path: Path, capfd
     ids=["model", "relations", "settings", "half", "empty", "newer"],
 )
 def test_a_manifest_that_was_edited_cut_or_is_newer(
-    forge: Forge, whole: Whole, tmp_path: Path, edit: Callable[[str], str], said: str
+    forge: Forge, complete: Complete, tmp_path: Path, edit: Callable[[str], str], said: str
 ) -> None:
-    run = shutil.copytree(whole.path, tmp_path / "run")
+    run = shutil.copytree(complete.path, tmp_path / "run")
     manifest = run / "manifest.json"
     text = manifest.read_text()
     assert edit(text) != text
@@ -193,9 +195,9 @@ def test_a_manifest_that_was_edited_cut_or_is_newer(
 
 
 def test_an_edit_without_checksums_that_fits_no_shard_is_found(
-    whole: Whole, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    complete: Complete, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = shutil.copytree(whole.path, tmp_path / "run")
+    run = shutil.copytree(complete.path, tmp_path / "run")
     data = json.loads((run / "manifest.json").read_text())
     del data["checksums"]
     data["settings"]["attention"] = "eager"
@@ -206,13 +208,13 @@ def test_an_edit_without_checksums_that_fits_no_shard_is_found(
     assert "manifest.json describes another run than the 8 shards beside it" in capsys.readouterr().err
 
 
-def test_left_temporary_files_are_no_part_of_the_run(forge: Forge, whole: Whole, tmp_path: Path) -> None:
-    run = shutil.copytree(whole.path, tmp_path / "run")
+def test_left_temporary_files_are_no_part_of_the_run(forge: Forge, complete: Complete, tmp_path: Path) -> None:
+    run = shutil.copytree(complete.path, tmp_path / "run")
     left = [run / ".manifest.json.1.tmp", run / "shards" / ".capital.t0.parquet.1.tmp", run / "..owner.1.tmp"]
     for path in left:
         path.write_bytes(b"PAR1 half")
-    assert exports_of(run) == whole.exports
+    assert exports_of(run) == complete.exports
     assert forge.run("score", *ASKED, "--out", run, watch=run).code == 0
     assert not any(path.exists() for path in left)
-    assert exports_of(run) == whole.exports
-    assert open_run(run).progress.pieces == len(whole.order)
+    assert exports_of(run) == complete.exports
+    assert open_run(run).progress.pieces == len(complete.order)

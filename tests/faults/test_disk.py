@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from children import Ended, Forge
 from commands import exports_of
-from unbroken import ASKED, Whole, shards_in
+from unbroken import ASKED, Complete, shards_in
 
 from calprobe.runs import open_run
 
@@ -52,14 +52,14 @@ def assert_said(ended: Ended, place: Path, why: str) -> None:
     assert len([line for line in ended.stderr.splitlines() if line]) <= 2
 
 
-def assert_it_goes_on(forge: Forge, run: Path, whole: Whole) -> None:
+def assert_it_goes_on(forge: Forge, run: Path, complete: Complete) -> None:
     resumed = forge.run("score", *ASKED, "--out", run, watch=run)
     assert resumed.code == 0, resumed.stderr
-    assert shutil.copytree(run, whole.path.parent / f"mended-{run.parent.name}", dirs_exist_ok=True)
-    assert exports_of(whole.path.parent / f"mended-{run.parent.name}") == whole.exports
+    assert shutil.copytree(run, complete.path.parent / f"mended-{run.parent.name}", dirs_exist_ok=True)
+    assert exports_of(complete.path.parent / f"mended-{run.parent.name}") == complete.exports
 
 
-def test_a_disk_that_fills_up(forge: Forge, whole: Whole, tmp_path: Path, mount: Mount) -> None:
+def test_a_disk_that_fills_up(forge: Forge, complete: Complete, tmp_path: Path, mount: Mount) -> None:
     """A real one, of 256 KiB, that has no room for the labels, and without them not for all the shards."""
     disk = mount("-t", "tmpfs", "-o", "size=256k", "tmpfs")
     run, filler = disk / "run", disk / "filler"
@@ -69,28 +69,28 @@ def test_a_disk_that_fills_up(forge: Forge, whole: Whole, tmp_path: Path, mount:
     stopped = forge.run("score", *ASKED, "--no-save-labels", "--out", run, watch=run)
     assert_said(stopped, run, "No space left on device")
     lying = sorted((run / "shards").glob("*.parquet"))
-    assert 0 < len(lying) < len(whole.order)
+    assert 0 < len(lying) < len(complete.order)
     assert len(open_run(run).pieces) == len(lying)
     assert not list(run.rglob("*.tmp"))
     again = forge.run("score", *ASKED, "--no-save-labels", "--out", run, watch=run)
     assert_said(again, run, "No space left on device")
     filler.unlink()
-    assert_it_goes_on(forge, run, whole)
+    assert_it_goes_on(forge, run, complete)
 
 
 @pytest.mark.parametrize(
     ("largest", "options", "place"), [(2000, [], "."), (20000, [], "labels.json"), (6000, ["--no-save-labels"], ".")]
 )
 def test_files_that_cannot_grow(
-    forge: Forge, whole: Whole, tmp_path: Path, largest: int, options: list[str], place: str
+    forge: Forge, complete: Complete, tmp_path: Path, largest: int, options: list[str], place: str
 ) -> None:
     """What a quota does, in the middle of a manifest, of the labels or of a shard; this needs no rights."""
     run = tmp_path / "run"
     stopped = forge.run("score", *ASKED, *options, "--out", run, watch=run, largest=largest)
     assert_said(stopped, run / place, "File too large")
     assert not list(run.rglob("*.tmp"))
-    assert shards_in(stopped.changes) == [path for path in whole.order if (run / "shards" / path).exists()]
-    assert_it_goes_on(forge, run, whole)
+    assert shards_in(stopped.changes) == [path for path in complete.order if (run / "shards" / path).exists()]
+    assert_it_goes_on(forge, run, complete)
 
 
 def _read_only(folder: Path, mount: Mount) -> Path:
@@ -104,7 +104,7 @@ def _read_only(folder: Path, mount: Mount) -> Path:
 
 
 def test_a_read_only_folder(
-    forge: Forge, whole: Whole, tmp_path: Path, mount: Mount, reported: Callable[[Path], Any]
+    forge: Forge, complete: Complete, tmp_path: Path, mount: Mount, reported: Callable[[Path], Any]
 ) -> None:
     folder = tmp_path / "run"
     forge.run("score", *ASKED, "--out", folder, watch=folder, at=20)
@@ -114,13 +114,13 @@ def test_a_read_only_folder(
     assert_said(forge.run("score", *ASKED, "--out", run, watch=run), run, "")
     assert_said(forge.run("score", *ASKED, "--out", run / "new", watch=run), run / "new", "")
     assert open_run(run).missing == missing  # reading writes nothing
-    assert reported(run) == whole.report_of(missing, reported)
+    assert reported(run) == complete.report_of(missing, reported)
     with suppress(PermissionError):
         folder.chmod(0o755)
-    assert_it_goes_on(forge, folder, whole)
+    assert_it_goes_on(forge, folder, complete)
 
 
-def test_a_folder_that_is_removed_while_it_is_scored_into(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_a_folder_that_is_removed_while_it_is_scored_into(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     run = tmp_path / "run"
     child = forge.start("score", *ASKED, "--out", run, watch=run, pause=0.1)
     child.wait_for_first_shard()
@@ -128,17 +128,17 @@ def test_a_folder_that_is_removed_while_it_is_scored_into(forge: Forge, whole: W
     stopped = child.wait()
     assert_said(stopped, run, "No such file or directory")
     assert not list(run.rglob("*.parquet"))
-    assert_it_goes_on(forge, run, whole)
+    assert_it_goes_on(forge, run, complete)
 
 
-def test_stdout_takes_no_more(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_stdout_takes_no_more(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     if not FULL.exists():
         pytest.skip("no /dev/full here")
     quick, table = ("--bootstrap", "0"), tmp_path / "answers.csv"
     table.write_text("sum,right\n-1.5,1\n-2.5,0\n")
     for command in (
-        ("report", whole.path, *quick),
-        ("report", whole.path, *quick, "--json"),
+        ("report", complete.path, *quick),
+        ("report", complete.path, *quick, "--json"),
         ("rank", table, "--score", "sum", "--correct", "right"),
         ("probes",),
         ("models",),
@@ -148,9 +148,9 @@ def test_stdout_takes_no_more(forge: Forge, whole: Whole, tmp_path: Path) -> Non
         assert "calprobe: cannot write to stdout: No space left on device; free" in ended.stderr
 
 
-def test_files_that_take_no_more(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_files_that_take_no_more(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     """Each command that writes a file names it, and leaves the file that was there."""
-    run, quick = whole.path, ("--bootstrap", "0")
+    run, quick = complete.path, ("--bootstrap", "0")
     for name, command in {
         "scores.parquet": ("export", run, "--what", "candidates", "--out"),
         "scores.csv": ("export", run, "--what", "candidates", "--out"),
@@ -169,10 +169,10 @@ def test_files_that_take_no_more(forge: Forge, whole: Whole, tmp_path: Path) -> 
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".csv", ".html", ".jsonl", ".parquet", ".svg"]
 
 
-def test_a_stderr_that_takes_no_more_stops_no_run(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_a_stderr_that_takes_no_more_stops_no_run(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     if not FULL.exists():
         pytest.skip("no /dev/full here")
     run = tmp_path / "run"
     asked = [option for option in ASKED if option != "--quiet"]
     forge.run("score", *asked, "--out", run, watch=run, err=str(FULL))
-    assert exports_of(run) == whole.exports
+    assert exports_of(run) == complete.exports

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from children import Ended, Forge
 from commands import exports_of
-from unbroken import ASKED, Whole, shards_in
+from unbroken import ASKED, Complete, shards_in
 
 from calprobe.runs import open_run
 from calprobe.runs.manifest_file import FILE_NAME
@@ -30,29 +30,29 @@ Report = Callable[[Path], Any]
 Record = Callable[[str, object], None]
 
 
-def assert_nothing_is_lost(run: Path, whole: Whole, killed: Ended, reported: Report) -> None:
-    """What lies there after the kill is a part of the whole run: its first pieces, to the byte."""
+def assert_nothing_is_lost(run: Path, complete: Complete, killed: Ended, reported: Report) -> None:
+    """What lies there after the kill is a part of the complete run: its first pieces, to the byte."""
     done = shards_in(killed.changes[:-1])  # the last change was begun, the others were done
-    assert done == whole.order[: len(done)]
+    assert done == complete.order[: len(done)]
     lying = sorted((run / "shards").glob("*.parquet"))
-    assert set(done) <= {path.name for path in lying} <= set(whole.order[: len(done) + 1])
+    assert set(done) <= {path.name for path in lying} <= set(complete.order[: len(done) + 1])
     for path in lying:
-        assert path.read_bytes() == (whole.path / "shards" / path.name).read_bytes()
+        assert path.read_bytes() == (complete.path / "shards" / path.name).read_bytes()
     if not (run / FILE_NAME).exists():
         assert (reported(run), lying) == (3, [])
         return
     missing = open_run(run).missing
-    assert len(missing) == len(whole.order) - len(lying)
+    assert len(missing) == len(complete.order) - len(lying)
     found = reported(run)
-    assert found == whole.report_of(missing, reported)
+    assert found == complete.report_of(missing, reported)
     if isinstance(found, dict):
         assert found["partial"] is bool(missing)
 
 
-def assert_it_goes_on(forge: Forge, run: Path, whole: Whole) -> None:
+def assert_it_goes_on(forge: Forge, run: Path, complete: Complete) -> None:
     resumed = forge.run("score", *ASKED, "--out", run, watch=run)
     assert resumed.code == 0, resumed.stderr
-    assert exports_of(run) == whole.exports
+    assert exports_of(run) == complete.exports
     assert sorted(path.name for path in run.iterdir()) == [
         ".lock",
         "labels.json",
@@ -60,25 +60,25 @@ def assert_it_goes_on(forge: Forge, run: Path, whole: Whole) -> None:
         "progress",
         "shards",
     ]
-    assert sorted(path.name for path in (run / "shards").iterdir()) == sorted(whole.order)
+    assert sorted(path.name for path in (run / "shards").iterdir()) == sorted(complete.order)
 
 
 @pytest.mark.parametrize("number", range(KILLS))
 def test_sigkill_before_a_random_write(
-    forge: Forge, whole: Whole, tmp_path: Path, reported: Report, record_property: Record, number: int
+    forge: Forge, complete: Complete, tmp_path: Path, reported: Report, record_property: Record, number: int
 ) -> None:
     run = tmp_path / "run"
-    count = len(whole.ended.changes)
+    count = len(complete.ended.changes)
     at = 1 + random.Random(f"{SEED} {number}").randrange(count)
-    event, _, path = whole.ended.changes[at - 1].partition(" ")
+    event, _, path = complete.ended.changes[at - 1].partition(" ")
     record_property("fault", f"SIGKILL before change {at} of {count}: {event} {Path(path).name}")
     killed = forge.run("score", *ASKED, "--out", run, watch=run, at=at)
     assert killed.code == -signal.SIGKILL
-    assert_nothing_is_lost(run, whole, killed, reported)
-    assert_it_goes_on(forge, run, whole)
+    assert_nothing_is_lost(run, complete, killed, reported)
+    assert_it_goes_on(forge, run, complete)
 
 
-def test_sigkill_again_and_again(forge: Forge, whole: Whole, tmp_path: Path, reported: Report) -> None:
+def test_sigkill_again_and_again(forge: Forge, complete: Complete, tmp_path: Path, reported: Report) -> None:
     run, kills = tmp_path / "run", 0
     while True:  # each life gets a little further than its predecessor
         ended = forge.run("score", *ASKED, "--out", run, watch=run, at=16)
@@ -87,13 +87,13 @@ def test_sigkill_again_and_again(forge: Forge, whole: Whole, tmp_path: Path, rep
         assert ended.code == -signal.SIGKILL
         kills += 1
     assert kills > 1
-    assert_it_goes_on(forge, run, whole)
+    assert_it_goes_on(forge, run, complete)
 
 
 @pytest.fixture(scope="module")
-def seconds(forge: Forge, whole: Whole, tmp_path_factory: pytest.TempPathFactory) -> float:
+def seconds(forge: Forge, complete: Complete, tmp_path_factory: pytest.TempPathFactory) -> float:
     """Of a second run that nothing happens to: before the first the forge imports torch."""
-    assert whole.ended.code == 0
+    assert complete.ended.code == 0
     run = tmp_path_factory.mktemp("timed") / "run"
     began = time.monotonic()
     forge.run("score", *ASKED, "--out", run, watch=run)
@@ -104,7 +104,7 @@ def seconds(forge: Forge, whole: Whole, tmp_path_factory: pytest.TempPathFactory
 @pytest.mark.parametrize("number", range(max(TIMED_KILLS, 1)))
 def test_sigkill_at_a_random_time(
     forge: Forge,
-    whole: Whole,
+    complete: Complete,
     seconds: float,
     tmp_path: Path,
     reported: Report,
@@ -121,20 +121,20 @@ def test_sigkill_at_a_random_time(
     what = "SIGKILL" if killed.code else "SIGKILL too late"
     record_property("fault", f"{what} after {after_s:.3f} of {seconds:.3f} s, {len(killed.changes)} changes begun")
     assert killed.code in (-signal.SIGKILL, 0)
-    assert_nothing_is_lost(run, whole, killed, reported)
-    assert_it_goes_on(forge, run, whole)
+    assert_nothing_is_lost(run, complete, killed, reported)
+    assert_it_goes_on(forge, run, complete)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("part", [0.5, 0.7])
 def test_a_signal_that_can_be_heard_finishes_the_group(
-    forge: Forge, whole: Whole, tmp_path: Path, reported: Report, number: int, part: float
+    forge: Forge, complete: Complete, tmp_path: Path, reported: Report, number: int, part: float
 ) -> None:
     run = tmp_path / "run"
-    at = round(part * len(whole.ended.changes))
+    at = round(part * len(complete.ended.changes))
     stopped = forge.run("score", *ASKED, "--out", run, watch=run, at=at, send=number)
     assert stopped.code == 130
-    pieces = len(whole.order)
+    pieces = len(complete.order)
     done = shards_in(stopped.changes)
     assert 0 < len(done) < pieces
     why = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
@@ -142,11 +142,11 @@ def test_a_signal_that_can_be_heard_finishes_the_group(
     assert stopped.stderr.endswith(said)
     assert not list(run.rglob("*.tmp"))
     assert open_run(run).progress.pieces == len(done)
-    assert_nothing_is_lost(run, whole, stopped, reported)
-    assert_it_goes_on(forge, run, whole)
+    assert_nothing_is_lost(run, complete, stopped, reported)
+    assert_it_goes_on(forge, run, complete)
 
 
-def test_sigterm_before_a_piece_is_scored(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_sigterm_before_a_piece_is_scored(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     run = tmp_path / "run"
     stopped = forge.run("score", *ASKED, "--out", run, watch=run, at=2, send=signal.SIGTERM)
     assert stopped.code == 130
@@ -154,4 +154,4 @@ def test_sigterm_before_a_piece_is_scored(forge: Forge, whole: Whole, tmp_path: 
         "ended by SIGTERM while no piece was being scored; no scores are lost.\nRun the same command" in stopped.stderr
     )
     assert not (run / ".owner").exists()
-    assert_it_goes_on(forge, run, whole)
+    assert_it_goes_on(forge, run, complete)

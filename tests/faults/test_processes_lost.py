@@ -8,7 +8,7 @@ from pathlib import Path
 
 from children import LONGEST_S, Forge
 from commands import exports_of
-from unbroken import ASKED, Whole
+from unbroken import ASKED, Complete
 
 from calprobe.runs import open_run
 
@@ -16,28 +16,30 @@ COMMAND = ("score", *(word for word in ASKED if word != "--quiet"), "--out")
 LEFT = "pieces are left.\nRun the same command again to resume in"
 
 
-def test_three_processes_give_the_bytes_of_one(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_three_processes_give_the_bytes_of_one(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     run = tmp_path / "run"
     ended = forge.run(*COMMAND, run, watch=run, processes=3)
     assert ended.code == 0, ended.stderr
     assert ended.stderr.count("complete; next: calprobe report") == 1
     total = sum(relation.n_statements for relation in open_run(run).manifest.relations) * 2
     assert f"{total:,} of {total:,} statements" in ended.stderr  # of all processes together
-    assert exports_of(run) == whole.exports
-    one, several = open_run(whole.path).progress, open_run(run).progress
+    assert exports_of(run) == complete.exports
+    one, several = open_run(complete.path).progress, open_run(run).progress
     assert (one.processes, several.processes) == (1, 3)
     assert several.score_s > several.wall_s > 0
     assert (one.pieces, one.statements, one.tokens) == (several.pieces, several.statements, several.tokens)
 
 
-def test_what_a_killed_process_leaves_is_scored_by_the_next_run(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_what_a_killed_process_leaves_is_scored_by_the_next_run(
+    forge: Forge, complete: Complete, tmp_path: Path
+) -> None:
     run = tmp_path / "run"
     killed = forge.run(*COMMAND, run, watch=run, processes=2, amiss="kill")
     assert killed.code == 1
     assert killed.stderr.count(LEFT) == 1
     assert open_run(run).partial
     assert forge.run(*COMMAND, run, watch=run).code == 0
-    assert exports_of(run) == whole.exports
+    assert exports_of(run) == complete.exports
 
 
 def test_an_error_in_one_process_ends_all(forge: Forge, tmp_path: Path) -> None:

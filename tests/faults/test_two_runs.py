@@ -10,7 +10,7 @@ from pathlib import Path
 
 from children import Child, Forge
 from commands import exports_of
-from unbroken import ASKED, Whole, shards_in
+from unbroken import ASKED, Complete, shards_in
 
 from calprobe.runs.lock import OWNER_NAME, read_owner
 
@@ -22,7 +22,7 @@ def begun(forge: Forge, run: Path) -> Child:
     return child
 
 
-def test_the_second_is_refused_and_the_first_undisturbed(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_the_second_is_refused_and_the_first_undisturbed(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     run = tmp_path / "run"
     first = begun(forge, run)
     first.send(signal.SIGSTOP)  # until the others have come, however long they take
@@ -38,22 +38,22 @@ def test_the_second_is_refused_and_the_first_undisturbed(forge: Forge, whole: Wh
         assert {change.partition(" ")[2] for change in second.changes} <= {str(run), str(run / ".lock")}
     first.send(signal.SIGCONT)
     assert first.wait().code == 0
-    assert exports_of(run) == whole.exports
+    assert exports_of(run) == complete.exports
     assert not (run / OWNER_NAME).exists()
 
 
-def test_of_many_that_start_at_once_one_scores(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_of_many_that_start_at_once_one_scores(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     run = tmp_path / "run"
     children = [forge.start("score", *ASKED, "--out", run, watch=run) for _ in range(4)]
     ended = [child.wait() for child in children]
     assert {end.code for end in ended} <= {0, 1}
     assert [end.code for end in ended].count(0) >= 1  # one that comes when another is done finds nothing to do
     assert all("another process" in end.stderr for end in ended if end.code)
-    assert sorted(name for end in ended for name in shards_in(end.changes)) == sorted(whole.order)
-    assert exports_of(run) == whole.exports
+    assert sorted(name for end in ended for name in shards_in(end.changes)) == sorted(complete.order)
+    assert exports_of(run) == complete.exports
 
 
-def test_a_killed_owner_of_this_machine_is_replaced(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_a_killed_owner_of_this_machine_is_replaced(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     run = tmp_path / "run"
     first = begun(forge, run)
     first.send(signal.SIGKILL)
@@ -62,11 +62,11 @@ def test_a_killed_owner_of_this_machine_is_replaced(forge: Forge, whole: Whole, 
     assert owner is not None
     assert (owner.pid, owner.runs) == (first.pid, False)
     assert forge.run("score", *ASKED, "--out", run, watch=run).code == 0
-    assert exports_of(run) == whole.exports
+    assert exports_of(run) == complete.exports
     assert not (run / OWNER_NAME).exists()
 
 
-def test_an_owner_on_another_machine_is_not(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_an_owner_on_another_machine_is_not(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     run = tmp_path / "run"
     forge.run("score", *ASKED, "--out", run, watch=run, at=20)
     file = run / OWNER_NAME
@@ -77,4 +77,4 @@ def test_an_owner_on_another_machine_is_not(forge: Forge, whole: Whole, tmp_path
     assert f"delete {file} and run the same command again" in refused.stderr
     os.unlink(file)  # noqa: PTH108 - as a person would
     assert forge.run("score", *ASKED, "--out", run, watch=run).code == 0
-    assert exports_of(run) == whole.exports
+    assert exports_of(run) == complete.exports

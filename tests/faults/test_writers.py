@@ -1,4 +1,4 @@
-"""Commands that write results, killed before each of their writes: what was there stays, or the whole of the new is."""
+"""Commands that write results, killed before each of their writes: the old result stays, or the new one is complete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from children import Forge
 from commands import exports_of
 from lm_eval_rows import choice_row
-from unbroken import ASKED, Whole
+from unbroken import ASKED, Complete
 
 from calprobe.interop.lm_pub_quiz_export import METADATA
 from calprobe.runs import open_run
@@ -43,11 +43,11 @@ def moments(count: int) -> list[int]:
     ],
 )
 def test_a_file_is_the_old_one_or_the_new(
-    forge: Forge, whole: Whole, tmp_path: Path, name: str, command: tuple[str, ...]
+    forge: Forge, complete: Complete, tmp_path: Path, name: str, command: tuple[str, ...]
 ) -> None:
     file = tmp_path / name
     verb, *options = command
-    unbroken = forge.run(verb, whole.path, *options, file, watch=tmp_path)
+    unbroken = forge.run(verb, complete.path, *options, file, watch=tmp_path)
     assert unbroken.code == 0, unbroken.stderr
     new = file.read_bytes()
     for old in (b"old", None):
@@ -55,29 +55,29 @@ def test_a_file_is_the_old_one_or_the_new(
             file.unlink(missing_ok=True)
             if old is not None:
                 file.write_bytes(old)
-            killed = forge.run(verb, whole.path, *options, file, watch=tmp_path, at=at)
+            killed = forge.run(verb, complete.path, *options, file, watch=tmp_path, at=at)
             assert killed.code == -signal.SIGKILL
             assert (file.read_bytes() if file.exists() else None) in (old, new)
-    assert forge.run(verb, whole.path, *options, file, watch=tmp_path).code == 0
+    assert forge.run(verb, complete.path, *options, file, watch=tmp_path).code == 0
     assert file.read_bytes() == new
 
 
-def _merge(whole: Whole, place: Path) -> tuple[object, ...]:
-    return ("merge", whole.path, "--out", place / "made")
+def _merge(complete: Complete, place: Path) -> tuple[object, ...]:
+    return ("merge", complete.path, "--out", place / "made")
 
 
-def _import(whole: Whole, place: Path) -> tuple[object, ...]:
+def _import(complete: Complete, place: Path) -> tuple[object, ...]:
     rows = [choice_row(0, [-1.0, -2.0, -3.5], 0), choice_row(1, [-1.0, -2.0], 0)]
-    samples = whole.path.with_name("samples_a_2026-01-02T03-04-05.6.jsonl")
+    samples = complete.path.with_name("samples_a_2026-01-02T03-04-05.6.jsonl")
     samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return ("import", "lm-eval", samples, "--model", "m", "--out", place / "made")
 
 
 @pytest.mark.parametrize("make", [_merge, _import])
 def test_a_run_that_is_made_is_there_whole_or_not_at_all(
-    forge: Forge, whole: Whole, tmp_path: Path, make: object
+    forge: Forge, complete: Complete, tmp_path: Path, make: object
 ) -> None:
-    command = make(whole, tmp_path)  # type: ignore[operator]
+    command = make(complete, tmp_path)  # type: ignore[operator]
     made = tmp_path / "made"
     unbroken = forge.run(*command, watch=tmp_path)
     assert (unbroken.code, open_run(made).missing) == (0, ()), unbroken.stderr
@@ -92,9 +92,11 @@ def test_a_run_that_is_made_is_there_whole_or_not_at_all(
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
-def test_a_folder_for_lm_pub_quiz_is_there_whole_or_not_at_all(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_a_folder_for_lm_pub_quiz_is_there_whole_or_not_at_all(
+    forge: Forge, complete: Complete, tmp_path: Path
+) -> None:
     out = tmp_path / "results"
-    command = ("export", whole.path, "--what", "lm-pub-quiz", "--out", out)
+    command = ("export", complete.path, "--what", "lm-pub-quiz", "--out", out)
     unbroken = forge.run(*command, watch=tmp_path)
     assert unbroken.code == 0, unbroken.stderr
     new = {path.name: path.read_bytes() for path in out.iterdir()}
@@ -108,14 +110,14 @@ def test_a_folder_for_lm_pub_quiz_is_there_whole_or_not_at_all(forge: Forge, who
     assert [path.name for path in tmp_path.iterdir()] == ["results"]
 
 
-def test_a_crash_of_the_work_ahead_ends_the_run(forge: Forge, whole: Whole, tmp_path: Path) -> None:
+def test_a_crash_of_the_work_ahead_ends_the_run(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     """The thread that prepares the next group fails: the error is said, what is scored stays, nothing hangs."""
     run = tmp_path / "run"
     ended = forge.run("score", *ASKED, "--out", run, watch=run, crash_ahead=3)
     assert ended.code == 1
     assert "calprobe: RuntimeError: the plan is broken (a defect of calprobe" in ended.stderr
     found = open_run(run)
-    assert 0 < len(found.pieces) < len(whole.order)
+    assert 0 < len(found.pieces) < len(complete.order)
     assert not (run / ".owner").exists()
     assert forge.run("score", *ASKED, "--out", run, watch=run).code == 0
-    assert exports_of(run) == whole.exports
+    assert exports_of(run) == complete.exports

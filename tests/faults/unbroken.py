@@ -18,7 +18,7 @@ ASKED += ("--relations", "capital,continent,month,opposite", "--batch-tokens", "
 
 
 @dataclass
-class Whole:
+class Complete:
     """A run that nothing happened to, and what any part of it has to report."""
 
     path: Path

@@ -22,7 +22,7 @@ ANY = ODD | st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
 )
-# The same cases each time: a suite that fails at random tells nobody what broke. `make fuzz` looks further.
+# The same cases each time: a suite that fails at random does not show what broke. `make fuzz` looks further.
 FEW = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 

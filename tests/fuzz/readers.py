@@ -117,8 +117,8 @@ def _shard(folder: Path, content: bytes) -> None:
     path = write_run(folder / "a-run", SHAPES, numbers=(0,))
     (path / "shards" / "P30.t0.parquet").write_bytes(content)
     run = open_run(path)
-    whole = make_piece(SHAPES[0])
-    assert all(piece.sum.tolist() == whole.sum.tolist() for piece in run.pieces)  # type: ignore[union-attr]
+    complete = make_piece(SHAPES[0])
+    assert all(piece.sum.tolist() == complete.sum.tolist() for piece in run.pieces)  # type: ignore[union-attr]
 
 
 def _labels(folder: Path, content: bytes) -> None:

@@ -13,7 +13,7 @@ from run_samples import write_run
 
 from calprobe.cli.app import COMMANDS, cli, main
 
-WHOLE = "CALPROBE_FUZZ" in os.environ  # `make fuzz`: all junk for every option
+COMPLETE = "CALPROBE_FUZZ" in os.environ  # `make fuzz`: all junk for every option
 FEW = 6  # pieces of junk for an option in the suite
 JUNK = [
     *("", " ", "-1", "0", "1e9", "99999999999999999999", "9" * 5000, "nan", "None", ",", "a,b", "../../x", "/dev/null"),
@@ -53,7 +53,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 def junk_for(option: str) -> list[str]:
     """All junk in `make fuzz`; in the suite a part of it for each option, so that every piece meets many options."""
     chosen = SLOW.get(option, JUNK)
-    if WHOLE or len(chosen) <= FEW:
+    if COMPLETE or len(chosen) <= FEW:
         return chosen
     first = sum(option.encode()) % len(chosen)  # the same in every process
     return [chosen[(first + step * (len(chosen) // FEW)) % len(chosen)] for step in range(FEW)]

@@ -16,7 +16,7 @@ from triton.runtime import interpreter
 
 @pytest.fixture
 def device(monkeypatch: pytest.MonkeyPatch) -> torch.device:
-    """The card, or the CPU with an interpreter whose `tl.dot` knows bf16: as it comes, it multiplies bit patterns."""
+    """The card, or the CPU with an interpreter that has bf16 in `tl.dot`: else it multiplies bit patterns."""
     if torch.cuda.is_available() and os.environ.get("TRITON_INTERPRET") != "1":
         return torch.device("cuda")
     builder = interpreter.interpreter_builder

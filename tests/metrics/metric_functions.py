@@ -1,4 +1,4 @@
-"""Each metric by its name as a function of arrays, and distributions to call those of whole distributions on."""
+"""Each metric by its name as a function of arrays, and distributions to call those of distributions on."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def term_of_corp(decomposition: Callable[..., object], name: str) -> Callable[[n
 
 
 def half_of_ece(sign: int) -> Callable[[np.ndarray, np.ndarray], MetricResult]:
-    """ECE of the bins whose mean confidence lies above their accuracy (1), or below it (-1)."""
+    """ECE of the bins with a mean confidence above their accuracy (1), or below it (-1)."""
 
     def half(confidence: np.ndarray, correct: np.ndarray) -> MetricResult:
         bins = ece(confidence, correct).bins

@@ -69,11 +69,11 @@ def test_resamples_draw_every_instance_alike() -> None:
 
 
 def test_resamples_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = list(resample_counts(33, Resampling(100)))
+    complete = list(resample_counts(33, Resampling(100)))
     monkeypatch.setattr(resamples, "BLOCK_ENTRIES", 33 * 7)
     pieces = list(resample_counts(33, Resampling(100)))
-    assert (len(whole), len(pieces)) == (1, 15)
-    assert np.array_equal(np.concatenate(whole), np.concatenate(pieces))
+    assert (len(complete), len(pieces)) == (1, 15)
+    assert np.array_equal(np.concatenate(complete), np.concatenate(pieces))
 
 
 def test_the_seed_decides() -> None:

@@ -70,7 +70,7 @@ def test_metrics_are_the_terms(sample: tuple[np.ndarray, np.ndarray], n_bins: in
     metrics = decomposition_metrics(n_bins)
     assert tuple(metric.name for metric in metrics) == METRICS
     assert [metric.biased for metric in metrics] == [True, False, False, False]
-    values = evaluate(metrics, sort_instances(*sample).whole())
+    values = evaluate(metrics, sort_instances(*sample).sample())
     found = brier_decomposition(*sample, n_bins)
     expected = [found.reliability, found.resolution, found.uncertainty, found.within_bins]
     np.testing.assert_allclose([values[name][0] for name in METRICS], expected, rtol=0, atol=1e-12)

@@ -1,4 +1,4 @@
-"""Several samples in one pass, and resamples of whole clusters: against one at a time and against plain loops."""
+"""Several samples in one pass, and resamples of complete clusters: against one at a time and against plain loops."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def test_row_sums_do_not_depend_on_the_other_rows(n_instances: int) -> None:
     weights, values = rng.integers(0, 4, (9, n_instances)).astype(float), rng.random(n_instances)
     own = rng.random((9, n_instances))
     for quantity in (values, own):
-        whole = row_sums(weights, quantity)
+        complete = row_sums(weights, quantity)
         by_row = np.broadcast_to(quantity, own.shape)
-        assert whole.tolist() == [row_sums(weights[i : i + 1], by_row[i])[0] for i in range(9)]
-        np.testing.assert_allclose(whole, [math.fsum(products) for products in weights * quantity], rtol=1e-13)
+        assert complete.tolist() == [row_sums(weights[i : i + 1], by_row[i])[0] for i in range(9)]
+        np.testing.assert_allclose(complete, [math.fsum(products) for products in weights * quantity], rtol=1e-13)
 
 
 def test_whole_clusters_are_drawn_as_many_as_there_are() -> None:
@@ -139,7 +139,7 @@ def test_dependent_instances_have_wider_intervals_when_clustered() -> None:
 
 
 def test_clustered_intervals_cover_where_relations_differ() -> None:
-    """Each relation is right more or less often than its confidences say, by up to 0.2, and 0.05 less on average."""
+    """Each relation is right more or less often than its confidences say, by up to 0.2, and 0.05 lower on average."""
     rng = np.random.default_rng(8)
     truth = {"ece": 0.05, "brier_reliability": 0.05**2}
     metrics = [metric for metric in METRICS if metric.name in truth]

@@ -1,4 +1,4 @@
-"""Metrics of whole distributions against scikit-learn, plain loops and sums done by hand."""
+"""Metrics of distributions against scikit-learn, plain loops and sums done by hand."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_scikit_learn_agrees_where_all_answer_spaces_are_of_one_size(width: int)
     forecast = drawn(np.random.default_rng(width), np.full(400, width), 0.3)
     probabilities, _, answers = forecast
     table = probabilities.reshape(-1, width)
-    whole = brier_score_loss(answers, table, labels=range(width), scale_by_half=False)
-    assert brier_sum(*forecast).value == pytest.approx(whole, abs=1e-12)
+    complete = brier_score_loss(answers, table, labels=range(width), scale_by_half=False)
+    assert brier_sum(*forecast).value == pytest.approx(complete, abs=1e-12)
     by_class = [brier_score_loss(answers == k, table[:, k]) for k in range(width)]  # as lm-pub-quiz does it
     assert brier_mean(*forecast).value == pytest.approx(np.mean(by_class), abs=1e-12)
     truths = (answers[:, None] == np.arange(width)).ravel()
@@ -93,7 +93,7 @@ def test_every_metric_of_a_report_has_its_function() -> None:
 def test_bins_are_those_of_the_pooled_pairs() -> None:
     forecast = drawn(np.random.default_rng(0), np.array([2, 5, 9, 1] * 20), 0.4)
     hits = np.concatenate([y for _, y in by_instance(forecast)])
-    expected = bin_sample(sort_instances(forecast[0], hits).whole(), Binning("width", 15)).row(0)
+    expected = bin_sample(sort_instances(forecast[0], hits).sample(), Binning("width", 15)).row(0)
     bins = static_calibration_error(*forecast).bins
     assert bins is not None
     np.testing.assert_array_equal(bins.count, expected.count)

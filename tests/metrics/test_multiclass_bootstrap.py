@@ -1,4 +1,4 @@
-"""The bootstrap of metrics of whole distributions against resamples written out, and its intervals by simulation."""
+"""The bootstrap of metrics of distributions against resamples written out, and its intervals by simulation."""
 
 from __future__ import annotations
 
@@ -124,14 +124,14 @@ def test_the_seed_decides() -> None:
 
 def test_neither_blocks_nor_threads_nor_others_change_a_digit(monkeypatch: pytest.MonkeyPatch) -> None:
     forecast = drawn(np.random.default_rng(4), WIDTHS)
-    whole = intervals(forecast, Resampling(100))
+    complete = intervals(forecast, Resampling(100))
     probabilities, *rest = forecast
     other = drawn(np.random.default_rng(5), WIDTHS)[0]
     monkeypatch.setattr(resamples, "BLOCK_ENTRIES", len(WIDTHS) * 7)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     found = bootstrap_multiclass(multiclass_metrics(), {"other": other, "own": probabilities}, *rest, Resampling(100))
-    assert found["own"] == whole
-    assert found["other"] != whole
+    assert found["own"] == complete
+    assert found["other"] != complete
 
 
 def test_answers_that_hang_together_widen_the_interval_of_clusters() -> None:

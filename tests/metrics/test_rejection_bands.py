@@ -59,8 +59,8 @@ def test_points_are_those_of_the_curves() -> None:
     np.testing.assert_array_equal(found["threshold"].accuracy, reject_by_threshold(CONFIDENCE, CORRECT).accuracy)
     np.testing.assert_array_equal(found["votes"].accuracy, reject_by_vote((2, 3), FAILED, HITS).accuracy)
     ranks = reject_by_rank(CONFIDENCE, CORRECT)
-    whole = ranks.accuracy[np.isclose(ranks.rejected, 0.0)]
-    assert found["coverage"].accuracy[-1] == pytest.approx(whole[0], abs=1e-15)
+    complete = ranks.accuracy[np.isclose(ranks.rejected, 0.0)]
+    assert found["coverage"].accuracy[-1] == pytest.approx(complete[0], abs=1e-15)
     assert all(np.isnan(band.low).all() and np.isnan(band.high).all() for band in found.values())
 
 

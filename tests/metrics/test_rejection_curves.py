@@ -129,25 +129,25 @@ def test_resamples_are_those_written_out(sample: tuple[np.ndarray, np.ndarray], 
         ):
             for name, column in asdict(expected).items():
                 np.testing.assert_array_equal(asdict(found)[name], column, err_msg=name)
-        alone = accuracy_at_coverage(sort_instances(confidence[held], correct[held]).whole(), shares)
+        alone = accuracy_at_coverage(sort_instances(confidence[held], correct[held]).sample(), shares)
         np.testing.assert_allclose(by_share[row], alone[0], rtol=0, atol=1e-11)
 
 
 @given(samples())
 def test_shares_of_coverage_lie_on_the_curves(sample: tuple[np.ndarray, np.ndarray]) -> None:
-    whole = sort_instances(*sample).whole()
+    complete = sort_instances(*sample).sample()
     by_rank, n_instances = reject_by_rank(*sample), len(sample[0])
-    risk = 1 - accuracy_at_coverage(whole, np.arange(1, n_instances + 1) / n_instances)[0]
+    risk = 1 - accuracy_at_coverage(complete, np.arange(1, n_instances + 1) / n_instances)[0]
     assert risk.mean() == pytest.approx(aurc(*sample).value, abs=1e-12)
     allowed = by_rank.kept / n_instances
-    np.testing.assert_allclose(accuracy_at_coverage(whole, allowed)[0], by_rank.accuracy, atol=1e-12)
+    np.testing.assert_allclose(accuracy_at_coverage(complete, allowed)[0], by_rank.accuracy, atol=1e-12)
 
 
 def test_shares_within_ties_and_instances_by_hand() -> None:
-    sample = sort_instances([0.9, 0.6, 0.6, 0.3], [False, False, True, True]).whole()
+    sample = sort_instances([0.9, 0.6, 0.6, 0.3], [False, False, True, True]).sample()
     # 0.1 is a part of the first instance; 0.5 is it and half of the tie, which is half right.
     np.testing.assert_allclose(accuracy_at_coverage(sample, [0.1, 0.5, 0.625]), [[0, 0.25, 0.3]])
-    assert np.isnan(accuracy_at_coverage(sort_instances([], []).whole(), [0.5])).all()
+    assert np.isnan(accuracy_at_coverage(sort_instances([], []).sample(), [0.5])).all()
 
 
 @pytest.mark.parametrize(
@@ -182,4 +182,4 @@ def test_what_cannot_be_votes_is_refused(votes: list, failed: list, correct: lis
 @pytest.mark.parametrize("share", [0.0, -0.1, 1.1, np.nan])
 def test_no_share_of_coverage_is_refused(share: float) -> None:
     with pytest.raises(ValueError, match="coverage must lie in"):
-        accuracy_at_coverage(sort_instances([0.5], [True]).whole(), [1.0, share])
+        accuracy_at_coverage(sort_instances([0.5], [True]).sample(), [1.0, share])

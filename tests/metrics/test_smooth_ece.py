@@ -165,7 +165,7 @@ def test_smoothed_accuracies_of_resamples_are_those_of_each_written_out() -> Non
     found = smoothed_accuracy(sort_instances(confidence, correct).resampled(counts), 0.1)
     for row, count in enumerate(counts):
         drawn = np.repeat(np.arange(60), count)
-        alone = smoothed_accuracy(sort_instances(confidence[drawn], correct[drawn]).whole(), 0.1)
+        alone = smoothed_accuracy(sort_instances(confidence[drawn], correct[drawn]).sample(), 0.1)
         np.testing.assert_allclose(found[row], alone[0], atol=1e-12)
 
 

@@ -32,7 +32,7 @@ def tokens_of(context: str, completion: str, tokenizer: Any) -> tuple[list[str],
 def test_the_joining_space_is_the_completions() -> None:
     context, completion = tokens_of("the capital ", "of France", byte_level())
     assert (context[-1], completion) == ("Ġcapital", ["Ġof", "ĠFrance"])
-    # A space with a token of its own is scored: a candidate whose first word takes the space in has it scored too.
+    # A space with a token of its own is scored: a candidate has it scored too where its first word contains the space.
     context, completion = tokens_of("the", "5 capital", byte_level())
     assert (context, completion[:2]) == (["t", "h", "e"], ["Ġ", "5"])
     assert tokens_of("the", "5", sentence_piece())[1][0] == "▁"
@@ -136,14 +136,14 @@ def test_a_completion_without_a_token() -> None:
 def test_many_characters_are_worked_on_in_stretches(scored: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     statements = [join("ab" * (number % 5), "xyz") for number in range(23)]
     model = with_tokenizer(byte_level(), max_positions=13)
-    whole = tokenise(statements, model, "unicode", scored)
+    complete = tokenise(statements, model, "unicode", scored)
     monkeypatch.setattr(tokens_module, "_STRETCH", 20)
     parts = tokenise(statements, model, "unicode", scored)
     for column in ("token_ids", "roles", "offsets", "words"):
-        assert getattr(parts, column).tolist() == getattr(whole, column).tolist()
-    if whole.contexts is not None and parts.contexts is not None:
-        assert parts.contexts.lengths.tolist() == whole.contexts.lengths.tolist()
-        assert parts.contexts.cut.tolist() == whole.contexts.cut.tolist()
+        assert getattr(parts, column).tolist() == getattr(complete, column).tolist()
+    if complete.contexts is not None and parts.contexts is not None:
+        assert parts.contexts.lengths.tolist() == complete.contexts.lengths.tolist()
+        assert parts.contexts.cut.tolist() == complete.contexts.cut.tolist()
     with pytest.raises(StatementError, match="statement 22 ") as caught:
         tokenise([*statements[:22], join("a", "b" * 30)], model, None, scored)
     assert caught.value.statement == 22

@@ -1,4 +1,4 @@
-"""GGUF files: dequantised once, whole or not at all, with the weights and tokens they had before."""
+"""GGUF files: dequantised once, complete or not at all, with the weights and tokens they had before."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def test_a_tied_head_need_not_be_in_the_checkpoint(tmp_path: Path) -> None:
 
 
 def test_parameters_without_storage_are_refused(gpt2: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """transformers 4.57 leaves an embedding on "meta" whose tied head alone was saved, and lists nothing as missing."""
+    """transformers 4.57 leaves an embedding on "meta" if only its tied head was saved, and lists nothing as missing."""
 
     class HalfLoaded:
         @staticmethod
@@ -187,10 +187,10 @@ def test_parameters_without_storage_are_refused(gpt2: str, monkeypatch: pytest.M
 
         @staticmethod
         def from_pretrained(*_: Any, **__: Any) -> tuple[Any, dict[str, set[str]]]:
-            whole = AutoModelForCausalLM.from_config(GPT2)
-            whole.transformer.wte.to("meta")
-            whole.tie_weights()
-            return whole, {"missing_keys": set()}
+            complete = AutoModelForCausalLM.from_config(GPT2)
+            complete.transformer.wte.to("meta")
+            complete.tie_weights()
+            return complete, {"missing_keys": set()}
 
     monkeypatch.setattr(network, "auto_class", lambda kind: HalfLoaded)
     with pytest.raises(CalprobeError, match=r"lacks its head \(lm_head\.weight, transformer\.wte\.weight\)"):

@@ -24,7 +24,7 @@ def test_a_real_failed_allocation_is_recognised() -> None:
         (RuntimeError("std::bad_alloc"), True),
         (RuntimeError("shape mismatch"), False),
         (RuntimeError("CUDA error: an illegal memory access was encountered"), False),
-        (ValueError("can't allocate memory"), False),  # nobody's allocator raises that
+        (ValueError("can't allocate memory"), False),  # no allocator raises that
     ],
 )
 def test_what_counts_as_out_of_memory(error: Exception, is_it: bool) -> None:

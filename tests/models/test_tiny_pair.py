@@ -1,4 +1,4 @@
-"""The pair that ships with the package: whole, small, and an instrument whose readings rise with exposure."""
+"""The pair that ships with the package: complete, small, and with confidences that rise with exposure."""
 
 from __future__ import annotations
 
@@ -77,25 +77,25 @@ def test_special_tokens_stand_where_training_had_them() -> None:
 
 def test_exposures_are_of_minis_facts_in_the_state_that_ships() -> None:
     probe, found = load_probe("mini"), tiny_exposures()
-    assert {name: len(told.counts) for name, told in found.items()} == {
+    assert {name: len(own.counts) for name, own in found.items()} == {
         relation.name: len(relation.instances) for relation in probe.relations
     }
     assert f'"fingerprint": "{probe.fingerprint}"' in (FOLDER / "exposures.json").read_text("utf-8")
 
 
 def test_each_relation_has_facts_from_never_to_64_times_in_three_paraphrases() -> None:
-    for told in tiny_exposures().values():
-        assert (min(told.counts), max(told.counts)) == (0, 64)
-        assert len(set(told.paraphrases)) == 3
-        assert 0 in told.paraphrases
+    for own in tiny_exposures().values():
+        assert (min(own.counts), max(own.counts)) == (0, 64)
+        assert len(set(own.paraphrases)) == 3
+        assert 0 in own.paraphrases
 
 
 def test_paraphrases_of_both_orders_are_held_out() -> None:
     texts = load_template_set("calprobe", load_probe("mini"))
     held_out = {
         text.index("[Y]") < text.index("[X]")
-        for name, told in tiny_exposures().items()
-        for number in set(range(5)) - set(told.paraphrases)
+        for name, own in tiny_exposures().items()
+        for number in set(range(5)) - set(own.paraphrases)
         for text in (texts.template(name, number).text,)
     }
     assert held_out == {True, False}
@@ -110,7 +110,7 @@ def test_the_shipped_weights_are_known_in_every_dtype(name: str, dtype: Any) -> 
 
 def test_exposure_counts_are_of_the_pair_and_of_mini_alone(model: LoadedModel) -> None:
     weights, probe = model.weights_fingerprint, load_probe("mini").fingerprint
-    counts = {name: told.counts for name, told in tiny_exposures().items()}
+    counts = {name: own.counts for name, own in tiny_exposures().items()}
     assert exposure_counts(model.name, weights, probe) == counts
     assert exposure_counts("./copied/elsewhere", weights, probe) == counts
     with pytest.raises(UsageError, match=r"^tiny: no exposure counts for the facts of this probe; known for tiny-clm"):
@@ -145,5 +145,5 @@ def test_accuracy_and_confidence_rise_with_exposure(model: LoadedModel, tmp_path
     assert (np.diff(means.correct) > 0).all(), means
     assert (np.diff(means.confidence) > 0).all(), means
     chance = np.mean([1 / len(load_probe("mini").relation(name).candidates) for name in base.relation])
-    assert means.correct.iloc[0] < chance + 0.15  # what was never told is not known
+    assert means.correct.iloc[0] < chance + 0.15  # what is not in training is not known
     assert means.correct.iloc[-1] > 0.8

@@ -61,7 +61,7 @@ def test_unicode_words_are_the_same_for_all(tokenizer: Any) -> None:
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
 def test_the_full_stop_is_masked_with_the_answer_only_by_the_tokenizers_words(tokenizer: Any) -> None:
-    """Metaspace keeps `Paris.` whole."""
+    """Metaspace keeps `Paris.` as one word."""
     statement = fill("The capital of [X] is [Y].", "France", "Paris")
     words = rows_of([statement], tokenizer, "tokenizer").words
     by_unicode = rows_of([statement], tokenizer, "unicode").words
@@ -148,12 +148,12 @@ def test_special_tokens_are_put_around_as_the_tokenizer_does(tokenizer: Any) -> 
     rows = rows_of([IVORY_COAST], tokenizer, None)
     special = special_tokens_of(tokenizer)
     assert (len(special.before), len(special.after)) == (1, 1)
-    whole = tokenizer(IVORY_COAST.text).input_ids
-    assert [*special.before, *rows.token_ids.tolist(), *special.after] == whole
+    complete = tokenizer(IVORY_COAST.text).input_ids
+    assert [*special.before, *rows.token_ids.tolist(), *special.after] == complete
     plan = plan_masked(rows, special, "original", 1_000_000)
     batch = plan.batch(0)
     for row, scored, target in zip(
         batch.token_ids.tolist(), batch.scored.tolist(), batch.targets.tolist(), strict=True
     ):
-        assert row == [*whole[:scored], tokenizer.mask_token_id, *whole[scored + 1 :]]
-        assert target == whole[scored]
+        assert row == [*complete[:scored], tokenizer.mask_token_id, *complete[scored + 1 :]]
+        assert target == complete[scored]

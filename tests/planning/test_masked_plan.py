@@ -55,7 +55,7 @@ def token_rows(given: list[Sentence]) -> TokenRows:
 
 
 def masked_by_hand(one: Sentence, place: int, metric: PllMetric) -> tuple[int, ...]:
-    """The whole row that scores `place`, special tokens included, straight from the definitions."""
+    """The row that scores `place`, special tokens included, straight from the definitions."""
     row = [*SPECIAL.before, *one.tokens, *SPECIAL.after]
     for other in range(place, len(row) - 1):
         in_text = other < len(one.tokens)

@@ -28,25 +28,25 @@ def test_words_are_joined_where_every_part_has_them() -> None:
 
 
 def test_contexts_are_not_among_the_scored_tokens() -> None:
-    whole = replace(rows(3, 2, 1, words=True), contexts=Contexts(np.array([2, 0, 0]), np.array([5, 0, 0])))
-    assert whole.is_scored.tolist() == [False, False, True, True, True, True]
-    assert whole.scored.token_ids.tolist() == [2, 3, 4, 5]
-    assert whole.scored.offsets.tolist() == [0, 1, 3, 4]
-    assert whole.scored.contexts is None
-    assert whole.scored.words is not None
-    assert whole.scored.words.tolist() == [2, 3, 4, 5]
+    complete = replace(rows(3, 2, 1, words=True), contexts=Contexts(np.array([2, 0, 0]), np.array([5, 0, 0])))
+    assert complete.is_scored.tolist() == [False, False, True, True, True, True]
+    assert complete.scored.token_ids.tolist() == [2, 3, 4, 5]
+    assert complete.scored.offsets.tolist() == [0, 1, 3, 4]
+    assert complete.scored.contexts is None
+    assert complete.scored.words is not None
+    assert complete.scored.words.tolist() == [2, 3, 4, 5]
     plain = rows(2, 1)
     assert plain.scored is plain
     assert plain.is_scored.all()
 
 
 def test_parts_join_to_the_whole() -> None:
-    whole = replace(rows(3, 2, 1), contexts=Contexts(np.array([2, 1, 0]), np.array([5, 0, 7])))
-    again = TokenRows.joined([whole.part(0, 1), whole.part(1, 3)])
-    assert again.offsets.tolist() == whole.offsets.tolist()
-    assert again.token_ids.tolist() == whole.token_ids.tolist()
+    complete = replace(rows(3, 2, 1), contexts=Contexts(np.array([2, 1, 0]), np.array([5, 0, 7])))
+    again = TokenRows.joined([complete.part(0, 1), complete.part(1, 3)])
+    assert again.offsets.tolist() == complete.offsets.tolist()
+    assert again.token_ids.tolist() == complete.token_ids.tolist()
     assert again.contexts is not None
     assert (again.contexts.lengths.tolist(), again.contexts.cut.tolist()) == ([2, 1, 0], [5, 0, 7])
-    mixed = TokenRows.joined([rows(4), whole.part(2, 3)])
+    mixed = TokenRows.joined([rows(4), complete.part(2, 3)])
     assert mixed.contexts is not None
     assert (mixed.contexts.lengths.tolist(), mixed.contexts.cut.tolist()) == ([0, 0], [0, 7])

@@ -1,4 +1,4 @@
-"""The whole plan, read back the way an executor reads it: through batches, the interval test and the targets."""
+"""The complete plan, read back the way an executor reads it: through batches, the interval test and the targets."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_statement_is_recovered(lists: list[list[int]], row_length: int, b
     edges = scored_edges(plan)
     wanted = [(START, *row[: length + 1]) for row in lists for length in range(len(row))]
     assert [edges[edge] for edge in plan.edge_of_token] == wanted
-    assert sorted(edges) == sorted(set(wanted))  # distinct, and nothing scored that nobody asked for
+    assert sorted(edges) == sorted(set(wanted))  # distinct, and nothing else is scored
     assert len(edges) == plan.n_edges
 
 

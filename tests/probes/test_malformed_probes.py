@@ -27,7 +27,7 @@ MALFORMED_ROWS = {
     "subject a number": (ROW | {"sub_label": 7}, "sub_label 7 is not a text; put it in quotes"),
     "answer empty": (ROW | {"obj_label": " "}, "obj_label ' ' is empty; give a text"),
     "id a number": (ROW | {"sub_id": 1}, "sub_id 1 is not a text; give Wikidata's number or leave it out"),
-    "half a character": (ROW | {"sub_label": "\ud83c"}, "holds half of a surrogate pair; write the whole character"),
+    "half a character": (ROW | {"sub_label": "\ud83c"}, "holds half of a surrogate pair; write the full character"),
 }
 
 

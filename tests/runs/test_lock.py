@@ -1,4 +1,4 @@
-"""Who scores into a folder: one process, known by name to the second, and nobody once it is gone."""
+"""Which process scores into a folder: one, known by name to the second, and none after it has ended."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def exported(run: Path, what: str) -> bytes:
 
 @pytest.mark.parametrize("tokens", [False, True])
 def test_shards_make_the_whole_run(tmp_path: Path, tokens: bool) -> None:
-    whole = write_run(tmp_path / "whole", tokens=tokens)
+    complete = write_run(tmp_path / "complete", tokens=tokens)
     parts = [
         write_part(tmp_path / "a", [5, 0], "1/3", tokens=tokens),
         write_part(tmp_path / "b", [2, 3, 4], "2/3", tokens=tokens),
@@ -49,8 +49,8 @@ def test_shards_make_the_whole_run(tmp_path: Path, tokens: bool) -> None:
     ]
     merge_runs(parts, tmp_path / "merged")
     for what in ("candidates", *(["tokens"] if tokens else [])):
-        assert exported(tmp_path / "merged", what) == exported(whole, what)
-    for shard in sorted((whole / "shards").iterdir()):
+        assert exported(tmp_path / "merged", what) == exported(complete, what)
+    for shard in sorted((complete / "shards").iterdir()):
         assert (tmp_path / "merged" / "shards" / shard.name).read_bytes() == shard.read_bytes()
     merged = open_run(tmp_path / "merged")
     assert merged.manifest.shard is None
@@ -75,7 +75,7 @@ def test_a_disk_that_takes_no_more_is_said_of_the_folder_that_was_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At the first write or at a later one; imports are written the same way."""
-    whole = write_run(tmp_path / "whole")
+    complete = write_run(tmp_path / "complete")
     for writes in (0, 3):
         left = iter(range(writes))
 
@@ -86,10 +86,10 @@ def test_a_disk_that_takes_no_more_is_said_of_the_folder_that_was_asked_for(
         with monkeypatch.context() as patched:
             patched.setattr("os.fsync", full)
             with pytest.raises(CalprobeError) as refused:
-                merge_runs([whole], tmp_path / "merged")
+                merge_runs([complete], tmp_path / "merged")
         why = "cannot be written: No space left on device; fix this, or give another folder with --out"
         assert str(refused.value) == f"{tmp_path / 'merged'}: {why}"
-        assert [path.name for path in tmp_path.iterdir()] == ["whole"]
+        assert [path.name for path in tmp_path.iterdir()] == ["complete"]
 
 
 def test_scores_that_are_not_a_number_agree(tmp_path: Path) -> None:

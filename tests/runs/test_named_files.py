@@ -1,4 +1,4 @@
-"""Files that a person named: there whole, or as they were, with a message that says what to do."""
+"""Files that a person named: there complete, or as they were, with a message that says what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress files: written whole or not at all, added up over workers and sessions, and never in the way of scores."""
+"""Progress files: complete or absent, added up over workers and sessions, and never in the way of scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing a run: created, resumed, refused, and never believing a shard that is not whole."""
+"""Writing a run: created, resumed, refused, and never believing a shard that is not complete."""
 
 from __future__ import annotations
 
@@ -222,10 +222,10 @@ def test_killed_damaged_and_resumed_in_any_order_exports_are_the_same(
 
 def _damage(data: st.DataObject, shard: Path) -> None:
     content = bytearray(shard.read_bytes())
-    how = data.draw(st.sampled_from(["whole", "whole", "cut", "flip", "gone", "empty"]))
+    how = data.draw(st.sampled_from(["complete", "complete", "cut", "flip", "gone", "empty"]))
     if how == "gone":
         shard.unlink()
-    elif how != "whole":
+    elif how != "complete":
         place = data.draw(st.integers(0, len(content) - 1))
         if how == "flip":
             content[place] ^= 1 << data.draw(st.integers(0, 7))

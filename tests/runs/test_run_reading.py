@@ -1,4 +1,4 @@
-"""Reading a run: what is whole, the score table, and the errors of what is not a run."""
+"""Reading a run: what is complete, the score table, and the errors of what is not a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shards that are whole as files and still not to be believed."""
+"""Shards that are complete as files and still not to be believed."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ main(sys.argv[1:])
 
 
 def free_port() -> int:
-    """One that nobody listens on; 0 would do, but accelerate before 1.7 takes it at its word."""
+    """A port without a listener; 0 would do, but accelerate before 1.7 uses it as it is."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

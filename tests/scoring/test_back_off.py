@@ -200,7 +200,7 @@ def test_a_budget_that_became_smaller_holds_for_that_run_alone(
     assert budgets(tmp_path / "next") == (1024, None)
 
 
-# A network whose layers are wide, in a process that may take 200 MiB more than it has when the model is loaded.
+# A network with wide layers, in a process that may take 200 MiB more than it has when the model is loaded.
 LIMITED = """
 import logging, resource, sys
 from pathlib import Path

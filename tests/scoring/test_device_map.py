@@ -24,7 +24,8 @@ ALL_ON_DISK = pytest.param(
     {"": "disk"},
     "plain",
     marks=pytest.mark.skipif(
-        Version(version("accelerate")) < Version("1.15"), reason="accelerate before 1.15 offloads no whole model"
+        Version(version("accelerate")) < Version("1.15"),
+        reason="accelerate before 1.15 does not offload all of a model",
     ),
 )
 

@@ -28,7 +28,7 @@ from calprobe.statements import join, statements_of
 
 MADE_UP = Path(__file__).resolve().parent.parent / "data" / "factor" / "made_up.csv"
 VALUES = ReportOptions(resampling=Resampling(0))
-POSITIONS = 256  # of the tiny model, whose tokens are bytes
+POSITIONS = 256  # of the tiny model; its tokens are bytes
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
 
 @pytest.fixture(scope="module")
 def run(model: LoadedModel, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return score(model, MADE_UP, tmp_path_factory.mktemp("run") / "whole", ScoreOptions(save_tokens=True))
+    return score(model, MADE_UP, tmp_path_factory.mktemp("run") / "complete", ScoreOptions(save_tokens=True))
 
 
 @torch.inference_mode()
@@ -149,7 +149,7 @@ def test_a_completion_that_does_not_fit_names_its_instance(model: LoadedModel, t
 
 def test_a_stopped_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write_long(tmp_path / "long.csv", [100, 600])
-    whole = score(model, file, tmp_path / "whole").table()
+    complete = score(model, file, tmp_path / "complete").table()
 
     def stop(self: RunFolder, piece: object) -> None:
         raise KeyboardInterrupt
@@ -159,7 +159,7 @@ def test_a_stopped_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypatch: 
         score(model, file, tmp_path / "run")
     monkeypatch.undo()
     run = score(model, file, tmp_path / "run")
-    np.testing.assert_array_equal(run.table().scores, whole.scores)
+    np.testing.assert_array_equal(run.table().scores, complete.scores)
     assert run.cut_contexts == {"long": 1}
     again = score(model, file, tmp_path / "run")
     assert again.manifest == run.manifest

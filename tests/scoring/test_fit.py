@@ -1,4 +1,4 @@
-"""How a run's path and budget are found: measured on a card whose memory is counted by hand, and remembered."""
+"""How a run's path and budget are found: measured on a card with memory counted by hand, and remembered."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CountedMemory:
     """A card on which a pass takes so many bytes a place of its input, and so many for each pair of places of a row."""
 
     def __init__(self, network: torch.nn.Module, free: int, fixed: int = 0, a_place: int = 1000, a_pair: int = 0):
-        self.whole = 0  # bytes of the card where others hold some of them
+        self.size = 0  # bytes of the card where others hold some of them
         self._free, self._fixed, self._a_place, self._a_pair = free, fixed, a_place, a_pair
         self.peak, self.shapes = 0, [(0, 0)]
         network.register_forward_pre_hook(self._count, with_kwargs=True)
@@ -51,7 +51,7 @@ class CountedMemory:
         return self._free
 
     def capacity(self, model: LoadedModel) -> int:
-        return self.whole or self._free
+        return self.size or self._free
 
     def peak_of(self, run: Callable[[], object]) -> int:
         self.peak = 0
@@ -96,7 +96,7 @@ def test_two_passes_of_one_size_are_no_line() -> None:
 def test_a_measured_budget_takes_what_the_device_has(path: Path) -> None:
     model = loaded(tiny_causal("llama"))
     memory = CountedMemory(model.network, 10 * MIB, fixed=MIB, a_place=1000)
-    # 0.8 x 10 MiB less 1 MiB, at 1,000 bytes a place: 7,340 places.
+    # 0.8 x 10 MiB minus 1 MiB, at 1,000 bytes a place: 7,340 places.
     assert measured(model, path, 30, memory) == 4096
 
 
@@ -164,11 +164,11 @@ def model(tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch) -> LoadedModel:
 def found(model: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Way]:
     """The way that is found where the model is on a card with so many free bytes."""
 
-    def find(free: int, whole: int = 0, **options: Any) -> Way:
+    def find(free: int, size: int = 0, **options: Any) -> Way:
         # 1,000 bytes a place; a pass of any size goes well, since only what is free differs.
         memory = CountedMemory(model.network, 2**60)
         memory.free = lambda: free  # type: ignore[method-assign]
-        memory.whole = whole or free
+        memory.size = size or free
         monkeypatch.setattr("calprobe.scoring.fit.memories_of", lambda model: [memory])
         asked = ScoreOptions(**options)
         return find_way(model, select(PROBE, asked), asked)
@@ -183,7 +183,7 @@ def test_a_budget_of_a_free_card_is_remembered_and_wins_over_what_is_free_later(
 
 
 def test_a_budget_of_a_busy_card_holds_for_that_run_alone(found: Callable[..., Way]) -> None:
-    assert found(10 * MIB, whole=40 * MIB) == Way("tree", 8192, "measured")
+    assert found(10 * MIB, size=40 * MIB) == Way("tree", 8192, "measured")
     assert not budgets_file().exists()
     assert found(40 * MIB) == Way("tree", 32768, "measured")
     assert list(json.loads(budgets_file().read_text()).values()) == [32768]

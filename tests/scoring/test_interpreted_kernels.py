@@ -1,4 +1,4 @@
-"""A whole run with the Triton kernels, interpreted on the CPU, against the same run with the torch references."""
+"""A complete run with the Triton kernels, interpreted on the CPU, against the same run with the torch references."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from calprobe.scoring.workers import Stopped
         ({}, (0, 1)),
         ({"RANK": "0", "WORLD_SIZE": "1"}, (0, 1)),
         ({"RANK": "3", "WORLD_SIZE": "8"}, (3, 8)),
-        ({"WORLD_SIZE": "8"}, (0, 1)),  # a batch system's, and nobody launched anything
+        ({"WORLD_SIZE": "8"}, (0, 1)),  # a batch system's, without a launcher
     ],
 )
 def test_what_launchers_say(

@@ -25,7 +25,7 @@ from calprobe.words import PllMetric
 
 STATEMENTS = [
     fill("[X] is in [Y].", "Oslo", "No way"),
-    fill("[X] is in [Y].", "Oslo", "It aly"),  # masks to the first one's rows wherever its whole answer is masked
+    fill("[X] is in [Y].", "Oslo", "It aly"),  # masks to the first one's rows wherever all of its answer is masked
     fill("[Y]: a [X]", "U.S.", "d'Or"),
     fill("[X] is in [Y].", "Oslo", "No way"),
 ]

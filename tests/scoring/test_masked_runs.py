@@ -64,7 +64,7 @@ def test_words_of_the_text_are_others_than_the_tokenizers(model: LoadedModel, tm
 
 def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = ScoreOptions(templates="0,1", first=2, pll_metric="original")
-    whole = score(model, PROBE, tmp_path / "whole", options).table()
+    complete = score(model, PROBE, tmp_path / "complete", options).table()
     write, written = RunFolder.write_piece, []
 
     def stop_after_one(self: RunFolder, piece: object) -> None:
@@ -77,7 +77,7 @@ def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypa
     with pytest.raises(Interrupted, match="3 of 4 pieces are left"):
         score(model, PROBE, tmp_path / "run", options)
     monkeypatch.undo()
-    np.testing.assert_array_equal(score(model, PROBE, tmp_path / "run", options).table().scores, whole.scores)
+    np.testing.assert_array_equal(score(model, PROBE, tmp_path / "run", options).table().scores, complete.scores)
 
 
 @pytest.mark.parametrize(

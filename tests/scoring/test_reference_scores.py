@@ -22,7 +22,7 @@ from calprobe.scoring.path_choice import choose_path, executor_of
 
 pytestmark = pytest.mark.weights
 BATCH_TOKENS = 2048
-WHOLE = os.environ.get("CALPROBE_REFERENCES") == "whole"
+COMPLETE = os.environ.get("CALPROBE_REFERENCES") == "whole"
 
 
 def differences(model: LoadedModel, reference: Reference, path: Path, step: int) -> npt.NDArray[np.float64]:
@@ -41,14 +41,14 @@ def differences(model: LoadedModel, reference: Reference, path: Path, step: int)
         ("gemma3", gemma3, "tree", 1),
         ("gemma3", gemma3, "padded", 10),
         ("gemma3", gemma3, "plain", 10),
-        ("minilm-mlm", minilm_mlm, "masked", 1 if WHOLE else 8),  # a row a token: all of it takes minutes
+        ("minilm-mlm", minilm_mlm, "masked", 1 if COMPLETE else 8),  # a row a token: all of it takes minutes
         ("minilm-mlm", minilm_mlm, "plain", 80),
     ],
 )
 def test_token_scores_are_those_of_the_reference(
     shared: Folder, name: str, load: Callable[[], LoadedModel], path: Path, step: int
 ) -> None:
-    reference = read_reference(shared, name, every=1 if WHOLE else 3)
+    reference = read_reference(shared, name, every=1 if COMPLETE else 3)
     assert {role for roles in reference.roles for role in roles[:-1]} == {"subject", "answer", "template"}
     found = differences(load(), reference, path, step)
     print(f"{name}, {path}: {len(found)} tokens, max {found.max():.1e}, mean {found.mean():.1e}")

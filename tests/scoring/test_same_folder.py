@@ -1,4 +1,4 @@
-"""Machines that do not share the run's folder are told apart from those that see it late."""
+"""Machines that do not share the run's folder are distinguished from those that see it late."""
 
 from __future__ import annotations
 

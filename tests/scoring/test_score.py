@@ -76,7 +76,7 @@ def test_a_complete_run_is_not_scored_again(model: LoadedModel, tmp_path: Path) 
 
 
 def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = score(model, PROBE, tmp_path / "whole", ScoreOptions(templates="0,1")).table()
+    complete = score(model, PROBE, tmp_path / "complete", ScoreOptions(templates="0,1")).table()
     write, written = RunFolder.write_piece, []
 
     def stop_after_three(self: RunFolder, piece: object) -> None:
@@ -93,7 +93,7 @@ def test_an_interrupted_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypa
     assert partial.partial
     assert partial.complete_relations == ("capital",)
     resumed = score(model, PROBE, tmp_path / "run", ScoreOptions(templates="0,1"))
-    np.testing.assert_array_equal(resumed.table().scores, whole.scores)
+    np.testing.assert_array_equal(resumed.table().scores, complete.scores)
 
 
 @pytest.mark.parametrize(
@@ -198,15 +198,15 @@ def test_a_run_of_before_there_were_samples_is_resumed_with_first(model: LoadedM
 
 
 def test_a_sample_keeps_line_numbers_and_the_files_order(model: LoadedModel, tmp_path: Path) -> None:
-    whole = score(model, PROBE, tmp_path / "whole").table()
+    complete = score(model, PROBE, tmp_path / "complete").table()
     sampled = score(model, PROBE, tmp_path / "run", ScoreOptions(limit=2))
     assert (sampled.manifest.limit, sampled.manifest.sample_seed, sampled.manifest.n_probe_relations) == (2, 0, 2)
     table = sampled.table()
     drawn = [(r.name, i.index) for r in PROBE.relations for i in sampled_instances(r, 2).instances]
     assert list(zip(table.relation.tolist(), table.instance.tolist(), strict=True)) == sorted(drawn)
-    places = [i for i, fact in enumerate(zip(whole.relation, whole.instance, strict=True)) if fact in drawn]
-    assert table.answer_idx.tolist() == whole.answer_idx[places].tolist()
-    scores = np.concatenate([whole.scores[0, whole.offsets[i] : whole.offsets[i + 1]] for i in places])
+    places = [i for i, fact in enumerate(zip(complete.relation, complete.instance, strict=True)) if fact in drawn]
+    assert table.answer_idx.tolist() == complete.answer_idx[places].tolist()
+    scores = np.concatenate([complete.scores[0, complete.offsets[i] : complete.offsets[i + 1]] for i in places])
     np.testing.assert_allclose(table.scores[0], scores, atol=1e-4)
 
 

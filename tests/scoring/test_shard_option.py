@@ -30,13 +30,13 @@ def exported(run: Path) -> bytes:
 
 
 def test_shards_merged_are_the_bytes_of_one_run(model: str, tmp_path: Path) -> None:
-    score(model, "mini", tmp_path / "whole", options())
+    score(model, "mini", tmp_path / "complete", options())
     parts = [tmp_path / f"part-{number}" for number in (1, 2, 3)]
     runs = [score(model, "mini", part, options(shard=f"{n}/3")) for n, part in enumerate(parts, start=1)]
     assert all(run.partial and run.pieces for run in runs)
     assert sum(len(run.pieces) for run in runs) == len(runs[0].manifest.pieces)
     merge_runs(parts, tmp_path / "merged")
-    assert exported(tmp_path / "merged") == exported(tmp_path / "whole")
+    assert exported(tmp_path / "merged") == exported(tmp_path / "complete")
     # Which folder is which is known, and they are not mixed.
     assert runs[1].manifest.shard == "2/3"
     with pytest.raises(UsageError, match=r"contains shard 2/3, not shard 1/3"):

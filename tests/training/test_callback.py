@@ -197,12 +197,12 @@ def test_a_training_that_goes_on_finds_its_runs(tmp_path: Path, caplog: pytest.L
         records = [record for record in caplog.records if record.name.startswith("calprobe")]
         return [record.getMessage() for record in records if record.levelno >= logging.WARNING]
 
-    first, whole = train(), created()
+    first, complete = train(), created()
     assert train(resume_from_checkpoint=str(tmp_path / "out" / "checkpoint-2")) == first
-    assert created() == whole  # not a piece was scored again
+    assert created() == complete  # not a piece was scored again
     assert warned() == []
     assert train(learning_rate=1e-3) != first
-    assert created() != whole
+    assert created() != complete
     assert warned() == [f"{tmp_path / 'runs' / f'step-{n}'}: held another run, and is scored anew" for n in (2, 4)]
 
 

@@ -46,11 +46,11 @@ class Kind:
     """A kind of curve, as far as commands, figures and pages know it."""
 
     result: type[Curves]
-    compute: Callable[..., Curves]  # (runs, options), or (runs, told, options)
+    compute: Callable[..., Curves]  # (runs, options), or (runs, exposures, options)
     draw: Callable[[Any, Look], Figure]
     description: str  # a line of `calprobe curve --help`
     ignores: tuple[str, ...] = ()  # parameters of `calprobe curve` that change nothing in it
-    needs_told: bool = False  # whether it takes how often facts were told in training
+    needs_exposures: bool = False  # whether it takes how often facts are in the training data
     of_report: Callable[[Reported], Curves | None] | None = None  # what a report's figures show of a run
     join: Callable[[Any], Curves] | None = None  # those of several runs in one figure
     fewest_runs: int = 1  # of a figure; with fewer it says nothing
@@ -103,7 +103,7 @@ KINDS: Mapping[str, Kind] = {
         draw_exposure,
         "by how often a fact is in the training data (tiny-clm and tiny-mlm only)",
         ignores=("bins",),
-        needs_told=True,
+        needs_exposures=True,
         of_report=reported_exposure,
     ),
 }

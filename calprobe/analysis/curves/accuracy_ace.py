@@ -184,8 +184,8 @@ def draw_accuracy_ace(result: AccuracyAce, look: Look = DEFAULT_LOOK) -> Figure:
         labelled.append(
             (axes, [Label(names[own.run], own.accuracy.value, own.ace.value, runs[own.run].color) for own in points])
         )
-    whose = "Accuracy" if result.accuracy_of == "own" else "Accuracy of base"
-    frame.outer_labels(panels, columns, f"{whose} (higher is better)", "ACE (lower is better)")
+    accuracy = "Accuracy" if result.accuracy_of == "own" else "Accuracy of base"
+    frame.outer_labels(panels, columns, f"{accuracy} (higher is better)", "ACE (lower is better)")
     frame.title_figure(figure, look)
     _write_names(figure, labelled, {names[run]: runs[run] for run in names}, _kind_samples(result.points, runs))
     return figure

@@ -119,7 +119,7 @@ def answer_option_curve(
         seeds: a draw for each, none negative.
         options: reduction, compat, number of ACE bins, bootstrap.
     Returns:
-        The numbers of each draw, and of all of them with intervals. Instances whose kept candidates have NaN scores are
+        The numbers of each draw, and of all of them with intervals. Instances with NaN scores of kept candidates are
         incorrect with confidence 0, as in `base_confidence`.
     Raises:
         UsageError: no relation has enough candidates, or the run has neither template 0 nor a paraphrase. ValueError:

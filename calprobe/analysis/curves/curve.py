@@ -1,10 +1,10 @@
-"""What every kind of curve has: options, lines that say whose they are, and the two forms beside a figure.
+"""What every kind of curve has: options, lines that name their run, and the two forms beside a figure.
 
 A kind is a module of this package: its frozen result, how it is computed, the columns of its table, how it is drawn.
 
 Arrays of a line are [points], in the order they are drawn. `low` and `high` are the ends of 95 % intervals; NaN where
 no resamples were asked for, or the value itself is undefined (NaN). Every kind has two other forms: `frame()`, a tidy
-table whose columns are those of the class's `COLUMNS`, and `to_json()`, where NaN is None.
+table with the columns of the class's `COLUMNS`, and `to_json()`, where NaN is None.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LEAD = ("run", "model", "estimator")  # the columns that every table begins with
 
 @dataclass(frozen=True, slots=True)
 class CurveOptions:
-    """How to read the scores and whose confidences to draw."""
+    """How to read the scores, and the estimators to draw."""
 
     scores: ReportOptions = DEFAULT_OPTIONS
     estimators: tuple[str, ...] | None = None  # by the names of `report`; None: the paper's, as far as a run has them
@@ -42,7 +42,7 @@ DEFAULT_CURVE_OPTIONS = CurveOptions()
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Whose line, or point, it is."""
+    """What a line, or point, belongs to."""
 
     run: str  # the run as typed
     model: str

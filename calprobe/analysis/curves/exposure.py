@@ -1,4 +1,4 @@
-"""Exposure curves: accuracy and confidence by the number of times that a model was told a fact."""
+"""Exposure curves: accuracy and confidence by the number of times that a fact is in a model's training data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from calprobe.analysis.curves.curve import (
     Line,
     estimate_columns,
 )
-from calprobe.analysis.curves.inputs import Reported, Told, chosen_estimators, lead_of, metrics_named, read_runs
+from calprobe.analysis.curves.inputs import (
+    ExposureCounts,
+    Reported,
+    chosen_estimators,
+    lead_of,
+    metrics_named,
+    read_runs,
+)
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.groups import run_rows
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
@@ -36,22 +43,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExposureLine(Line):
-    """Accuracy and mean confidence of facts by the number of times that the model was told them.
+    """Accuracy and mean confidence of facts by their number of times in the training data.
 
-    A point takes the facts told `least` to `most` times: 0, 1, 2, 3 to 4, 5 to 8 and so on, as far as there are any.
+    A point takes the facts that are there `least` to `most` times: 0, 1, 2, 3 to 4, 5 to 8 and so on.
     """
 
-    told: Floats  # [points], mean number of times; ascending
+    told: Floats  # [points], mean number of times, in data files under this name; ascending
     least: Ints  # [points]
     most: Ints  # [points]
-    instances: Ints  # [points], facts told so often
+    instances: Ints  # [points], number of facts
     accuracy: tuple[Estimate, ...]  # [points]
     mean_confidence: tuple[Estimate, ...]  # [points]
 
 
 @dataclass(frozen=True, slots=True)
 class Exposure(Curves):
-    """Accuracy and confidence by how often a fact was told. Columns: told, least, most, instances, then numbers."""
+    """Accuracy and confidence by how often a fact is in the training data.
+
+    Columns: told, least, most, instances, then numbers.
+    """
 
     kind = "exposure"
     COLUMNS = (
@@ -70,15 +80,15 @@ class Exposure(Curves):
                 yield {**line.lead, **dict(zip(counts, place, strict=True)), **numbers}
 
 
-def exposure(runs: Runs, told: Told, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Exposure:
-    """Accuracy and mean confidence of the facts told never, once, twice, 3 to 4 times, 5 to 8 times and so on.
+def exposure(runs: Runs, exposures: ExposureCounts, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Exposure:
+    """Accuracy and mean confidence of facts that training states never, once, twice, 3 to 4, 5 to 8 times, ..
 
-    The interval of accuracy is Wilson's, unless relations are drawn as a whole; all others are bootstrap intervals.
+    The interval of accuracy is Wilson's, unless complete relations are drawn; all others are bootstrap intervals.
 
     Args:
-        runs: run folders, open or by path; one or several, all of models that were told the facts so often.
-        told: by the name of a relation, for each of its instances (by line number) how often the fact was told, such as
-            the result of `calprobe.models.exposures.exposure_counts`.
+        runs: run folders, open or by path; one or several, all of models trained on the facts so often.
+        exposures: by the name of a relation, how often each of its instances (by line number) is in the training data,
+            such as the result of `calprobe.models.exposures.exposure_counts`.
         options: reduction, compat, bootstrap; estimators, by default base.
     Returns:
         A line for each run and estimator; without points where there are no instances.
@@ -88,50 +98,51 @@ def exposure(runs: Runs, told: Told, options: CurveOptions = DEFAULT_CURVE_OPTIO
     """
     lines: list[ExposureLine] = []
     for run in read_runs(runs, options.scores):
-        lines += exposure_lines(run, told, options)
+        lines += exposure_lines(run, exposures, options)
     return Exposure(tuple(lines))
 
 
-def exposure_lines(run: ScoredRun, told: Told, options: CurveOptions) -> list[ExposureLine]:
+def exposure_lines(run: ScoredRun, exposures: ExposureCounts, options: CurveOptions) -> list[ExposureLine]:
     """A line for each estimator of one run. Raises as `exposure`."""
-    counts = told_of(run.label, run.instances, told)
+    counts = counts_of(run.label, run.instances, exposures)
     chosen = chosen_estimators(run, options, ("base",))
     confidences = run.confidences([estimator.name for estimator in chosen])
     return [_line(run, estimator, confidences[estimator.name], counts, options) for estimator in chosen]
 
 
-def told_of(label: str, instances: Instances, told: Told) -> Ints:
-    """How often each instance of the run was told, [instances]. Raises as `exposure`."""
+def counts_of(label: str, instances: Instances, exposures: ExposureCounts) -> Ints:
+    """How often each instance of the run is in the training data, [instances]. Raises as `exposure`."""
     places = zip(instances.relation.tolist(), instances.instance.tolist(), strict=True)
-    counts = [told[name][at] if name in told and at < len(told[name]) else None for name, at in places]
+    known = ((exposures.get(name, ()), at) for name, at in places)
+    counts = [own[at] if at < len(own) else None for own, at in known]
     if None in counts:
         at = counts.index(None)
         fact = f"{instances.relation[at]}, instance {instances.instance[at]}"
-        raise UsageError(f"{label}: nothing says how often the model was told {fact}; name a run of the counted facts")
+        raise UsageError(f"{label}: no exposure count for {fact}; name a run of facts with counts (tiny-clm, tiny-mlm)")
     found = np.array(counts, dtype=np.int64)
     if (found < 0).any():
-        raise ValueError(f"told must not be negative; got {found.min()}")
+        raise ValueError(f"exposures must not be negative; got {found.min()}")
     return found
 
 
-def exposure_ranges(told: Ints) -> Ints:
+def exposure_ranges(counts: Ints) -> Ints:
     """The range of each number of times: 0 for 0, 1 for 1, 2 for 2, 3 for 3 to 4, 4 for 5 to 8, doubling; same shape.
 
     >>> exposure_ranges(np.array([0, 1, 2, 3, 4, 5, 8, 9, 64])).tolist()
     [0, 1, 2, 3, 3, 4, 4, 5, 7]
     """
-    return np.array([0 if count == 0 else (count - 1).bit_length() + 1 for count in told.tolist()], dtype=np.int64)
+    return np.array([0 if count == 0 else (count - 1).bit_length() + 1 for count in counts.tolist()], dtype=np.int64)
 
 
-def _line(run: ScoredRun, estimator: Estimator, found: Confidence, told: Ints, options: CurveOptions) -> ExposureLine:
-    ranges = exposure_ranges(told)
+def _line(run: ScoredRun, estimator: Estimator, found: Confidence, counts: Ints, options: CurveOptions) -> ExposureLine:
+    ranges = exposure_ranges(counts)
     inside = [ranges == which for which in np.unique(ranges)]
     numbers = [_numbers(run, found, kept, options) for kept in inside]
     return ExposureLine(
         *lead_of(run, estimator),
-        told=np.array([told[kept].mean() for kept in inside], dtype=np.float64),
-        least=np.array([told[kept].min() for kept in inside], dtype=np.int64),
-        most=np.array([told[kept].max() for kept in inside], dtype=np.int64),
+        told=np.array([counts[kept].mean() for kept in inside], dtype=np.float64),
+        least=np.array([counts[kept].min() for kept in inside], dtype=np.int64),
+        most=np.array([counts[kept].max() for kept in inside], dtype=np.int64),
         instances=np.array([kept.sum() for kept in inside], dtype=np.int64),
         accuracy=tuple(accuracy for accuracy, _ in numbers),
         mean_confidence=tuple(confidence for _, confidence in numbers),
@@ -155,8 +166,10 @@ def _numbers(run: ScoredRun, found: Confidence, kept: np.ndarray, options: Curve
 
 
 def reported_exposure(found: Reported) -> Exposure | None:
-    """The line of base of a run of a report; None where nobody counted."""
-    return Exposure(tuple(exposure_lines(found.run, found.told, CurveOptions(found.options)))) if found.told else None
+    """The line of base of a run of a report; None where no counts are known."""
+    if not found.exposures:
+        return None
+    return Exposure(tuple(exposure_lines(found.run, found.exposures, CurveOptions(found.options))))
 
 
 _ACCURACY, _CONFIDENCE = style_at(0), style_at(1)
@@ -190,9 +203,9 @@ def draw_exposure(result: Exposure, look: Look = DEFAULT_LOOK) -> Figure:
     return figure
 
 
-def _draw_numbers(axes: Axes, told: Floats, found: Sequence[Estimate], style: SeriesStyle) -> None:
-    axes.vlines(told, [own.low for own in found], [own.high for own in found], color=style.color, linewidth=0.7)
-    axes.plot(told, [own.value for own in found], **style.points())
+def _draw_numbers(axes: Axes, counts: Floats, found: Sequence[Estimate], style: SeriesStyle) -> None:
+    axes.vlines(counts, [own.low for own in found], [own.high for own in found], color=style.color, linewidth=0.7)
+    axes.plot(counts, [own.value for own in found], **style.points())
 
 
 def _draw_counts(axes: Axes, line: ExposureLine) -> None:

@@ -1,4 +1,4 @@
-"""Curves as data files: a tidy table or JSON, whole or not at all, the same bytes each time."""
+"""Curves as data files: a tidy table or JSON, complete or not at all, the same bytes each time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DATA_SUFFIXES = (".csv", ".json", ".parquet")
 def write_curves(curves: Curves, path: Path) -> None:
     """Write `frame()` as .csv or .parquet, or `to_json()` as .json; what is NaN is an empty field, or null.
 
-    A folder that is not there is made; a file is replaced when the new one is whole. Raises UsageError for another
+    A folder that is not there is made; a file is replaced when the new one is complete. Raises UsageError for another
     suffix, CalprobeError if the file cannot be written.
     """
     if path.suffix.lower() not in DATA_SUFFIXES:

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 OTHER_QUESTIONS = "%s: not the same probe or instances as %s: the two do not compare"
 
 Values = Mapping[str, Mapping[str, Estimate]]  # by estimator, then by metric
-Told = Mapping[str, Sequence[int]]  # by relation: how often each of its instances was told in training
+ExposureCounts = Mapping[str, Sequence[int]]  # by relation: how often each of its instances is in the training data
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Reported:
     values: Values  # with their intervals
     options: ReportOptions
     estimators: tuple[str, ...] = ()  # to be drawn where a kind of curve has many
-    told: Told | None = None  # None: nobody counted
+    exposures: ExposureCounts | None = None  # None: not known
 
     @property
     def chosen(self) -> tuple[Estimator, ...]:
@@ -72,8 +72,8 @@ def chosen_estimators(
     """The estimators asked for, each once, or those of the defaults that the run has.
 
     Args:
-        run: whose templates decide.
-        options: with the names asked for, maybe none.
+        run: its templates decide.
+        options: with the names, maybe none.
         defaults: names.
         among: the only ones that the kind of curve is made of; None: any.
         probabilities: whether the kind of curve has a meaning for these alone.

@@ -90,7 +90,7 @@ def options_curve(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> 
     Returns:
         A line for each run and estimator.
     Raises:
-        UsageError: a run whose largest answer space has fewer than two candidates, or which lacks template 0 and
+        UsageError: a run without an answer space of two candidates or more, or which lacks template 0 and
             paraphrases; another estimator; no run, or one named twice. DataMissingError, CalprobeError: as `report`.
     """
     lines: list[OptionsLine] = []

@@ -158,7 +158,7 @@ def _fewest(line: RejectionLine) -> int:
 
 
 def _draw_rank(axes: Axes, series: Series[RejectionLine], marked: bool) -> None:
-    """The exact curve. Some of its points are marked, to be told apart in grey; all where ties leave few of them."""
+    """The exact curve. Some points have markers, which distinguish lines in grey; all where ties leave few points."""
     curve, grid, style = _cut(series.line.by_rank, series.line), series.line.band, series.style
     kept = _wide(grid, series.line)
     if np.isfinite(grid.low[kept]).any():
@@ -183,7 +183,7 @@ def _vote_names(votes: Sequence[VoteLine]) -> list[Label]:
 
 
 def _defined(*columns: Floats) -> list[tuple[float, ...]]:
-    """The points whose numbers are all there."""
+    """The points with all of their numbers defined."""
     return [point for point in zip(*(own.tolist() for own in columns), strict=True) if all(map(math.isfinite, point))]
 
 

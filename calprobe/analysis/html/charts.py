@@ -165,13 +165,13 @@ def markers(points: Sequence[MarkerPoint]) -> Markup:
 
 
 def exposure(line: ExposureLine) -> Markup:
-    """Accuracy and mean confidence of the facts that the model was told so often; numbers of times evenly spaced."""
-    told = [
+    """Accuracy and mean confidence of facts by their number of times in training; the numbers are evenly spaced."""
+    times = [
         f"{least:,}" if least == most else f"{least:,}-{most:,}"
         for least, most in zip(line.least.tolist(), line.most.tolist(), strict=True)
     ]
-    ticks = tuple(float(place) for place in range(len(told)))
-    across = svg.Axis("times told", -0.5, len(told) - 0.5, ticks, lambda place: told[round(place)])
+    ticks = tuple(float(place) for place in range(len(times)))
+    across = svg.Axis("times in training", -0.5, len(times) - 0.5, ticks, lambda place: times[round(place)])
     frame = svg.Frame(across, svg.Axis(""))
     parts = [frame.axes()]
     for name, place, estimates in (
@@ -180,13 +180,13 @@ def exposure(line: ExposureLine) -> Markup:
     ):
         points = [(float(at), estimate.value) for at, estimate in enumerate(estimates)]
         drawn = [svg.band(frame, *_bounds(estimates)), svg.line(frame, points)]
-        for point, times, n, estimate in zip(points, told, line.instances.tolist(), estimates, strict=True):
-            said = (
-                f"told {times} {'time' if times == '1' else 'times'}: {name} {spelled(estimate)}\n{counted(n, 'fact')}"
-            )
+        for point, count, n, estimate in zip(points, times, line.instances.tolist(), estimates, strict=True):
+            how_often = f"{count} {'time' if count == '1' else 'times'} in training"
+            said = f"{how_often}: {name} {spelled(estimate)}\n{counted(n, 'fact')}"
             drawn.append(svg.mark(frame, point, said, shape=place))
         parts.append(svg.element("g", *drawn, class_=series_class(place)))
-    return svg.drawing(frame, "Accuracy and mean confidence by the number of times that a fact was told.", *parts)
+    label = "Accuracy and mean confidence by the number of times that a fact was in the training data."
+    return svg.drawing(frame, label, *parts)
 
 
 def _thinned(band: Band) -> Band:

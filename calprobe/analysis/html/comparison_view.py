@@ -18,7 +18,7 @@ SECTIONS = (("runs", "Runs"), ("pairs", "Differences"), ("definitions", "Definit
 
 
 def comparison_page(comparison: Comparison) -> str:
-    """The whole page as HTML."""
+    """The page as HTML."""
     where = "within a run" if comparison.within is not None else "between runs"
     page = PageView(
         title=page_title(comparison.runs),

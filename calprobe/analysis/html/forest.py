@@ -83,7 +83,7 @@ def _row(frame: svg.Frame, height: float, entry: _Entry, better: Mapping[str, st
 
 
 def _favoured(value: float, better: str | None) -> int:
-    """Whose number is the better one."""
+    """The side with the better number."""
     if better is None or value == 0 or math.isnan(value):
         return FAVOURS_NONE
     return FAVOURS_A if (value > 0) == (better == "larger") else FAVOURS_B

@@ -26,7 +26,7 @@ LESS = "Of so many runs each shows its main numbers; a page of few has all metri
 
 
 def report_page(contents: ReportContents) -> str:
-    """The whole page as HTML."""
+    """The page as HTML."""
     return render("report.html.j2", _page(contents))
 
 

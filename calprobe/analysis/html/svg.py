@@ -129,7 +129,7 @@ class Frame:
 
 
 def drawing(frame: Frame, label: str, *parts: Markup, class_: str | None = None) -> Markup:
-    """The whole figure; `label` says in a sentence what it shows, for those who do not see it."""
+    """The figure; `label` says in a sentence what it shows, for those who do not see it."""
     size = f"0 0 {_plain(frame.width)} {_plain(frame.height)}"
     return element("svg", *parts, viewBox=size, role="img", aria_label=label, class_=class_)
 
@@ -144,12 +144,12 @@ def line(frame: Frame, points: Sequence[Point], class_: str = "") -> Markup:
 
 def band(frame: Frame, lower: Sequence[Point], upper: Sequence[Point]) -> Markup:
     """The area between two lines over the same places; places where either is NaN are left out."""
-    whole = [
+    complete = [
         (below, above) for below, above in zip(lower, upper, strict=True) if all(map(math.isfinite, (*below, *above)))
     ]
-    if len(whole) < 2:
+    if len(complete) < 2:
         return Markup("")
-    around = [*(above for _, above in whole), *(below for below, _ in reversed(whole))]
+    around = [*(above for _, above in complete), *(below for below, _ in reversed(complete))]
     return element("path", d="M" + "L".join(map(frame.at, around)) + "z", class_="band")
 
 

@@ -25,7 +25,7 @@ LETTER, SAMPLE, GAP = 4.0, 28.0, 8.5  # widths in a legend, points: of a letter,
 BOLD_LETTER = 5.8  # width of a letter of a figure's title, points
 NOTE_POINTS, HEADING_POINTS = 7, 8.5
 LABELS_INCHES = 0.5  # what the labels of the vertical axis take
-MARGIN = 0.03  # of a share axis beyond 0 and 1, so that points on them are seen whole
+MARGIN = 0.03  # of a share axis beyond 0 and 1, so that points on them are not cut
 
 
 def blank_figure(width: float, height: float) -> Figure:

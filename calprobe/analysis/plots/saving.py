@@ -1,4 +1,4 @@
-"""Figures as files: the same bytes from the same numbers, there whole or not at all."""
+"""Figures as files: the same bytes from the same numbers, there complete or not at all."""
 
 from __future__ import annotations
 

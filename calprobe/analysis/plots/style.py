@@ -71,7 +71,7 @@ _RC: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class SeriesStyle:
-    """How one series is drawn: told from the others by colour, and in grey by marker and dash."""
+    """How one series is drawn: distinguished from the others by colour, and in grey by marker and dash."""
 
     color: str
     marker: str

@@ -111,7 +111,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _range(text: str) -> str:
-    """.123--.456 for .123-.456, whose ends may be negative."""
+    """.123--.456 for .123-.456; the ends may be negative."""
     ends = _RANGE.fullmatch(text)
     return f"{_minus(ends[1])}{'--' if ends[2] == '-' else ', '}{_minus(ends[3])}" if ends else ""
 

@@ -1,6 +1,6 @@
 """Any text as LaTeX that pdflatex sets, whatever the document loads beside it.
 
-Kept instead of pylatexenc, whose commands need packages: without them pdflatex stops at several hundred characters.
+Kept instead of pylatexenc: its commands need packages, and without them pdflatex stops at several hundred characters.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ def _rows(found: RunSlices) -> Iterator[Row]:
 
 def sortable_slices(run: RunFacts, found: RunSlices, options: ReportOptions, called: TableName) -> Table:
     """The table of slices for a page, which can be sorted: sizes in columns of their own, and mean accuracies."""
-    whole = slices_table(run, found, options, called)
-    table = whole.with_columns([place for place, _ in whole.printed_columns])
+    complete = slices_table(run, found, options, called)
+    table = complete.with_columns([place for place, _ in complete.printed_columns])
     leading = [Column("instances"), Column("K")]
     cells: list[list[Cell]] = [[part.instances, mean_candidates(part)] for part in found.slices]
     if any(part.bear_score is not None for part in found.slices):

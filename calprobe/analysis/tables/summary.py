@@ -86,12 +86,12 @@ def _columns(report: Report) -> Iterator[Column]:
 
 def _cells(run: RunReport, columns: Sequence[Column]) -> list[_Found]:
     estimators = {estimator.name: estimator for estimator in run.estimators}
-    whole = {"accuracy": run.accuracy, "bear_score": run.bear_score}
+    complete = {"accuracy": run.accuracy, "bear_score": run.bear_score}
     found = []
     for column in columns:
         metric, estimator = column.keys["metric"], estimators.get(column.keys.get("estimator", ""))
         if "estimator" not in column.keys:
-            found.append(_Found(whole[metric]))
+            found.append(_Found(complete[metric]))
         elif estimator is None:
             found.append(_Found(None))
         elif metric == "coverage":
@@ -102,5 +102,5 @@ def _cells(run: RunReport, columns: Sequence[Column]) -> list[_Found]:
 
 
 def _same_instances(runs: Sequence[RunFacts]) -> bool:
-    """Whether whole runs were asked the same."""
+    """Whether complete runs were asked the same."""
     return len({run.questions for run in runs}) == 1 and not any(run.partial for run in runs)

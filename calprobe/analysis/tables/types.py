@@ -75,7 +75,7 @@ class Table:
     stub: str  # title of the column of the rows' labels
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
-    heading: tuple[str, ...] = ()  # lines before it: what was scored and how, a whole run or a partial one
+    heading: tuple[str, ...] = ()  # lines before it: what was scored and how, a complete run or a partial one
     lead: tuple[str, ...] = ()  # sentences to be read before the rows
     notes: tuple[str, ...] = ()  # sentences below it
     general: tuple[str, ...] = ()  # sentences that hold for the other tables of the same result too
@@ -83,7 +83,7 @@ class Table:
     best_of: str = ""  # what the note on best cells adds to "the best of its column"
     keys: Mapping[str, str] = field(default_factory=dict)
     about: Mapping[str, str] = field(default_factory=dict)  # at the end of a tidy file's lines: how all was made
-    totals: Mapping[str, Estimate] = field(default_factory=dict)  # by metric: of the whole, in tidy files only
+    totals: Mapping[str, Estimate] = field(default_factory=dict)  # by metric: of all rows together, in tidy files only
     best_within: Literal["table", "group"] | None = "table"  # what the best of a column is the best of; None: no marks
     intervals: bool = True  # whether an estimate's interval is printed; tidy files have it in any case
     kind: str = ""  # what `report --tables` names it by

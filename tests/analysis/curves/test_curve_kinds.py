@@ -43,7 +43,7 @@ from calprobe.runs import Manifest, RunFolder, ScoreTable, TemplateRecord, open_
 QUICK = ReportOptions(ace_bins=4, resampling=Resampling(40, 1))
 OPTIONS = CurveOptions(QUICK)
 MARKED = (("paraphrase", None), ("paraphrase", None), ("verbal", "certainly"), ("numeric", "75"), ("numeric", "0"))
-TOLD = {"P1376": (0, 1, 2, 3, 4, 5, 8, 9), "P30": (0,) * 12, "P36": tuple(range(10))}
+EXPOSURES = {"P1376": (0, 1, 2, 3, 4, 5, 8, 9), "P30": (0,) * 12, "P36": tuple(range(10))}
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ KINDS: dict[str, Callable[[list[Path]], Curves]] = {
     "calibration": lambda runs: calibration(runs, OPTIONS),
     "options": lambda runs: options_curve(runs, OPTIONS),
     "accuracy-ace": lambda runs: accuracy_ace(runs, OPTIONS),
-    "exposure": lambda runs: exposure(runs, TOLD, OPTIONS),
+    "exposure": lambda runs: exposure(runs, EXPOSURES, OPTIONS),
 }
 
 
@@ -222,27 +222,27 @@ def test_markers_stand_beside_the_plain_statement(folder: Path) -> None:
 
 
 def test_exposure_takes_the_facts_told_so_often(folder: Path) -> None:
-    (line,) = exposure(folder / "a", TOLD, OPTIONS).lines
+    (line,) = exposure(folder / "a", EXPOSURES, OPTIONS).lines
     scores = table(folder / "a")
-    told = np.array([TOLD[name][at] for name, at in zip(scores.relation, scores.instance, strict=True)])
+    counts = np.array([EXPOSURES[name][at] for name, at in zip(scores.relation, scores.instance, strict=True)])
     base = estimate(scores)["base"]
     assert line.least.tolist() == [0, 1, 2, 3, 5, 9]
     assert line.most.tolist() == [0, 1, 2, 4, 8, 9]
-    assert line.instances.sum() == len(told)
+    assert line.instances.sum() == len(counts)
     for place, (least, most) in enumerate(zip(line.least, line.most, strict=True)):
-        kept = (told >= least) & (told <= most)
-        assert line.told[place] == told[kept].mean()
+        kept = (counts >= least) & (counts <= most)
+        assert line.told[place] == counts[kept].mean()
         assert line.accuracy[place].value == pytest.approx(base.correct[kept].mean(), abs=1e-15)
         assert line.mean_confidence[place].value == pytest.approx(base.confidence[kept].mean(), abs=1e-15)
-    low, high = wilson_interval([base.correct[told == 0].sum()], [(told == 0).sum()])
+    low, high = wilson_interval([base.correct[counts == 0].sum()], [(counts == 0).sum()])
     assert (line.accuracy[0].low, line.accuracy[0].high) == (low[0], high[0])
 
 
 def test_ranges_double_and_never_overlap() -> None:
-    told = np.arange(70)
-    ranges = exposure_ranges(told)
+    counts = np.arange(70)
+    ranges = exposure_ranges(counts)
     assert (np.diff(ranges) >= 0).all()
-    assert [told[ranges == which].max() for which in range(8)] == [0, 1, 2, 4, 8, 16, 32, 64]
+    assert [counts[ranges == which].max() for which in range(8)] == [0, 1, 2, 4, 8, 16, 32, 64]
 
 
 @pytest.mark.usefixtures("two_clusters_enough")
@@ -284,10 +284,10 @@ def test_what_a_run_does_not_have_is_refused(folder: Path, tmp_path: Path) -> No
         options_curve(folder / "empty", OPTIONS)
     with pytest.raises(UsageError, match="the largest answer space has 1"):
         options_curve(run_of(tmp_path / "one", shapes=(("P30", 3, 1),)), OPTIONS)
-    with pytest.raises(UsageError, match="nothing says how often the model was told P36, instance 1"):
-        exposure(folder / "a", TOLD | {"P36": (1,)}, OPTIONS)
-    with pytest.raises(ValueError, match="told must not be negative; got -1"):
-        exposure(folder / "a", TOLD | {"P36": (-1,) * 10}, OPTIONS)
+    with pytest.raises(UsageError, match="no exposure count for P36, instance 1"):
+        exposure(folder / "a", EXPOSURES | {"P36": (1,)}, OPTIONS)
+    with pytest.raises(ValueError, match="exposures must not be negative; got -1"):
+        exposure(folder / "a", EXPOSURES | {"P36": (-1,) * 10}, OPTIONS)
 
 
 def test_only_markers_no_plain_template(tmp_path: Path) -> None:

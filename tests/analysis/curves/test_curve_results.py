@@ -24,7 +24,7 @@ from calprobe.analysis.curves.markers import MarkerPoint, Markers
 from calprobe.analysis.curves.options import Options, OptionsLine
 from calprobe.metrics import Difference, Estimate, ace, ece, reject_by_rank, reject_by_threshold, reject_by_vote
 
-WHOSE = ("runs/a", "tiny-clm", "base", (0,))
+RUN = ("runs/a", "tiny-clm", "base", (0,))
 NAN = float("nan")
 CONFIDENCE, CORRECT = [0.2, 0.6, 0.9], [False, False, True]
 
@@ -35,7 +35,7 @@ def accuracy_rejection() -> AccuracyRejection:
     band = Band(np.array([0.0, 0.5]), np.array([1 / 3, 2 / 3]), np.array([0.1, 0.2]), np.array([0.8, 0.9]))
     votes = RejectionPoints(reject_by_vote([2], [[0, 1]], [[1, 0]]), np.array([0.5]), np.array([1.0]))
     return AccuracyRejection(
-        (RejectionLine(*WHOSE, points, reject_by_rank(CONFIDENCE, CORRECT), band),),
+        (RejectionLine(*RUN, points, reject_by_rank(CONFIDENCE, CORRECT), band),),
         (VoteLine("runs/a", "tiny-clm", "vote", (0, 1), votes),),
     )
 
@@ -47,32 +47,32 @@ def calibration() -> Calibration:
         assert found.bins is not None
         parts.append(BinnedError(Estimate(found.value), found.bins, np.zeros(2), np.ones(2)))
     smooth = SmoothError(Estimate(0.1), np.array([0.0, 1.0]), np.array([NAN, 0.5]), np.array([0.5, 1.5]))
-    return Calibration((CalibrationLine(*WHOSE, 3, parts[0], parts[1], smooth, np.array([1, 2])),))
+    return Calibration((CalibrationLine(*RUN, 3, parts[0], parts[1], smooth, np.array([1, 2])),))
 
 
 def options() -> Options:
     numbers = OptionNumbers(np.array([0.5, 0.25]), np.array([0.6, 0.4]), np.array([0.1, 0.2]))
-    line = OptionsLine(*WHOSE, ("P1",), 7, np.array([2, 4]), (0, 1), numbers, (numbers, numbers), numbers, numbers)
+    line = OptionsLine(*RUN, ("P1",), 7, np.array([2, 4]), (0, 1), numbers, (numbers, numbers), numbers, numbers)
     return Options((line,))
 
 
 def accuracy_ace() -> AccuracyAce:
-    point = AccuracyAcePoint(*WHOSE, Estimate(0.5, 0.4, 0.6), Estimate(0.1), "causal")
+    point = AccuracyAcePoint(*RUN, Estimate(0.5, 0.4, 0.6), Estimate(0.1), "causal")
     return AccuracyAce((point,), (RankCorrelation("base", 1, Estimate(NAN)),))
 
 
 def markers() -> Markers:
     same = (Estimate(0.5), Estimate(0.6), Estimate(0.1))
-    plain = MarkerPoint(*WHOSE, "plain", NAN, *same, None)
+    plain = MarkerPoint(*RUN, "plain", NAN, *same, None)
     shift = Difference(-0.1, -0.2, 0.0, 0.04)
-    half = MarkerPoint(*WHOSE, "50", 50.0, *same, shift, shift, shift, 0.1, 0.1, 0.1)
+    half = MarkerPoint(*RUN, "50", 50.0, *same, shift, shift, shift, 0.1, 0.1, 0.1)
     return Markers((plain, half))
 
 
 def exposure() -> Exposure:
     estimates = (Estimate(0.25, 0.0, 0.5), Estimate(1.0))
-    told, ends = np.array([0.0, 3.5]), (np.array([0, 3]), np.array([0, 4]))
-    return Exposure((ExposureLine(*WHOSE, told, *ends, np.array([4, 2]), estimates, estimates),))
+    counts, ends = np.array([0.0, 3.5]), (np.array([0, 3]), np.array([0, 4]))
+    return Exposure((ExposureLine(*RUN, counts, *ends, np.array([4, 2]), estimates, estimates),))
 
 
 EVERY = {

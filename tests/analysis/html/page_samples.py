@@ -1,4 +1,4 @@
-"""Pages made up for tests: a small run's report, and one whose every name tries to be more than text."""
+"""Pages made up for tests: a small run's report, and one with names that try to be more than text."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ EVIL = (
 )
 
 
-def page_contents(found: Report, told: Mapping[str, Any] | None = None) -> ReportContents:
+def page_contents(found: Report, exposures: Mapping[str, Any] | None = None) -> ReportContents:
     """What the page of a report shows."""
-    return gather(found, page_wants(found), told)
+    return gather(found, page_wants(found), exposures)
 
 
 def contents_of(folder: Path, n_runs: int = 2) -> ReportContents:

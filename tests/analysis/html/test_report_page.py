@@ -128,9 +128,9 @@ def test_without_templates_for_a_figure_there_is_none(tmp_path: Path) -> None:
 
 
 def test_exposure_is_drawn_where_it_is_known(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "told", SHAPES)
+    run = write_run(tmp_path / "counted", SHAPES)
     found = page_contents(report(run, QUICK), told_all(str(run)))
-    assert "told 1 time: accuracy" in report_page(found)
+    assert "1 time in training: accuracy" in report_page(found)
 
 
 def test_slices_that_were_asked_for_are_not_computed_anew(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Figures as files: the same bytes from the same numbers, whole or not at all, and no trace in the process."""
+"""Figures as files: the same bytes from the same numbers, complete or not at all, and no trace in the process."""
 
 from __future__ import annotations
 
