@@ -24,7 +24,7 @@ import numpy as np
 
 from calprobe.arrays import Floats
 from calprobe.metrics import Difference, Estimate, Metric, Resampling, bootstrap, paired_differences, standard_metrics
-from calprobe.metrics.bootstrap import percentiles
+from calprobe.metrics.intervals import percentiles
 from calprobe.metrics.metric import evaluate
 from calprobe.metrics.resamples import resample_counts
 from calprobe.metrics.sample import sort_instances

@@ -110,6 +110,7 @@ def _share(row: Tables, key: str) -> float:
 
 
 def main() -> None:
+    """Write the figures from the paper's tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", type=Path)
     parser.add_argument("reductions", type=Path)

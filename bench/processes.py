@@ -67,6 +67,7 @@ def _sums(piece: PieceScores) -> npt.NDArray[np.float64]:
 
 
 def main() -> int:
+    """Measure; the exit code is 1 if scores differ between numbers of processes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="smollm2-135m", help="what `calprobe score --model` takes")
     parser.add_argument("--probe", default="mini", help="likewise")

@@ -164,6 +164,7 @@ def _dealt(strategy: str, seconds: Sequence[float], gpus: int) -> Outcome:
 
 
 def main() -> None:
+    """Print the model of each strategy."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--probe", default="bear", help="what `calprobe score --probe` takes")
     parser.add_argument("--template-set", default="calprobe", help="likewise (default: calprobe)")

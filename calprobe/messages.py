@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+(?=@)")  # https://USER:TOKEN@HOST; up to the last @
@@ -46,6 +46,20 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(word.lower(), spelled, cutoff=0.65) if len(word) < 100 else []
     *others, last = [spelled[name] for name in near] or [""]
     return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if near else ""
+
+
+def no_estimator(subject: str, names: Sequence[str], known: Iterable[str]) -> str:
+    """The error that a run, or a report, lacks estimators, with near names or else all that it has.
+
+    >>> no_estimator("runs/a", ["margn"], ["base", "margin"])
+    'runs/a has no estimator margn; did you mean margin?'
+    >>> no_estimator("runs/a", ["sure", "best"], ["base", "margin"])
+    'runs/a has no estimator sure, best (no such name, or templates that it lacks); give some of base, margin'
+    """
+    there = list(known)
+    near = did_you_mean(names[0], there) if len(names) == 1 else ""
+    hint = near or f" (no such name, or templates that it lacks); give some of {', '.join(there)}"
+    return f"{subject} has no estimator {', '.join(names)}{hint}"
 
 
 def shortened(text: str, most: int = 80) -> str:

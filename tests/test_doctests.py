@@ -21,6 +21,8 @@ MODULES = [
     "calprobe.cli.output",
     "calprobe.models.exposures",
     "calprobe.analysis.rank",
+    "calprobe.runs.extent",
+    "calprobe.runs.manifest_text",
     "calprobe.scoring.budget",
     "calprobe.scoring.engine",
     "calprobe.scoring.options",

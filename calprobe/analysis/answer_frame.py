@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,8 +67,12 @@ def answers(
     return pd.DataFrame(rows, columns=[*COLUMNS, *scored.estimators, *by_template])
 
 
-def show(run: RunLike, options: ShowOptions = DEFAULT_SHOWN, probe: str | Path | None = None) -> Shown:
+def show(
+    run: RunLike | Mapping[str, RunLike], options: ShowOptions = DEFAULT_SHOWN, probe: str | Path | None = None
+) -> Shown:
     """The answers of a run that the options select, with their texts, sorted by confidence.
+
+    `run` is a run, open or by path, or `{NAME: run}` to give it a name.
 
     Raises as `answers`, and UsageError for a relation that the run does not have.
     """
@@ -75,7 +80,7 @@ def show(run: RunLike, options: ShowOptions = DEFAULT_SHOWN, probe: str | Path |
 
 
 def open_with_texts(
-    run: RunLike, options: ShowOptions, probe: str | Path | None = None
+    run: RunLike | Mapping[str, RunLike], options: ShowOptions, probe: str | Path | None = None
 ) -> tuple[ScoredRun, AnswerTexts]:
     """A run opened for analysis, and the texts of its instances. Raises as `answers`."""
     [(label, opened)] = open_runs(run).items()

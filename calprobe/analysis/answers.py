@@ -17,7 +17,7 @@ from calprobe.confidence import BASE
 from calprobe.confidence.types import paraphrase_rows
 from calprobe.errors import UsageError
 from calprobe.interop.answer_texts import AnswerTexts
-from calprobe.messages import did_you_mean
+from calprobe.messages import did_you_mean, no_estimator
 
 CONFIDENT = 0.5
 Mask = npt.NDArray[np.bool_]  # [instances]
@@ -211,8 +211,7 @@ class _Judged:
         if name is None:  # markers alone would have estimators of their own
             return cls._of_row(run, 0)
         if name not in run.estimators:
-            meant = did_you_mean(name, run.estimators) or f"; it has {', '.join(run.estimators)}"
-            raise UsageError(f"--estimator: {run.label} has no {name}{meant}")
+            raise UsageError(no_estimator(run.label, [name], run.estimators))
         found, read = run.confidence(name), run.estimators[name].templates
         shown = f"{name} (template {read[0]})" if len(read) == 1 else name
         rows = tuple(map(numbers.index, read))

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
 from calprobe.errors import UsageError
-from calprobe.messages import did_you_mean
+from calprobe.messages import did_you_mean, no_estimator
 
 T = TypeVar("T")
 
@@ -24,8 +24,10 @@ def choose(report: Report, estimators: Sequence[str] | None, metrics: Sequence[s
         return report
     columns = {metric.name: metric for metric in report.metrics}
     given = dict.fromkeys(estimator.name for run in report.runs for estimator in run.estimators)
-    wanted = tuple(columns) if metrics is None else _known("--metric", metrics, columns)
-    names = tuple(given) if estimators is None else _known("--estimator", estimators, given)
+    wanted = tuple(columns) if metrics is None else _known(metrics, columns)
+    names = tuple(given if estimators is None else dict.fromkeys(estimators))
+    if lacking := [name for name in names if name not in given]:
+        raise UsageError(no_estimator("the report", lacking, given))
     shown = [columns[name] for name in wanted]
     if metrics is not None:
         shown = [replace(metric, printed=True, priority=place) for place, metric in enumerate(shown, 1)]
@@ -33,14 +35,14 @@ def choose(report: Report, estimators: Sequence[str] | None, metrics: Sequence[s
     return replace(report, runs=runs, metrics=tuple(shown), chosen=True)
 
 
-def _known(option: str, asked: Sequence[str], given: Iterable[str]) -> tuple[str, ...]:
-    """The names asked for, each once. Raises UsageError for one that is not given."""
-    names = list(given)
-    for name in asked:
-        if name not in names:
-            hint = did_you_mean(name, names) or f"; it has {', '.join(names)}"
-            raise UsageError(f"{option}: no {name!r} in this report{hint}")
-    return tuple(dict.fromkeys(asked))
+def _known(names: Sequence[str], metrics: Iterable[str]) -> tuple[str, ...]:
+    """The names, each once. Raises UsageError for one of no metric."""
+    there = list(metrics)
+    for name in names:
+        if name not in there:
+            hint = did_you_mean(name, there) or f"; it has {', '.join(there)}"
+            raise UsageError(f"--metric: no {name!r} in this report{hint}")
+    return tuple(dict.fromkeys(names))
 
 
 def _of_run(run: RunReport, estimators: Sequence[str], metrics: Sequence[str]) -> RunReport:

@@ -19,7 +19,8 @@ from calprobe.arrays import Floats
 from calprobe.confidence import BASE, NO_PREDICTION, Confidence, Estimator
 from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.metrics import MANY_CLUSTERS, Estimate, Metric, PairedDraws, bootstrap_mean, mcnemar, paired_draws
-from calprobe.metrics.bootstrap import Predictions, draw_samples, interval
+from calprobe.metrics.bootstrap import Predictions, draw_samples
+from calprobe.metrics.intervals import interval
 from calprobe.metrics.scoring_rules import MEAN_CONFIDENCE
 from calprobe.words import ClusterKind
 

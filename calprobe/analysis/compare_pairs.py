@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 
 from calprobe.analysis.compare_match import Comparable, comparable_part, shared_part
 from calprobe.analysis.compare_numbers import accuracy_shares
 from calprobe.analysis.options import CompareOptions, Pair
+from calprobe.analysis.run_names import names_to_labels
 from calprobe.arrays import Floats
 from calprobe.errors import UsageError
 from calprobe.messages import counted
@@ -140,7 +140,7 @@ def named_pairs(text: str, labels: Sequence[str], paths: Sequence[str] = ()) -> 
     >>> named_pairs("gpt2:bert", ["runs/gpt2", "runs/bert"])
     (('runs/gpt2', 'runs/bert'),)
     """
-    pairs = tuple(_named_pair(clause, _names(labels, paths)) for clause in text.split(","))
+    pairs = tuple(_named_pair(clause, names_to_labels(labels, paths)) for clause in text.split(","))
     check_pairs(pairs, labels)
     return pairs
 
@@ -153,7 +153,7 @@ def named_run(text: str, labels: Sequence[str], paths: Sequence[str] = ()) -> st
     >>> named_run("gpt2", ["runs/gpt2", "runs/bert"])
     'runs/gpt2'
     """
-    names = _names(labels, paths)
+    names = names_to_labels(labels, paths)
     if text not in names:
         raise UsageError(f"--baseline {text!r}: give one of {', '.join(sorted(names))}")
     return names[text]
@@ -180,13 +180,3 @@ def _named_pair(clause: str, names: Mapping[str, str]) -> Pair:
     if len(found) != 1:
         raise UsageError(f"--pairs {clause!r}: give A:B with A and B of {', '.join(sorted(names))}")
     return found[0]
-
-
-def _names(labels: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
-    """Label by what a run may be called: the label, the path, and the last name of it where it is one run's only."""
-    found: dict[str, str] = {}
-    for called in (paths, labels):
-        last = [Path(name).name for name in called]
-        found |= {name: label for name, label in zip(last, labels, strict=False) if last.count(name) == 1}
-        found |= dict(zip(called, labels, strict=False))
-    return found

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import CompareOptions
-from calprobe.analysis.scored_run import RunFacts
+from calprobe.analysis.run_facts import RunFacts
 from calprobe.metrics import Difference, Estimate, Metric, PairedDraws
 from calprobe.words import ClusterKind, Correction
 

@@ -16,6 +16,7 @@ from calprobe.analysis.options import CompareOptions, Pair
 from calprobe.analysis.scored_run import ScoredRun
 from calprobe.confidence import BASE, Confidence, Distributions, Estimator, Headline, available_estimators, headline
 from calprobe.errors import UsageError
+from calprobe.messages import no_estimator
 from calprobe.metrics import ACCURACY, Metric, mean_draws
 from calprobe.runs import TemplateRecord
 
@@ -152,8 +153,7 @@ class _Within:
 
     def _check(self, names: Iterable[str]) -> None:
         if lacking := [name for name in dict.fromkeys(names) if name not in self.run.estimators]:
-            there = ", ".join(self.run.estimators)
-            raise UsageError(f"compare: {self.run.label} has no estimator {', '.join(lacking)}; it has {there}")
+            raise UsageError(no_estimator(self.run.label, lacking, self.run.estimators))
 
 
 def _is_repeated(contrast: Contrast, sides: Mapping[str | None, Sides]) -> bool:

@@ -11,7 +11,7 @@ from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.paper_figures import Figure, RunAgainst
 from calprobe.analysis.reductions import RunReductions
 from calprobe.analysis.results import Report, RunReport, Ties
-from calprobe.analysis.scored_run import RunFacts
+from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices import RunSlices, Slice
 from calprobe.analysis.uncertainty import MeanUncertainty
@@ -147,7 +147,7 @@ def bear_notes(runs: Sequence[RunFacts]) -> Iterable[str]:
         )
 
 
-def calibration_lines(run: RunReport) -> tuple[str, ...]:
+def calibration_sentences(run: RunReport) -> tuple[str, ...]:
     """Whether base is over- or underconfident, and its ACE beside that of a calibrated model.
 
     None without draws, and in a report of chosen metrics that lacks one of these.

@@ -15,7 +15,7 @@ from calprobe.analysis.results import EstimatorReport, RunReport
 from calprobe.analysis.scored_run import Instances, ScoredRun
 from calprobe.arrays import Floats, Ints, check_correct
 from calprobe.confidence import NO_PREDICTION, Confidence, Distributions, Estimator
-from calprobe.confidence.estimators import Entry
+from calprobe.confidence.entries import Entry
 from calprobe.errors import UsageError
 from calprobe.interop.score_tables import ScoredAnswers
 from calprobe.metrics import (

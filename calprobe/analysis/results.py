@@ -11,11 +11,12 @@ from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.paper_figures import RunAgainst
 from calprobe.analysis.recalibrated import RunRecalibration
-from calprobe.analysis.scored_run import RunFacts, ScoredRun
+from calprobe.analysis.run_facts import RunFacts
+from calprobe.analysis.scored_run import ScoredRun
 from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices import RunSlices
 from calprobe.analysis.uncertainty import MeanUncertainty
-from calprobe.confidence.estimators import Scale
+from calprobe.confidence.entries import Scale
 from calprobe.messages import counted
 from calprobe.metrics import Estimate, Metric
 from calprobe.runs import Manifest

@@ -8,16 +8,36 @@ from pathlib import PurePath
 from calprobe.runs import ModelRecord
 
 
-def short_names(labels: Sequence[str]) -> dict[str, str]:
+def last_names(labels: Sequence[str]) -> dict[str, str]:
     """The last name of each run's path, where all of these differ; else the labels themselves.
 
-    >>> short_names(["runs/a/gpt2", "runs/bert"])
+    >>> last_names(["runs/a/gpt2", "runs/bert"])
     {'runs/a/gpt2': 'gpt2', 'runs/bert': 'bert'}
-    >>> short_names(["a/gpt2", "b/gpt2"])
+    >>> last_names(["a/gpt2", "b/gpt2"])
     {'a/gpt2': 'a/gpt2', 'b/gpt2': 'b/gpt2'}
     """
     names = {label: PurePath(label).name or label for label in labels}
     return names if len(set(names.values())) == len(names) else {label: label for label in labels}
+
+
+def names_to_labels(labels: Sequence[str], paths: Sequence[str] = ()) -> dict[str, str]:
+    """The labels of runs by every name that an option accepts for them.
+
+    These are the label, the path, and the last name of either where no other run has it.
+
+    Args:
+        labels: of the runs.
+        paths: of the runs in the same order, where the labels are other names.
+
+    >>> names_to_labels(["GPT-2"], ["runs/gpt2"])
+    {'gpt2': 'GPT-2', 'runs/gpt2': 'GPT-2', 'GPT-2': 'GPT-2'}
+    """
+    found: dict[str, str] = {}
+    for called in (paths, labels):
+        last = [PurePath(name).name for name in called]
+        found |= {name: label for name, label in zip(last, labels, strict=False) if last.count(name) == 1}
+        found |= dict(zip(called, labels, strict=False))
+    return found
 
 
 def model_name(model: ModelRecord) -> str:

@@ -16,6 +16,7 @@ from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.scored_run import ScoredRun, mean_of
 from calprobe.confidence import BASE, Estimator, Headline, headline
 from calprobe.errors import UsageError
+from calprobe.messages import no_estimator
 from calprobe.metrics import Estimate, Metric, bootstrap_many, smooth_ece, standard_metrics
 from calprobe.metrics.bootstrap import Predictions
 from calprobe.runs import Manifest
@@ -104,12 +105,11 @@ def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
 
 
 def _chosen(label: str, asked: Sequence[str] | None, given: Sequence[str]) -> tuple[str, ...]:
-    """The estimators asked for, all of which must be there, or the usual ones as far as they are."""
+    """The estimators that an option names, all of which must be there, or the usual ones as far as they are."""
     if asked is None:
         return tuple(name for name in headline(Headline.FIRST) if name in given)
     if lacking := [name for name in asked if name not in given]:
-        what = f"{label} has no estimator {', '.join(lacking)} (not its name, or not its templates)"
-        raise UsageError(f"{what}; give --estimator of {', '.join(given)}")
+        raise UsageError(no_estimator(label, lacking, given))
     return tuple(dict.fromkeys(asked))
 
 

@@ -104,9 +104,13 @@ def cluster_option(explained: str) -> Callable[[Command], Command]:
     return click.option("--cluster", type=click.Choice(get_args(ClusterKind)), help=explained)
 
 
-def estimators_option(explained: str) -> Callable[[Command], Command]:
-    """`--estimator NAME,..`; the command gets `estimators`, a tuple of names, or None without the option."""
+def estimators_option(explained: str, *, several: bool = True) -> Callable[[Command], Command]:
+    """`--estimator NAME,..`; the command gets `estimators`, a tuple of names, or None without the option.
 
+    Without `several` it is one NAME, and the command gets `estimator`.
+    """
+    if not several:
+        return click.option("--estimator", metavar="NAME", help=explained)
     return list_option("--estimator", "estimators", metavar="NAME,..", help=explained)
 
 

@@ -44,7 +44,10 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
 )
 @click.option("--baseline", metavar="A", help="Compare every other RUN with this one; of one RUN, every estimator.")
 @list_option(
-    "--templates", metavar="N:M,..", help="Of one RUN: compare template N with template M, by base and margin."
+    "--templates",
+    metavar="N:M,..",
+    help="Of one RUN: compare template N with template M, by base and margin. Each N:M is a pair; in `score`, "
+    "--templates is a list of single templates.",
 )
 @click.option(
     "--by-domain", is_flag=True, help="Show every domain, not only the one with the smallest difference in accuracy."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePath
 
 import click
 
@@ -45,9 +44,9 @@ def labelled(runs: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
 
 def _run_and_name(label: str, runs: Sequence[str]) -> tuple[str, str]:
     """The run and the name in RUN=NAME; either may hold further signs of equality."""
-    last = [PurePath(run).name for run in runs]
-    called = {name: run for name, run in zip(last, runs, strict=True) if last.count(name) == 1}
-    called |= {run: run for run in runs}
+    from calprobe.analysis.run_names import names_to_labels
+
+    called = names_to_labels(runs)
     splits = [(label[:at], label[at + 1 :].strip()) for at, letter in enumerate(label) if letter == "="]
     found = [(called[run], name) for run, name in splits if run in called and name]
     if len(found) != 1:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from calprobe.cli.arguments import MOST_ROWS, Number, list_option
-from calprobe.cli.common import chosen_format, compat_option, format_option, json_option, reduction_option, ties_option
+from calprobe.cli.common import (
+    chosen_format,
+    compat_option,
+    estimators_option,
+    format_option,
+    json_option,
+    reduction_option,
+    ties_option,
+)
+from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import print_result, printed_json
 from calprobe.cli.terminal_text import cleaned, printable
 
@@ -23,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--surest", is_flag=True, help="The most confident answers first.  [default]")
 @click.option("--unsurest", is_flag=True, help="The least confident answers first.")
 @list_option("--relation", "relations", metavar="R,..", help="Only answers of these relations.")
-@click.option("--estimator", metavar="NAME", help="The estimator of the answers and confidences.  [default: base]")
+@estimators_option("The estimator of the answers and confidences.  [default: base]", several=False)
 @click.option("--template", type=int, metavar="N", help="The answers of template N, with its base, instead.")
 @click.option("--top", type=Number(1, MOST_ROWS), default=10, show_default=True, metavar="N", help="Show N answers.")
 @click.option(
@@ -31,6 +40,7 @@ if TYPE_CHECKING:
     metavar="NAME|DIR|FILE.csv",
     help="The scored probe, for its texts.  [default: texts in RUN, or the run's probe if it is where it was]",
 )
+@label_option
 @reduction_option()
 @compat_option
 @ties_option
@@ -47,6 +57,7 @@ def command(
     template: int | None,
     top: int,
     probe: str | None,
+    labels: tuple[str, ...],
     reduction: Reduction,
     compat: Compat | None,
     ties: Ties,
@@ -69,6 +80,7 @@ def command(
 
     if surest and unsurest:
         raise click.UsageError("--surest and --unsurest contradict each other: give one of them")
+    named = labelled([run], labels)
     log_to_stderr()
     options = ShowOptions(
         wrong=wrong or not right,
@@ -80,7 +92,7 @@ def command(
         top=top,
         scores=ReportOptions(reduction=reduction, compat=compat, ties=ties),
     )
-    print_result(_in_format(chosen_format(form, as_json), show(run, options, probe)))
+    print_result(_in_format(chosen_format(form, as_json), show(named, options, probe)))
 
 
 def _in_format(form: str, shown: Shown) -> str:

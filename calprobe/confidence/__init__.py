@@ -8,10 +8,9 @@ from calprobe.confidence.decomposition import (
     variance_decomposition,
 )
 from calprobe.confidence.distributions import NO_PREDICTION, Distributions, Peak, softmax
+from calprobe.confidence.entries import Estimator, Headline
 from calprobe.confidence.estimators import (
     BASE,
-    Estimator,
-    Headline,
     available_estimators,
     estimate,
     estimator_groups,

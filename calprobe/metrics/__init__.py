@@ -1,7 +1,7 @@
 """Calibration metrics: arrays of confidence and correctness in, numbers with their bins, points and intervals out."""
 
 from calprobe.metrics.bins import Binning, Bins, bins_for
-from calprobe.metrics.bootstrap import Estimate, bootstrap, bootstrap_many, bootstrap_mean
+from calprobe.metrics.bootstrap import bootstrap, bootstrap_many, bootstrap_mean
 from calprobe.metrics.calibration import (
     ACE_BINS,
     DEBIASED_ECE,
@@ -15,6 +15,7 @@ from calprobe.metrics.calibration import (
 from calprobe.metrics.calibration_tests import CoxRecalibration, calibration_tests, cox_recalibration, spiegelhalter_z
 from calprobe.metrics.corp import CorpDecomposition, corp_brier, corp_log, corp_metrics
 from calprobe.metrics.cumulative import ECCE_MAD, ECCE_RANGE, ecce_mad, ecce_range
+from calprobe.metrics.intervals import Estimate
 from calprobe.metrics.isotonic import isotonic_confidence
 from calprobe.metrics.metric import (
     BinMetric,

@@ -14,24 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_confidence
+from calprobe.metrics.intervals import Draws, Estimate, interval
 from calprobe.metrics.metric import ClosedFormMetric, Metric, ReferenceMetric, evaluate, is_resampled
 from calprobe.metrics.resamples import Block, ClusterLabels, Clusters, Resampling, check_clusters, of_blocks
 from calprobe.metrics.sample import SortedInstances, row_sums, sort_instances
 
-LEVEL = 0.95  # of every interval
-SAME = 1e-12  # spread of resampled values that is rounding
-
 Key = TypeVar("Key")
 Predictions = tuple[npt.ArrayLike, npt.ArrayLike]  # confidence and correct, as every metric takes them
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A metric's value with its 95 % interval. NaN where undefined; the interval also where no resampling was asked."""
-
-    value: float
-    low: float = float("nan")
-    high: float = float("nan")
 
 
 def bootstrap(
@@ -213,15 +202,6 @@ class _Mean:
         return {}
 
 
-@dataclass(frozen=True, slots=True)
-class Draws:
-    """A metric's value, and those that it takes by resampling. NaN where it is undefined."""
-
-    value: float
-    resampled: Floats  # [n_resamples]; none without instances
-    by_chance: Floats | None = None  # of a biased metric: [n_resamples], what perfect calibration gives
-
-
 class Subject(Protocol):
     """What is resampled: some instances with the metrics asked of them."""
 
@@ -285,62 +265,3 @@ def draw(
 def _joined(blocks: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
     """The values of all blocks, [n_resamples] by name."""
     return {name: np.concatenate([block[name] for block in blocks]) for name in (blocks[0] if blocks else ())}
-
-
-@dataclass(frozen=True, slots=True)
-class Excess:
-    """By how much an error that cannot be negative is too large, because chance alone makes errors."""
-
-    bias: float  # what resampling adds: the mean resampled value minus the value
-    own: float  # what is in the value itself at most: all of it where perfect calibration could have given it by chance
-
-    @classmethod
-    def of(cls, draws: Draws, overfit: bool = False) -> Excess:
-        """The excess of a biased metric (its draws have values by chance) or of an overfit one; 0 of any other."""
-        if draws.by_chance is None and not overfit:
-            return cls(0.0, 0.0)
-        bias = float(defined(draws.resampled).mean()) - draws.value
-        if draws.by_chance is None:
-            return cls(bias, max(bias, 0.0))
-        by_chance = draws.value <= np.quantile(draws.by_chance, LEVEL)
-        return cls(bias, draws.value if by_chance else max(bias, 0.0))
-
-
-def interval(draws: Draws, metric: Metric | None = None, trials: int = 0) -> Estimate:
-    """The percentiles of the resampled values; of a biased metric shifted, see `bootstrap` and docs/methods.md.
-
-    Those of an overfit metric are shifted likewise; whether chance alone could have given its value is not asked. Where
-    all resamples agree there are none. A proportion of 0 or 1 of that many trials then has the exact interval of
-    Clopper and Pearson 1934, anything else no interval.
-    """
-    values = defined(draws.resampled)
-    if np.isnan(draws.value) or not len(values):
-        return Estimate(draws.value)
-    if len(values) > 1 and np.ptp(values) < SAME:
-        return _without_spread(draws.value, trials)
-    low, high = percentiles(values)
-    overfit, most = (False, 1.0) if metric is None else (metric.overfit, metric.bounds[1])
-    if draws.by_chance is None and not overfit:
-        return Estimate(draws.value, low, high)
-    excess = Excess.of(draws, overfit)
-    low, high = low - excess.bias - excess.own, high - excess.bias
-    return Estimate(draws.value, max(0.0, min(low, draws.value)), min(most, max(high, draws.value)))
-
-
-def _without_spread(value: float, trials: int) -> Estimate:
-    """The interval of a value that no resample moves."""
-    if not trials or value not in (0.0, 1.0):
-        return Estimate(value)
-    reach = 1 - ((1 - LEVEL) / 2) ** (1 / trials)
-    return Estimate(value, 0.0, reach) if value == 0 else Estimate(value, 1 - reach, 1.0)
-
-
-def percentiles(values: Floats) -> tuple[float, float]:
-    """The two ends of the middle 95 % of some values, [resamples], at least one."""
-    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
-
-
-def defined(values: Floats) -> Floats:
-    """Those that are not NaN."""
-    return values[~np.isnan(values)]

@@ -19,6 +19,8 @@ from calprobe.metrics.statistics import NORMAL
 NAN = float("nan")
 Value = tuple[float, float, float]  # with the ends of its interval, NaN where it has none
 NOTHING = (NAN, NAN, NAN)
+ANY = (float("-inf"), float("inf"))
+SPIEGELHALTER, COX = "Spiegelhalter 1986", "Cox 1958"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,15 @@ def _z(instances: SortedInstances, clusters: Clusters | None) -> float:
 
 
 def _cox(instances: SortedInstances, clusters: Clusters | None) -> CoxRecalibration | None:
+    """The fit of these instances, made once for the intercept and the slope."""
+    known = instances.fits.get(COX)
+    if known is None or known[0] is not clusters:
+        known = instances.fits[COX] = (clusters, _fitted(instances, clusters))
+    found: CoxRecalibration | None = known[1]
+    return found
+
+
+def _fitted(instances: SortedInstances, clusters: Clusters | None) -> CoxRecalibration | None:
     confidence, correct = instances.confidence, instances.correct
     right = correct == 1
     if right.all() or not right.any() or _separated(confidence[right], confidence[~right]):
@@ -149,10 +160,6 @@ def _wald(value: float, variance: float, clusters: Clusters | None) -> Value:
         return value, NAN, NAN
     reach = NORMAL * math.sqrt(variance)
     return value, value - reach, value + reach
-
-
-ANY = (float("-inf"), float("inf"))
-SPIEGELHALTER, COX = "Spiegelhalter 1986", "Cox 1958"
 
 
 def calibration_tests() -> tuple[ClosedFormMetric, ...]:

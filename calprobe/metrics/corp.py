@@ -48,7 +48,7 @@ def corp_brier(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> CorpDecompo
         confidence: [instances], in [0, 1].
         correct: [instances], true or false.
     Returns:
-        Terms that are never negative, and sum to the score to the last few bits. Recalibration fits noise too: the
+        Terms that sum to the score; none is negative by more than rounding (-1e-17). Recalibration fits noise too: the
         first two are too large on a small sample. NaN without instances.
     Raises:
         ValueError: shapes differ, NaN, or a value out of range.

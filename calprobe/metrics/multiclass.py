@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
 from calprobe.metrics.bins import width_edges
-from calprobe.metrics.bootstrap import Estimate, draw, interval
+from calprobe.metrics.bootstrap import draw
 from calprobe.metrics.calibration import ece
 from calprobe.metrics.forecasts import Forecasts, check_forecasts
+from calprobe.metrics.intervals import Estimate, interval
 from calprobe.metrics.metric import Metric, MetricResult
 from calprobe.metrics.resamples import Block, ClusterLabels, Resampling, check_clusters
 from calprobe.metrics.sample import row_sums

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_vector, refuse
-from calprobe.metrics.bootstrap import Draws, Excess, Predictions, draw_mean, draw_samples, percentiles
+from calprobe.metrics.bootstrap import Predictions, draw_mean, draw_samples
+from calprobe.metrics.intervals import Draws, Excess, percentiles
 from calprobe.metrics.metric import Metric, is_resampled
 from calprobe.metrics.resamples import ClusterLabels, Resampling
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_confidence
-from calprobe.metrics.bootstrap import LEVEL
+from calprobe.metrics.intervals import LEVEL
 from calprobe.metrics.ranks import tied_starts
 from calprobe.metrics.resamples import Block, ClusterLabels, Resampling, check_clusters, of_blocks
 from calprobe.metrics.sample import Sample, SortedInstances, sort_instances
@@ -224,6 +224,7 @@ class AtThresholds:
     thresholds: Floats  # [points]
 
     def __call__(self, counts: Ints) -> Floats:
+        """Accuracy of resamples with these counts [resamples, instances]: [resamples, points]."""
         return curve_of_thresholds(self.instances.resampled(counts), self.thresholds).accuracy
 
 
@@ -235,6 +236,7 @@ class AtCoverage:
     coverage: Floats  # [points], shares kept, in (0, 1]
 
     def __call__(self, counts: Ints) -> Floats:
+        """Accuracy of resamples with these counts [resamples, instances]: [resamples, points]."""
         return accuracy_at_coverage(self.instances.resampled(counts), self.coverage)
 
 
@@ -247,6 +249,7 @@ class AtVotes:
     correct: npt.NDArray[np.bool_]  # [points, instances]
 
     def __call__(self, counts: Ints) -> Floats:
+        """Accuracy of resamples with these counts [resamples, instances]: [resamples, points]."""
         return curve_of_votes(counts, self.votes, self.failed, self.correct).accuracy
 
 

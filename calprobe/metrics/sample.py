@@ -6,8 +6,9 @@ once. So a number and its interval come from the same lines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -118,6 +119,7 @@ class SortedInstances:
     confidence: Floats  # [instances]
     correct: Ints  # [instances]
     order: npt.NDArray[np.intp]  # [instances], place of each in the caller's arrays
+    fits: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  # shared by metrics of one fit
 
     def sample(self) -> Sample:
         """The sample as it stands: one resample, every instance once."""

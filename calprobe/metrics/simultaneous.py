@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from calprobe.arrays import Floats
-from calprobe.metrics.bootstrap import LEVEL
+from calprobe.metrics.intervals import LEVEL
 
 
 def simultaneous_band(curve: Floats, resampled: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_numbers, check_vector, refuse
-from calprobe.metrics.bootstrap import LEVEL, Estimate
+from calprobe.metrics.intervals import LEVEL, Estimate
 
 NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)  # 1.96
 LEAST = 4  # pairs; the standard error has n - 3 below it

@@ -46,8 +46,8 @@ def coverage_at_accuracy(
 
     `observed` is the largest coverage where the kept instances are that accurate. Its threshold was picked because it
     looks good here: further instances are less accurate about as often as not. `guaranteed` is the largest coverage
-    with a lower bound that reaches the target: in at most `1 - level` of all samples of independent instances, the bound
-    exceeds the accuracy of further instances above the threshold.
+    with a lower bound that reaches the target: in at most `1 - level` of all samples of independent instances, the
+    bound exceeds the accuracy of further instances above the threshold.
 
     Bounds are those of Clopper and Pearson 1934, one-sided: the smallest accuracy that gives as many correct ones or
     more with probability `1 - level` at least. As in Geifman and El-Yaniv 2017, "Selective Classification for Deep

@@ -18,6 +18,7 @@ from calprobe.runs.manifest_records import (
     SourceRecord,
     TemplateRecord,
 )
+from calprobe.runs.manifest_text import extent_text, limit_text, relations_text, templates_text
 from calprobe.runs.progress import Progress
 from calprobe.runs.records import Piece
 from calprobe.runs.score_records import ScoreRecords
@@ -175,8 +176,9 @@ class Manifest(RunManifest):
             )
         if self.extent.joined(other.extent) is not None:
             return ""
+        has, wants = (extent_text(one.extent, one.relations) for one in (self, other))
         return (
-            f"the run has {_shown_extent(self)}, requested {_shown_extent(other)}; in one run each relation is under"
+            f"the run has {has}, requested {wants}; in one run each relation is under"
             " each template, with the same choice of instances: ask for what the run has, too"
         )
 
@@ -337,31 +339,9 @@ def _shown(manifest: Manifest, values: dict[str, Any]) -> dict[str, str]:
         if shown[key] != name:
             shown[key] = f"{name} ({shown[key][:12]})"
     shown["tokenizer"] = shown["tokenizer"][:12]
-    shown["templates"] = ",".join(str(template.number) for template in manifest.templates)
-    shown["relations"] = _shown_relations(manifest)
-    shown["limit"] = _shown_limit(manifest)
+    shown["templates"] = templates_text([template.number for template in manifest.templates])
+    shown["relations"] = relations_text(manifest.relations)
+    shown["limit"] = limit_text(manifest.limit, manifest.sample_seed)
     if manifest.settings.start_token is not None:
         shown["start token"] = manifest.settings.start_token.text
     return shown
-
-
-def _shown_limit(manifest: Manifest) -> str:
-    if manifest.limit is None:
-        return "none"
-    if manifest.sample_seed is None:
-        return f"the first {manifest.limit} (--first {manifest.limit})"
-    seed = f" --seed {manifest.sample_seed}" if manifest.sample_seed else ""
-    return f"a sample of {manifest.limit} (--limit {manifest.limit}{seed})"
-
-
-def _shown_relations(manifest: Manifest) -> str:
-    names = [relation.name for relation in manifest.relations]
-    few = ",".join(names if len(names) <= 8 else [*names[:7], ".."])
-    instances = counted(sum(relation.n_instances for relation in manifest.relations), "instance")
-    return f"{few} ({counted(len(names), 'relation')}, {instances})"
-
-
-def _shown_extent(manifest: Manifest) -> str:
-    numbers = ",".join(str(template.number) for template in manifest.templates)
-    named = f"template{'' if len(manifest.templates) == 1 else 's'} {numbers} of {_shown_relations(manifest)}"
-    return named if manifest.limit is None else f"{named}, {_shown_limit(manifest)}"

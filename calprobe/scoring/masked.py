@@ -67,6 +67,7 @@ class MaskedExecutor(OverMaskedRows):
 
     @torch.inference_mode()
     def score_batch(self, batch: MaskedBatch) -> Tensor:
+        """Log-probabilities of the batch's targets, [targets], by the scoring head."""
         inputs = on_device(batch.token_ids, self.model.device)
         arrays = (batch.scored, batch.targets, batch.target_offsets)
         scored, targets, offsets = (on_device(array, self.scores_on) for array in arrays)
@@ -92,6 +93,7 @@ class PlainMaskedExecutor(OverMaskedRows):
 
     @torch.inference_mode()
     def score_batch(self, batch: MaskedBatch) -> Tensor:
+        """Log-probabilities of the batch's targets, [targets], from the model's own logits."""
         inputs = on_device(batch.token_ids, self.model.device)
         logits = self.model.network(input_ids=inputs, attention_mask=torch.ones_like(inputs)).logits
         at = logits.device

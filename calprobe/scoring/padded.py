@@ -119,6 +119,7 @@ class PaddedExecutor(OverPaddedRows):
 
     @torch.inference_mode()
     def score_batch(self, batch: PaddedBatch) -> Tensor:
+        """Log-probabilities of the batch's targets, [targets], by the scoring head."""
         inputs, is_token = (on_device(part, self.model.device) for part in (batch.inputs, batch.is_token))
         places, targets = (on_device(part, self.scores_on) for part in (batch.places, batch.targets))
         with hidden_states(self.model.network) as kept:
@@ -143,6 +144,7 @@ class PlainExecutor(OverPaddedRows):
 
     @torch.inference_mode()
     def score_batch(self, batch: PaddedBatch) -> Tensor:
+        """Log-probabilities of the batch's targets, [targets], from the model's own logits."""
         arrays = (batch.inputs, batch.is_token, batch.places, batch.targets)
         inputs, is_token, places, targets = (on_device(array, self.model.device) for array in arrays)
         logits = self.model.network(input_ids=inputs, attention_mask=is_token, use_cache=False).logits

@@ -39,10 +39,17 @@ class Stopped(CalprobeError):
 class Store(Protocol):
     """The methods of torch.distributed's stores that are used here."""
 
-    def add(self, key: str, amount: int) -> int: ...
-    def set(self, key: str, value: str) -> None: ...
-    def get(self, key: str) -> bytes: ...
-    def check(self, keys: list[str]) -> bool: ...
+    def add(self, key: str, amount: int) -> int:
+        """Add to the number under a key and return the sum."""
+
+    def set(self, key: str, value: str) -> None:
+        """Write the value of a key."""
+
+    def get(self, key: str) -> bytes:
+        """The value of a key; waits until there is one."""
+
+    def check(self, keys: list[str]) -> bool:
+        """Whether all keys have values."""
 
 
 class _OwnStore:

@@ -146,7 +146,7 @@ def test_estimators_are_those_asked_for(run_path: str) -> None:
     assert found.estimators == ("entropy", "base")
     assert all(list(part.estimators) == ["entropy", "base"] for part in found.slices)
     assert found.slices[0].accuracy == by_name(sliced(run_path, "relation"))["P30"].accuracy
-    with pytest.raises(UsageError, match=r"has no estimator marker_25, best .*; give --estimator of base, margin"):
+    with pytest.raises(UsageError, match=r"has no estimator marker_25, best .*; give some of base, margin"):
         sliced(run_path, "relation", "base", "marker_25", "best")
 
 

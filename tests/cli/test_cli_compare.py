@@ -77,7 +77,11 @@ def test_a_figure_of_the_differences(tmp_path: Path) -> None:
         (["a", "--templates", "0:0"], 2, "--templates 0:0: give pairs of two template numbers, such as 0:1,0:2"),
         (["a", "b", "--templates", "0:1"], 2, "templates of one run with each other: name one RUN"),
         (["a", "--pairs", "margin"], 2, "with one RUN, give pairs of estimators such as margin:base"),
-        (["a", "--pairs", "margin:sure"], 2, "compare: a has no estimator sure; it has base, margin, "),
+        (
+            ["a", "--pairs", "margin:sure"],
+            2,
+            "a has no estimator sure (no such name, or templates that it lacks); give some of base, ",
+        ),
         (["a", "b", "--metric", "bries"], 2, "--metric 'bries': give metrics of accuracy, "),
         (["a", "b", "--baseline", "x"], 2, "--baseline 'x': give one of a, b"),
         (["a", "b", "--baseline", "a", "--pairs", "all"], 2, "--pairs and --baseline contradict each other"),

@@ -91,7 +91,7 @@ def test_all_reductions(run_path: Path) -> None:
         (["RUN", "--cluster", "template"], 2, "Invalid value for '--cluster'"),
         (["RUN", "--by", "template"], 2, "Invalid value for '--by'"),
         (["RUN", "--by", "domain", "--estimator", "best"], 2, "has no estimator best"),
-        (["RUN", "--estimator", "best"], 2, "--estimator: no 'best' in this report"),
+        (["RUN", "--estimator", "best"], 2, "the report has no estimator best (no such name"),
         (["RUN", "--by", "domain", "--reduction", "all"], 2, "leave out --by or --reduction all"),
         (["RUN", "--against", "paper", "--bootstrap", 0], 2, "tiny: not among the paper's models; they are bert-base"),
         (["RUN", "--against", "no.json"], 2, "'no.json' is not 'paper'"),

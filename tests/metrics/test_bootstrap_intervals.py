@@ -19,7 +19,8 @@ from calprobe.metrics import (
     standard_metrics,
 )
 from calprobe.metrics.bins import Binning, bin_sample
-from calprobe.metrics.bootstrap import SAME, draw_samples
+from calprobe.metrics.bootstrap import draw_samples
+from calprobe.metrics.intervals import SAME
 from calprobe.metrics.metric import evaluate, is_resampled
 from calprobe.metrics.resamples import resample_counts
 from calprobe.metrics.sample import sort_instances

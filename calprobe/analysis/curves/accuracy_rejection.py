@@ -98,6 +98,7 @@ class AccuracyRejection(Curves):
     votes: tuple[VoteLine, ...]  # one for each run with two paraphrases or more; estimator is "vote"
 
     def only(self, estimators: Sequence[str]) -> Self:
+        """See `Curves.only`."""
         return replace(self, lines=lines_of(self.lines, estimators))
 
     def _parts(self) -> Iterable[Columns]:

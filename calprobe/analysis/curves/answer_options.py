@@ -24,7 +24,8 @@ from calprobe.confidence.estimators import ENTRIES
 from calprobe.confidence.types import default_row
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, Resampling, bootstrap_mean, standard_metrics
-from calprobe.metrics.bootstrap import Draws, draw_samples, interval
+from calprobe.metrics.bootstrap import draw_samples
+from calprobe.metrics.intervals import Draws, interval
 from calprobe.runs import ScoreTable
 
 if TYPE_CHECKING:

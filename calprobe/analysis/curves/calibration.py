@@ -108,6 +108,7 @@ class Calibration(Curves):
     lines: tuple[CalibrationLine, ...]
 
     def only(self, estimators: Sequence[str]) -> Self:
+        """See `Curves.only`."""
         return replace(self, lines=lines_of(self.lines, estimators))
 
     def _parts(self) -> Iterable[Columns]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from calprobe.analysis.compare_results import Comparison, Contrast
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
-from calprobe.analysis.plots.names import short_names, shortened
+from calprobe.analysis.plots.names import fitted_names, shortened
 from calprobe.analysis.plots.style import FAINT, INK, SeriesStyle, series_styles, style_at
-from calprobe.analysis.run_names import short_names as last_names
+from calprobe.analysis.run_names import last_names
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -71,7 +71,7 @@ def forest(comparison: Comparison) -> Forest:
 
 def _rows_of_pairs(comparison: Comparison) -> Iterator[ForestRow]:
     names = last_names([run.label for run in comparison.runs])
-    names = {label: short_names(list(names.values()))[name] for label, name in names.items()}
+    names = {label: fitted_names(list(names.values()))[name] for label, name in names.items()}
     for pair in comparison.pairs:
         for scope in pair.scopes:
             of = "" if scope.domain is None else f" ({scope.domain})"

@@ -11,6 +11,7 @@ from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.scored_run import Runs, ScoredRun, open_scored_runs
 from calprobe.confidence import Confidence, Estimator
 from calprobe.errors import UsageError
+from calprobe.messages import no_estimator
 from calprobe.metrics import Estimate, Metric, standard_metrics
 from calprobe.metrics.bootstrap import Predictions
 
@@ -84,9 +85,9 @@ def chosen_estimators(
     asked = tuple(dict.fromkeys(options.estimators or defaults))
     lacking = [name for name in asked if name not in given]
     if len(lacking) == len(asked) or (lacking and options.estimators):
-        fix = f"give --estimator of {', '.join(given)}" if given else "score it with template 0 or paraphrases"
-        what = f"has no estimator {', '.join(lacking)} for this curve (not its name, or not its templates)"
-        raise UsageError(f"{run.label} {what}; {fix}")
+        if not given:
+            raise UsageError(f"{run.label} has no estimator for this curve; score it with template 0 or paraphrases")
+        raise UsageError(no_estimator(f"{run.label}, for this curve,", lacking, given))
     chosen = tuple(given[name] for name in asked if name in given)
     if probabilities and (orders := [found.name for found in chosen if found.scale == "order"]):
         what = f"{', '.join(orders)}: an order, no probability, so it has no calibration"

@@ -47,12 +47,12 @@ def run_names(lines: Iterable[OfRun], labels: Mapping[str, str] = NO_LABELS) -> 
         names = {run: labels.get(run) or folders[run] for run in models}
     if len(set(names.values())) < len(names):
         names = {run: run for run in models}
-    short = short_names(list(names.values()))
+    short = fitted_names(list(names.values()))
     return {run: short[name] for run, name in names.items()}
 
 
 def folder_names(runs: Sequence[str]) -> dict[str, str]:
-    """The last parts of each path, as many for all of them as tell the paths apart.
+    """The last parts of each path, the same number for all, as many as make the names differ.
 
     >>> folder_names(["/home/me/runs/a/step-100", "/home/me/runs/b/step-100"])
     {'/home/me/runs/a/step-100': 'a/step-100', '/home/me/runs/b/step-100': 'b/step-100'}
@@ -65,10 +65,10 @@ def folder_names(runs: Sequence[str]) -> dict[str, str]:
     return {run: run for run in runs}
 
 
-def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Each name by its short form: in NAME_WIDTH characters, or as many more as it takes to tell them apart.
+def fitted_names(names: Sequence[str]) -> dict[str, str]:
+    """Each name as it fits into NAME_WIDTH characters, or into as many more as different names need.
 
-    >>> short_names(["gpt2", "runs/" + "a" * 40])
+    >>> fitted_names(["gpt2", "runs/" + "a" * 40])
     {'gpt2': 'gpt2', 'runs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa': 'runs/aaaaaaaaaaaa…aaaaaaaaaaaaaaaaaa'}
     """
     wanted = len(set(names))
@@ -103,7 +103,7 @@ def _shared_start(names: Sequence[str]) -> str:
 
 
 def shortened(name: str, width: int) -> str:
-    """The name in at most `width` characters, the middle left out: what tells runs apart stands at either end.
+    """The name in at most `width` characters, the middle left out: names of runs mostly differ at either end.
 
     >>> shortened("runs/smollm2-135m-mini", 15), shortened("gpt2", 15)
     ('runs/sm…5m-mini', 'gpt2')

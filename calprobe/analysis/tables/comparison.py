@@ -29,7 +29,7 @@ from calprobe.analysis.compare_results import (
 )
 from calprobe.analysis.options import CompareOptions
 from calprobe.analysis.prose import heading, mean_accuracy_name, sentence, size
-from calprobe.analysis.run_names import short_names
+from calprobe.analysis.run_names import last_names
 from calprobe.analysis.tables.labels import about
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.metrics import Metric
@@ -230,7 +230,7 @@ def _table(comparison: Comparison, scopes: list[tuple[PairComparison, Scope]], c
     order = dict.fromkeys(_key(contrast) for _, scope in scopes for contrast in scope.contrasts)
     keys = [*([ACCURACY] if ACCURACY in found else []), *(key for key in order if key != ACCURACY)]
     metrics = {metric.name: metric for metric in comparison.metrics}
-    names = short_names([run.label for run in comparison.runs])
+    names = last_names([run.label for run in comparison.runs])
     return Table(
         caption=caption,
         label=label,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from calprobe.analysis.run_names import short_names
-from calprobe.analysis.scored_run import RunFacts
+from calprobe.analysis.run_facts import RunFacts
+from calprobe.analysis.run_names import last_names
 
 
 def about(run: RunFacts) -> dict[str, str]:
@@ -36,7 +36,7 @@ def table_names(first: str, runs: Sequence[RunFacts]) -> dict[str, TableName]:
 
     Captions of the runs `a` and `b` of gpt2 are of "gpt2 (run a)" and "gpt2 (run b)".
     """
-    names, models = short_names([run.label for run in runs]), [run.model for run in runs]
+    names, models = last_names([run.label for run in runs]), [run.model for run in runs]
     of = [f"{run.model} (run {names[run.label]})" if models.count(run.model) > 1 else run.model for run in runs]
     labels = table_labels(first, [run.label for run in runs])
     return {run.label: TableName(*called) for run, *called in zip(runs, of, labels, strict=True)}

@@ -9,7 +9,7 @@ from itertools import groupby
 from calprobe.analysis.estimator_prose import estimator_notes, group_title, templates_named
 from calprobe.analysis.prose import (
     accuracies,
-    calibration_lines,
+    calibration_sentences,
     cluster_notes,
     heading,
     remarks,
@@ -86,7 +86,7 @@ def estimators_table(run: RunReport, report: Report, name: TableName) -> Table:
         stub="estimator",
         columns=(*metrics[:1], COVERAGE, *metrics[1:]) if some_failed else tuple(metrics),
         rows=tuple(_estimator_rows(run, report, with_coverage=some_failed)),
-        heading=(*heading(run.facts), *accuracies(run), *calibration_lines(run)),
+        heading=(*heading(run.facts), *accuracies(run), *calibration_sentences(run)),
         lead=tuple(map(sentence, (*remarks(run), *cluster_notes(run.facts.relations, report.options)))),
         general=tuple(report_notes(report)),
         directions=True,

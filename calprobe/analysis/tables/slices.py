@@ -16,7 +16,7 @@ from calprobe.analysis.prose import (
     slice_notes,
     slice_size,
 )
-from calprobe.analysis.scored_run import RunFacts
+from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.slices import RunSlices
 from calprobe.analysis.tables.labels import TableName, about
 from calprobe.analysis.tables.types import Cell, Column, Row, Table

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from calprobe.analysis.prose import heading, left_out, mean_accuracy_name, score_notes
 from calprobe.analysis.results import Report, RunReport
-from calprobe.analysis.run_names import short_names
-from calprobe.analysis.scored_run import RunFacts
+from calprobe.analysis.run_facts import RunFacts
+from calprobe.analysis.run_names import last_names
 from calprobe.analysis.tables.labels import about
 from calprobe.analysis.tables.types import LAST, Cell, Column, Row, Table
 from calprobe.confidence import Headline, headline
@@ -34,7 +34,7 @@ def summary_table(report: Report) -> Table:
     columns = tuple(_columns(report))
     cells = [_cells(run, columns) for run in report.runs]
     kept = [place for place in range(len(columns)) if any(own[place].cell is not None for own in cells)]
-    names = short_names([run.label for run in report.runs])
+    names = last_names([run.label for run in report.runs])
     alike = _same_instances([run.facts for run in report.runs])
     return Table(
         caption="Accuracy and calibration by run.",

@@ -272,9 +272,9 @@ def test_runs_of_other_questions_are_named(folder: Path, tmp_path: Path, caplog:
 
 
 def test_what_a_run_does_not_have_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"a has no estimator average_vote_9 for this curve .*; give --estimator"):
+    with pytest.raises(UsageError, match="a, for this curve, has no estimator average_vote_9; did you mean average_"):
         accuracy_rejection(folder / "a", CurveOptions(QUICK, ("base", "average_vote_9")))
-    with pytest.raises(UsageError, match=r"no estimator entropy for this curve .*; give --estimator of base, margin"):
+    with pytest.raises(UsageError, match=r"for this curve, has no estimator entropy .*; give some of base, margin"):
         options_curve(folder / "a", CurveOptions(QUICK, ("entropy",)))
     with pytest.raises(UsageError, match="a: no epistemic template; score it with --templates 0,verbal,numeric"):
         markers(folder / "a", OPTIONS)

@@ -21,7 +21,7 @@ from calprobe.analysis import (
     compare_reductions,
     report,
 )
-from calprobe.analysis.scored_run import RunFacts
+from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.tables import (
     Column,
     Row,
