@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+
+import numpy as np
 
 from calprobe.analysis.compare_numbers import BY_RELATION
 from calprobe.analysis.compare_results import SIGNIFICANT, Agreement, Comparison, PairComparison, Scope, WithinRun
@@ -16,6 +18,13 @@ from calprobe.words import ClusterKind
 
 CORRECTED = {"holm": "Holm p", "max-t": "max-T p"}  # names of corrected p-values
 
+UNITS: Mapping[ClusterKind, str] = {
+    "instance": "p per instance",
+    "relation": "p per relation",
+    "within-relation": "p per instance within relations",
+}
+_TIE = np.format_float_scientific(ABSOLUTE, trim="-", exp_digits=1)  # 1e-4
+
 NO_ANSWER = "they count as incorrect with confidence 0, which makes errors small"
 
 
@@ -26,8 +35,8 @@ def pair_notes(pair: PairComparison) -> Iterable[str]:
     if ties := pair.everything.ties:
         yield (
             f"{ties:,} of {counted(pair.everything.instances, 'instance')} have the same scores in both, within the "
-            f"error of scores (about {ABSOLUTE:.0e} nats): they are equal in the differences"
-        ).replace("1e-04", "1e-4")
+            f"error of scores (about {_TIE} nats): they are equal in the differences"
+        )
     for name, (first, second) in pair.everything.failed.items():
         yield f"no answer from {name} on {first:,} (A) and {second:,} (B) instances: {NO_ANSWER}"
     if pair.nearest_domain is None:
@@ -43,6 +52,11 @@ def within_notes(within: WithinRun) -> Iterator[str]:
 def scope_name(scope: Scope) -> str:
     """The domain's name, or all relations."""
     return scope.domain or "all relations"
+
+
+def scope_unit(scope: Scope, comparison: Comparison) -> str:
+    """What the p-values of a scope are by, where scopes of the comparison differ in it; else empty."""
+    return f"; {UNITS[scope.unit]}" if len(comparison.units) > 1 else ""
 
 
 def scope_title(scope: Scope, pair: PairComparison) -> str:
@@ -148,6 +162,8 @@ def comparison_notes(comparison: Comparison) -> Iterable[str]:
     if agreements:
         tested = any(not math.isnan(own.mcnemar_p) for own in agreements)
         exact = " McNemar p: exact, of equal accuracy of base, not corrected." if tested else ""
+        if tested and any(scope.ties for scope in scopes):
+            exact += " Instances with the same scores are equal in it; the shares count their answers as they are."
         yield f"Same answer, both right, only A, only B: shares of the instances, by base.{exact}"
 
 

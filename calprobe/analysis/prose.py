@@ -156,7 +156,7 @@ def calibration_sentences(run: RunReport) -> tuple[str, ...]:
     if not {"confidence_gap", "ace", "ace_if_calibrated", "ace_p"} <= base.keys() or math.isnan(base["ace_p"].value):
         return ()
     gap = base["confidence_gap"]
-    verdict = "overconfident" if gap.low > 0 else "underconfident" if gap.high < 0 else "not over- or underconfident"
+    verdict = "overconfident" if gap.low > 0 else "underconfident" if gap.high < 0 else "not over-/underconfident"
     return (
         f"base: confidence - accuracy {signed_spelled(gap)}, {verdict}",
         f"base: ACE {number(base['ace'].value)}, {number(base['ace_if_calibrated'].value)} if calibrated "

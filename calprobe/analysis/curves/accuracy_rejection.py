@@ -40,7 +40,7 @@ class Band:
     y: Floats  # [points]
     low: Floats  # [points]
     high: Floats  # [points]
-    complete: Ends | None = None  # the band that holds for all points at once
+    whole: Ends | None = None  # the band that holds for all points at once; the name is a key of the JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class RejectionPoints:
     curve: RejectionCurve  # accuracy NaN where nothing is kept
     low: Floats  # [points]
     high: Floats  # [points]
-    complete: Ends | None = None  # the band that holds for all points at once
+    whole: Ends | None = None  # the band that holds for all points at once; the name is a key of the JSON
 
     def columns(self) -> Columns:
         """The points as columns of `AccuracyRejection.frame`."""
@@ -62,7 +62,7 @@ class RejectionPoints:
             "accuracy": curve.accuracy,
             "low": self.low,
             "high": self.high,
-            **_band_columns(self.complete),
+            **_band_columns(self.whole),
         }
 
 
@@ -108,7 +108,7 @@ class AccuracyRejection(Curves):
             yield {**line.lead, "form": "rank", **RejectionPoints(ranks, nothing, nothing).columns()}
             band = line.band
             grid = {"rejected": band.x, "accuracy": band.y, "low": band.low, "high": band.high}
-            yield {**line.lead, "form": "grid", **grid, **_band_columns(band.complete)}
+            yield {**line.lead, "form": "grid", **grid, **_band_columns(band.whole)}
         for votes in self.votes:
             yield {**votes.lead, "form": "vote", **votes.votes.columns()}
 
@@ -204,8 +204,8 @@ def _points(curve: RejectionCurve, band: AccuracyBand) -> RejectionPoints:
     return RejectionPoints(curve, band.low, band.high, (band.band_low, band.band_high))
 
 
-def _band_columns(complete: Ends | None) -> Columns:
-    return {} if complete is None else {"band_low": complete[0], "band_high": complete[1]}
+def _band_columns(whole: Ends | None) -> Columns:
+    return {} if whole is None else {"band_low": whole[0], "band_high": whole[1]}
 
 
 def reported_rejection(found: Reported) -> AccuracyRejection | None:

@@ -15,6 +15,7 @@ from calprobe.analysis.compare_prose import (
     pair_notes,
     scope_name,
     scope_title,
+    scope_unit,
     unpaired_notes,
     within_name,
     within_notes,
@@ -99,7 +100,7 @@ def _pair_table(pair: PairComparison, comparison: Comparison) -> Table:
             Row(
                 label=_number_name(contrast, pair, titles, mean_accuracy_name(comparison.runs)),
                 cells=number_cells(quantities(contrast), named),
-                group=scope_title(scope, pair),
+                group=scope_title(scope, pair) + scope_unit(scope, comparison),
                 keys={"metric": "bear_score" if _is_bear_score(contrast, pair) else contrast.metric},
                 significant=contrast.significant,
             )
@@ -239,7 +240,7 @@ def _table(comparison: Comparison, scopes: list[tuple[PairComparison, Scope]], c
         rows=tuple(
             replace(row, about=_about(pair, comparison))
             for pair, scope in scopes
-            for row in _rows(pair, scope, keys, names, comparison.options)
+            for row in _rows(pair, scope, keys, names, comparison)
         ),
         heading=tuple(line for run in comparison.runs for line in heading(run)),
         notes=tuple(_notes(comparison)),
@@ -263,18 +264,18 @@ def _column(key: Key, comparison: Comparison, metrics: dict[str, Metric]) -> Col
 
 
 def _rows(
-    pair: PairComparison, scope: Scope, keys: list[Key], names: dict[str, str], options: CompareOptions
+    pair: PairComparison, scope: Scope, keys: list[Key], names: dict[str, str], comparison: Comparison
 ) -> Iterator[Row]:
     first, second = names[pair.first], names[pair.second]
     contrasts = {_key(contrast): quantities(contrast) for contrast in scope.contrasts}
     pair_keys = {"first": pair.first, "second": pair.second, "domain": scope.domain or ""}
     labels = {"first": first, "second": second, "difference": "difference"}
-    labels |= p_value_names(options) if _have_p(scope.contrasts) else {}
+    labels |= p_value_names(comparison.options) if _have_p(scope.contrasts) else {}
     for quantity, label in labels.items():
         yield Row(
             label=label,
             cells=tuple(contrasts[key][quantity] if key in contrasts else None for key in keys),
-            group=f"{first} and {second}, {scope_name(scope)}: {size(scope)}",
+            group=f"{first} and {second}, {scope_name(scope)}: {size(scope)}{scope_unit(scope, comparison)}",
             keys={**pair_keys, "quantity": quantity},
             ranked=quantity in ("first", "second"),
         )
