@@ -25,6 +25,7 @@ from calprobe.metrics import (
     spiegelhalter_z,
     standard_metrics,
 )
+from calprobe.metrics.logistic import fit_logistic
 from calprobe.metrics.resamples import uniform_numbers
 
 METRICS = standard_metrics()
@@ -132,6 +133,22 @@ def test_coxs_intervals_cover_and_widen_by_cluster() -> None:
     few = bootstrap(metrics, confidence, correct, Resampling(1), relation % 3)["cox_slope"]
     assert math.isnan(few.low)
     assert not math.isnan(few.value)
+
+
+@pytest.mark.parametrize("labels", [None, np.arange(60) % 12])
+def test_intercept_and_slope_share_a_fit(labels: np.ndarray | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = []
+
+    def counting(*arguments: np.ndarray) -> np.ndarray | None:
+        fits.append(arguments)
+        return fit_logistic(*arguments)
+
+    monkeypatch.setattr("calprobe.metrics.calibration_tests.fit_logistic", counting)
+    names = [BY_NAME["cox_intercept"], BY_NAME["cox_slope"]]
+    found = bootstrap(names, *drawn(60, 1), Resampling(1), labels)
+    assert len(fits) == 1
+    alone = [bootstrap([metric], *drawn(60, 1), Resampling(1), labels)[metric.name] for metric in names]
+    assert list(found.values()) == alone
 
 
 def test_reference_of_ace_is_the_mean_ace_of_correctness_drawn_by_confidence() -> None:
