@@ -63,6 +63,11 @@ class RunFacts:
         return self.recorded is not None and self.relations < len(self.manifest.relations)
 
     @property
+    def limited(self) -> bool:
+        """Whether the run is of a part of its probe by request, as far as is known."""
+        return self.recorded is not None and bool(self.manifest.limits())
+
+    @property
     def paraphrases(self) -> int:
         """Number of paraphrase templates in the run."""
         return sum(template.kind == "paraphrase" for template in self.manifest.templates)

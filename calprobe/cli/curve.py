@@ -9,7 +9,7 @@ import click
 
 from calprobe.cli.arguments import output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
-from calprobe.cli.figure_options import LOOKS, figure_options, names_given
+from calprobe.cli.figure_options import LOOKS, figure_options, naming
 from calprobe.cli.labels import label_option, labelled
 from calprobe.errors import UsageError
 
@@ -106,6 +106,7 @@ def command(
     from calprobe.analysis.plots import FIGURE_SUFFIXES, save
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
+    from calprobe.runs import open_run
 
     # Without resamples, --bootstrap 0 requests what such a kind gives.
     harmless = {"bootstrap"} if options.resampling.n_resamples == 0 else set()
@@ -120,7 +121,8 @@ def command(
     keep_freed_memory()
     found = _compute(kind, named, CurveOptions(options, estimators, accuracy or "own"))
     if drawn:
-        look = replace(look, labels=names_given(named), form="overlay" if overlay else "panels")
+        limited = [name for name, path in named.items() if open_run(path).manifest.limits()]
+        look = replace(naming(look, named, limited), form="overlay" if overlay else "panels")
         save(plot(found, look=look), out, look.style)
     else:
         write_curves(found, out)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from calprobe.analysis.plots import Look
 
 LOOKS = ("width", "title", "style")  # the parameters
 LEAST, MOST = 2.0, 30.0  # inches: a panel narrower than this has no room for its numbers
@@ -59,6 +63,7 @@ def figure_options(command: Callable[..., None]) -> Callable[..., None]:
     return found
 
 
-def names_given(runs: Mapping[str, str]) -> dict[str, str]:
-    """The names that --label gave, from the runs' paths by name."""
-    return {name: name for name, path in runs.items() if name != path}
+def naming(look: Look, runs: Mapping[str, str], limited: Iterable[str]) -> Look:
+    """The look with the names that --label gave, from the runs' paths by name, and the names of limited runs."""
+    given = {name: name for name, path in runs.items() if name != path}
+    return replace(look, labels=given, limited=frozenset(limited))

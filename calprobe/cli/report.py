@@ -10,7 +10,7 @@ import click
 
 from calprobe.cli.arguments import list_option, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
-from calprobe.cli.figure_options import LOOKS, figure_options, names_given
+from calprobe.cli.figure_options import LOOKS, figure_options, naming
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import Tables, html_option, in_format, print_result, write_page
 from calprobe.cli.report_plots import plots_option
@@ -129,7 +129,8 @@ def command(
         sections, in_files = _of_kinds(report_sections, tables), _of_kinds(report_tables, tables)
         print_result(in_format(form, few, sections, in_files))
         if plots is not None or page is not None:
-            _draw(shown, few, plots, replace(look, labels=names_given(named)), page)
+            limited = [run.label for run in found.runs if run.facts.limited]
+            _draw(shown, few, plots, naming(look, named, limited), page)
 
 
 def _check_choice(

@@ -173,7 +173,7 @@ def draw_accuracy_ace(result: AccuracyAce, look: Look = DEFAULT_LOOK) -> Figure:
     columns = frame.fold(n_panels, look.width, LEAST_INCHES)
     figure = frame.blank_figure(look.width, PANEL_INCHES * -(-n_panels // columns) + 0.4)
     panels = frame.panel_grid(figure, n_panels, columns)
-    names, runs = run_names(result.points, look.labels), _looks(result.points)
+    names, runs = run_names(result.points, look), _looks(result.points)
     labelled: list[tuple[Axes, list[Label]]] = []
     for axes, found in zip(panels, result.correlations, strict=False):
         points = [own for own in result.points if own.estimator == found.estimator]

@@ -215,7 +215,7 @@ def draw_calibration(result: Calibration, look: Look = DEFAULT_LOOK) -> Figure:
 
 
 def _panels(result: Calibration, look: Look) -> Figure:
-    rows, names = run_rows(result.lines), run_names(result.lines, look.labels)
+    rows, names = run_rows(result.lines), run_names(result.lines, look)
     figure, blocks = frame.panel_pairs([len(row) for row in rows.values()], look, frame.PairSizes())
     for block, (run, row) in zip(blocks, rows.items(), strict=False):
         for at, (pair, series) in enumerate(zip(block, row, strict=True)):
@@ -240,7 +240,7 @@ def _spelled(ace: Estimate) -> str:
 
 
 def _overlaid(result: Calibration, look: Look) -> Figure:
-    rows, names = run_rows(result.lines), run_names(result.lines, look.labels)
+    rows, names = run_rows(result.lines), run_names(result.lines, look)
     figure, blocks = frame.panel_pairs([len(rows)] if rows else [], look, OVERLAY_SIZES)
     entries: dict[str, Artist] = {}
     for pair, (run, row) in zip(blocks[0], rows.items(), strict=False):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calprobe.analysis.compare_results import Comparison, Contrast
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
-from calprobe.analysis.plots.names import fitted_names, shortened
+from calprobe.analysis.plots.names import LIMITED, fitted_names, shortened
 from calprobe.analysis.plots.style import FAINT, INK, SeriesStyle, series_styles, style_at
 from calprobe.analysis.run_names import last_names
 
@@ -65,13 +65,16 @@ def forest(comparison: Comparison) -> Forest:
         comparison.options.margin,
         title=""
         if comparison.within is None
-        else last_names([comparison.within.run.label])[comparison.within.run.label],
+        else last_names([comparison.within.run.label])[comparison.within.run.label]
+        + LIMITED * comparison.within.run.limited,
     )
 
 
 def _rows_of_pairs(comparison: Comparison) -> Iterator[ForestRow]:
     names = last_names([run.label for run in comparison.runs])
-    names = {label: fitted_names(list(names.values()))[name] for label, name in names.items()}
+    limited = {run.label for run in comparison.runs if run.limited}
+    fitted = fitted_names(list(names.values()))
+    names = {label: fitted[name] + LIMITED * (label in limited) for label, name in names.items()}
     for pair in comparison.pairs:
         for scope in pair.scopes:
             of = "" if scope.domain is None else f" ({scope.domain})"

@@ -178,7 +178,7 @@ _SIZES = frame.PairSizes(2.0, 2.6)
 
 def draw_exposure(result: Exposure, look: Look = DEFAULT_LOOK) -> Figure:
     """A row for each run, a panel for each estimator: accuracy and mean confidence above, the number of facts below."""
-    rows, names = run_rows(result.lines), run_names(result.lines, look.labels)
+    rows, names = run_rows(result.lines), run_names(result.lines, look)
     figure, blocks = frame.panel_pairs([len(row) for row in rows.values()], look, _SIZES)
     for block, (run, row) in zip(blocks, rows.items(), strict=False):
         for at, (pair, series) in enumerate(zip(block, row, strict=True)):

@@ -37,7 +37,7 @@ _PLAIN: dict[str, Any] = {"color": FAINT, "linewidth": 0.8, "linestyle": (0, (4,
 
 def draw_markers(result: Markers, look: Look = DEFAULT_LOOK) -> Figure:
     """One run: a panel for each number, a row for each wording. Several: a matrix for each shift, runs by markers."""
-    names = run_names(result.points, look.labels)
+    names = run_names(result.points, look)
     return _matrices(result, names, look) if len(names) > 1 else _numbers(result, names, look)
 
 

@@ -147,7 +147,7 @@ def draw_options(result: Options, look: Look = DEFAULT_LOOK) -> Figure:
 
     The answers of base and margin are the same, and so are their accuracies, which are drawn once.
     """
-    runs, names = distinct([line.run for line in result.lines]), run_names(result.lines, look.labels)
+    runs, names = distinct([line.run for line in result.lines]), run_names(result.lines, look)
     parts = [runs[at : at + MAX_SERIES] for at in range(0, len(runs), MAX_SERIES)] or [[]]
     blocks = [_panels([line for line in result.lines if line.run in part], runs) for part in parts]
     columns = frame.fold(len(blocks[0]), look.width, LEAST_INCHES)

@@ -62,7 +62,7 @@ def _one_run(result: AccuracyRejection, look: Look) -> Figure:
         frame.title_panel(by_rank, "By rank of confidence", _note([series.line for series in group.series]))
     for own in result.votes:
         entries["k paraphrases agree"] = _draw_votes(panels[0], own, _VOTE)
-    frame.title_figure(figure, look, next(iter(run_names((*result.lines, *result.votes), look.labels).values()), ""))
+    frame.title_figure(figure, look, next(iter(run_names((*result.lines, *result.votes), look).values()), ""))
     _set_axes(result, panels, columns)
     frame.legend_below(figure, entries)
     frame.fix_layout(figure)
@@ -76,7 +76,7 @@ def _one_run(result: AccuracyRejection, look: Look) -> Figure:
 def _several_runs(result: AccuracyRejection, look: Look) -> Figure:
     every = (*result.lines, *result.votes)
     runs, styles = distinct([own.run for own in every]), run_styles([own.run for own in every])
-    names = run_names(every, look.labels)
+    names = run_names(every, look)
     parts = [runs[at : at + MOST_LINES] for at in range(0, len(runs), MOST_LINES)]
     blocks = [_block(result, part) for part in parts]
     columns = frame.fold(max(map(len, blocks)), look.width, LEAST_INCHES)

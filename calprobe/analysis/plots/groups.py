@@ -38,7 +38,7 @@ def group_lines(lines: Sequence[Own], look: Look = DEFAULT_LOOK, most: int = MAX
     runs. Their styles do not repeat.
     """
     runs, estimators = distinct([line.run for line in lines]), distinct([line.estimator for line in lines])
-    names = run_names(lines, look.labels)
+    names = run_names(lines, look)
     if len(runs) == 1:
         styles = series_styles(estimators)
         every = [Series(own.estimator, styles[own.estimator], own) for own in lines]

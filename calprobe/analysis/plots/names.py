@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import PurePath
 from typing import Protocol
 
-from calprobe.analysis.plots.look import NO_LABELS
+from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 
 SHARED = 9  # characters of what all names begin or end with, where they differ in the middle
+LIMITED = " (LIMITED)"
 NAME_WIDTH = 36  # characters of a run's name in legends and titles
 
 
@@ -30,12 +31,14 @@ class OfRun(Protocol):
         """The estimator's name."""
 
 
-def run_names(lines: Iterable[OfRun], labels: Mapping[str, str] = NO_LABELS) -> dict[str, str]:
+def run_names(lines: Iterable[OfRun], look: Look = DEFAULT_LOOK) -> dict[str, str]:
     """What each run is called: its label, else the last part of its model's name, else of its folder where runs share
     the model; more parts of the folder where they share these too.
 
-    All names differ, and no name is longer than NAME_WIDTH unless that takes more.
+    All names differ, and no name is longer than NAME_WIDTH unless that takes more. LIMITED follows the name of a run of
+    a part of its probe.
     """
+    labels = look.labels
     models = {line.run: _last_part(line.model) for line in lines}
     shared = Counter(model for run, model in models.items() if run not in labels)
     folders = folder_names([run for run in models if run not in labels])
@@ -48,7 +51,7 @@ def run_names(lines: Iterable[OfRun], labels: Mapping[str, str] = NO_LABELS) -> 
     if len(set(names.values())) < len(names):
         names = {run: run for run in models}
     short = fitted_names(list(names.values()))
-    return {run: short[name] for run, name in names.items()}
+    return {run: short[name] + LIMITED * (run in look.limited) for run, name in names.items()}
 
 
 def folder_names(runs: Sequence[str]) -> dict[str, str]:

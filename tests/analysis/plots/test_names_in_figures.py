@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from calprobe.analysis.plots.families import families
+from calprobe.analysis.plots.look import Look
 from calprobe.analysis.plots.names import NAME_WIDTH, run_names
 from calprobe.models.aliases import ALIASES
 
@@ -19,7 +20,7 @@ class Named:
 
 
 def names(*runs: tuple[str, str], **labels: str) -> list[str]:
-    return list(run_names([Named(*own) for own in runs], labels).values())
+    return list(run_names([Named(*own) for own in runs], Look(labels=labels)).values())
 
 
 def test_runs_are_called_by_their_models() -> None:
@@ -34,6 +35,13 @@ def test_where_models_repeat_by_the_last_parts_of_their_folders() -> None:
 
 def test_labels_come_first() -> None:
     assert names(("a", "gpt2"), ("b", "gpt2"), ("c", "opt"), a="GPT-2, fp32") == ["GPT-2, fp32", "gpt2", "opt"]
+
+
+def test_names_of_limited_runs_say_so() -> None:
+    runs = [Named("a", "gpt2"), Named("b", "opt")]
+    assert run_names(runs, Look(limited=frozenset("b"))) == {"a": "gpt2", "b": "opt (LIMITED)"}
+    labels = {"a": "GPT-2"}
+    assert run_names(runs[:1], Look(labels=labels, limited=frozenset("a"))) == {"a": "GPT-2 (LIMITED)"}
 
 
 def test_long_names_are_short_and_differ() -> None:
