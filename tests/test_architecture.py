@@ -236,7 +236,10 @@ CONTRACT = {
         "--resume --no-resume --shard --dry-run --json --revision --quiet"
     ),
     "report": ("RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html"),
-    "show": ("RUN --wrong --right --surest --unsurest --relation --estimator --template --top --format --json --probe"),
+    "show": (
+        "RUN --wrong --right --surest --unsurest --relation --estimator --template --top --format --json --probe"
+        " --label"
+    ),
     "compare": (
         "RUN --pairs --by-domain --intersect --estimator --reduction --compat --format --json --bins --bootstrap"
         " --cluster --seed --html"

@@ -7,8 +7,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
+from calprobe.confidence import available_estimators
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean, no_estimator
+from calprobe.metrics import multiclass_metrics, standard_metrics
+from calprobe.runs import Run
 
 T = TypeVar("T")
 
@@ -24,10 +27,9 @@ def choose(report: Report, estimators: Sequence[str] | None, metrics: Sequence[s
         return report
     columns = {metric.name: metric for metric in report.metrics}
     given = dict.fromkeys(estimator.name for run in report.runs for estimator in run.estimators)
-    wanted = tuple(columns) if metrics is None else _known(metrics, columns)
-    names = tuple(given if estimators is None else dict.fromkeys(estimators))
-    if lacking := [name for name in names if name not in given]:
-        raise UsageError(no_estimator("the report", lacking, given))
+    _check(estimators or (), given, metrics or (), columns)
+    wanted = tuple(dict.fromkeys(columns if metrics is None else metrics))
+    names = tuple(dict.fromkeys(given if estimators is None else estimators))
     shown = [columns[name] for name in wanted]
     if metrics is not None:
         shown = [replace(metric, printed=True, priority=place) for place, metric in enumerate(shown, 1)]
@@ -35,14 +37,21 @@ def choose(report: Report, estimators: Sequence[str] | None, metrics: Sequence[s
     return replace(report, runs=runs, metrics=tuple(shown), chosen=True)
 
 
-def _known(names: Sequence[str], metrics: Iterable[str]) -> tuple[str, ...]:
-    """The names, each once. Raises UsageError for one of no metric."""
-    there = list(metrics)
-    for name in names:
+def check_choice(runs: Iterable[Run], estimators: Sequence[str] | None, metrics: Sequence[str] | None) -> None:
+    """Raise UsageError for names that a report of these runs will not have, before its numbers are computed."""
+    found = [available_estimators(run.manifest.templates) for run in runs]
+    given = dict.fromkeys(estimator.name for own in found for estimator in own)
+    _check(estimators or (), given, metrics or (), [own.name for own in (*standard_metrics(), *multiclass_metrics())])
+
+
+def _check(estimators: Sequence[str], given: Iterable[str], metrics: Sequence[str], columns: Iterable[str]) -> None:
+    known, there = list(given), list(columns)
+    if lacking := [name for name in estimators if name not in known]:
+        raise UsageError(no_estimator("the report", lacking, known))
+    for name in metrics:
         if name not in there:
             hint = did_you_mean(name, there) or f"; it has {', '.join(there)}"
             raise UsageError(f"--metric: no {name!r} in this report{hint}")
-    return tuple(dict.fromkeys(names))
 
 
 def _of_run(run: RunReport, estimators: Sequence[str], metrics: Sequence[str]) -> RunReport:

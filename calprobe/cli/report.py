@@ -98,11 +98,12 @@ def command(
     """
     from calprobe.analysis import compare_reductions, report
     from calprobe.analysis.against import against
-    from calprobe.analysis.choice import choose
+    from calprobe.analysis.choice import check_choice, choose
     from calprobe.analysis.paper_figures import paper_figures
     from calprobe.analysis.tables import reductions_tables, report_sections, report_tables
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
+    from calprobe.runs import open_run
 
     if plots is not None and all_reductions:
         raise UsageError("--plots takes one reduction; leave out --plots or --reduction all")
@@ -115,6 +116,8 @@ def command(
         raise UsageError("--recalibrate takes one reduction; leave out --recalibrate or --reduction all")
     options = replace(options, slices=_slices(by, estimators, all_reductions), recalibrate=recalibrate)
     named = labelled(runs, labels)
+    if estimators is not None or metrics is not None:
+        check_choice([open_run(path) for path in named.values()], estimators, metrics)
     log_to_stderr()
     keep_freed_memory()
     figures = None if beside is None else paper_figures()
@@ -149,9 +152,8 @@ def _check_choice(
         raise UsageError("--tables does not apply to JSON, which is one object; choose with --estimator and --metric")
     for name in tables or ():
         if name not in TABLES:
-            raise UsageError(
-                f"--tables: no {name!r}{did_you_mean(name, TABLES) or f'; give some of {chr(44).join(TABLES)}'}"
-            )
+            hint = did_you_mean(name, TABLES) or f"; give some of {','.join(TABLES)}"
+            raise UsageError(f"--tables: no {name!r}{hint}")
 
 
 def _of_kinds(tables: Tables[Report], kinds: tuple[str, ...] | None) -> Tables[Report]:

@@ -88,3 +88,14 @@ def test_what_there_is_not(runs: tuple[str, str], options: list[str], said: str)
     done = calprobe("report", *runs, *QUICK, *options)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("options", [["--metric", "bier"], ["--estimator", "margn"]])
+def test_names_are_checked_before_anything_is_computed(
+    runs: tuple[str, str], options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compute(*_: object) -> None:
+        raise AssertionError("a report was computed")
+
+    monkeypatch.setattr("calprobe.analysis.report", compute)
+    assert calprobe("report", *runs, *options).returncode == 2

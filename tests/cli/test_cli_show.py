@@ -44,6 +44,12 @@ def test_json_has_every_number(run: Path) -> None:
     assert json.loads(done.stdout) == json.loads(json.dumps(expected.to_json()))
 
 
+def test_a_label_names_the_run(run: Path) -> None:
+    done = calprobe("show", run, "--json", "--label", f"{run.name}=GPT-2, fp32")
+    assert json.loads(done.stdout)["run"] == "GPT-2, fp32"
+    assert show({"GPT-2": run}).run == "GPT-2"
+
+
 def test_csv_has_the_columns_of_the_frame(run: Path) -> None:
     done = calprobe("show", run, "--wrong", "--right", "--format", "csv", "--top", 100)
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
@@ -72,6 +78,8 @@ def test_tables(run: Path, form: str, has_statement: bool) -> None:
         (["--estimator", "margin", "--template", 0], "leave out --template or --estimator"),
         (["--relation", "P99"], "has no P99"),
         (["--top", 0], "--top"),
+        (["--label", "x=GPT-2"], "--label 'x=GPT-2': give RUN=NAME"),
+        (["--estimator", "margn"], "has no estimator margn; did you mean margin?"),
         (["--probe", "mini"], "probe mini: not the one that"),
     ],
 )
