@@ -69,11 +69,12 @@ test-references: $(VENV)/.dev ## token scores of the real models against all of 
 test-faults: $(VENV)/.dev ## a hundred kills at random writes, fifty at random times, every bit of a shard (FAULTS=100)
 	CALPROBE_FAULTS=$(FAULTS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults tests/scoring/test_leaks.py --numprocesses 2 --dist worksteal
 
-fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every option with all junk, about 10 minutes (FUZZ_RUNS=, FUZZ_SECONDS= a reader)
+fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every option with all junk, property tests with 200 examples (FUZZ_RUNS=, FUZZ_SECONDS= a reader)
 	$(PIP) --editable '.[fuzz]'
 	set -e; for reader in $$($(BIN)/python tests/fuzz/harness.py); do echo $$reader; OMP_NUM_THREADS=1 $(BIN)/python \
 		tests/fuzz/harness.py $$reader -runs=$(FUZZ_RUNS) -max_total_time=$(FUZZ_SECONDS) -verbosity=0; done
 	CALPROBE_FUZZ=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz/test_command_line.py
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m hypothesis --hypothesis-profile=thorough --numprocesses 2 --dist worksteal
 # A .txt of tests/constraints/ and a Python for it: make test-min VERSIONS=transformers-5.17 MIN_PYTHON=python3.12
 VERSIONS ?= min
 MIN_PYTHON ?= python3.11

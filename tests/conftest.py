@@ -11,8 +11,9 @@ import pytest
 from hypothesis import settings
 
 # An example may take longer than hypothesis's fifth of a second where other processes want the same cores.
-settings.register_profile("unhurried", settings(), deadline=None)
-settings.load_profile("unhurried")
+settings.register_profile("suite", deadline=None, max_examples=25)
+settings.register_profile("thorough", deadline=None, max_examples=200)  # `make fuzz`: --hypothesis-profile=thorough
+settings.load_profile("suite")
 
 # Triton reads this once, when it is first imported (transformers does): without a card, its kernels run interpreted.
 if not Path("/dev/nvidiactl").exists():

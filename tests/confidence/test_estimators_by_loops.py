@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from call_counts import python_calls
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_softmax
 
@@ -122,7 +122,6 @@ def scaled_by_definition(table: ScoreTable, fit_one: Callable[..., float]) -> li
     return found
 
 
-@settings(max_examples=150, deadline=None)
 @given(tables())
 def test_every_estimator_is_what_its_definition_says(table: ScoreTable) -> None:
     found = estimate(table, "first")
@@ -152,7 +151,6 @@ def reordered(table: ScoreTable, order: list[int]) -> ScoreTable:
     return ScoreTable(table.scores[:, columns], offsets, *of_each, table.templates)
 
 
-@settings(deadline=None)
 @given(tables(), st.randoms(use_true_random=False))
 def test_the_order_of_instances_changes_nothing(table: ScoreTable, random: object) -> None:
     order = list(range(table.n_instances))
@@ -164,7 +162,6 @@ def test_the_order_of_instances_changes_nothing(table: ScoreTable, random: objec
         assert after[name].confidence == pytest.approx(before[name].confidence[order], abs=1e-9)
 
 
-@settings(deadline=None)
 @given(tables(), st.integers(2, 7))
 def test_the_same_template_again_agrees_with_itself(table: ScoreTable, times: int) -> None:
     spaces = Distributions.from_scores(np.repeat(table.scores[:1], times, axis=0), table.offsets, table.answer_idx)
@@ -177,7 +174,6 @@ def test_the_same_template_again_agrees_with_itself(table: ScoreTable, times: in
             assert confidence.confidence == pytest.approx(expected.astype(float), abs=1e-12)
 
 
-@settings(deadline=None)
 @given(tables())
 def test_a_stricter_vote_only_fails_more(table: ScoreTable) -> None:
     found = estimate(table)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compared_runs import run_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.analysis import ReportOptions, report
@@ -77,7 +77,6 @@ def test_a_draw_depends_on_relation_and_line_alone() -> None:
     assert (base_confidence(Distributions.from_table(part)).prediction == complete[order]).all()
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_without_ties_nothing_changes(seed: int) -> None:
     scores = np.random.default_rng(seed).normal(size=(2, 60))

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch._subclasses import FakeTensorMode
@@ -151,7 +151,6 @@ def test_arrays_with_gaps(reduce: Reduce, device: torch.device) -> None:
     assert_same_bits(reduce(*apart), by_loops(tokens))
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     lengths=st.lists(st.integers(0, 40), max_size=30),
     n_edges=st.integers(1, 50),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from confidence_samples import samples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from metric_functions import ON_ARRAYS
 
@@ -34,7 +34,6 @@ def test_every_metric_of_a_report_has_its_function() -> None:
 
 
 @given(samples(), st.integers(0, 1000))
-@settings(deadline=None)
 def test_metrics_of_counts_are_those_of_the_resample_written_out(
     sample: tuple[np.ndarray, np.ndarray], seed: int
 ) -> None:
@@ -135,7 +134,6 @@ def test_intervals_hold_the_value_and_cover_that_of_a_large_sample(gap: float) -
 
 
 @given(samples())
-@settings(deadline=None, max_examples=30)
 def test_intervals_of_binned_metrics_always_hold_their_value(sample: tuple[np.ndarray, np.ndarray]) -> None:
     metrics = [metric for metric in standard_metrics() if metric.name in SHIFTED]
     found = bootstrap(metrics, *sample, Resampling(20))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from confidence_samples import samples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.metrics import BrierDecomposition, ace, brier, brier_decomposition
@@ -40,7 +40,6 @@ def terms(found: BrierDecomposition) -> list[float]:
 
 
 @given(samples(), st.sampled_from([1, 2, 7, 20]))
-@settings(deadline=None)
 def test_terms_are_what_their_definitions_say(sample: tuple[np.ndarray, np.ndarray], n_bins: int) -> None:
     found = brier_decomposition(*sample, n_bins)
     np.testing.assert_allclose(terms(found), by_definition(*sample, n_bins), rtol=0, atol=1e-12)
@@ -65,7 +64,6 @@ def test_terms_of_many_instances_add_up(decimals: int) -> None:
 
 
 @given(samples(), st.sampled_from([1, 20]))
-@settings(deadline=None)
 def test_metrics_are_the_terms(sample: tuple[np.ndarray, np.ndarray], n_bins: int) -> None:
     metrics = decomposition_metrics(n_bins)
     assert tuple(metric.name for metric in metrics) == METRICS

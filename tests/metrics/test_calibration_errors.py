@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from confidence_samples import samples
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
@@ -60,7 +60,6 @@ def test_ece_weighs_bins_by_their_instances(sample: tuple[np.ndarray, np.ndarray
 
 
 @given(samples(), st.sampled_from([1, 2, 7, 20]))
-@settings(deadline=None)
 def test_weighted_ace_weighs_its_bins_by_their_instances(sample: tuple[np.ndarray, np.ndarray], n_bins: int) -> None:
     confidence, correct = sample
     inner = np.percentile(confidence, np.linspace(0, 1, n_bins + 1) * 100)[1:-1]

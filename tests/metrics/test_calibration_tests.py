@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from confidence_samples import samples
-from hypothesis import given, settings
+from hypothesis import given
 from sklearn.linear_model import LogisticRegression
 
 from calprobe.metrics import (
@@ -40,7 +40,6 @@ def drawn(n_instances: int, seed: int, power: float = 1.0) -> tuple[np.ndarray, 
 
 
 @given(samples())
-@settings(deadline=None, max_examples=100)
 def test_cumulative_errors_are_those_of_a_loop(sample: tuple[np.ndarray, np.ndarray]) -> None:
     confidence, correct = sample
     sums = [0.0]
@@ -54,7 +53,6 @@ def test_cumulative_errors_are_those_of_a_loop(sample: tuple[np.ndarray, np.ndar
 
 
 @given(samples())
-@settings(deadline=None, max_examples=100)
 def test_gap_skill_and_halves_of_ece(sample: tuple[np.ndarray, np.ndarray]) -> None:
     confidence, correct = sample
     found = {name: own.value for name, own in bootstrap(METRICS, confidence, correct, Resampling(0)).items()}

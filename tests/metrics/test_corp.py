@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from confidence_samples import samples
-from hypothesis import given, settings
+from hypothesis import given
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, log_loss
 
@@ -23,7 +23,6 @@ def recalibrated_by_sklearn(confidence: np.ndarray, correct: np.ndarray) -> np.n
 
 
 @given(samples())
-@settings(deadline=None, max_examples=150)
 def test_terms_are_those_of_scikit_learns_isotonic_regression(sample: tuple[np.ndarray, np.ndarray]) -> None:
     confidence, correct = sample[0].round(9), sample[1]  # scikit-learn ties what is nearly equal
     fitted, share = recalibrated_by_sklearn(confidence, correct), np.full(len(correct), correct.mean())
@@ -42,7 +41,6 @@ def test_terms_are_those_of_scikit_learns_isotonic_regression(sample: tuple[np.n
 
 
 @given(samples(least=2))
-@settings(deadline=None, max_examples=60)
 def test_resamples_are_fitted_as_if_each_were_written_out(sample: tuple[np.ndarray, np.ndarray]) -> None:
     confidence, correct = sample[0].round(9), sample[1]  # scikit-learn ties what is nearly equal
     n_instances = len(confidence)

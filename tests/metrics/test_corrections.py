@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.metrics import (
@@ -37,7 +37,6 @@ def test_max_t_by_hand() -> None:
 
 
 @given(st.integers(1, 6), st.integers(0, 2**31))
-@settings(max_examples=30, deadline=None)
 def test_max_t_is_the_loop_of_its_definition(n_tests: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     statistics, null = rng.exponential(size=n_tests).round(1), rng.exponential(size=(n_tests, 40)).round(1)
@@ -66,7 +65,6 @@ def test_max_t_refuses_what_does_not_fit() -> None:
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-@settings(max_examples=60, deadline=None)
 def test_mcnemar_is_the_binomial_test(first_only: int, second_only: int) -> None:
     found = mcnemar(first_only, second_only)
     draws = first_only + second_only

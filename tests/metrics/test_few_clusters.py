@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.metrics import (
@@ -57,7 +57,6 @@ def test_ten_clusters_have_intervals() -> None:
 
 
 @given(labels=st.lists(st.integers(0, 4), min_size=1, max_size=30), seed=st.integers(0, 9))
-@settings(deadline=None, max_examples=40)
 def test_within_clusters_every_resample_has_each_cluster_as_often_as_the_sample(labels: list[int], seed: int) -> None:
     own = np.array(labels)
     counts = np.concatenate(list(resample_counts(len(own), Resampling(8, seed), check_clusters(Within(own), len(own)))))
@@ -93,7 +92,6 @@ def test_labels_within_can_be_cut_to_some_instances() -> None:
 
 
 @given(n_instances=st.integers(1, 12), seed=st.integers(0, 200), level=st.sampled_from([0.0, 0.5, 1.0]))
-@settings(deadline=None, max_examples=60)
 def test_intervals_stay_inside_what_is_possible(n_instances: int, seed: int, level: float) -> None:
     first = sample(n_instances, seed)
     second = np.full(n_instances, level), ~first[1]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from confidence_samples import samples
-from hypothesis import given, settings
+from hypothesis import given
 from metric_functions import ON_ARRAYS
 from scipy.stats import norm
 
@@ -92,7 +92,6 @@ def test_whole_clusters_are_drawn_as_many_as_there_are() -> None:
 
 
 @given(samples(least=4))
-@settings(deadline=None, max_examples=40)
 def test_metrics_of_clustered_counts_are_those_of_the_resample_written_out(
     sample: tuple[np.ndarray, np.ndarray],
 ) -> None:

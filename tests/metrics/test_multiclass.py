@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from metric_functions import ON_DISTRIBUTIONS, Forecast, drawn
 from sklearn.calibration import calibration_curve
@@ -78,7 +78,6 @@ def test_scikit_learn_agrees_where_all_answer_spaces_are_of_one_size(width: int)
 
 
 @given(forecasts())
-@settings(deadline=None)
 def test_sums_over_instances_give_the_values_of_the_functions(forecast: Forecast) -> None:
     checked = check_forecasts(*forecast)
     for metric in multiclass_metrics():

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from confidence_samples import samples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.metrics import aurc, reject_by_rank, reject_by_threshold, reject_by_vote
@@ -111,7 +111,6 @@ def test_votes_by_hand() -> None:
 
 
 @given(samples(), st.integers(0, 100))
-@settings(deadline=None)
 def test_resamples_are_those_written_out(sample: tuple[np.ndarray, np.ndarray], seed: int) -> None:
     confidence, correct = sample
     failed = (confidence < 0.5) & ~correct

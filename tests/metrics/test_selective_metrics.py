@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise, permutations
 import numpy as np
 import pytest
 from confidence_samples import samples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.metrics import MetricResult, aurc, auroc, e_aurc, prr
@@ -41,7 +41,6 @@ def expected_aurc(pairs: Sequence[tuple[int, bool]]) -> Fraction:
 
 
 @given(small_tied_samples)
-@settings(deadline=None, max_examples=60)
 def test_values_are_expected_over_all_orders_within_ties(pairs: list[tuple[int, bool]]) -> None:
     confidence, correct = [level / 4 for level, _ in pairs], [right for _, right in pairs]
     curve, best = expected_aurc(pairs), mean_risk(sorted(correct, reverse=True))
@@ -171,7 +170,6 @@ def test_copies_of_a_sample_lead_to_the_area_under_its_curve() -> None:
 
 
 @given(samples(), st.integers(0, 1000))
-@settings(deadline=None)
 def test_each_resample_can_have_correctness_of_its_own(sample: tuple[np.ndarray, np.ndarray], seed: int) -> None:
     confidence = np.sort(sample[0])
     rng = np.random.default_rng(seed)

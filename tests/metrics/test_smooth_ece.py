@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import relplot
 from confidence_samples import samples
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from calprobe.metrics import SmoothedGap, smooth_ece
 from calprobe.metrics.sample import sort_instances
@@ -76,7 +76,6 @@ def test_small_errors_of_many_instances_are_those_of_relplot(shape: str) -> None
 
 @given(samples(least=2))
 @example((np.array([0.0, 1.0]), np.array([True, False])))
-@settings(deadline=None, max_examples=50)
 def test_it_is_that_of_relplot_on_any_sample(sample: tuple[np.ndarray, np.ndarray]) -> None:
     confidence, correct = sample
     expected = relplot.smECE(confidence, correct.astype(float))
@@ -116,7 +115,6 @@ def test_it_is_what_its_definition_says() -> None:
 
 
 @given(samples())
-@settings(deadline=None)
 def test_the_curve_is_what_the_value_is_made_of(sample: tuple[np.ndarray, np.ndarray]) -> None:
     found = smooth_ece(*sample)
     curve = found.smoothed

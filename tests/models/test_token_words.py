@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sample_tokenizers import byte_level, roberta, sentence_piece, word_piece, xlm_roberta
 
@@ -96,7 +96,6 @@ STATEMENTS = st.lists(st.builds(fill, st.sampled_from(["[X] is of [Y].", "the[X]
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
-@settings(max_examples=40, deadline=None)
 @given(statements=STATEMENTS)
 def test_words_are_those_of_the_encoding_or_of_the_first_character(tokenizer: Any, statements: list[Statement]) -> None:
     for statement in statements:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from call_counts import python_calls
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sample_tokenizers import byte_level, deaf, sentence_piece, with_tokenizer, word_piece
 
@@ -140,7 +140,6 @@ TEMPLATES = st.sampled_from(["[X] is the capital of [Y].", "[Y]: [X]", "the[X]of
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
-@settings(max_examples=60, deadline=None)
 @given(data=st.lists(st.tuples(TEMPLATES, LABELS, LABELS), min_size=1, max_size=4))
 def test_roles_are_those_of_the_overlapped_characters(tokenizer: Any, data: Sequence[tuple[str, str, str]]) -> None:
     statements = [fill(*parts) for parts in data]

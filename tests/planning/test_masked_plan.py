@@ -10,7 +10,7 @@ from typing import get_args
 import numpy as np
 import pytest
 from call_counts import python_calls
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.planning import MaskedPlan, masked_rows, plan_masked
@@ -86,7 +86,6 @@ def read(plan: MaskedPlan) -> list[tuple[tuple[int, ...], int, int]]:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@settings(max_examples=100, deadline=None)
 @given(given=LISTS, batch_tokens=st.integers(1, 60))
 def test_it_runs_every_masked_row_once_and_gives_each_token_its_own(
     metric: PllMetric, given: list[Sentence], batch_tokens: int
@@ -103,7 +102,6 @@ def test_it_runs_every_masked_row_once_and_gives_each_token_its_own(
     assert plan.n_rows == len({edge[:2] for edge in wanted})
 
 
-@settings(max_examples=60, deadline=None)
 @given(given=LISTS, batch_tokens=st.integers(1, 60), metric=st.sampled_from(METRICS))
 def test_batches_keep_the_budget_and_come_longest_first(
     given: list[Sentence], batch_tokens: int, metric: PllMetric
@@ -120,7 +118,6 @@ def test_batches_keep_the_budget_and_come_longest_first(
         assert width != following or rows == max(1, batch_tokens // width)
 
 
-@settings(max_examples=60, deadline=None)
 @given(given=LISTS, metric=st.sampled_from(METRICS), seed=st.integers(0, 99))
 def test_order_and_duplicates_of_statements_do_not_matter(given: list[Sentence], metric: PllMetric, seed: int) -> None:
     shuffled = given + given[: len(given) // 2]
@@ -130,7 +127,6 @@ def test_order_and_duplicates_of_statements_do_not_matter(given: list[Sentence],
     assert plain.batch_offsets.tolist() == other.batch_offsets.tolist()
 
 
-@settings(max_examples=60, deadline=None)
 @given(given=LISTS, metric=st.sampled_from(METRICS), bits=st.integers(0, 3))
 def test_a_hash_that_collides_is_found_out(given: list[Sentence], metric: PllMetric, bits: int) -> None:
     """Under the first three keys all but a few bits are lost; the answer must not change."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from probe_folders import ENTRY, OTHER, ROW, without, write
 
@@ -115,7 +115,6 @@ def test_fingerprint_is_of_the_facts_alone(tmp_path: Path) -> None:
 LABELS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(LABELS, min_size=1, max_size=6, unique=True), st.data())
 def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, labels: list[str], data: Any) -> None:
     answers = data.draw(st.lists(st.integers(0, len(labels) - 1), min_size=1, max_size=8))

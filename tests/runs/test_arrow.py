@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.runs.arrow import from_numbers, from_strings, repeated, to_numbers
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.float32, np.float64])
-@settings(deadline=None)
 @given(values=st.lists(st.integers(-128, 127), max_size=20), step=st.sampled_from([1, 2]))
 def test_numbers_there_and_back(dtype: type[np.number], values: list[int], step: int) -> None:
     numbers = np.array(values, dtype)[::step]
@@ -23,7 +22,6 @@ def test_numbers_there_and_back(dtype: type[np.number], values: list[int], step:
     assert to_numbers(array).dtype == dtype
 
 
-@settings(deadline=None)
 @given(values=st.lists(st.none() | st.floats(width=64), max_size=20))
 def test_nulls_and_nan_are_two_things(values: list[float | None]) -> None:
     is_null = np.array([value is None for value in values], bool)
@@ -40,7 +38,6 @@ def test_null_is_no_number() -> None:
         to_numbers(from_numbers(np.arange(2), np.array([False, True])))
 
 
-@settings(deadline=None)
 @given(strings=st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=20))
 def test_strings(strings: list[str]) -> None:
     array = from_strings(strings)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from run_samples import SHAPES, Shape, make_piece, without_tokens, worded
 
@@ -190,7 +190,6 @@ def test_a_run_of_an_earlier_format_is_resumed_with_the_identity_that_its_shards
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
 def test_parts_of_a_piece_make_the_piece(data: st.DataObject) -> None:
     shape = ("P30", data.draw(st.integers(2, 6)), data.draw(st.integers(1, 4)))
     piece = replace(make_piece(shape, seed=data.draw(st.integers(0, 5)), shortest=0), cut_contexts=2)

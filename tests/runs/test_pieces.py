@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from run_samples import make_piece, mean
 
@@ -18,7 +18,6 @@ SHAPE = ("P30", 3, 4)
 
 @pytest.mark.parametrize("shortest", [0, 1])
 @given(seed=st.integers(0, 999))
-@settings(max_examples=25, deadline=None)
 def test_without_first_equals_the_reductions_of_the_tokens_left(shortest: int, seed: int) -> None:
     piece = make_piece(SHAPE, seed=seed, shortest=shortest)
     assert piece.tokens is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from run_samples import SHAPES, make_manifest, make_piece, without_tokens, write_run
 
@@ -199,7 +199,6 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
 def test_killed_damaged_and_resumed_in_any_order_exports_are_the_same(
     data: st.DataObject, unbroken: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

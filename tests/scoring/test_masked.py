@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from one_masked_row import METRICS, one_row_at_a_time
 from tiny_models import KEEPS_ITS_HEAD, MASKED_CONFIGS, loaded, tiny_masked, tiny_masked_tokenizer
@@ -72,7 +72,6 @@ def picked(rows: TokenRows, statements: list[int]) -> tuple[TokenRows, npt.NDArr
     return TokenRows(rows.token_ids[place], rows.roles[place], offsets, rows.words[place]), place
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 1000),
     lengths=st.lists(st.integers(1, 7), min_size=1, max_size=6),
