@@ -184,7 +184,7 @@ def test_templates_may_be_the_papers_by_content(found: Report, paper: PaperFigur
         assert beside(changed(found, lambda m, s=source: replace(m, template_set=s)), paper).departures == ()  # type: ignore[misc]
 
 
-def test_what_has_no_number_is_named_with_the_mend(tmp_path: Path, paper: PaperFigures) -> None:
+def test_what_has_no_number_is_named_with_the_fix(tmp_path: Path, paper: PaperFigures) -> None:
     path = run_of(tmp_path / "gpt2", numbers=(0,), change=of_bear)
     own = beside(report(path, ReportOptions(compat="kissling2026", resampling=QUICK)), paper)
     assert own.left_out[0].startswith("No number for average_vote_2, average_min, consistency_vote_2, ")

@@ -1,4 +1,4 @@
-"""What two runs have in common: refusals that name the difference and the mend, and --intersect."""
+"""What two runs have in common: refusals that name the difference and the fix, and --intersect."""
 
 from __future__ import annotations
 

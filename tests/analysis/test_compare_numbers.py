@@ -175,7 +175,7 @@ def test_a_run_and_its_copy_do_not_differ(runs: tuple[str, str], tmp_path: Path,
 
 
 @pytest.mark.usefixtures("two_clusters_enough")
-def test_whole_relations_are_drawn_on_request(runs: tuple[str, str], found: Comparison) -> None:
+def test_complete_relations_are_drawn_on_request(runs: tuple[str, str], found: Comparison) -> None:
     (pair,) = compare(runs, replace(OPTIONS, scores=replace(SCORES, cluster="relation"))).pairs
     clustered, single = pair.everything.accuracy, found.pairs[0].everything.accuracy
     assert clustered is not None

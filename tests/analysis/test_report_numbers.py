@@ -163,7 +163,7 @@ def test_several_runs_keep_their_order_and_names(run_path: Path, tmp_path: Path)
 
 
 @pytest.mark.usefixtures("two_clusters_enough")
-def test_relations_can_be_drawn_whole(run_path: Path) -> None:
+def test_relations_can_be_drawn_completely(run_path: Path) -> None:
     options = ReportOptions(resampling=Resampling(50), cluster="relation")
     (found,), (plain,) = (report(run_path, o).runs for o in (options, ReportOptions(resampling=Resampling(50))))
     table = open_run(run_path).table()

@@ -116,7 +116,7 @@ def test_bins_asked_for_hold_in_slices_too(run_path: str) -> None:
     assert found.estimators["base"]["ace"].value == pytest.approx(ace(own), abs=1e-12)
 
 
-def test_one_relation_drawn_whole_has_no_interval(run_path: str) -> None:
+def test_one_relation_drawn_completely_has_no_interval(run_path: str) -> None:
     found = by_name(sliced(run_path, "relation", cluster="relation"))["P30"]
     assert found.accuracy is not None
     assert np.isnan(found.accuracy.low)

@@ -136,7 +136,7 @@ def test_texts_are_subject_major() -> None:
     assert len(PIECE.texts()) == PIECE.n_statements == 6
 
 
-def test_a_sample_is_whole_instances_spread_over_the_pieces() -> None:
+def test_a_sample_is_complete_instances_spread_over_the_pieces() -> None:
     many = [replace(PIECE, relation=name, subjects=tuple("abcdefgh")) for name in ("one", "two")]
     sample = child.thinned(many, 12)
     assert [piece.relation for piece in sample] == ["one", "two"]

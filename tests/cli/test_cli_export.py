@@ -113,7 +113,7 @@ def test_lm_pub_quiz_takes_its_labels_from_the_probe(tmp_path: Path, invoke: Inv
     assert not (tmp_path / "out").exists()
 
 
-def test_labels_of_a_probe_that_is_not_here_name_both_mends(
+def test_labels_of_a_probe_that_is_not_here_name_both_fixes(
     tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CALPROBE_DATA", str(tmp_path / "no data"))

@@ -71,14 +71,14 @@ def test_offline_names_what_to_do_by_hand(
         monkeypatch.setattr(download, "BASE_URL", gone.url)
     monkeypatch.setenv("CALPROBE_DATA", str(tmp_path))
     assert run("fetch", "bear") == 3
-    *_, reason, mend = capsys.readouterr().err.splitlines()
+    *_, reason, fix = capsys.readouterr().err.splitlines()
     assert reason.startswith("calprobe: cannot fetch bear: http://127.0.0.1:")
     assert "no connection" in reason
-    assert mend.startswith(
+    assert fix.startswith(
         "By hand: get https://github.com/lm-pub-quiz/BEAR at 3818fdc029d335b603631255c135d2a87b0bd24d."
     )
-    assert "--probe DIR" in mend
-    assert "CALPROBE_DATA" in mend
+    assert "--probe DIR" in fix
+    assert "CALPROBE_DATA" in fix
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 
 

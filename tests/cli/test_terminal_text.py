@@ -64,10 +64,10 @@ def test_secrets_are_left_out(text: str, shown: str) -> None:
 
 
 def test_very_long_lines_keep_both_ends() -> None:
-    shown = message("FILE:7: " + "x" * 10_000 + "; the mend\nsecond")
+    shown = message("FILE:7: " + "x" * 10_000 + "; the fix\nsecond")
     first, second = shown.split("\n")
     assert first.startswith("FILE:7: x")
-    assert first.endswith("x; the mend")
+    assert first.endswith("x; the fix")
     assert len(first) < 1010
     assert second == "second"
 

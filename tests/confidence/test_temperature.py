@@ -130,7 +130,7 @@ def test_each_fold_is_scaled_by_what_the_others_say() -> None:
     assert found.prediction.tolist() == base_confidence(spaces).prediction.tolist()
 
 
-def test_scaling_mends_overconfidence() -> None:
+def test_scaling_reduces_overconfidence() -> None:
     spaces = made_up(2000)
     gaps = [
         abs(found.confidence.mean() - found.correct.mean())

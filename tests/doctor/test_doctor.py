@@ -140,7 +140,7 @@ def test_a_check_that_breaks_off_has_failed_and_the_others_go_on(monkeypatch: py
     assert (memory.group, memory.state, memory.value, memory.fix) == ("machine", "fail", "RuntimeError: the disk", "")
 
 
-def test_an_error_of_calprobe_keeps_its_words_and_its_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_calprobe_keeps_its_words_and_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     for error, expected in (
         (DataMissingError("gpt2 is not here\ndownload it"), ("gpt2 is not here", "download it")),
         (DataMissingError(""), ("DataMissingError", "")),
@@ -375,7 +375,7 @@ def test_a_model_says_its_path_and_why_not_a_faster_one(monkeypatch: pytest.Monk
     assert only(checks, "path").facts["path"] == "padded"
 
 
-def test_a_model_that_is_not_there_is_a_failure_with_the_mend() -> None:
+def test_a_model_that_is_not_there_is_a_failure_with_the_fix() -> None:
     check = found("model", "model", "./nothing.gguf")
     assert check.state == "fail"
     assert "no such file or folder" in check.value

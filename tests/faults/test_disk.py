@@ -1,4 +1,4 @@
-"""Disks that are full, read-only or gone: the error names the folder and the mend, and the run goes on after it."""
+"""Disks that are full, read-only or gone: the error names the folder and the fix, and the run goes on after it."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_sigkill_at_a_random_time(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("part", [0.5, 0.7])
-def test_a_signal_that_can_be_heard_finishes_the_group(
+def test_a_signal_that_can_be_held_finishes_the_group(
     forge: Forge, complete: Complete, tmp_path: Path, reported: Report, number: int, part: float
 ) -> None:
     run = tmp_path / "run"

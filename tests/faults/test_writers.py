@@ -22,6 +22,7 @@ MANY = int(os.environ.get("CALPROBE_FAULTS", "10")) > 10
 SEED = int(os.environ.get("CALPROBE_FAULTS_SEED", "0"))
 FEW = 3  # kills of a command in the suite
 QUICK = ("--bootstrap", "0")
+IF_MANY = pytest.mark.skipif(not MANY, reason="`make test-faults` kills more commands")
 
 
 def moments(count: int) -> list[int]:
@@ -34,10 +35,10 @@ def moments(count: int) -> list[int]:
     ("name", "command"),
     [
         ("scores.parquet", ("export", "--what", "candidates", "--out")),
-        ("scores.csv", ("export", "--what", "candidates", "--out")),
+        pytest.param("scores.csv", ("export", "--what", "candidates", "--out"), marks=IF_MANY),
         ("tokens.jsonl", ("export", "--what", "tokens", "--out")),
         ("confidences.csv", ("export", "--what", "confidences", "--out")),
-        ("curve.json", ("curve", "--kind", "accuracy-rejection", *QUICK, "--out")),
+        pytest.param("curve.json", ("curve", "--kind", "accuracy-rejection", *QUICK, "--out"), marks=IF_MANY),
         ("curve.svg", ("curve", "--kind", "accuracy-rejection", *QUICK, "--out")),
         ("page.html", ("report", *QUICK, "--html")),
     ],
@@ -74,7 +75,7 @@ def _import(complete: Complete, place: Path) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("make", [_merge, _import])
-def test_a_run_that_is_made_is_there_whole_or_not_at_all(
+def test_a_run_that_is_made_is_there_complete_or_not_at_all(
     forge: Forge, complete: Complete, tmp_path: Path, make: object
 ) -> None:
     command = make(complete, tmp_path)  # type: ignore[operator]
@@ -92,7 +93,7 @@ def test_a_run_that_is_made_is_there_whole_or_not_at_all(
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
-def test_a_folder_for_lm_pub_quiz_is_there_whole_or_not_at_all(
+def test_a_folder_for_lm_pub_quiz_is_there_complete_or_not_at_all(
     forge: Forge, complete: Complete, tmp_path: Path
 ) -> None:
     out = tmp_path / "results"

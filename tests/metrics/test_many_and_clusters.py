@@ -78,7 +78,7 @@ def test_row_sums_do_not_depend_on_the_other_rows(n_instances: int) -> None:
         np.testing.assert_allclose(complete, [math.fsum(products) for products in weights * quantity], rtol=1e-13)
 
 
-def test_whole_clusters_are_drawn_as_many_as_there_are() -> None:
+def test_complete_clusters_are_drawn_as_many_as_there_are() -> None:
     clusters = check_clusters(LABELS, 90)
     counts = np.concatenate(list(resample_counts(90, Resampling(3000, 1), clusters)))
     assert clusters.number == 12

@@ -38,7 +38,7 @@ def test_means_of_shares() -> None:
     assert math.isnan(bootstrap_mean(np.ones(20), Resampling(0)).low)
 
 
-def test_whole_relations_are_the_trials_where_they_are_drawn() -> None:
+def test_complete_relations_are_the_trials_where_they_are_drawn() -> None:
     clusters = np.repeat(np.arange(12), 5)
     exact = binomtest(12, 12).proportion_ci(0.95, "exact")
     assert bootstrap_mean(np.ones(60), QUICK, clusters).low == pytest.approx(exact.low)

@@ -98,7 +98,7 @@ def test_the_band_holds_the_true_accuracy_at_about_its_rate() -> None:
     assert 0.89 <= held / 200 <= 0.99
 
 
-def test_the_band_of_a_curve_as_a_whole_is_wider_than_its_points_intervals() -> None:
+def test_the_band_of_a_complete_curve_is_wider_than_its_points_intervals() -> None:
     band = accuracy_bands(curves(), 40, Resampling(200, 7))["coverage"]
     known = ~np.isnan(band.low)
     assert (band.band_low[known] <= band.low[known] + 1e-12).all()

@@ -30,7 +30,7 @@ def test_one_point_has_about_the_percentile_interval() -> None:
     assert [low[0], high[0]] == pytest.approx(np.quantile(resampled, [0.025, 0.975]).tolist(), abs=0.05)
 
 
-def test_bands_cover_curves_as_a_whole() -> None:
+def test_bands_cover_all_points_of_curves() -> None:
     """The running mean of 60 numbers at six places: bootstrap resamples of it, 200 trials."""
     places, held, pointwise = np.arange(10, 61, 10), 0, 0
     for trial in range(200):

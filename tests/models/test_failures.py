@@ -38,7 +38,7 @@ def raise_wrapped(inner: Exception) -> None:
         (MemoryError, CalprobeError, ["does not fit into memory", "--dtype bfloat16"]),
     ],
 )
-def test_each_failure_has_its_mend(raised: type[Exception], error_class: type[Exception], words: list[str]) -> None:
+def test_each_failure_has_its_fix(raised: type[Exception], error_class: type[Exception], words: list[str]) -> None:
     with pytest.raises(error_class) as caught, explained(SOURCE, LoadOptions(revision="v9")):
         raise_wrapped(hub_error(raised))
     message = str(caught.value)

@@ -68,7 +68,7 @@ def test_names_say_where_training_is() -> None:
     assert (model.network is network, model.adapter_merged) == (True, None)
 
 
-def test_wrappers_are_taken_off_and_left_whole() -> None:
+def test_wrappers_are_taken_off_and_left_complete() -> None:
     network = new_model()
     compiled: Any = torch.compile(network)
     for wrapped in (network, nn.DataParallel(network), compiled):

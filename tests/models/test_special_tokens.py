@@ -33,7 +33,7 @@ def test_without_a_mask_token_nothing_can_be_masked() -> None:
             special_tokens_of(tokenizer)
 
 
-def test_a_tokenizer_that_drops_a_plain_letter_is_told_what_it_lacks() -> None:
+def test_a_tokenizer_that_drops_a_plain_letter_is_named_with_what_it_lacks() -> None:
     backend = Tokenizer(models.BPE(vocab={"<mask>": 0, "b": 1}, merges=[]))
     with pytest.raises(CalprobeError, match=r"gives no token for 'a'.*give it an unknown token"):
         special_tokens_of(PreTrainedTokenizerFast(tokenizer_object=backend, mask_token="<mask>"))

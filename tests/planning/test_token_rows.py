@@ -40,7 +40,7 @@ def test_contexts_are_not_among_the_scored_tokens() -> None:
     assert plain.is_scored.all()
 
 
-def test_parts_join_to_the_whole() -> None:
+def test_parts_join_to_the_complete() -> None:
     complete = replace(rows(3, 2, 1), contexts=Contexts(np.array([2, 1, 0]), np.array([5, 0, 7])))
     again = TokenRows.joined([complete.part(0, 1), complete.part(1, 3)])
     assert again.offsets.tolist() == complete.offsets.tolist()

@@ -32,7 +32,7 @@ MALFORMED_ROWS = {
 
 
 @pytest.mark.parametrize(("row", "message"), MALFORMED_ROWS.values(), ids=MALFORMED_ROWS)
-def test_malformed_rows_name_file_line_and_mend(tmp_path: Path, row: dict[str, Any], message: str) -> None:
+def test_malformed_rows_name_file_line_and_fix(tmp_path: Path, row: dict[str, Any], message: str) -> None:
     write(tmp_path, {"P1": ENTRY}, {"P1": [OTHER, row]})
     with pytest.raises(ProbeFormatError) as caught:
         read_probe_folder(tmp_path, "p")
@@ -52,7 +52,7 @@ MALFORMED_LINES = {
 
 
 @pytest.mark.parametrize(("line", "message"), MALFORMED_LINES.values(), ids=MALFORMED_LINES)
-def test_malformed_lines_name_file_line_and_mend(tmp_path: Path, line: bytes, message: str) -> None:
+def test_malformed_lines_name_file_line_and_fix(tmp_path: Path, line: bytes, message: str) -> None:
     write(tmp_path, {"P1": ENTRY}, {})
     (tmp_path / "P1.jsonl").write_bytes(json.dumps(ROW).encode() + b"\n" + line)
     with pytest.raises(ProbeFormatError) as caught:
@@ -102,7 +102,7 @@ MALFORMED_ENTRIES = {
 
 
 @pytest.mark.parametrize(("entry", "line", "message"), MALFORMED_ENTRIES.values(), ids=MALFORMED_ENTRIES)
-def test_malformed_metadata_names_file_line_and_mend(
+def test_malformed_metadata_names_file_line_and_fix(
     tmp_path: Path, entry: dict[str, Any], line: int, message: str
 ) -> None:
     write(tmp_path, {"P1": entry}, {"P1": [without(ROW, "answer_idx")]})

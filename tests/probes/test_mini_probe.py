@@ -65,7 +65,7 @@ def test_licence_is_cc0_in_full() -> None:
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_rows_are_whole_and_name_their_answer(relation: str) -> None:
+def test_rows_are_complete_and_name_their_answer(relation: str) -> None:
     entry = metadata()[relation]
     labels, ids = entry["answer_space_labels"], entry["answer_space_ids"]
     for row in rows(relation):

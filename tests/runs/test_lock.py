@@ -37,7 +37,7 @@ def refused(run: Path) -> str:
     return str(raised.value)
 
 
-def test_the_second_hears_who_the_first_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_learns_who_the_first_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/usr/bin/calprobe", "score", "--model", "a b"])
     with locked(tmp_path / "run"):
         owner = read_owner(tmp_path / "run")
@@ -117,7 +117,7 @@ def test_a_job_that_slurm_starts_again_goes_on_from_another_machine(
         assert read_owner(tmp_path) == own
 
 
-def test_tasks_of_srun_that_know_nothing_of_each_other_are_told(
+def test_tasks_of_srun_that_know_nothing_of_each_other_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", "4711")

@@ -40,7 +40,7 @@ def exported(run: Path, what: str) -> bytes:
 
 
 @pytest.mark.parametrize("tokens", [False, True])
-def test_shards_make_the_whole_run(tmp_path: Path, tokens: bool) -> None:
+def test_shards_make_the_complete_run(tmp_path: Path, tokens: bool) -> None:
     complete = write_run(tmp_path / "complete", tokens=tokens)
     parts = [
         write_part(tmp_path / "a", [5, 0], "1/3", tokens=tokens),
@@ -109,7 +109,7 @@ def test_another_run_is_refused_by_name(tmp_path: Path) -> None:
     assert str(error.value) == (f"{two}: not of the same run as {one}.\ndtype: {one} has float32, {two} has bfloat16")
 
 
-def test_shards_of_different_counts_are_told(tmp_path: Path) -> None:
+def test_shards_of_different_counts_are_named(tmp_path: Path) -> None:
     parts = [write_part(tmp_path / "a", [0, 1], "1/3"), write_part(tmp_path / "b", [4], "2/2")]
     with pytest.raises(CalprobeError, match="the shards have different counts, 2 and 3; score them first"):
         merge_runs(parts, tmp_path / "merged")

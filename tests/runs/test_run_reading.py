@@ -108,14 +108,14 @@ def test_unknown_reductions_and_compats_are_refused(tmp_path: Path, arguments: t
         open_run(write_run(tmp_path)).table(*arguments)  # type: ignore[arg-type]
 
 
-def test_what_is_not_a_run_is_missing_data_with_the_mend(tmp_path: Path) -> None:
+def test_what_is_not_a_run_is_missing_data_with_the_fix(tmp_path: Path) -> None:
     with pytest.raises(DataMissingError, match=r"not a run folder \(no manifest.json\); make one with `calprobe score"):
         open_run(tmp_path)
     with pytest.raises(DataMissingError, match="no such run"):
         open_run(tmp_path / "absent")
 
 
-def test_a_folder_of_runs_and_a_file_are_told_from_what_is_not_there(tmp_path: Path) -> None:
+def test_a_folder_of_runs_and_a_file_differ_from_what_is_not_there(tmp_path: Path) -> None:
     for name in ("e", "d", "c", "b", "a"):
         write_run(tmp_path / name)
     with pytest.raises(DataMissingError) as error:

@@ -145,7 +145,7 @@ def test_whoever_joins_late_takes_the_batches_that_the_first_process_has_by_then
     assert json.loads((run / "progress" / "1.json").read_text())["pieces"] == 0
 
 
-def test_the_error_names_the_longest_statement_and_the_mend(
+def test_the_error_names_the_longest_statement_and_the_fix(
     model: LoadedModel, memory: LimitedMemory, tmp_path: Path
 ) -> None:
     memory.n_tokens, memory.well = 20, 10**9
@@ -154,10 +154,10 @@ def test_the_error_names_the_longest_statement_and_the_mend(
     memory.well = memory.passes + memory.passes - before - 1  # all but the last pass
     with pytest.raises(CalprobeError) as failure:
         scored(model, tmp_path / "run", first=1)
-    first, mend = str(failure.value).splitlines()
+    first, fix = str(failure.value).splitlines()
     assert first.startswith("capital, template 1, instance 0: out of memory with batches of ")
     assert first.endswith(" tokens, and this statement has 31")
-    assert mend == "free memory, use a device with more memory, --dtype bfloat16 or --device-map auto"
+    assert fix == "free memory, use a device with more memory, --dtype bfloat16 or --device-map auto"
     # What did not help is not kept: with more memory the run goes on as it began.
     assert budgets(tmp_path / "run") == (200, None)
 

@@ -46,7 +46,7 @@ def test_a_run_in_memory_is_reported_like_an_opened_one(model: LoadedModel, tmp_
     assert repr(metrics[0]) == repr(metrics[1])  # NaN among them
 
 
-def test_pieces_come_in_order_and_progress_is_told(model: LoadedModel) -> None:
+def test_pieces_come_in_order_and_progress_is_reported(model: LoadedModel) -> None:
     seen = [0, 0]
 
     def advance(statements: int, tokens: int) -> None:
@@ -62,7 +62,7 @@ def test_pieces_come_in_order_and_progress_is_told(model: LoadedModel) -> None:
     assert seen == [sum(p.n_statements for p in pieces), sum(int(p.column("n_tokens").sum()) for p in pieces)]
 
 
-def test_shards_are_disjoint_and_whole(model: LoadedModel) -> None:
+def test_shards_are_disjoint_and_complete(model: LoadedModel) -> None:
     selection = select(PROBE, OPTIONS)
     way = find_way(model, selection, OPTIONS)
     parts = [

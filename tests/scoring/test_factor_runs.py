@@ -170,7 +170,7 @@ def test_a_stopped_run_goes_on(model: LoadedModel, tmp_path: Path, monkeypatch: 
         score(model, longer, tmp_path / "run")
 
 
-def test_stretches_of_a_long_piece_are_told_and_change_nothing(
+def test_stretches_of_a_long_piece_are_reported_and_change_nothing(
     model: LoadedModel, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(pieces_module, "_STRETCH", 100)

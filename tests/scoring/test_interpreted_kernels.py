@@ -49,7 +49,9 @@ def test_a_run_on_the_kernels_equals_one_on_the_references(model: str, templates
     assert by_kernels["gather_reduce_triton"] == len(templates.split(","))  # a group of each template
     assert by_kernels["linear_logprob_triton"] > 1  # the check of the path, and batches
     shards, references = (sorted((tmp_path / name / "shards").iterdir()) for name in ("triton", "reference"))
-    assert [shard.name for shard in shards] == [f"instrument-family.t{number}.parquet" for number in templates.split(",")]
+    assert [shard.name for shard in shards] == [
+        f"instrument-family.t{number}.parquet" for number in templates.split(",")
+    ]
     for ours, theirs in zip(map(pq.read_table, shards), map(pq.read_table, references), strict=True):
         assert ours.schema.remove_metadata() == theirs.schema.remove_metadata()
         for name in ours.column_names:

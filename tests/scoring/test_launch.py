@@ -59,7 +59,7 @@ def test_a_gpu_that_was_asked_for_and_is_not_there_is_refused(monkeypatch: pytes
         workers_of_launch(LoadOptions(device="cuda"))
 
 
-def test_a_rank_that_no_launcher_gave_is_said_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rank_that_no_launcher_gave_is_said_with_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("RANK", "0"), ("WORLD_SIZE", "2")):
         monkeypatch.setenv(name, value)
     for name in ("MASTER_ADDR", "MASTER_PORT"):

@@ -45,7 +45,7 @@ def test_the_largest_share_is_near_the_best_possible(parts: list[float], n_share
     assert found <= (4 / 3 - 1 / (3 * n_shares)) * best + 1e-9
 
 
-def test_dealt_by_hand() -> None:
+def test_scheduled_by_hand() -> None:
     assert deal([7.0, 6.0, 5.0, 4.0, 3.0], 2) == ((0, 3, 4), (1, 2))  # 7 | 6, 6+5 | 7+4, 7+4+3: ties to the first
     assert longest_first([2.0, 2.0, 5.0]) == [2, 0, 1]
 
@@ -129,7 +129,7 @@ def test_every_piece_is_in_one_group_and_only_the_last_is_small(sizes: dict[tupl
         assert sum(sizes[piece] for piece in group[:-1]) < least
 
 
-def test_a_group_is_run_again_whole_for_one_missing_piece() -> None:
+def test_a_group_is_run_again_completely_for_one_missing_piece() -> None:
     groups = [(("a", 0), ("b", 0)), (("c", 0),), (("d", 0),)]
     assert incomplete(groups, [("b", 0), ("d", 0)]) == [(("a", 0), ("b", 0)), (("d", 0),)]
 

@@ -89,7 +89,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize(("entry", "line", "message"), MALFORMED.values(), ids=MALFORMED)
-def test_malformed_files_name_file_line_and_mend(tmp_path: Path, entry: Any, line: int, message: str) -> None:
+def test_malformed_files_name_file_line_and_fix(tmp_path: Path, entry: Any, line: int, message: str) -> None:
     with pytest.raises(ProbeFormatError) as caught:
         set_of(tmp_path, P1=entry)
     assert str(caught.value).startswith(f"{tmp_path / 'set.json'}:{line}: {message}")

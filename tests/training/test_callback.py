@@ -87,7 +87,7 @@ def test_training_is_the_same_to_the_bit(kind: str, tmp_path: Path) -> None:
     assert all(torch.equal(weights[name], watched_weights[name]) for name in weights)
 
 
-def test_every_logger_hears_the_figures(tmp_path: Path) -> None:
+def test_every_logger_gets_the_figures(tmp_path: Path) -> None:
     trainer, recorder = new_trainer(tmp_path / "out"), Recorder()
     trainer.add_callback(recorder)
     ProbeCallback("mini", FEW).attach(trainer)

@@ -246,7 +246,7 @@ def test_wrong_counts_and_seeds_are_refused(counts: list[int], seeds: list[int],
         answer_option_curve(make_table([("P1", 2, 3)]), counts, seeds)
 
 
-def test_without_room_or_template_the_mend_is_named() -> None:
+def test_without_room_or_template_the_fix_is_named() -> None:
     with pytest.raises(UsageError, match=r"no relation of the run has 60 candidates, the largest answer space has 9"):
         answer_option_curve(make_table([("P1", 2, 3), ("P2", 2, 9)]))
     with pytest.raises(UsageError, match="has neither template 0 nor a paraphrase"):

@@ -221,7 +221,7 @@ def test_markers_stand_beside_the_plain_statement(folder: Path) -> None:
     assert corrected == holm(p_values).tolist()
 
 
-def test_exposure_takes_the_facts_told_so_often(folder: Path) -> None:
+def test_exposure_takes_the_facts_by_their_counts(folder: Path) -> None:
     (line,) = exposure(folder / "a", EXPOSURES, OPTIONS).lines
     scores = table(folder / "a")
     counts = np.array([EXPOSURES[name][at] for name, at in zip(scores.relation, scores.instance, strict=True)])

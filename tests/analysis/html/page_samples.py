@@ -44,7 +44,7 @@ def contents_of(folder: Path, n_runs: int = 2) -> ReportContents:
     return page_contents(report(runs, QUICK))
 
 
-def told_all(label: str) -> Mapping[str, Any]:
+def all_counts(label: str) -> Mapping[str, Any]:
     """Numbers of times for every instance of a made-up run."""
     return {label: {name: [place % 5 for place in range(n)] for name, n, _ in SHAPES}}
 

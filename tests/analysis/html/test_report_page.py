@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from page_samples import EVIL, QUICK, SHAPES, Page, contents_of, page_contents, told_all, with_names
+from page_samples import EVIL, QUICK, SHAPES, Page, all_counts, contents_of, page_contents, with_names
 from run_samples import write_run
 
 from calprobe.analysis import ReportOptions, SliceOptions, report
@@ -129,7 +129,7 @@ def test_without_templates_for_a_figure_there_is_none(tmp_path: Path) -> None:
 
 def test_exposure_is_drawn_where_it_is_known(tmp_path: Path) -> None:
     run = write_run(tmp_path / "counted", SHAPES)
-    found = page_contents(report(run, QUICK), told_all(str(run)))
+    found = page_contents(report(run, QUICK), all_counts(str(run)))
     assert "1 time in training: accuracy" in report_page(found)
 
 
