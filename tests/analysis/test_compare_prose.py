@@ -9,6 +9,7 @@ from compared_runs import run_of
 
 from calprobe.analysis import CompareOptions, Comparison, ReportOptions, compare
 from calprobe.analysis import compare_prose as prose
+from calprobe.analysis.tables import comparison_tables, pair_tables
 from calprobe.metrics import Resampling
 
 
@@ -33,6 +34,26 @@ def test_notes_on_a_pair(comparison: Comparison) -> None:
     titles = [prose.scope_title(scope, pair) for scope in pair.scopes]
     assert titles[0] == "all relations: 30 instances in 3 relations"
     assert sum(", nearest accuracies: " in title for title in titles) == 1
+
+
+def test_titles_name_the_unit_of_p_where_scopes_differ_in_it(comparison: Comparison) -> None:
+    (pair,) = comparison.pairs
+    assert prose.scope_unit(pair.everything, comparison) == ""
+    by_relation = replace(pair, everything=replace(pair.everything, unit="relation"))
+    mixed = replace(comparison, pairs=(by_relation,))
+    assert prose.scope_unit(by_relation.everything, mixed) == "; p per relation"
+    assert prose.scope_unit(pair.domains[0], mixed) == "; p per instance"
+    for tables in (pair_tables, comparison_tables):
+        groups = {row.group for table in tables(mixed) for row in table.rows}
+        assert {group.partition("; ")[2] for group in groups} == {"p per relation", "p per instance"}
+
+
+def test_shares_and_mcnemar_take_ties_differently(comparison: Comparison) -> None:
+    (pair,) = comparison.pairs
+    text = "Instances with the same scores are equal in it; the shares count their answers as they are."
+    assert not any(text in note for note in prose.comparison_notes(comparison))
+    tied = replace(comparison, pairs=(replace(pair, everything=replace(pair.everything, ties=2)),))
+    assert any(note.endswith(text) for note in prose.comparison_notes(tied))
 
 
 def test_notes_on_a_comparison(comparison: Comparison) -> None:
