@@ -1,4 +1,4 @@
-"""A run of hundreds of pieces, or of a thousand in `make test-faults`, takes no more memory than one of fifty."""
+"""A run of hundreds of pieces, or of a thousand in `make test-faults`, takes no more memory than one of forty."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from calprobe.scoring.path_choice import executor_of
 from calprobe.scoring.pieces import prepare_group, score_group
 from calprobe.statements import Template
 
-# A batch's tensors kept from each piece would be some 12 MiB, or 30.
-WARM_UP, PIECES, MOST_MIB = 50, 1000 if int(os.environ.get("CALPROBE_FAULTS", "10")) > 10 else 400, 4
+# A batch's tensors kept from each piece would be some 6 MiB, or 30.
+WARM_UP, PIECES, MOST_MIB = 40, 1000 if int(os.environ.get("CALPROBE_FAULTS", "10")) > 10 else 200, 4
 
 RELATION = Relation("capital", ("Paris", "Rome"), (Instance(0, "France", 0), Instance(1, "Italy", 1)))
 

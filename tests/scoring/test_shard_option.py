@@ -14,6 +14,9 @@ from calprobe.runs.merge import merge_runs
 from calprobe.scoring import ScoreOptions, budget, score
 
 
+RELATIONS = ("month", "continent", "opposite", "instrument-family", "moon-planet", "animal-class", "field", "currency")
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(save_tiny_model(tmp_path_factory.mktemp("model") / "tiny"))
@@ -30,9 +33,10 @@ def exported(run: Path) -> bytes:
 
 
 def test_shards_merged_are_the_bytes_of_one_run(model: str, tmp_path: Path) -> None:
-    score(model, "mini", tmp_path / "complete", options())
+    few = {"limit": 1, "relations": RELATIONS}
+    score(model, "mini", tmp_path / "complete", options(**few))
     parts = [tmp_path / f"part-{number}" for number in (1, 2, 3)]
-    runs = [score(model, "mini", part, options(shard=f"{n}/3")) for n, part in enumerate(parts, start=1)]
+    runs = [score(model, "mini", part, options(shard=f"{n}/3", **few)) for n, part in enumerate(parts, start=1)]
     assert all(run.partial and run.pieces for run in runs)
     assert sum(len(run.pieces) for run in runs) == len(runs[0].manifest.pieces)
     merge_runs(parts, tmp_path / "merged")
@@ -40,11 +44,11 @@ def test_shards_merged_are_the_bytes_of_one_run(model: str, tmp_path: Path) -> N
     # Which folder is which is known, and they are not mixed.
     assert runs[1].manifest.shard == "2/3"
     with pytest.raises(UsageError, match=r"contains shard 2/3, not shard 1/3"):
-        score(model, "mini", parts[1], options(shard="1/3"))
+        score(model, "mini", parts[1], options(shard="1/3", **few))
     with pytest.raises(UsageError, match=r"contains shard 2/3, not the complete run"):
-        score(model, "mini", parts[1], options())
+        score(model, "mini", parts[1], options(**few))
     # Nothing is left to do in it.
-    assert score(model, "mini", parts[1], options(shard="2/3")).progress.pieces == len(runs[1].pieces)
+    assert score(model, "mini", parts[1], options(shard="2/3", **few)).progress.pieces == len(runs[1].pieces)
 
 
 def test_a_shard_has_a_folder_of_its_own(

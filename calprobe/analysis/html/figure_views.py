@@ -80,7 +80,7 @@ def _exposure(found: Exposure) -> Iterator[FigureView]:
         yield FigureView(
             f"Exposure, {line.estimator}",
             charts.exposure(line),
-            "Accuracy and mean confidence of facts by the number of sentences that told them in training, with 95 % "
+            "Accuracy and mean confidence of facts by the number of training sentences that state them, with 95 % "
             "bands.",
             _accuracy_confidence(),
             choosable=False,
