@@ -13,7 +13,6 @@ from calprobe.runs import open_run
 from calprobe.runs.merge import merge_runs
 from calprobe.scoring import ScoreOptions, budget, score
 
-
 RELATIONS = ("month", "continent", "opposite", "instrument-family", "moon-planet", "animal-class", "field", "currency")
 
 
