@@ -73,7 +73,7 @@ fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every 
 	$(PIP) --editable '.[fuzz]'
 	set -e; for reader in $$($(BIN)/python tests/fuzz/harness.py); do echo $$reader; OMP_NUM_THREADS=1 $(BIN)/python \
 		tests/fuzz/harness.py $$reader -runs=$(FUZZ_RUNS) -max_total_time=$(FUZZ_SECONDS) -verbosity=0; done
-	CALPROBE_FUZZ=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz/test_command_line.py
+	CALPROBE_FUZZ=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz/test_command_line.py tests/metrics
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m hypothesis --hypothesis-profile=thorough --numprocesses 2 --dist worksteal
 # A .txt of tests/constraints/ and a Python for it: make test-min VERSIONS=transformers-5.17 MIN_PYTHON=python3.12
 VERSIONS ?= min

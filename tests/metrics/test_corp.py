@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from confidence_samples import samples
 from hypothesis import given
+from simulations import TRIALS, chance
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, log_loss
 
@@ -96,15 +97,14 @@ def test_intervals_hold_the_value_and_cover() -> None:
     truth = {"brier_mcb": 1 / 30, "brier_dsc": 4 / 45}
     covered = dict.fromkeys(truth, 0)
     metrics = [metric for metric in corp_metrics() if metric.name in truth]
-    trials = 60
-    for trial in range(trials):
+    for trial in range(TRIALS):
         rng = np.random.default_rng([9, trial])
         confidence = rng.random(600)
         correct = rng.random(600) < confidence**2
         for name, found in bootstrap(metrics, confidence, correct, Resampling(80, trial)).items():
             assert 0 <= found.low <= found.value <= found.high
             covered[name] += found.low <= truth[name] <= found.high
-    assert min(covered.values()) / trials >= 0.83, covered  # three standard errors below 0.92
+    assert min(covered.values()) / TRIALS >= 0.92 - chance(0.92), covered
 
 
 def test_metrics_of_resamples_are_the_public_functions() -> None:
