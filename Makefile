@@ -67,7 +67,7 @@ test-references: $(VENV)/.dev ## token scores of the real models against all of 
 	CALPROBE_REFERENCES=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/scoring/test_reference_scores.py -s
 
 test-faults: $(VENV)/.dev ## a hundred kills at random writes, fifty at random times, every bit of a shard (FAULTS=100)
-	CALPROBE_FAULTS=$(FAULTS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults tests/scoring/test_leaks.py --numprocesses 2 --dist worksteal
+	CALPROBE_FAULTS=$(FAULTS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults tests/scoring/test_leaks.py tests/scoring/test_launched.py --numprocesses 2 --dist worksteal
 
 fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every option with all junk, property tests with 200 examples (FUZZ_RUNS=, FUZZ_SECONDS= a reader)
 	$(PIP) --editable '.[fuzz]'

@@ -1,6 +1,7 @@
 """Processes that `accelerate launch` starts, with torch's launcher behind it: equal bytes.
 
-Three of them, and their ways to end early, are in tests/faults/test_processes_lost.py.
+Part of `make test-faults`. Three processes of torch's launcher, and their ways to end early, are in the suite: see
+tests/faults/test_processes_lost.py.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from commands import exports_of
 from gated_process import PROCESS, free_port
 from tiny_models import save_tiny_model
@@ -17,6 +19,7 @@ from tiny_models import save_tiny_model
 from calprobe.cli import main
 from calprobe.runs import open_run
 
+MANY = int(os.environ.get("CALPROBE_FAULTS", "10")) > 10
 # On CPUs too; the port is added, a free one, so that two test processes do not meet.
 ACCELERATE = (
     *("accelerate.commands.launch", "--multi_gpu", "--num_processes=2", "--num_machines=1"),
@@ -24,6 +27,7 @@ ACCELERATE = (
 )
 
 
+@pytest.mark.skipif(not MANY, reason="the launcher takes half a minute; `make test-faults` starts it")
 def test_two_processes_give_the_bytes_of_one(tmp_path: Path) -> None:
     model, process = save_tiny_model(tmp_path / "tiny"), tmp_path / "process.py"
     process.write_text(PROCESS)
