@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -142,7 +143,8 @@ def test_intercept_and_slope_share_a_fit(labels: np.ndarray | None, monkeypatch:
         fits.append(arguments)
         return fit_logistic(*arguments)
 
-    monkeypatch.setattr("calprobe.metrics.calibration_tests.fit_logistic", counting)
+    module = sys.modules["calprobe.metrics.calibration_tests"]  # the package has a function of this name
+    monkeypatch.setattr(module, "fit_logistic", counting)
     names = [BY_NAME["cox_intercept"], BY_NAME["cox_slope"]]
     found = bootstrap(names, *drawn(60, 1), Resampling(1), labels)
     assert len(fits) == 1
