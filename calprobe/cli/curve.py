@@ -106,7 +106,7 @@ def command(
     from calprobe.analysis.plots import FIGURE_SUFFIXES, save
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
-    from calprobe.runs import open_run
+    from calprobe.runs import open_scores
 
     # Without resamples, --bootstrap 0 requests what such a kind gives.
     harmless = {"bootstrap"} if options.resampling.n_resamples == 0 else set()
@@ -121,7 +121,7 @@ def command(
     keep_freed_memory()
     found = _compute(kind, named, CurveOptions(options, estimators, accuracy or "own"))
     if drawn:
-        limited = [name for name, path in named.items() if open_run(path).manifest.limits()]
+        limited = [name for name, path in named.items() if open_scores(path).manifest.limits()]
         look = replace(naming(look, named, limited), form="overlay" if overlay else "panels")
         save(plot(found, look=look), out, look.style)
     else:

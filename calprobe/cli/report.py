@@ -103,7 +103,7 @@ def command(
     from calprobe.analysis.tables import reductions_tables, report_sections, report_tables
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
-    from calprobe.runs import open_run
+    from calprobe.runs import open_scores
 
     if plots is not None and all_reductions:
         raise UsageError("--plots takes one reduction; leave out --plots or --reduction all")
@@ -117,7 +117,7 @@ def command(
     options = replace(options, slices=_slices(by, estimators, all_reductions), recalibrate=recalibrate)
     named = labelled(runs, labels)
     if estimators is not None or metrics is not None:
-        check_choice([open_run(path) for path in named.values()], estimators, metrics)
+        check_choice([open_scores(path) for path in named.values()], estimators, metrics)
     log_to_stderr()
     keep_freed_memory()
     figures = None if beside is None else paper_figures()
