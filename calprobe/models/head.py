@@ -11,7 +11,7 @@ a row only, so the states of that place alone are let through from its encoder t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,10 +47,13 @@ def scoring_head(network: nn.Module, device: torch.device) -> ScoringHead:
 
 
 @contextmanager
-def hidden_states(network: nn.Module) -> Iterator[_Keeper]:
-    """The network without its head: after a forward pass the value's `hidden` is what the head would have received."""
+def hidden_states(network: nn.Module, fast: bool = True) -> Iterator[_Keeper]:
+    """The network without its head: after a forward pass the value's `hidden` is what the head would have received.
+
+    `fast` lets its linear layers go through `fast_linears`, which does not pay for a few dozen rows.
+    """
     keeper = _Keeper()
-    with _replaced(network, keeper), fast_linears(network):
+    with _replaced(network, keeper), fast_linears(network) if fast else nullcontext():
         yield keeper
 
 

@@ -22,7 +22,9 @@ class LabelScores:
     """
 
     labels: tuple[str, ...]
-    forms: tuple[tuple[int, ...], ...]  # [labels], ids of the tokens that are summed; empty where a server hides them
+    # [labels], ids of the tokens that are summed; of a sequence of several tokens, -1 behind it; empty where a server
+    # hides them
+    forms: tuple[tuple[int, ...], ...]
     positions: Ints  # [places], tokens of the reply, ascending; 0 is the first that was generated
     logprobs: Floats  # [places, labels]; -inf where a window of the most probable tokens lacked all forms
     least: Floats  # [places], the smallest log-probability in that window; -inf where the softmax is complete
@@ -60,9 +62,10 @@ class Reply:
     sample: int = 0
     prompt: str = ""  # all text in front of the reply
     prompt_ids: tuple[int, ...] | None = None  # all tokens in front of the reply; None where a server hides them
-    token_ids: tuple[int, ...] | None = None  # of the reply, without the end token; None where a server hides them
+    token_ids: tuple[int, ...] | None = None  # of thought and reply, without the end token; None where hidden
     logprobs: tuple[float, ...] | None = None  # of the chosen tokens, at temperature 1; None where not known
     reasoning: str | None = None  # thought before the reply, kept apart; None: the model has none
+    reasoning_is_open: bool = False  # the thought has no end, so that the text is empty
     label_scores: LabelScores | None = None  # None: not asked for
     error: str = ""  # why there is no reply; empty unless finish is `error`
     correct: bool | None = None  # as whoever gave the reply graded it, of an import; None: to be read from the text

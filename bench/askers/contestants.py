@@ -1,0 +1,201 @@
+"""calprobe, transformers' pipeline and lm-evaluation-harness: chat prompts in, label log-probabilities or text out."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from askers.job import LETTERS, AskJob
+
+Logprobs = npt.NDArray[np.float64]
+
+
+class Answers(NamedTuple):
+    """What a contestant found, in the order of the prompts; of the two, what the task is."""
+
+    labels: Logprobs  # [prompts, letters]
+    texts: list[str]
+
+
+class Asker(Protocol):
+    """A loaded contestant."""
+
+    def answer(self, prompts: Sequence[str], batch_size: int | None) -> Answers:
+        """Answers to all prompts."""
+
+
+@dataclass
+class Calprobe:
+    """The backend `transformers`, at its defaults."""
+
+    job: AskJob
+
+    def __post_init__(self) -> None:
+        from calprobe.backends.local import open_backend
+        from calprobe.models import LoadOptions
+
+        self._backend = open_backend(self.job.folder, LoadOptions(dtype="float32", device="cpu", quiet=True))
+
+    def answer(self, prompts: Sequence[str], batch_size: int | None) -> Answers:
+        """See `Asker`."""
+        from calprobe.backends import Decoding, Dialogue, Message, Pending
+
+        labels = LETTERS if self.job.task == "labels" else ()
+        dialogues = (
+            Dialogue("mmlu", str(n), "v", (Message("user", text),), Decoding(self.job.max_new_tokens), labels=labels)
+            for n, text in enumerate(prompts)
+        )
+        replies = {int(reply.question): reply for reply in self._backend.replies(map(Pending, dialogues))}
+        ordered = [replies[place] for place in range(len(prompts))]
+        rows = [reply.label_scores.logprobs[0] for reply in ordered if reply.label_scores is not None]
+        return Answers(np.array(rows), [reply.text for reply in ordered])
+
+
+class _Transformers:
+    """What the peers load: the same folder, float32."""
+
+    def __init__(self, job: AskJob) -> None:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        self.job = job
+        self.tokenizer: Any = AutoTokenizer.from_pretrained(job.folder, local_files_only=True)
+        network = AutoModelForCausalLM.from_pretrained(job.folder, dtype=torch.float32, local_files_only=True)
+        self.network: Any = network.eval()
+        self.forms = label_forms(self.tokenizer)
+
+    def rendered(self, prompt: str) -> str:
+        """The prompt in the model's chat template."""
+        text: str = self.tokenizer.apply_chat_template(
+            [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
+        )
+        return text
+
+
+class Pipeline(_Transformers):
+    """`pipeline("text-generation")` on chats, longest first: of unsorted ones it pads more."""
+
+    def __init__(self, job: AskJob) -> None:
+        super().__init__(job)
+        from transformers import GenerationConfig, pipeline
+
+        self.tokenizer.padding_side = "left"
+        self._pipeline: Any = pipeline("text-generation", model=self.network, tokenizer=self.tokenizer)
+        extra = {"return_dict_in_generate": True, "output_logits": True} if job.task == "labels" else {}
+        self._config = GenerationConfig(
+            max_new_tokens=job.max_new_tokens,
+            do_sample=False,
+            eos_token_id=self.tokenizer.eos_token_id,
+            pad_token_id=self.tokenizer.pad_token_id,
+            **extra,
+        )
+
+    def answer(self, prompts: Sequence[str], batch_size: int | None) -> Answers:
+        """See `Asker`."""
+        order = sorted(range(len(prompts)), key=lambda place: -len(prompts[place]))
+        chats = [[{"role": "user", "content": prompts[place]}] for place in order]
+        records = self._pipeline(chats, batch_size=batch_size, return_full_text=False, generation_config=self._config)
+        by_place = {place: record[0] for place, record in zip(order, records, strict=True)}
+        ordered = [by_place[place] for place in range(len(prompts))]
+        labels = np.empty((0, len(LETTERS)))
+        if self.job.task == "labels":
+            logits = torch.tensor([record["logits"] for record in ordered]).reshape(len(prompts), -1)
+            labels = letter_logprobs(logits, self.forms)
+        return Answers(labels, [record["generated_text"] for record in ordered])
+
+
+class LmEval(_Transformers):
+    """`HFLM.loglikelihood` on a prompt with each letter, and `HFLM.generate_until`, in chat format."""
+
+    def answer(self, prompts: Sequence[str], batch_size: int | None) -> Answers:
+        """See `Asker`. A letter with and without a space in front: both come from one forward pass."""
+        from lm_eval.api.instance import Instance
+        from lm_eval.models.huggingface import HFLM
+
+        harness = HFLM(self.network, backend="causal", tokenizer=self.tokenizer, batch_size=batch_size)
+        contexts = [
+            harness.apply_chat_template([{"role": "user", "content": prompt}], add_generation_prompt=True)
+            for prompt in prompts
+        ]
+        if self.job.task == "replies":
+            options = {"until": [], "max_gen_toks": self.job.max_new_tokens, "do_sample": False}
+            asked = [Instance("generate_until", {}, (text, dict(options)), n) for n, text in enumerate(contexts)]
+            return Answers(np.empty((0, len(LETTERS))), harness.generate_until(asked, disable_tqdm=True))
+        forms = [form for letter in LETTERS for form in (letter, f" {letter}")]
+        asked = [Instance("loglikelihood", {}, (text, form), n) for n, text in enumerate(contexts) for form in forms]
+        found = [total for total, _ in harness.loglikelihood(asked, disable_tqdm=True)]
+        logprobs = np.array(found).reshape(len(prompts), len(LETTERS), 2)
+        return Answers(np.logaddexp.reduce(logprobs, axis=2), [])
+
+
+class OneByOne(_Transformers):
+    """The truth, not timed as a contestant: a plain forward pass, and `generate`, of one prompt at a time."""
+
+    @torch.inference_mode()
+    def answer(self, prompts: Sequence[str], batch_size: int | None) -> Answers:
+        """See `Asker`."""
+        inputs = [self.tokenizer(self.rendered(p), add_special_tokens=False, return_tensors="pt") for p in prompts]
+        if self.job.task == "labels":
+            logits = torch.cat([self.network(**given, logits_to_keep=1).logits[:, -1] for given in inputs])
+            return Answers(letter_logprobs(logits, self.forms), [])
+        texts = []
+        for given in inputs:
+            output = self.network.generate(
+                **given,
+                max_new_tokens=self.job.max_new_tokens,
+                do_sample=False,
+                eos_token_id=self.tokenizer.eos_token_id,
+                pad_token_id=self.tokenizer.pad_token_id,
+            )
+            said = output[0, given["input_ids"].shape[1] :]
+            texts.append(self.tokenizer.decode(said, skip_special_tokens=True))
+        return Answers(np.empty((0, len(LETTERS))), texts)
+
+
+def label_forms(tokenizer: Any) -> list[list[int]]:
+    """Ids of the tokens that are a letter, with any white space in front: [letters]."""
+    texts = [tokenizer.decode([token]).lstrip() for token in range(len(tokenizer))]
+    return [[token for token, text in enumerate(texts) if text == letter] for letter in LETTERS]
+
+
+def letter_logprobs(logits: torch.Tensor, forms: Sequence[Sequence[int]]) -> Logprobs:
+    """Log-probability of each letter, all its tokens summed, from logits [prompts, vocab]."""
+    logprobs = logits.double().log_softmax(1)
+    columns = [logprobs[:, list(tokens)].logsumexp(1) for tokens in forms]
+    found: Logprobs = torch.stack(columns, dim=1).numpy()
+    return found
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """How a contestant is found."""
+
+    load: type
+    package: str
+    distribution: str
+    batch_sizes: tuple[int, ...] = ()
+
+    def missing(self) -> str | None:
+        """Why it cannot take part, or None."""
+        if importlib.util.find_spec(self.package) is None:
+            return f"skipped: {self.package} is not installed (pip install -r bench/requirements.txt)"
+        return None
+
+    def version(self) -> str:
+        """Of its package."""
+        return importlib.metadata.version(self.distribution)
+
+
+CONTESTANTS = {
+    "calprobe": Contestant(Calprobe, "calprobe", "calprobe"),
+    "pipeline": Contestant(Pipeline, "transformers", "transformers", (4, 8, 16, 32)),
+    "lm-eval": Contestant(LmEval, "lm_eval", "lm_eval", (1, 4, 8, 16, 32)),
+}
+TRUTH = "one by one"
+ALL = CONTESTANTS | {TRUTH: Contestant(OneByOne, "transformers", "transformers")}

@@ -1,0 +1,172 @@
+"""calprobe against its peers on questions: the same prompts, the same weights in float32, in turns.
+
+    python bench/asking.py --questions FILE.jsonl.gz --out FILE.json      (make bench-asking QUESTIONS=FILE)
+
+Two tasks on the same questions in the model's chat template: the log-probabilities of the letters at the first
+position, and greedy replies. Each contestant runs in a process of its own: it loads the model, tries its batch sizes on
+a sample (which is its warm-up), and answers all questions several times at the fastest of them, in turns with the
+others. Only answering is timed, templates and tokens included. Everything is held against a plain forward pass and
+`generate` of one prompt at a time. No ratio is printed or written where letters differ by more than 1e-3, or where a
+reply differs other than by a tie within 1e-4 nats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+from calprobe.errors import CalprobeError
+
+
+def _find(package: str) -> None:
+    """Let a folder of bench/ be imported without bench/ on the path: transformers would take bench/kernels.py."""
+    spec = spec_from_file_location(package, Path(__file__).with_name(package) / "__init__.py")
+    assert spec is not None
+    sys.modules.setdefault(package, module_from_spec(spec))
+
+
+_find("peers")
+_find("askers")
+
+from askers.compare import GOALS, OURS, Agreement, labels_agree, rows_of, texts_agree  # noqa: E402
+from askers.contestants import ALL, CONTESTANTS, TRUTH, OneByOne  # noqa: E402
+from askers.job import AskJob, prompts_of  # noqa: E402
+from peers.job import Outcome  # noqa: E402
+from peers.machine import Company, machine  # noqa: E402
+from peers.process import Process  # noqa: E402
+
+
+def weights_folder(name: str) -> str:
+    """The folder, as save_pretrained writes it, of a model's alias, GGUF file or folder."""
+    from calprobe.models.gguf import dequantised
+    from calprobe.models.source import resolve
+
+    source = resolve(name)
+    return str(dequantised(Path(source.location)).folder) if source.form == "gguf" else source.location
+
+
+def outcomes_of(job: dict[str, Any], names: Sequence[str], repeats: int) -> dict[str, Outcome]:
+    """What each contestant did, in turns round by round, so that other work on the machine meets all alike."""
+    started: dict[str, Process | Outcome] = {}
+    for name in names:
+        contestant = ALL[name]
+        if (fault := contestant.missing()) is not None:
+            started[name] = Outcome(name, fault=fault)
+            continue
+        own = AskJob(scorer=name, batch_sizes=contestant.batch_sizes, **job)
+        started[name] = Process(own, contestant.version(), Path(__file__).resolve())
+    for _ in range(repeats):
+        for process in started.values():
+            if isinstance(process, Process):
+                process.repeat()
+    return {name: each.outcome() if isinstance(each, Process) else each for name, each in started.items()}
+
+
+def compared(task: str, arguments: argparse.Namespace, prompts: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The rows of one task."""
+    job = {
+        "task": task,
+        "folder": weights_folder(arguments.model),
+        "prompts": prompts,
+        "max_new_tokens": 1 if task == "labels" else arguments.max_new_tokens,
+        "sample": arguments.sample,
+        "threads": arguments.threads,
+    }
+    names = [OURS, *(name for name in CONTESTANTS if name != OURS and name in arguments.contestants)]
+    outcomes = outcomes_of(job, names, arguments.repeats)
+    truth = outcomes_of(job | {"sample": 1}, [TRUTH], 1)[TRUTH]
+    if truth.fault is not None:
+        raise SystemExit(f"no plain forward to hold answers against: {truth.fault}")
+    model = OneByOne(AskJob(scorer=TRUTH, batch_sizes=(), **job)) if task == "replies" else None
+    agree: dict[str, Agreement] = {}
+    for name, outcome in outcomes.items():
+        if outcome.fault is not None:
+            continue
+        if model is None:
+            agree[name] = labels_agree(outcome, truth)
+        else:
+            agree[name] = texts_agree(outcome, truth, prompts, model)
+    return rows_of(task, outcomes, agree, len(prompts))
+
+
+def render(record: dict[str, Any]) -> str:
+    """The record as a Markdown table."""
+    lines = ["| task | contestant | replies/s (p20 to p80) | batch | calprobe is | note |", "|---|---|---|---|---|---|"]
+    for row in record["rows"]:
+        speed = f"{row['p50']} ({row['p20']} to {row['p80']})" if "p50" in row else ""
+        times = row.get("calprobe_is_times_as_fast")
+        ratio = f"{times} times as fast" if times is not None else ""
+        version = f"{row['contestant']} {row['version'] or ''}".strip()
+        cells = (row["task"], version, speed, row.get("batch_size") or "own", ratio, row["note"] or "")
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    for task, goal in GOALS.items():
+        ratios = [
+            r["calprobe_is_times_as_fast"]
+            for r in record["rows"]
+            if r["task"] == task and len(r) and "calprobe_is_times_as_fast" in r
+        ]
+        if ratios:
+            lines.append(f"\n{task}: {min(ratios)} times as fast as the fastest peer (goal: {goal})")
+    return "\n".join(lines) + "\n"
+
+
+def options() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--questions", type=Path, help="JSONL of questions with `question` and four `options`, .gz or not"
+    )
+    parser.add_argument("--n", type=int, default=200, help="questions drawn (default: 200)")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
+    parser.add_argument("--model", default="smollm2-135m", help="alias, folder or GGUF file")
+    parser.add_argument("--tasks", nargs="+", default=list(GOALS), choices=list(GOALS), help="default: both")
+    parser.add_argument("--contestants", nargs="+", default=list(CONTESTANTS), choices=list(CONTESTANTS))
+    parser.add_argument("--max-new-tokens", type=int, default=32, help="of a reply (default: 32)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: the machine's cores")
+    parser.add_argument("--repeats", type=int, default=3, help="timed ones (default: 3)")
+    parser.add_argument("--sample", type=int, default=32, help="questions on which batch sizes are tried (default: 32)")
+    parser.add_argument("--note", default="", help="a sentence to record with the figures")
+    parser.add_argument("--out", type=Path, help="where the record goes, as JSON")
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    return parser
+
+
+def main() -> int:
+    """Do what the options say."""
+    parser = options()
+    arguments = parser.parse_args()
+    if arguments.child:
+        from askers.child import run
+
+        run(arguments.child)
+        return 0
+    if arguments.questions is None:
+        parser.error("--questions FILE is needed")
+    company = Company()
+    settings = {"model": arguments.model, "dtype": "float32", "threads": arguments.threads, "seed": arguments.seed}
+    settings |= {"questions": arguments.n, "max_new_tokens": arguments.max_new_tokens, "sample": arguments.sample}
+    record: dict[str, Any] = {"machine": machine("cpu"), "settings": settings, "note": arguments.note, "rows": []}
+    try:
+        prompts = prompts_of(arguments.questions, arguments.n, arguments.seed)
+        for task in arguments.tasks:
+            record["rows"] += compared(task, arguments, prompts)
+            print(json.dumps(record["rows"][-len(arguments.contestants) :], indent=1), flush=True)
+    except CalprobeError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    record["machine"]["others_used_cores"] = company.cores()
+    print("\n" + render(record), end="")
+    if arguments.out:
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        arguments.out.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

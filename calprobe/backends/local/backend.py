@@ -1,0 +1,160 @@
+"""The backend `transformers`: a model in this process, exact label probabilities, replies by its own seeds."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import metadata
+from itertools import islice
+from typing import Any
+
+from calprobe.backends.local.chat import PromptWriter, template_hash, thinking_mode
+from calprobe.backends.local.check import ragged_engine
+from calprobe.backends.local.conversation import Conversation
+from calprobe.backends.local.labels import LABEL_RULE, LabelVocabulary
+from calprobe.backends.local.limits import Limits
+from calprobe.backends.local.plain import PlainRunner
+from calprobe.backends.local.ragged import RaggedRunner
+from calprobe.backends.local.turns import Turns
+from calprobe.backends.protocol import Capabilities, Pending
+from calprobe.errors import CalprobeError, UsageError
+from calprobe.models import LoadedModel, LoadOptions, load_model
+from calprobe.runs.manifest_records import ModelRecord
+from calprobe.runs.replies import Reply
+from calprobe.scoring.budget import vocabulary_size
+from calprobe.scoring.record import model_record
+
+log = logging.getLogger(__name__)
+
+_SAMPLES = (
+    "a sample's tokens depend on seed, set, question, variant, paraphrase, stage and sample number; batches, order and"
+    " other questions change its logits in the last bits only"
+)
+_PLAIN_WINDOW = 64  # dialogues read ahead where they are asked one by one
+
+
+def open_backend(name: str, options: LoadOptions | None = None) -> TransformersBackend:
+    """Load the model that `name` stands for and make it ready to answer; names and errors as `load_model`."""
+    return TransformersBackend(load_model(name, options or LoadOptions()))
+
+
+class TransformersBackend:
+    """A causal model of transformers, ready to answer. See `calprobe.backends.protocol.Backend`."""
+
+    name = "transformers"
+    capabilities = Capabilities(
+        complete_softmax=True,
+        top_logprobs=0,
+        token_ids=True,
+        continues=True,
+        raw=True,
+        samples_are_reproducible=_SAMPLES,
+    )
+
+    def __init__(self, model: LoadedModel) -> None:
+        """Raises UsageError for a masked model, CalprobeError for one whose end token is not known."""
+        if model.kind != "causal":
+            raise UsageError(f"{model.name} is a masked model, which cannot answer; give a causal one")
+        self.model: ModelRecord = model_record(model)
+        self.versions: Mapping[str, str] = {name: metadata.version(name) for name in ("transformers", "torch")}
+        self._loaded = model
+        self._writer = PromptWriter(model)
+        ends = end_tokens(model, self._writer)
+        found = ragged_engine(model)
+        vocabulary = LabelVocabulary(self._writer.tokens, model.tokenizer, vocabulary_size(model))
+        self._turns = Turns(model, self._writer, vocabulary, ends)
+        self._runner: RaggedRunner | PlainRunner
+        if isinstance(found, str):
+            log.info("%s: asked through transformers' generate, one question at a time (%s)", model.name, found)
+            self._runner = PlainRunner(model, self._turns)
+        else:
+            engine, bytes_of_token = found
+            self._runner = RaggedRunner(engine, self._turns, Limits.of(model, bytes_of_token))
+
+    def settings(self) -> Mapping[str, object]:
+        """What decides replies beside model, versions and dialogues."""
+        writer = self._writer
+        return {
+            "path": "shared" if isinstance(self._runner, RaggedRunner) else "generate",
+            "dtype": self._loaded.dtype,
+            "device": self._loaded.device.type,
+            "attention": self._loaded.attention,
+            "chat_template": template_hash(writer.template),
+            "chat_header": writer.header(),
+            "chat_variables": dict(writer.variables),
+            "chat_keeps_prompts": None if writer.template is None else writer.keeps_prompts(),
+            "thinking": thinking_mode(writer.variables, writer.markers),
+            "start_token": self._loaded.start_token,
+            "end_tokens": sorted(self._turns.ends),
+            "label_forms": LABEL_RULE,
+        }
+
+    def replies(self, pending: Iterable[Pending]) -> Iterator[Reply]:
+        """See the protocol. Dialogues are read a window at a time, and a reply is given as soon as it is finished."""
+        unread = iter(pending)
+        while True:
+            window = self._runner.limits.window if isinstance(self._runner, RaggedRunner) else _PLAIN_WINDOW
+            conversations: list[Conversation] = []
+            read = 0
+            while len(conversations) < window:
+                part = list(islice(unread, window - len(conversations)))
+                read += len(part)
+                for each in part:
+                    conversations += self._conversations(each)
+                if not part:
+                    break
+            if not read:
+                return
+            yield from self._answered(conversations)
+
+    def close(self) -> None:
+        """Let go of keys and values; the model goes with its last reference."""
+        self._runner.close()
+
+    def _answered(self, conversations: Iterable[Conversation]) -> Iterator[Reply]:
+        possible = []
+        for conversation in conversations:
+            refusal = None if conversation.is_answered else self._turns.refusal(conversation)
+            if refusal is None:
+                possible.append(conversation)
+            else:
+                yield refusal
+        if possible:
+            yield from self._runner.answer(possible)
+
+    def _conversations(self, pending: Pending) -> Iterator[Conversation]:
+        """One for each sample of which replies are to be given."""
+        dialogue, known = pending.dialogue, pending.known
+        stages = [dialogue.stage, *(follow_up.stage for follow_up in dialogue.follow_ups)]
+        missing = [sample for sample in dialogue.samples if any((stage, sample) not in known for stage in stages)]
+        if not missing:
+            return
+        prompt = self._writer.opening(dialogue)
+        behind = tuple(self._writer.follow_up(dialogue, follow_up) for follow_up in dialogue.follow_ups)
+        for sample in missing:
+            of_sample = {stage: reply for (stage, number), reply in known.items() if number == sample}
+            first = of_sample.get(dialogue.stage)
+            if first is not None and first.token_ids is None:
+                raise CalprobeError(
+                    f"question {dialogue.question}: the tokens of its {dialogue.stage} are not known, so nothing can be"
+                    " asked behind it; ask for it again"
+                )
+            yield Conversation(dialogue, sample, prompt, behind, of_sample)
+
+
+def end_tokens(model: LoadedModel, writer: PromptWriter) -> frozenset[int]:
+    """Tokens that end a reply: those of generation_config, the tokenizer's, and the one that ends the template's turns.
+
+    Raises CalprobeError if there are none.
+    """
+    network: Any = model.network
+    configured = getattr(getattr(network, "generation_config", None), "eos_token_id", None)
+    ids = set(configured if isinstance(configured, list) else [configured])
+    ids |= {model.tokenizer.eos_token_id, writer.turn_end()}
+    ids.discard(None)
+    if not ids:
+        raise CalprobeError(
+            f"{model.name}: no token that ends a reply is known\n"
+            "set eos_token_id in its generation_config.json or eos_token in its tokenizer_config.json"
+        )
+    return frozenset(ids)

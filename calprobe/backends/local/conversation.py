@@ -1,0 +1,169 @@
+"""A sample of a dialogue while it is asked, and the one reply of it that is being generated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from calprobe.backends.local.chat import Prompt, PromptWriter
+from calprobe.backends.local.choosing import Draw
+from calprobe.backends.local.labels import Ids, LabelForms
+from calprobe.backends.local.noise import sample_key
+from calprobe.backends.local.reasoning import Split, split_thought
+from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
+from calprobe.runs.replies import Finish, Reply
+
+
+@dataclass(slots=True, eq=False)
+class Conversation:
+    """One sample of a dialogue: its replies so far, and its tokens with the first of them."""
+
+    dialogue: Dialogue
+    sample: int
+    prompt: Prompt
+    behind: tuple[Prompt, ...]  # of each follow-up: what stands between the reply and the follow-up's own reply
+    replies: dict[str, Reply] = field(default_factory=dict)  # by stage, those known before among them
+    ids: list[int] = field(default_factory=list)
+    n_cached: int = 0  # tokens from the first on that the model has forwarded
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the first reply is there."""
+        return self.dialogue.stage in self.replies
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all replies are there."""
+        return self.is_answered and all(follow_up.stage in self.replies for follow_up in self.dialogue.follow_ups)
+
+    @property
+    def n_tokens(self) -> int:
+        """At most, of prompt, reply, and the longest follow-up with its reply."""
+        reply = self.replies.get(self.dialogue.stage)
+        n_reply = self.dialogue.decoding.max_new_tokens if reply is None else len(reply.token_ids or ())
+        pairs = zip(self.behind, self.dialogue.follow_ups, strict=True)
+        longest = max((len(prompt.ids) + follow_up.decoding.max_new_tokens for prompt, follow_up in pairs), default=0)
+        return len(self.prompt.ids) + n_reply + longest
+
+    def begin(self) -> Ids:
+        """Forget what was forwarded; the tokens that come first: the prompt, with the reply if it is there."""
+        reply = self.replies.get(self.dialogue.stage)
+        self.ids = [*self.prompt.ids, *((reply.token_ids or ()) if reply else ())]
+        self.n_cached = 0
+        return tuple(self.ids)
+
+    def due(self, number: int) -> FollowUp | None:
+        """The follow-up with that number; None if there is none, or its reply is there."""
+        if number >= len(self.dialogue.follow_ups):
+            return None
+        follow_up = self.dialogue.follow_ups[number]
+        return None if follow_up.stage in self.replies else follow_up
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """A reply while it is generated."""
+
+    conversation: Conversation
+    stage: str
+    decoding: Decoding
+    prompt: Prompt  # all in front of the reply
+    forms: LabelForms | None  # None: no label scores are asked for
+    budget: int  # tokens at most
+    key: int = 0  # of its noise
+    tokens: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    firsts: list[Sequence[float]] = field(default_factory=list)  # log-probabilities of `forms.firsts` at each position
+    finish: Finish | None = None  # None: goes on
+
+    def __post_init__(self) -> None:
+        dialogue = self.conversation.dialogue
+        names = (dialogue.set, dialogue.question, dialogue.variant, dialogue.paraphrase, self.stage)
+        self.key = sample_key(self.decoding.seed, *names, self.conversation.sample)
+
+    @property
+    def draw(self) -> Draw:
+        """How the next token is chosen."""
+        return Draw(self.decoding, self.key, len(self.tokens))
+
+    @property
+    def n_forwarded(self) -> int:
+        """Tokens that the model forwards before the last one that was chosen."""
+        return len(self.prompt.ids) + len(self.tokens) - 1
+
+    def take(self, token: int, logprob: float, firsts: Sequence[float], ends: bool) -> None:
+        """Take up a token that was chosen; `ends`: it is an end token, which is not part of the reply."""
+        if self.forms is not None:
+            self.firsts.append(firsts)
+        if ends:
+            self.finish = "stop"
+            return
+        self.tokens.append(token)
+        self.logprobs.append(logprob)
+        if len(self.tokens) >= self.budget:
+            self.finish = "length"
+
+    @property
+    def places(self) -> list[int]:
+        """Where label scores are given."""
+        return [] if self.forms is None else self.forms.places(self.tokens)
+
+    @property
+    def rests(self) -> list[tuple[int, Ids]]:
+        """Places, and sequences of labels of which tokens behind the first are to be scored there."""
+        return [(place, sequence) for place in self.places for sequence in (self.forms.long if self.forms else ())]
+
+    def reply(self, writer: PromptWriter, rest: dict[tuple[int, Ids], float]) -> Reply:
+        """The finished reply; `rest` as in `LabelForms.scores`."""
+        dialogue, ids = self.conversation.dialogue, tuple(self.tokens)
+        split = self._split(writer, ids)
+        places = self.places
+        firsts = [self.firsts[place] for place in places]
+        return Reply(
+            key=dialogue.keys.get((self.stage, self.conversation.sample), ""),
+            set=dialogue.set,
+            question=dialogue.question,
+            variant=dialogue.variant,
+            stage=self.stage,
+            text=split.text,
+            finish=self.finish or "length",
+            paraphrase=dialogue.paraphrase,
+            sample=self.conversation.sample,
+            prompt=self.prompt.text,
+            prompt_ids=self.prompt.ids,
+            token_ids=ids,
+            logprobs=tuple(self.logprobs),
+            reasoning=split.reasoning,
+            reasoning_is_open=split.is_open,
+            label_scores=None if self.forms is None else self.forms.scores(places, firsts, rest),
+            tokens_in=len(self.prompt.ids),
+            tokens_out=len(ids) + (self.finish == "stop"),
+        )
+
+    def _split(self, writer: PromptWriter, ids: Ids) -> Split:
+        if writer.markers is not None and not self.conversation.dialogue.raw:
+            opened = writer.opens_thought(self.prompt.text)
+            split = split_thought(writer.tokens.decoded(ids, with_special=True), writer.markers, opened)
+            if split.reasoning is not None:
+                return Split(writer.tokens.unmarked(split.reasoning), writer.tokens.unmarked(split.text), split.is_open)
+        return Split(None, writer.tokens.decoded(ids), False)
+
+
+def refused(conversation: Conversation, stage: str, prompt: Prompt, error: str) -> Reply:
+    """A reply that says why there is none."""
+    dialogue = conversation.dialogue
+    return Reply(
+        key=dialogue.keys.get((stage, conversation.sample), ""),
+        set=dialogue.set,
+        question=dialogue.question,
+        variant=dialogue.variant,
+        stage=stage,
+        text="",
+        finish="error",
+        paraphrase=dialogue.paraphrase,
+        sample=conversation.sample,
+        prompt=prompt.text,
+        prompt_ids=prompt.ids,
+        error=error,
+        tokens_in=len(prompt.ids),
+    )

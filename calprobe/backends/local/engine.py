@@ -1,0 +1,168 @@
+"""Forward passes over the rows of a ragged cache, and the logits of the places that are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from calprobe.backends.local.cache import RaggedCache
+from calprobe.kernels.onednn import linear
+from calprobe.models import LoadedModel
+from calprobe.models.head import HeadUnusable, ScoringHead, hidden_states, scoring_head
+from calprobe.scoring.budget import vocabulary_size
+
+# Fewer rows than this go through torch's own product: oneDNN's takes rows by the 64.
+_FEW_ROWS = 64
+_WORDS_AT_ONCE = 8192  # rows of a short-dtype head that are taken to float32 at once on a CPU
+
+
+class NotRagged(Exception):
+    """The model's layers look at more than a mask can say; the message says at what."""
+
+
+class Engine:
+    """A causal model that extends rows of a `RaggedCache`."""
+
+    def __init__(self, model: LoadedModel) -> None:
+        self.model = model
+        self.network: Any = model.network
+        self.head = _head(model)
+        self.windows = _windows(self.network)
+        self.n_tokens = vocabulary_size(model)
+
+    @torch.inference_mode()
+    def forward(self, cache: RaggedCache, first_row: int, lengths: Sequence[int], new: Sequence[Sequence[int]]) -> None:
+        """As `extend`, without logits."""
+        self._forward(cache, first_row, lengths, new)
+
+    @torch.inference_mode()
+    def extend(
+        self, cache: RaggedCache, first_row: int, lengths: Sequence[int], new: Sequence[Sequence[int]]
+    ) -> Tensor:
+        """Forward the `new` tokens of neighbouring rows behind the tokens that they have; logits behind the last.
+
+        Args:
+            cache: has room for them.
+            first_row: of `len(new)` rows.
+            lengths: tokens that each row keeps; what its later slots hold is overwritten.
+            new: one token or more for each row.
+        Returns:
+            [rows, vocab] float32.
+        """
+        counts = torch.tensor([len(ids) for ids in new])
+        hidden = self._forward(cache, first_row, lengths, new)
+        return self._logits(hidden, torch.arange(len(new)), counts - 1)
+
+    @torch.inference_mode()
+    def continuations(
+        self, cache: RaggedCache, first_row: int, lengths: Sequence[int], new: Sequence[Sequence[int]]
+    ) -> list[float]:
+        """As `extend`; the log-probability of each row's new tokens behind the first one, which is forwarded only."""
+        counts = [len(ids) - 1 for ids in new]
+        hidden = self._forward(cache, first_row, lengths, [ids[:-1] for ids in new])
+        rows = torch.repeat_interleave(torch.arange(len(new)), torch.tensor(counts))
+        places = torch.cat([torch.arange(count) for count in counts])
+        logits = self._logits(hidden, rows, places)
+        targets = torch.tensor([token for ids in new for token in ids[1:]], device=logits.device)
+        chosen = logits.gather(1, targets[:, None]).squeeze(1) - logits.logsumexp(1)
+        sums = torch.zeros(len(new), dtype=torch.float64).index_add_(0, rows, chosen.cpu().double())
+        return [float(total) for total in sums]
+
+    def _forward(self, cache: RaggedCache, first_row: int, kept: Sequence[int], new: Sequence[Sequence[int]]) -> Tensor:
+        """Hidden states [rows, width, dim] of the new tokens, or logits where the head cannot be taken out."""
+        lengths = torch.tensor(kept)
+        width = max(len(ids) for ids in new)
+        tokens = torch.tensor([[*ids, *(ids[-1:] * (width - len(ids)))] for ids in map(list, new)])
+        positions = lengths[:, None] + torch.arange(width)
+        cache.aim(first_row, lengths, width)
+        given = {
+            "input_ids": tokens.to(self.model.device),
+            # Behind a row's last token stands padding, possibly past the model's last position.
+            "position_ids": positions.clamp(max=(self.model.max_positions or 2**31) - 1).to(self.model.device),
+            "attention_mask": self._masks(positions, int(lengths.max()) + width),
+            "past_key_values": cache,
+            "use_cache": True,
+        }
+        if self.head is None:
+            everywhere: Tensor = self.network(**given).logits
+            return everywhere
+        with hidden_states(self.network, fast=width * len(new) >= _FEW_ROWS) as keeper:
+            self.network(**given)
+        return keeper.hidden
+
+    def _masks(self, positions: Tensor, n_slots: int) -> Tensor | dict[str, Tensor]:
+        """0 where a new token sees a slot, the dtype's lowest value elsewhere: [rows, 1, width, slots]."""
+        slots = torch.arange(n_slots)
+        seen = slots <= positions[:, :, None]
+        window = self.windows.size
+        if window is None or n_slots <= window:
+            return self._additive(seen)
+        near = seen & (slots > positions[:, :, None] - window)
+        if not self.windows.mixed:
+            return self._additive(near)
+        return {"full_attention": self._additive(seen), "sliding_attention": self._additive(near)}
+
+    def _additive(self, seen: Tensor) -> Tensor:
+        # Not a mask of truth values, which eager attention would add as ones and zeros.
+        dtype = self.network.dtype
+        mask = torch.zeros(seen.shape, dtype=dtype).masked_fill_(~seen, torch.finfo(dtype).min)
+        return mask[:, None].to(self.model.device)
+
+    def _logits(self, hidden: Tensor, rows: Tensor, places: Tensor) -> Tensor:
+        """Logits [places, vocab] float32, from float32 sums whatever the dtype."""
+        wanted = hidden[rows.to(hidden.device), places.to(hidden.device)]
+        if self.head is None:
+            return wanted.float()
+        dots = _products(wanted, self.head.weight)
+        bias = None if self.head.rule.bias is None else self.head.rule.bias.float()
+        logits: Tensor = self.head.rule.apply_(dots, bias)
+        return logits
+
+
+def _head(model: LoadedModel) -> ScoringHead | None:
+    try:
+        return scoring_head(model.network, model.device)
+    except HeadUnusable:
+        return None
+
+
+class _Windows:
+    """The sliding windows of a model's layers."""
+
+    def __init__(self, size: int | None, mixed: bool) -> None:
+        self.size = size  # None: every layer sees everything
+        self.mixed = mixed  # layers with and without
+
+
+_KNOWN_LAYERS = {"full_attention", "sliding_attention"}
+
+
+def _windows(network: Any) -> _Windows:
+    config = network.config.get_text_config()
+    kinds = set(getattr(config, "layer_types", None) or ())
+    if kinds - _KNOWN_LAYERS:
+        raise NotRagged(f"it has layers of {', '.join(sorted(kinds - _KNOWN_LAYERS))}")
+    if kinds == {"full_attention"}:
+        return _Windows(None, False)
+    return _Windows(getattr(config, "sliding_window", None), len(kinds) > 1)
+
+
+def _products(hidden: Tensor, weight: Tensor) -> Tensor:
+    """`hidden.float() @ weight.float().T` without a float32 copy of the weight: [rows, vocab] float32."""
+    if weight.dtype == torch.float32:
+        return F.linear(hidden, weight) if len(hidden) < _FEW_ROWS else linear(hidden, weight)
+    if weight.is_cuda:
+        try:
+            return torch.mm(hidden, weight.T, out_dtype=torch.float32)
+        except TypeError:  # torch before 2.8
+            pass
+    dots = torch.empty(len(hidden), len(weight), device=weight.device)
+    wide = hidden.float()
+    for start in range(0, len(weight), _WORDS_AT_ONCE):
+        words = slice(start, start + _WORDS_AT_ONCE)
+        dots[:, words] = F.linear(wide, weight[words].float())
+    return dots

@@ -1,0 +1,114 @@
+"""The tokens that a label can be, and its probability from those of the tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calprobe.backends.local.token_text import TokenText
+from calprobe.models.tokenizers import TOKENIZER_LOCK
+from calprobe.runs.replies import LabelScores
+
+LABEL_RULE = (
+    "all tokens that are the label after leading white space is stripped, case-sensitive; a label without such a token:"
+    " the tokens of the label and of the label behind a space, as sequences"
+)
+_END_OF_SEQUENCE = -1  # see `LabelScores.forms`
+Ids = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelForms:
+    """The token sequences that stand for each label of a question; of most labels, of one token each."""
+
+    labels: tuple[str, ...]
+    sequences: tuple[tuple[Ids, ...], ...]  # [labels][forms][tokens]
+    firsts: Ids  # their distinct first tokens, ascending
+
+    @property
+    def long(self) -> tuple[Ids, ...]:
+        """The sequences of two tokens or more."""
+        return tuple(sequence for forms in self.sequences for sequence in forms if len(sequence) > 1)
+
+    def stored(self) -> tuple[Ids, ...]:
+        """As `LabelScores.forms` keeps them."""
+        return tuple(
+            tuple(i for s in forms for i in (s if len(s) == 1 else (*s, _END_OF_SEQUENCE))) for forms in self.sequences
+        )
+
+    def places(self, ids: Sequence[int]) -> list[int]:
+        """Where label scores of a reply with these tokens belong: at its first token, and where a label begins."""
+        every = [sequence for forms in self.sequences for sequence in forms]
+        found = {at for at in range(len(ids)) for s in every if tuple(ids[at : at + len(s)]) == s}
+        return sorted(found | {0})
+
+    def scores(
+        self, places: Sequence[int], firsts: Sequence[Sequence[float]], rest: Mapping[tuple[int, Ids], float]
+    ) -> LabelScores:
+        """The labels' log-probabilities.
+
+        Args:
+            places: positions in the reply.
+            firsts: log-probability of each of `self.firsts` at each of these places.
+            rest: log-probability of the tokens of a long sequence behind its first one, by place and sequence.
+        """
+        column = {token: place for place, token in enumerate(self.firsts)}
+
+        def logprob(at: int, row: Sequence[float], sequence: Ids) -> float:
+            return row[column[sequence[0]]] + (rest[at, sequence] if len(sequence) > 1 else 0.0)
+
+        masses = [
+            [_sum([logprob(at, row, sequence) for sequence in forms]) for forms in self.sequences]
+            for at, row in zip(places, firsts, strict=True)
+        ]
+        return LabelScores(
+            labels=self.labels,
+            forms=self.stored(),
+            positions=np.array(places, np.int64),
+            logprobs=np.array(masses, np.float64).reshape(len(places), len(self.labels)),
+            least=np.full(len(places), -np.inf),
+        )
+
+
+def _sum(logprobs: Iterable[float]) -> float:
+    return min(0.0, float(np.logaddexp.reduce(np.array(list(logprobs), np.float64))))
+
+
+class LabelVocabulary:
+    """A vocabulary by what its tokens say; read when the first labels are asked for."""
+
+    def __init__(self, tokens: TokenText, tokenizer: Any, n_tokens: int) -> None:
+        self._tokens, self._tokenizer, self._n_tokens = tokens, tokenizer, n_tokens
+        self._ids: dict[str, list[int]] | None = None
+        self._known: dict[tuple[str, ...], LabelForms] = {}
+
+    def forms(self, labels: tuple[str, ...]) -> LabelForms:
+        """The forms of each label."""
+        if labels not in self._known:
+            sequences = tuple(self._forms_of(label) for label in labels)
+            firsts = sorted({sequence[0] for forms in sequences for sequence in forms})
+            self._known[labels] = LabelForms(labels, sequences, tuple(firsts))
+        return self._known[labels]
+
+    def _forms_of(self, label: str) -> tuple[Ids, ...]:
+        if self._ids is None:
+            self._ids = self._by_text()
+        single = self._ids.get(label, [])
+        if single:
+            return tuple((token,) for token in single)
+        return tuple(dict.fromkeys(self._tokens.inner(text) for text in (label, f" {label}")))
+
+    def _by_text(self) -> dict[str, list[int]]:
+        """Ids of the vocabulary by their text without leading white space; ids that no logit belongs to left out."""
+        n_known = min(self._n_tokens, len(self._tokenizer))
+        with TOKENIZER_LOCK:
+            texts = self._tokenizer.backend_tokenizer.decode_batch(
+                [[token] for token in range(n_known)], skip_special_tokens=False
+            )
+        found: dict[str, list[int]] = {}
+        for token, text in enumerate(texts):
+            found.setdefault(text.lstrip(), []).append(token)
+        return found

@@ -1,0 +1,69 @@
+"""Thoughts of reasoning models, kept apart from the reply by the markers of their template's family."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+
+class Markers(NamedTuple):
+    """What stands around a thought."""
+
+    start: str
+    end: str
+
+
+# By family: most open models; Magistral; Cohere; Seed; gpt-oss, whose answer begins where its last channel does.
+FAMILIES = (
+    Markers("<think>", "</think>"),
+    Markers("[THINK]", "[/THINK]"),
+    Markers("<|START_THINKING|>", "<|END_THINKING|>"),
+    Markers("<seed:think>", "</seed:think>"),
+    Markers("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+)
+
+
+class Split(NamedTuple):
+    """A reply taken apart."""
+
+    reasoning: str | None  # None: no thought
+    text: str
+    is_open: bool  # the thought has no end, so there is no text
+
+
+def markers_of(template: str, vocabulary: Collection[str]) -> Markers | None:
+    """The markers of a chat template that has one of them, or of a vocabulary that has both; None: no such model.
+
+    >>> markers_of("{{ messages }}<think>", ())
+    Markers(start='<think>', end='</think>')
+    """
+    for markers in FAMILIES:
+        if any(marker in template for marker in markers) or all(marker in vocabulary for marker in markers):
+            return markers
+    return None
+
+
+def is_opened(prompt: str, markers: Markers) -> bool:
+    """Whether a prompt ends inside a thought, so that the reply begins with it."""
+    return prompt.rfind(markers.start) > prompt.rfind(markers.end)
+
+
+def split_thought(reply: str, markers: Markers, opened: bool) -> Split:
+    """Take a thought off the beginning of a reply; white space around both, if there is a thought, goes.
+
+    Args:
+        reply: with special tokens as text.
+        markers: of the model's family.
+        opened: see `is_opened`.
+
+    >>> split_thought("<think>One and one..</think>Two.", FAMILIES[0], opened=False)
+    Split(reasoning='One and one..', text='Two.', is_open=False)
+    >>> split_thought("One and one", FAMILIES[0], opened=True)
+    Split(reasoning='One and one', text='', is_open=True)
+    """
+    begun = reply.lstrip().startswith(markers.start)
+    thought, end, text = reply.partition(markers.end)
+    if not (begun or opened or end):
+        return Split(None, reply, False)
+    thought = thought.strip()
+    return Split(thought.removeprefix(markers.start).strip(), text.strip(), not end)

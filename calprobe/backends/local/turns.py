@@ -1,0 +1,97 @@
+"""Turns of conversations begun, continued by a token, and finished, whatever computes the logits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from calprobe.backends.local.chat import Prompt, PromptWriter
+from calprobe.backends.local.choosing import choose
+from calprobe.backends.local.conversation import Conversation, Turn, refused
+from calprobe.backends.local.labels import Ids, LabelVocabulary
+from calprobe.backends.protocol import Dialogue, FollowUp
+from calprobe.models import LoadedModel
+from calprobe.runs.replies import Reply
+
+
+class Turns:
+    """What all ways of computing replies share: prompts, labels, budgets, the choice of tokens."""
+
+    def __init__(
+        self, model: LoadedModel, writer: PromptWriter, vocabulary: LabelVocabulary, ends: frozenset[int]
+    ) -> None:
+        self.writer = writer
+        self.ends = ends  # tokens that end a reply
+        self._model, self._vocabulary = model, vocabulary
+
+    def refusal(self, conversation: Conversation) -> Reply | None:
+        """Why the first reply cannot be asked for; None if it can."""
+        why = self._why_not(conversation.prompt.ids)
+        return refused(conversation, conversation.dialogue.stage, conversation.prompt, why) if why else None
+
+    def first(self, conversation: Conversation) -> Turn:
+        """The turn of the first reply."""
+        dialogue = conversation.dialogue
+        return self._turn(conversation, dialogue.stage, conversation.prompt, dialogue)
+
+    def follow_up(self, conversation: Conversation, number: int) -> Turn | Reply:
+        """The turn of a follow-up's reply; a Reply that says why there is none, where the model cannot take it."""
+        follow_up, behind = conversation.dialogue.follow_ups[number], conversation.behind[number]
+        said = conversation.ids[len(conversation.prompt.ids) :]
+        text = conversation.prompt.text + self.writer.tokens.decoded(tuple(said), with_special=True) + behind.text
+        prompt = Prompt(text, (*conversation.ids, *behind.ids))
+        why = self._why_not(prompt.ids)
+        if why:
+            conversation.replies[follow_up.stage] = refused(conversation, follow_up.stage, prompt, why)
+            return conversation.replies[follow_up.stage]
+        return self._turn(conversation, follow_up.stage, prompt, follow_up)
+
+    def _turn(self, conversation: Conversation, stage: str, prompt: Prompt, asked: Dialogue | FollowUp) -> Turn:
+        forms = self._vocabulary.forms(asked.labels) if asked.labels else None
+        budget = asked.decoding.max_new_tokens
+        if self._model.max_positions is not None:
+            budget = min(budget, self._model.max_positions - len(prompt.ids))
+        return Turn(conversation, stage, asked.decoding, prompt, forms, budget)
+
+    def _why_not(self, ids: Ids) -> str:
+        """Why the model cannot take a prompt; empty if it can."""
+        most, rows = self._model.max_positions, self._model.embedding_rows
+        if most is not None and len(ids) >= most:
+            return f"the prompt has {len(ids)} tokens, and {self._model.name} takes {most} with the reply"
+        if rows is not None and max(ids) >= rows:
+            token = self._model.tokenizer.convert_ids_to_tokens(max(ids))
+            return f"the embedding of {self._model.name} has no row for the prompt's token {token!r}"
+        return ""
+
+    def take(self, turns: Sequence[Turn], logits: Tensor) -> None:
+        """Choose the next token of each turn from its row of the logits [turns, vocab] float32."""
+        with torch.inference_mode():
+            chosen = choose(logits, [turn.draw for turn in turns])
+            firsts = _label_logprobs(turns, logits, chosen.normalisers)
+        tokens, logprobs = chosen.tokens.tolist(), chosen.logprobs.tolist()
+        for turn, token, logprob, of_labels in zip(turns, tokens, logprobs, firsts, strict=True):
+            turn.take(token, logprob, of_labels, token in self.ends)
+
+    def finished(self, turn: Turn, rest: dict[tuple[int, Ids], float]) -> Reply:
+        """The reply of a turn, put into its conversation."""
+        conversation = turn.conversation
+        reply = turn.reply(self.writer, rest)
+        if turn.stage == conversation.dialogue.stage:
+            conversation.ids = [*turn.prompt.ids, *turn.tokens]
+            # The token that used up the budget was chosen and not forwarded.
+            conversation.n_cached = len(conversation.ids) - (turn.finish == "length")
+        conversation.replies[turn.stage] = reply
+        return reply
+
+
+def _label_logprobs(turns: Sequence[Turn], logits: Tensor, normalisers: Tensor) -> list[list[float]]:
+    """Log-probabilities of the first tokens of each turn's labels."""
+    firsts = [turn.forms.firsts if turn.forms is not None else () for turn in turns]
+    width = max(map(len, firsts))
+    if not width:
+        return [[] for _ in turns]
+    columns = torch.tensor([[*ids, *[0] * (width - len(ids))] for ids in firsts], device=logits.device)
+    values = (logits.gather(1, columns) - normalisers[:, None]).double().tolist()
+    return [row[: len(ids)] for row, ids in zip(values, firsts, strict=True)]
