@@ -54,7 +54,7 @@ def summary_table(report: Report) -> Table:
         ),
         heading=tuple(heading(run.facts)[0] for run in report.runs),
         notes=(
-            *(f"{names[run.label]}: {found}." for run in report.runs if (found := left_out(run.facts))),
+            *_left_out([(names[run.label], left_out(run.facts)) for run in report.runs]),
             *(["The tables of the runs have the intervals."] if report.options.resampling.n_resamples else []),
             *([] if alike else ["No best is marked: not all runs have the same instances."]),
         ),
@@ -99,6 +99,15 @@ def _cells(run: RunReport, columns: Sequence[Column]) -> list[_Found]:
         else:
             found.append(_Found(estimator.metrics.get(metric), estimator.coverage.value))
     return found
+
+
+def _left_out(found: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """What each run leaves out, in one sentence where all leave out the same; `found` has names and clauses."""
+    clauses = {clause for _, clause in found}
+    if len(found) > 1 and len(clauses) == 1 and all(clauses):
+        yield f"All runs: {clauses.pop()}."
+        return
+    yield from (f"{name}: {clause}." for name, clause in found if clause)
 
 
 def _same_instances(runs: Sequence[RunFacts]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from calprobe.analysis.tables import (
     tidy_csv,
 )
 from calprobe.metrics import Difference, Estimate, Resampling
+from calprobe.runs import Manifest
 
 QUICK = ReportOptions(resampling=Resampling(20))
 NAN = float("nan")
@@ -254,3 +256,19 @@ def test_without_resamples_there_is_no_p(runs: list[str]) -> None:
     assert [row.label for row in tables[0].rows] == ["a", "b", "difference"]
     bare = compare(runs, CompareOptions(scores=ReportOptions(resampling=Resampling(0))))
     assert [column.title for column in pair_tables(bare)[0].columns] == ["A", "B", "A - B"]
+
+
+def test_what_all_runs_leave_out_is_said_once(tmp_path: Path) -> None:
+    def limited(n_probe_relations: int) -> Callable[[Manifest], Manifest]:
+        return lambda manifest: replace(manifest, n_probe_relations=n_probe_relations)
+
+    def notes(*sizes: int) -> tuple[str, ...]:
+        folder = tmp_path / "-".join(map(str, sizes))
+        runs = [run_of(folder / f"{place}-{size}", change=limited(size)) for place, size in enumerate(sizes)]
+        return report_tables(report(runs, ReportOptions(resampling=Resampling(0))))[0].notes
+
+    assert [note for note in notes(60, 60) if "limited" in note] == ["All runs: limited: 3 of 60 relations."]
+    assert [note for note in notes(60, 40) if "limited" in note] == [
+        "0-60: limited: 3 of 60 relations.",
+        "1-40: limited: 3 of 40 relations.",
+    ]
