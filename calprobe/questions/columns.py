@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from calprobe.questions.gold import QuestionFault, accepted_of, letters, number_of, place_of, text_of
+from calprobe.questions.gold import QuestionFault, accepted_of, letters, number_of, place_of, text_of, texts_of
 from calprobe.questions.rows import ColumnFault, Row
 from calprobe.questions.types import Question
 
@@ -45,19 +45,13 @@ def mmlu_pro(row: Row, place: Surroundings) -> Question:
 def arc(row: Row, place: Surroundings) -> Question:
     """ARC and OpenBookQA: choices with labels of their own, the key is one of them."""
     stem = row.value("question", "question_stem")
-    inner = stem if isinstance(stem, dict) else row.content
-    choices = inner.get("choices")
-    if isinstance(choices, list):  # the files of the authors; the hub has two columns
-        choices = {key: [choice.get(key) for choice in choices] for key in ("text", "label")}
-    if not isinstance(choices, dict) or not {"text", "label"} <= choices.keys():
-        raise ColumnFault("column 'choices' has no texts and labels")
-    options = tuple(text_of(text, "option") for text in choices["text"])
-    labels = tuple(text_of(label, "label") for label in choices["label"])
+    inner = stem if isinstance(stem, dict) else row.content  # the files of the authors have the stem within
+    texts, labels = _choices(inner.get("choices"))
     key = row.text("answerKey")
     if key not in labels:
         raise QuestionFault(f"answerKey {key!r} is none of the labels {', '.join(labels)}")
-    text = text_of(stem["stem"] if isinstance(stem, dict) else stem, "question")
-    return Question(row.text("id"), text, "choice", options, labels, labels.index(key))
+    text = text_of(inner.get("stem") if isinstance(stem, dict) else stem, "question")
+    return Question(row.text("id"), text, "choice", texts, labels, labels.index(key))
 
 
 def sciq_choice(row: Row, place: Surroundings) -> Question:
@@ -167,6 +161,18 @@ def _name(row: Row, place: Surroundings) -> str:
     return f"{place.split}/{row.number}" if place.split else str(row.number)
 
 
+def _choices(choices: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Texts and labels of choices: a list of both each, as on the hub, or a list of objects with one of each."""
+    if isinstance(choices, list) and all(isinstance(choice, dict) for choice in choices):
+        choices = {key: [choice.get(key) for choice in choices] for key in ("text", "label")}
+    if not isinstance(choices, dict) or not {"text", "label"} <= choices.keys():
+        raise ColumnFault("column 'choices' has no texts and labels")
+    texts, labels = texts_of(choices["text"], "choices", least=2), texts_of(choices["label"], "labels", least=2)
+    if len(texts) != len(labels):
+        raise QuestionFault(f"{len(texts)} choices and {len(labels)} labels")
+    return texts, labels
+
+
 def _choice(
     row: Row, place: Surroundings, options: tuple[str, ...], answer: Any, *, text: str | None = None, group: str = ""
 ) -> Question:
@@ -221,4 +227,6 @@ def _listed(row: Row, *columns: str) -> list[str]:
     """The texts of a list, or of a text with semicolons between them."""
     value = row.value(*columns)
     parts = value.split(";") if isinstance(value, str) else value
+    if not isinstance(parts, list):
+        raise ColumnFault(f"column {columns[0]!r} is neither a list nor a text")
     return [part.strip() for part in parts if isinstance(part, str) and part.strip()]

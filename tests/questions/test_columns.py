@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from public_rows import ROWS, file_content
 from calprobe.errors import ProbeFormatError, UsageError
 from calprobe.questions import NAMED_SETS, Question
 from calprobe.questions.columns import Surroundings
+from calprobe.questions.gold import QuestionFault
 from calprobe.questions.layouts import LAYOUTS, layout_of_row
 from calprobe.questions.pools import public_pool
 from calprobe.questions.rows import Row, kind_of_file, read_rows
@@ -192,3 +194,19 @@ def test_a_file_that_is_not_what_its_name_says(tmp_path: Path) -> None:
     with pytest.raises(ProbeFormatError, match=r"list.json: item 1 is a JSON int where an object"):
         list(read_rows([tmp_path / "list.json"]))
     assert kind_of_file(Path("x.txt")) == kind_of_file(Path("x.gz")) == ""
+
+
+WEIRD = (None, True, -7, float("nan"), "", "x", [], [None], ["a", 1], {}, {"text": None, "label": [1]}, {"value": 3})
+
+
+@pytest.mark.parametrize("name", NAMED_SETS)
+def test_any_value_of_a_column_is_read_or_refused_in_words(name: str) -> None:
+    for reader in NAMED_SETS[name].layout.readers.values():
+        for column in ROWS[name]:
+            for value in WEIRD:
+                row = Row({**ROWS[name], column: value}, "here", 0)
+                with suppress(QuestionFault):
+                    question = reader(row, Surroundings(name, "test", 0))
+                    assert isinstance(question.id, str)
+                    assert question.text.strip()
+                    assert all(text.strip() for text in (*question.options, *question.accepted, *question.labels))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -196,3 +197,18 @@ def test_the_fingerprint_is_over_every_field_and_the_order() -> None:
     changed = [read_question(CHOICE | change) for change in ({"answer": 1}, {"group": "g"}, {"context": "c"})]
     others = [fingerprint_of_questions([each, *questions[1:]]) for each in changed]
     assert len({whole, *others, fingerprint_of_questions(questions[::-1])}) == 5
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=4,
+)
+
+
+@given(st.sampled_from(EVERY_KIND), st.sampled_from([*CHOICE, "labels", "unit", "kind", "group", "paraphrases"]), JSON)
+def test_any_value_is_read_or_refused_in_words(record: dict[str, Any], key: str, value: Any) -> None:
+    with suppress(QuestionFault):
+        question = read_question(record | {key: value})
+        assert question.text
+        assert (question.answer is not None) + (question.number is not None) + bool(question.accepted) == 1
