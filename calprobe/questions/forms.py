@@ -7,6 +7,7 @@ paraphrase. templates/questions/ has the project's own for BEAR and for the bund
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -60,9 +61,13 @@ def _chosen(file: str | None, names: list[str]) -> Forms:
         if not path.is_file():
             raise UsageError(f"--forms {file}: there is no such file; give a JSON file")
         return read_forms(path)
-    folder = Path(str(resources.files("calprobe.templates"))) / "questions"
-    mini = read_forms(folder / "mini.json")
-    return mini if all(name in mini for name in names) else read_forms(folder / "bear.json")
+    mini = _own_forms("mini")
+    return mini if all(name in mini for name in names) else _own_forms("bear")
+
+
+@cache
+def _own_forms(name: str) -> Forms:
+    return read_forms(Path(str(resources.files("calprobe.templates"))) / "questions" / f"{name}.json")
 
 
 def _checked(source: JsonObject, name: str) -> tuple[str, ...]:

@@ -118,7 +118,7 @@ def keep_questions(sources: Iterable[Path], folder: Path) -> None:
 
 
 def _unquoted(question: Question) -> Question:
-    return replace(question, text="", options=("",) * len(question.options), context="")
+    return replace(question, text="", options=("",) * len(question.options), context="", paraphrases=())
 
 
 def _checksum(fields: Mapping[str, Any]) -> str:

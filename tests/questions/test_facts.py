@@ -6,12 +6,15 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from labelled_runs import named_probe, named_run
 
 from calprobe.errors import UsageError
+from calprobe.interop.exports import candidate_tables
 from calprobe.probes import Instance, Probe, Relation, load_probe
 from calprobe.questions import Question, QuestionOptions, load_questions
 from calprobe.questions.facts import fact_id, fact_pool
 from calprobe.questions.forms import forms_for
+from calprobe.runs.run import Run, open_run
 
 
 def every(probe: Probe, options: QuestionOptions) -> list[Question]:
@@ -50,20 +53,15 @@ def test_options_are_distinct_candidates_with_the_right_one(n_options: int) -> N
 
 
 def test_ids_are_those_of_a_scored_runs_export(tmp_path: Path) -> None:
-    """The columns relation and instance of an export, which come from the same probe."""
-    import calprobe
-    from calprobe.interop.exports import candidate_tables
-
-    relations = ("month", "moon-planet")
-    options = calprobe.ScoreOptions(templates="0", relations=relations)
-    run = calprobe.score("tiny-clm", "mini", tmp_path / "run", options)
+    """The columns relation and instance of an export of the same probe."""
+    run = open_run(named_run(tmp_path / "run"))
+    assert isinstance(run, Run)
     exported = {
         fact_id(relation, instance)
         for table in candidate_tables(run)
         for relation, instance in zip(table["relation"].to_pylist(), table["instance"].to_pylist(), strict=True)
     }
-    asked = load_questions(["mini"], QuestionOptions(groups=relations))[0].questions
-    assert {question.id for question in asked} == exported
+    assert {question.id for question in every(named_probe(), QuestionOptions(as_="open"))} == exported
 
 
 def test_the_draw_of_options_depends_on_seed_and_fact_alone() -> None:
@@ -83,10 +81,9 @@ def test_the_right_option_stands_at_every_place_as_often() -> None:
 
 
 def test_every_candidate_is_drawn_as_often() -> None:
-    relation = Relation("P36", tuple("abcdefghij"), (Instance(0, "X", 3),))
-    probe = Probe("p", (relation,), "f")
-    drawn = [every(probe, QuestionOptions(seed=seed))[0].options for seed in range(3000)]
-    counts = Counter(option for options in drawn for option in options)
+    facts = tuple(Instance(number, f"X{number}", 3) for number in range(3000))
+    probe = Probe("p", (Relation("P36", tuple("abcdefghij"), facts),), "f")
+    counts = Counter(option for question in every(probe, QuestionOptions()) for option in question.options)
     assert counts.pop("d") == 3000
     assert sum((count - 1000) ** 2 / 1000 for count in counts.values()) < 26  # chi-squared with 8 degrees, p = 0.001
 

@@ -126,18 +126,52 @@ def test_a_draw_is_written_down() -> None:
     assert (ids(first), first.source.rule, first.source.places) == (["test/0", "test/1"], "first", None)
 
 
+def numbered(path: Path, count: int) -> Path:
+    """A file of so many questions, and one more with the text of the first."""
+    records = [CHOICE | {"id": f"q{number}", "question": f"Question {number}?"} for number in range(count)]
+    return write_questions(path, [*records, records[0] | {"id": "again"}])
+
+
 def test_examples_of_a_file_are_among_what_is_not_asked(tmp_path: Path) -> None:
-    records = [CHOICE | {"id": f"q{number}", "question": f"Question {number}?"} for number in range(9)]
-    path = write_questions(tmp_path / "mine.jsonl", [*records, records[0] | {"id": "again"}])
+    path = numbered(tmp_path / "mine.jsonl", 9)
     for seed in range(20):
         (mine,) = load_questions([path], QuestionOptions(draw=5, seed=seed, shots=3))
         assert len({shot.text for shot in mine.shots}) == 3
+        assert len(mine.questions) == 5
         assert not {shot.text for shot in mine.shots} & {question.text for question in mine.questions}
-    with pytest.raises(UsageError, match=r"--shots 3: only 0 questions can be examples, .* --shots-from FILE.jsonl"):
-        load_questions([path], QuestionOptions(shots=3))
+    with pytest.raises(UsageError, match=r"--shots 3: only 0 questions can be examples, .* ask fewer with --draw"):
+        load_questions([path], QuestionOptions(draw=10, shots=3))
+
+
+def test_a_larger_draw_keeps_the_examples(tmp_path: Path) -> None:
+    path = numbered(tmp_path / "mine.jsonl", 50)
+    shots = [load_questions([path], QuestionOptions(draw=count, seed=1, shots=4))[0].shots for count in (5, 20, 40)]
+    assert shots[0] == shots[1] == shots[2]
+    fewer = load_questions([path], QuestionOptions(draw=5, seed=1, shots=2))[0].shots
+    assert fewer == shots[0][:2]
+
+
+def test_where_all_are_asked_examples_are_held_back(tmp_path: Path) -> None:
+    path = numbered(tmp_path / "mine.jsonl", 9)
+    for options in (QuestionOptions(shots=3), QuestionOptions(shots=3, limit=9)):
+        (mine,) = load_questions([path], options)
+        assert not {shot.text for shot in mine.shots} & {question.text for question in mine.questions}
+        assert len(mine.questions) + len(mine.shots) in (9, 10)  # the repeated question may be an example
+        (note,) = mine.notes
+        assert note == f"Held back as examples for prompts, so not asked: {', '.join(s.id for s in mine.shots)}."
+    small = write_questions(tmp_path / "small.jsonl", [CHOICE, OPEN])
+    with pytest.raises(UsageError, match=r"--shots 2: no question is left to be asked; give more questions"):
+        load_questions([small], QuestionOptions(shots=2))
+    with pytest.raises(UsageError, match=r"--shots 3: only 2 questions can be examples"):
+        load_questions([small], QuestionOptions(shots=3))
+
+
+def test_examples_of_another_file(tmp_path: Path) -> None:
+    path = numbered(tmp_path / "mine.jsonl", 9)
     others = write_questions(tmp_path / "others.jsonl", [OPEN, CHOICE | {"question": "Question 0?"}])
     (mine,) = load_questions([path], QuestionOptions(shots=1, shots_from=str(others)))
     assert [shot.id for shot in mine.shots] == ["o1"]
+    assert len(mine.questions) == 10
     assert set(mine.source.files) == {"mine.jsonl", "others.jsonl"}
     with pytest.raises(UsageError, match=r"--shots-from absent: there is no such file"):
         load_questions([path], QuestionOptions(shots=1, shots_from="absent"))
