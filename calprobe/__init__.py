@@ -5,12 +5,17 @@ The public functions load on first use, so that `import calprobe` costs nothing 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from calprobe.analysis import AskedOptions as AskedOptions
     from calprobe.analysis import ReportOptions as ReportOptions
     from calprobe.analysis import answers as answers
+    from calprobe.analysis import asked_confidences as asked_confidences
+    from calprobe.analysis import readings as readings
     from calprobe.analysis import report as report
     from calprobe.confidence import confidences as confidences
     from calprobe.models import LoadOptions as LoadOptions
@@ -24,29 +29,35 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "AskedOptions": "calprobe.analysis",
     "LoadOptions": "calprobe.models",
     "ReportOptions": "calprobe.analysis",
     "ScoreOptions": "calprobe.scoring",
     "answers": "calprobe.analysis",
+    "asked_confidences": "calprobe.analysis",
     "confidences": "calprobe.confidence",
     "load_model": "calprobe.models",
     "load_probe": "calprobe.probes",
     "open_run": "calprobe.runs",
     "preview": "calprobe.scoring",
+    "readings": "calprobe.analysis",
     "report": "calprobe.analysis",
     "score": "calprobe.scoring",
 }
 __all__ = [
+    "AskedOptions",
     "LoadOptions",
     "ReportOptions",
     "ScoreOptions",
     "__version__",
     "answers",
+    "asked_confidences",
     "confidences",
     "load_model",
     "load_probe",
     "open_run",
     "preview",
+    "readings",
     "report",
     "score",
 ]
@@ -56,3 +67,14 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'calprobe' has no attribute {name!r}")
+
+
+class _Package(ModuleType):
+    """This package: a public function keeps its name when the stage of that name is imported (`answers`)."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -28,12 +28,12 @@ KNOWS: dict[str, set[str]] = {
     "prompts": {"probes", "questions"},
     "runs": {"probes", "prompts", "questions"},
     "answers": {"questions", "runs"},
-    "interop": {"runs", "statements", "probes", "questions"},
+    "interop": {"runs", "statements", "probes", "prompts", "questions"},
     "scoring": {"probes", "statements", "planning", "models", "kernels", "runs", "heap"},
     "backends": {"prompts", "models", "planning", "kernels", "runs", "scoring", "heap"},
     "asking": {"answers", "backends", "models", "prompts", "questions", "runs", "scoring", "heap"},
     "metrics": set(),
-    "confidence": {"answers", "runs"},
+    "confidence": {"answers", "questions", "runs"},
     "analysis": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
     # These two stand at the other end, where nothing knows them.
     "doctor": {"kernels", "metrics", "models", "planning", "probes", "analysis", "runs", "scoring", "statements"},
@@ -125,7 +125,7 @@ FLOORS: tuple[set[str], ...] = (
         *("compare_ties", "compare_within"),
     },
     {"results"},
-    {"against", "contents", "rank", "report_runs"},
+    {"against", "asked", "contents", "rank", "report_runs"},
 )
 
 
@@ -240,7 +240,10 @@ CONTRACT = {
         "--device --device-map --pll-metric --word-split --batch-tokens --save-tokens --save-labels --no-save-labels "
         "--resume --no-resume --shard --dry-run --json --revision --quiet"
     ),
-    "report": ("RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html"),
+    "report": (
+        "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html --reader"
+        " --parse-threshold --window"
+    ),
     "show": (
         "RUN --wrong --right --surest --unsurest --relation --estimator --template --top --format --json --probe"
         " --label"
@@ -253,12 +256,13 @@ CONTRACT = {
         "RUN --kind accuracy-rejection calibration options accuracy-ace markers exposure --estimator --reduction"
         " --compat --bins --bootstrap --cluster --seed --out --accuracy --overlay --width --title --style --label"
     ),
-    "export": "RUN --what candidates tokens confidences lm-pub-quiz --out",
-    "import": "lm-pub-quiz lm-eval",
+    "export": "RUN --what candidates tokens confidences lm-pub-quiz replies labels readings --out",
+    "import": "lm-pub-quiz lm-eval replies",
     "merge": "RUN --out --partial",
     "runs": "DIR --format --json",
     "import lm-pub-quiz": "DIR --probe --out",
     "import lm-eval": "FILE --out --model",
+    "import replies": "FILE --questions --out --model",
     "rank": "FILE --score --correct --correct-at --uncertainty --group --baseline --format --json --bins --bootstrap",
     "fetch": "bear factor mmlu gsm8k",
     "models": "",

@@ -16,3 +16,11 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     code = "import calprobe, calprobe.analysis; print(hasattr(calprobe, 'no_such_name'), callable(calprobe.report))"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "False True\n", done.stderr
+
+
+def test_a_stage_does_not_take_the_name_of_a_public_function() -> None:
+    code = (
+        "import calprobe.answers.types, calprobe; from calprobe.answers import read; print(calprobe.answers.__module__)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "calprobe.analysis.answer_frame\n", done.stderr

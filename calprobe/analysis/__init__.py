@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from calprobe.analysis.answer_frame import answers, show
 from calprobe.analysis.answers import Answer, Shown, ShowOptions
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.compare_pairs import named_pairs, named_run
 from calprobe.analysis.compare_results import Comparison
 from calprobe.analysis.compare_runs import compare
@@ -17,7 +19,7 @@ from calprobe.analysis.curves.markers import markers
 from calprobe.analysis.curves.options import options_curve
 from calprobe.analysis.options import CompareOptions, ReportOptions, SliceOptions
 from calprobe.analysis.reductions import ReductionNumbers, ReductionsReport, RunReductions, compare_reductions
-from calprobe.analysis.report_runs import report
+from calprobe.analysis.reporting import asked_confidences, readings, report
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
 from calprobe.analysis.scored_run import RunLike
 from calprobe.analysis.sensitivity import PromptSensitivity, prompt_sensitivity
@@ -27,6 +29,8 @@ from calprobe.analysis.uncertainty import MeanUncertainty
 __all__ = [
     "Answer",
     "AnswerOptions",
+    "AskedOptions",
+    "AskedReport",
     "CompareOptions",
     "Comparison",
     "CurveOptions",
@@ -50,6 +54,7 @@ __all__ = [
     "accuracy_rejection",
     "answer_option_curve",
     "answers",
+    "asked_confidences",
     "calibration",
     "compare",
     "compare_reductions",
@@ -59,6 +64,7 @@ __all__ = [
     "named_run",
     "options_curve",
     "prompt_sensitivity",
+    "readings",
     "report",
     "show",
 ]

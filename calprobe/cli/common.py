@@ -18,7 +18,7 @@ from calprobe.cli.arguments import (
     refuse_typed,
 )
 from calprobe.messages import did_you_mean
-from calprobe.words import ClusterKind, Compat, Reduction, Ties
+from calprobe.words import AskedCompat, ClusterKind, Compat, Reduction, Ties
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -47,10 +47,14 @@ ties_option = click.option(
     show_default=True,
     help="Prediction where candidates share the largest score: draw: one of them, drawn; first: the first.",
 )
-compat_option = click.option(
+COMPAT_OF_SCORES = "Leave out each statement's first scored token: reproduces a quirk of lm-pub-quiz 0.3."
+compat_option = click.option("--compat", type=click.Choice(get_args(Compat)), help=COMPAT_OF_SCORES)
+# That of reports, which take runs of replies too.
+any_compat_option = click.option(
     "--compat",
-    type=click.Choice(get_args(Compat)),
-    help="Leave out each statement's first scored token: reproduces a quirk of lm-pub-quiz 0.3.",
+    type=click.Choice([*get_args(Compat), *get_args(AskedCompat)]),
+    help=f"kissling2026: {COMPAT_OF_SCORES[0].lower()}{COMPAT_OF_SCORES[1:-1]}. audit2026, of asked runs: the rules of"
+    " the audit's paper.",
 )
 
 
@@ -125,6 +129,7 @@ def report_options(
     *,
     or_all: bool = False,
     formats: bool = True,
+    asked: bool = False,
     results: str = "intervals",
     cluster: str = (
         "Draw complete relations (intervals that allow for dependent facts within a relation), or facts within each "
@@ -136,6 +141,7 @@ def report_options(
     Args:
         or_all: `--reduction all` is also a choice, and the command gets `all_reductions`, a bool.
         formats: with `--format` and its short form `--json`; the command gets `form`, one of FORMATS.
+        asked: `--compat` has the rules for runs of replies too.
         results: the results that need resamples.
         cluster: the help of `--cluster`.
     """
@@ -177,7 +183,7 @@ def report_options(
 
         declared = [
             reduction_option(or_all=or_all),
-            compat_option,
+            any_compat_option if asked else compat_option,
             ties_option,
             *([format_option, json_option] if formats else []),
         ]

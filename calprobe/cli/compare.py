@@ -14,6 +14,7 @@ from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.figure_options import LOOKS, figure_options
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import html_option, in_format, print_result, write_page
+from calprobe.cli.report_asked import refuse_runs_of_replies
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
 from calprobe.words import Correction
@@ -126,6 +127,9 @@ def command(
 
     _refuse_what_changes_nothing(len(runs), options, plot)
     named = labelled(runs, labels)
+    refuse_runs_of_replies(
+        "compare", named.values(), "`calprobe report RUN RUN` shows several runs of replies side by side"
+    )
     log_to_stderr()
     keep_freed_memory()
     wanted = CompareOptions(

@@ -9,6 +9,7 @@ import click
 
 from calprobe.cli.arguments import output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
+from calprobe.cli.curve_asked import are_runs_of_replies, curve_of_replies
 from calprobe.cli.figure_options import LOOKS, figure_options, naming
 from calprobe.cli.labels import label_option, labelled
 from calprobe.errors import UsageError
@@ -91,7 +92,7 @@ def command(
     look: Look,
     options: ReportOptions,
 ) -> None:
-    """Write one kind of curve of each RUN, a folder from `score` or `import`.
+    """Write one kind of curve of each RUN, a folder from `score` or `import`; of `ask` the kind calibration.
 
     \b
         calprobe curve runs/gpt2-bear --kind accuracy-rejection --out rejection.svg
@@ -119,10 +120,14 @@ def command(
     named = labelled(runs, labels)
     log_to_stderr()
     keep_freed_memory()
-    found = _compute(kind, named, CurveOptions(options, estimators, accuracy or "own"))
+    if asked := are_runs_of_replies(named.values()):
+        found: Curves = curve_of_replies(kind, named, options, estimators)
+    else:
+        found = _compute(kind, named, CurveOptions(options, estimators, accuracy or "own"))
     if drawn:
-        limited = [name for name, path in named.items() if open_scores(path).manifest.limits()]
-        look = replace(naming(look, named, limited), form="overlay" if overlay else "panels")
+        limited = [] if asked else [name for name, path in named.items() if open_scores(path).manifest.limits()]
+        look = look if asked else naming(look, named, limited)
+        look = replace(look, form="overlay" if overlay or asked else "panels")
         save(plot(found, look=look), out, look.style)
     else:
         write_curves(found, out)

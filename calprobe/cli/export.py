@@ -1,4 +1,4 @@
-"""`calprobe export`: a run's scores, tokens or confidences as a file."""
+"""`calprobe export`: a run's scores or replies, and what was computed of them, as a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from calprobe.cli.arguments import output_path, refuse_typed
-from calprobe.cli.common import compat_option, ties_option
+from calprobe.cli.common import any_compat_option, ties_option
+from calprobe.cli.export_asked import export_asked, read_by
+from calprobe.cli.report_asked import readers_option, window_option
 from calprobe.cli.terminal_text import say
 from calprobe.words import Reduction, Ties
 
@@ -20,23 +22,27 @@ if TYPE_CHECKING:
     from calprobe.runs import Run
     from calprobe.runs.run import Compat, Reduction
 
+OF_SCORES = ("reduction", "ties", "template", "probe", "labels")  # parameters that say nothing of replies
 # Option -> the kinds of export that it applies to.
 _APPLIES_TO = {
     "reduction": ("confidences", "lm-pub-quiz"),
-    "compat": ("confidences",),
+    "compat": ("confidences", "readings"),
     "ties": ("confidences",),
     "template": ("lm-pub-quiz",),
     "labels": ("candidates", "confidences"),
+    "readers": ("readings", "confidences"),
+    "window": ("confidences",),
 }
 
 
-@click.command(short_help="Write a run's scores, tokens or confidences to a file.")
+@click.command(short_help="Write a run's scores or replies to a file.")
 @click.argument("run_path", metavar="RUN", type=click.Path(path_type=Path))
 @click.option(
     "--what",
     required=True,
-    type=click.Choice(["candidates", "tokens", "confidences", "lm-pub-quiz"]),
-    help="The table to write.",
+    type=click.Choice(["candidates", "tokens", "confidences", "lm-pub-quiz", "replies", "labels", "readings"]),
+    help="The table to write: of scores candidates, tokens, confidences, lm-pub-quiz; of asked runs replies, labels,"
+    " readings, confidences.",
 )
 @click.option(
     "--out",
@@ -52,7 +58,7 @@ _APPLIES_TO = {
     show_default=True,
     help="For confidences and lm-pub-quiz.",
 )
-@compat_option
+@any_compat_option
 @ties_option
 @click.option("--template", type=int, metavar="N", help="For lm-pub-quiz.  [default: the first paraphrase]")
 @click.option(
@@ -61,6 +67,8 @@ _APPLIES_TO = {
     help="For --labels and lm-pub-quiz: the probe with the texts.  [default: the run's probe]",
 )
 @click.option("--labels", is_flag=True, help="Add columns with subject, answers and statement in words.")
+@readers_option
+@window_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -73,23 +81,33 @@ def command(
     template: int | None,
     probe: str | None,
     labels: bool,
+    readers: tuple[str, ...] | None,
+    window: int | None,
 ) -> None:
-    """Write a run's scores, tokens or confidences, sorted, with full precision.
+    """Write a run's scores, tokens or confidences, or its replies and what was read of them, sorted.
+
+    Numbers have full precision.
 
     \b
         calprobe export runs/smollm2-135m-mini --what candidates --out scores.parquet
         calprobe export runs/gpt2-bear --what confidences --compat kissling2026 --out confidences.csv
         calprobe export runs/smollm2-135m-mini --what lm-pub-quiz --out results
+        calprobe export runs/smollm2-135m-mmlu --what readings --out readings.csv
     """
     from calprobe.cli.logs import log_to_stderr
     from calprobe.interop import exports
-    from calprobe.runs import open_scores, table_files
+    from calprobe.runs import AskedRun, open_run, table_files
 
     _refuse_options_of_other_kinds(context, what)
     if probe is not None and what != "lm-pub-quiz" and not labels:
         raise click.UsageError("--probe names the texts of --labels and of lm-pub-quiz; add --labels, or leave it out")
     log_to_stderr()
-    run = open_scores(run_path)
+    run = open_run(run_path)
+    if isinstance(run, AskedRun):
+        refuse_typed(context, OF_SCORES, "does not apply to runs of replies; leave it out")
+        export_asked(run, what, out, read_by(readers, compat, window))
+        return
+    _refuse_what_is_of_replies(context, run_path, what, compat)
     if what == "candidates":
         _write_candidates(run, _texts(run, probe) if labels else None, out)
     elif what == "tokens":
@@ -106,6 +124,17 @@ def command(
         export_lm_pub_quiz(run, out, reduction, template, _labels_of(run, probe))
     if run.partial:
         say(f"partial run: {len(run.pieces)} of {len(run.manifest.pieces)} pieces scored")
+
+
+def _refuse_what_is_of_replies(context: click.Context, path: Path, what: str, compat: str | None) -> None:
+    """Raise for a table or an option that only runs of replies have."""
+    from calprobe.errors import UsageError
+
+    refuse_typed(context, ["readers", "window"], "applies to runs of replies alone; leave it out")
+    if what in ("replies", "labels", "readings"):
+        raise UsageError(f"--what {what} is of runs of replies; {path} is one of scores")
+    if compat == "audit2026":
+        raise UsageError("--compat audit2026 is of runs of replies; leave it out")
 
 
 def _refuse_options_of_other_kinds(context: click.Context, what: str) -> None:

@@ -1,4 +1,4 @@
-"""`calprobe import`: make a run from scores of another tool."""
+"""`calprobe import`: make a run from scores or replies of another tool."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from calprobe.runs import RunFolder
 
 
-@click.group(cls=NearestGroup, short_help="Make a run from the scores of another tool.")
+@click.group(cls=NearestGroup, short_help="Make a run from scores or replies of another tool.")
 def command() -> None:
-    """Make a run from the scores of another tool."""
+    """Make a run from scores or replies of another tool."""
 
 
 @command.command("lm-pub-quiz", short_help="Import a folder of results of lm-pub-quiz.")
@@ -81,6 +81,38 @@ def lm_eval(
     evaluation = evaluation_of(files, model)
     place = out or default_out(evaluation.model, probe_name(files))
     _say(import_lm_eval(files, place, evaluation, _kind(kind, evaluation.model), save_labels=save_labels))
+
+
+@command.command("replies", short_help="Import replies that another tool has made.")
+@click.argument("file", metavar="FILE.jsonl", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--questions",
+    metavar="NAME|FILE.jsonl,..",
+    help="Question sets with the right answers.  [default: none, where every line has `correct`]",
+)
+@click.option("--out", required=True, metavar="RUN", type=click.Path(path_type=Path), help="Run folder, empty or new.")
+@click.option("--model", metavar="NAME", default="unknown", show_default=True, help="Name of the model that replied.")
+def replies(file: Path, questions: str | None, out: Path, model: str) -> None:
+    """Make a run of the replies in FILE, one a line, so that they can be read, graded and measured.
+
+    A line is {"set", "question", "text"} with any of "variant", "paraphrase", "sample", "stage", "tokens", "logprobs",
+    "labels" {LABEL: log-probability}, "stated" (a number or text), "correct", "finish", "prompt", "reasoning".
+
+    \b
+        calprobe import replies replies.jsonl --questions quiz.jsonl --model my-model --out runs/my-model-quiz
+        calprobe report runs/my-model-quiz
+    """
+    from calprobe.cli.logs import log_to_stderr
+    from calprobe.interop.reply_import import import_replies
+    from calprobe.messages import counted
+    from calprobe.questions import load_questions
+
+    log_to_stderr()
+    names = [name.strip() for name in (questions or "").split(",") if name.strip()]
+    run = import_replies(file, out, load_questions(names) if names else (), model)
+    made = run.manifest
+    sizes = f"{counted(made.n_questions, 'question')}, {counted(len(made.prompts.variants), 'variant')}"
+    say(f"{run.path}: {made.model.name}, {sizes}")
 
 
 def _kind(asked: ModelKind | None, model: str) -> ModelKind | None:

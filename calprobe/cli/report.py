@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -13,6 +14,18 @@ from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.figure_options import LOOKS, figure_options, naming
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import Tables, html_option, in_format, print_result, write_page
+from calprobe.cli.report_asked import (
+    TABLES as TABLES_OF_REPLIES,
+)
+from calprobe.cli.report_asked import (
+    Shown,
+    readers_option,
+    refuse_options_of_replies,
+    refuse_options_of_scores,
+    report_asked_runs,
+    threshold_option,
+    window_option,
+)
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
@@ -20,6 +33,7 @@ from calprobe.words import Recalibration, SliceKind
 
 if TYPE_CHECKING:
     from calprobe.analysis import Report, ReportOptions, SliceOptions
+    from calprobe.analysis.asked.options import AskedOptions
     from calprobe.analysis.curves.inputs import ExposureCounts
     from calprobe.analysis.plots import Look
     from calprobe.analysis.tables import Table
@@ -30,7 +44,7 @@ TABLES = ("summary", "runs", "wording", "slices", "paper")
 @click.command(short_help="Show accuracy and calibration of runs.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
 @label_option
-@report_options(or_all=True)
+@report_options(or_all=True, asked=True)
 @click.option(
     "--by",
     type=click.Choice(get_args(SliceKind)),
@@ -43,7 +57,8 @@ TABLES = ("summary", "runs", "wording", "slices", "paper")
 @list_option(
     "--tables",
     metavar="NAME,..",
-    help=f"Tables to print, of {', '.join(TABLES)}.  [default: all; wording in text only]",
+    help=f"Tables to print, of {', '.join(TABLES)}; of asked runs, of {', '.join(TABLES_OF_REPLIES)}."
+    "  [default: all; wording in text only]",
 )
 @click.option(
     "--recalibrate",
@@ -53,9 +68,13 @@ TABLES = ("summary", "runs", "wording", "slices", "paper")
 @click.option(
     "--against",
     "beside",
-    type=click.Choice(["paper"]),
-    help="Show the numbers beside those of Kissling et al. 2026, which are part of calprobe.",
+    type=click.Choice(["paper", "audit2026"]),
+    help="Show the numbers beside published ones, which are part of calprobe: paper, Kissling et al. 2026; audit2026,"
+    " of asked runs, arXiv 2605.02038.",
 )
+@readers_option
+@threshold_option
+@window_option
 @plots_option
 @figure_options
 @html_option
@@ -71,11 +90,14 @@ def command(
     tables: tuple[str, ...] | None,
     recalibrate: Recalibration | None,
     beside: str | None,
+    readers: tuple[str, ...] | None,
+    parse_threshold: float | None,
+    window: int | None,
     plots: Path | None,
     look: Look,
     page: Path | None,
 ) -> None:
-    """Show accuracy, confidence and calibration of each RUN, a folder from `score` or `import`.
+    """Show accuracy, confidence and calibration of each RUN, a folder from `score`, `ask` or `import`.
 
     \b
         calprobe report runs/smollm2-135m-mini
@@ -90,12 +112,20 @@ def command(
         calprobe report runs/gpt2-bear runs/opt-125m-bear --plots figures
         calprobe report runs/*-bear --html report.html
         calprobe report runs/a runs/b --label a="GPT-2, fp32" --label b="GPT-2, bf16"
+        calprobe report runs/smollm2-135m-mmlu --reader first_char,last_marker --html audit.html
 
     --reduction all shows accuracy, ACE of base, and the harmonic mean of accuracy and 1 - ACE under each
     reduction. Its JSON has, for each RUN, model, kind, probe, instances, partial, limited, same_tokens,
     candidates, cost, reductions {NAME: {accuracy, ace, harmonic_mean}}, best (the NAME with the highest
     harmonic mean) and unknown (reductions that an import cannot compute).
     """
+    named = labelled(runs, labels)
+    if _are_asked(named.values()):
+        asked = _asked_options(options, readers, parse_threshold, window)
+        wanted = Shown(form, estimators, metrics, tables, beside == "audit2026", plots, look, page)
+        _report_asked(named, asked, wanted, beside)
+        return
+    _refuse_options_of_replies(options, beside)
     from calprobe.analysis import compare_reductions, report
     from calprobe.analysis.against import against
     from calprobe.analysis.choice import check_choice, choose
@@ -115,7 +145,6 @@ def command(
     if recalibrate is not None and all_reductions:
         raise UsageError("--recalibrate takes one reduction; leave out --recalibrate or --reduction all")
     options = replace(options, slices=_slices(by, estimators, all_reductions), recalibrate=recalibrate)
-    named = labelled(runs, labels)
     if estimators is not None or metrics is not None:
         check_choice([open_scores(path) for path in named.values()], estimators, metrics)
     log_to_stderr()
@@ -212,3 +241,51 @@ def _exposures(report: Report) -> dict[str, ExposureCounts]:
         except UsageError:
             continue
     return exposures
+
+
+def _are_asked(paths: Iterable[str]) -> bool:
+    from calprobe.analysis.asked.folder import are_asked
+
+    return are_asked(paths)
+
+
+def _asked_options(
+    options: ReportOptions,
+    readers: tuple[str, ...] | None,
+    threshold: float | None,
+    window: int | None,
+) -> AskedOptions:
+    """What the options ask of runs of replies. Raises UsageError for one that is of scores."""
+    from calprobe.analysis.asked.options import PARSE_THRESHOLD, AskedOptions
+
+    refuse_options_of_scores(click.get_current_context())
+    compat = str(options.compat) if options.compat else None
+    if compat not in (None, "audit2026"):
+        raise UsageError(f"--compat {compat} is of scores; for runs of replies there is --compat audit2026")
+    return AskedOptions(
+        readers,
+        None if compat is None else "audit2026",
+        PARSE_THRESHOLD if threshold is None else threshold,
+        window,
+        options.ace_bins,
+        options.resampling,
+    )
+
+
+def _report_asked(named: Mapping[str, str], options: AskedOptions, shown: Shown, beside: str | None) -> None:
+    from calprobe.cli.logs import log_to_stderr
+
+    if beside == "paper":
+        raise UsageError("--against paper is of scores; for runs of replies there is --against audit2026")
+    if shown.plots is None:
+        refuse_typed(click.get_current_context(), LOOKS, "applies to figures; give --plots DIR")
+    log_to_stderr()
+    report_asked_runs(named, options, shown)
+
+
+def _refuse_options_of_replies(options: ReportOptions, beside: str | None) -> None:
+    """Raise UsageError for what is of runs of replies alone."""
+    refuse_options_of_replies(click.get_current_context())
+    for option, value in (("--compat", options.compat and str(options.compat)), ("--against", beside)):
+        if value == "audit2026":
+            raise UsageError(f"{option} audit2026 is of runs of replies; leave it out")

@@ -18,6 +18,7 @@ from calprobe.cli.common import (
 )
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import print_result, printed_json
+from calprobe.cli.report_asked import refuse_runs_of_replies
 from calprobe.cli.terminal_text import cleaned, printable
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def command(
     if surest and unsurest:
         raise click.UsageError("--surest and --unsurest contradict each other: give one of them")
     named = labelled([run], labels)
+    refuse_runs_of_replies("show", [run], "`calprobe export RUN --what readings` has what was read of each reply")
     log_to_stderr()
     options = ShowOptions(
         wrong=wrong or not right,

@@ -17,6 +17,7 @@ from calprobe.metrics.corp import CorpDecomposition, corp_brier, corp_log, corp_
 from calprobe.metrics.cumulative import ECCE_MAD, ECCE_RANGE, ecce_mad, ecce_range
 from calprobe.metrics.intervals import Estimate
 from calprobe.metrics.isotonic import isotonic_confidence
+from calprobe.metrics.means import bootstrap_of_means, recovered_share, spread, spread_by_chance
 from calprobe.metrics.metric import (
     BinMetric,
     ClosedFormMetric,
@@ -72,7 +73,7 @@ from calprobe.metrics.scoring_rules import (
 )
 from calprobe.metrics.simultaneous import simultaneous_band
 from calprobe.metrics.smooth_ece import SMOOTH_ECE, smooth_ece
-from calprobe.metrics.statistics import holm, max_t, mcnemar, spearman, wilson_interval
+from calprobe.metrics.statistics import holm, max_t, mcnemar, spearman, spearman_p_value, wilson_interval
 from calprobe.metrics.target_coverage import OperatingPoint, TargetCoverage, coverage_at_accuracy
 
 __all__ = [
@@ -119,6 +120,7 @@ __all__ = [
     "bootstrap_many",
     "bootstrap_mean",
     "bootstrap_multiclass",
+    "bootstrap_of_means",
     "brier",
     "brier_decomposition",
     "brier_mean",
@@ -149,13 +151,17 @@ __all__ = [
     "paired_draws",
     "prr",
     "recalibrated",
+    "recovered_share",
     "reject_by_rank",
     "reject_by_threshold",
     "reject_by_vote",
     "simultaneous_band",
     "smooth_ece",
     "spearman",
+    "spearman_p_value",
     "spiegelhalter_z",
+    "spread",
+    "spread_by_chance",
     "standard_metrics",
     "static_calibration_error",
     "wilson_interval",

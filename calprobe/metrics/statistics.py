@@ -180,3 +180,24 @@ def _mean_ranks(values: Floats) -> Floats:
     last = np.cumsum(counts)
     ranks: Floats = (last - (counts - 1) / 2)[place.reshape(-1)]
     return ranks
+
+
+def spearman_p_value(rho: float, n_pairs: int) -> float:
+    """Two-sided p-value of "no rank correlation", by Student's t: `t = rho sqrt((n - 2) / (1 - rho^2))`, n - 2 degrees.
+
+    Args:
+        rho: a rank correlation, in [-1, 1].
+        n_pairs: n, the pairs that it is of.
+    Returns:
+        In [0, 1]; NaN for a NaN, and below three pairs.
+
+    >>> round(spearman_p_value(0.5, 10), 4)
+    0.1411
+    """
+    if math.isnan(rho) or n_pairs < LEAST - 1:
+        return float("nan")
+    if math.isclose(abs(rho), 1):
+        return 0.0
+    from scipy.special import stdtr  # SciPy takes a while to import, and most reports need none of it
+
+    return float(2 * stdtr(n_pairs - 2, -abs(rho) * math.sqrt((n_pairs - 2) / (1 - rho**2))))

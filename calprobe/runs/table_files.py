@@ -21,9 +21,9 @@ Tables = Iterable[pa.Table]
 def write_tables(schema: pa.Schema, tables: Tables, path: Path) -> None:
     """Write the tables, all of one schema, as one file; the suffix sets the format: .parquet, .csv or .jsonl.
 
-    Numbers are written with full precision. Null is an empty CSV
-    field; NaN is `nan` in CSV, and null in JSON, which has no NaN. An existing file is replaced when the new one is
-    complete. Raises UsageError for another suffix, CalprobeError if the file cannot be written.
+    Numbers are written with full precision. Null is an empty CSV field, a list is JSON in one; NaN is `nan` in CSV, and
+    null in JSON, which has no NaN. An existing file is replaced when the new one is complete. Raises UsageError for
+    another suffix, CalprobeError if the file cannot be written.
     """
     if path.suffix.lower() not in _WRITERS:
         raise UsageError(f"--out {path}: the suffix sets the format; give one of {', '.join(_WRITERS)}")
@@ -43,9 +43,21 @@ def _write_parquet(schema: pa.Schema, tables: Tables, path: Path) -> None:
 
 
 def _write_csv(schema: pa.Schema, tables: Tables, path: Path) -> None:
-    with pyarrow.csv.CSVWriter(path, schema) as writer:
+    flat = pa.schema([pa.field(own.name, pa.string() if pa.types.is_list(own.type) else own.type) for own in schema])
+    with pyarrow.csv.CSVWriter(path, flat) as writer:
         for table in tables:
-            writer.write_table(table)
+            writer.write_table(table if flat == schema else _without_lists(table, flat))
+
+
+def _without_lists(table: pa.Table, flat: pa.Schema) -> pa.Table:
+    """The table with JSON in place of lists, which CSV does not have."""
+    columns = [
+        pa.array([None if value is None else json.dumps(value) for value in column.to_pylist()], pa.string())
+        if pa.types.is_list(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pa.Table.from_arrays(columns, schema=flat)
 
 
 def _write_jsonl(schema: pa.Schema, tables: Tables, path: Path) -> None:

@@ -86,8 +86,8 @@ def test_confidences_as_the_paper_computes_them(tmp_path: Path, invoke: Invoke) 
     ("what", "option", "kinds"),
     [
         ("candidates", ["--reduction", "sum"], "confidences and lm-pub-quiz"),
-        ("tokens", ["--compat", "kissling2026"], "confidences"),
-        ("lm-pub-quiz", ["--compat", "kissling2026"], "confidences"),
+        ("tokens", ["--compat", "kissling2026"], "confidences and readings"),
+        ("lm-pub-quiz", ["--compat", "kissling2026"], "confidences and readings"),
         ("confidences", ["--template", 0], "lm-pub-quiz"),
         ("tokens", ["--labels"], "candidates and confidences"),
     ],

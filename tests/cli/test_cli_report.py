@@ -94,7 +94,7 @@ def test_all_reductions(run_path: Path) -> None:
         (["RUN", "--estimator", "best"], 2, "the report has no estimator best (no such name"),
         (["RUN", "--by", "domain", "--reduction", "all"], 2, "leave out --by or --reduction all"),
         (["RUN", "--against", "paper", "--bootstrap", 0], 2, "tiny: not among the paper's models; they are bert-base"),
-        (["RUN", "--against", "no.json"], 2, "'no.json' is not 'paper'"),
+        (["RUN", "--against", "no.json"], 2, "'no.json' is not one of 'paper', 'audit2026'"),
         (["RUN", "--compat", "paper"], 2, "Invalid value for '--compat'"),
         ([], 2, "Missing argument 'RUN..'"),
         (["RUN", "RUN"], 2, "name one run or more, each once"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from calprobe.analysis.curves.curve import (
     DEFAULT_CURVE_OPTIONS,
@@ -36,9 +37,10 @@ from calprobe.analysis.plots.names import run_names
 from calprobe.analysis.plots.style import FAINT, INK
 from calprobe.analysis.scored_run import Runs, ScoredRun
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence import Confidence, Estimator, Headline, headline
+from calprobe.confidence import Estimator, Headline, headline
 from calprobe.metrics import Bins, Estimate, MetricResult, ace, bootstrap_many, ece, smooth_ece, wilson_interval
 from calprobe.metrics.bins import width_edges
+from calprobe.metrics.bootstrap import Predictions
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -157,20 +159,29 @@ def calibration_lines(
     run: ScoredRun, estimators: Sequence[Estimator], values: Values, ace_bins: int | None
 ) -> list[CalibrationLine]:
     """A line for each estimator of a run, around the values that are known of its METRICS."""
-    lines, confidences = [], run.confidences([estimator.name for estimator in estimators])
-    for estimator in estimators:
-        found, own = confidences[estimator.name], values[estimator.name]
-        lines.append(
-            CalibrationLine(
-                *lead_of(run, estimator),
-                instances=len(run.instances),
-                ace=_binned(ace(found.confidence, found.correct, ace_bins), own["ace"]),
-                ece=_binned(ece(found.confidence, found.correct), own["ece"]),
-                smooth=_smooth(found, own["smooth_ece"]),
-                histogram=_bins(ece(found.confidence, found.correct, HISTOGRAM_BINS)).count,
-            )
-        )
-    return lines
+    confidences = run.confidences([estimator.name for estimator in estimators])
+    return [
+        calibration_line(lead_of(run, own), predictions(confidences)[own.name], values[own.name], ace_bins)
+        for own in estimators
+    ]
+
+
+def calibration_line(
+    lead: tuple[str, str, str, tuple[int, ...]],
+    sample: Predictions,
+    values: Mapping[str, Estimate],
+    ace_bins: int | None,
+) -> CalibrationLine:
+    """The line of some confidences and their correctness, around the values that are known of its METRICS."""
+    confidence, correct = (np.asarray(own) for own in sample)
+    return CalibrationLine(
+        *lead,
+        instances=len(confidence),
+        ace=_binned(ace(confidence, correct, ace_bins), values["ace"]),
+        ece=_binned(ece(confidence, correct), values["ece"]),
+        smooth=_smooth(confidence, correct, values["smooth_ece"]),
+        histogram=_bins(ece(confidence, correct, HISTOGRAM_BINS)).count,
+    )
 
 
 def _bins(result: MetricResult) -> Bins:
@@ -184,12 +195,12 @@ def _binned(result: MetricResult, value: Estimate) -> BinnedError:
     return BinnedError(value, bins, *wilson_interval(right, bins.count))
 
 
-def _smooth(found: Confidence, value: Estimate) -> SmoothError:
-    curve = smooth_ece(found.confidence, found.correct).smoothed
+def _smooth(confidence: Floats, correct: npt.NDArray[np.bool_], value: Estimate) -> SmoothError:
+    curve = smooth_ece(confidence, correct).smoothed
     if curve is None:
         return SmoothError(value, *(np.empty(0) for _ in range(3)))
     # Beyond the least and the most confident instance smoothing only goes on as it was.
-    low, high = found.confidence.min(), found.confidence.max()
+    low, high = confidence.min(), confidence.max()
     seen = (curve.confidence >= low) & (curve.confidence <= high)
     return SmoothError(value, curve.confidence, np.where(seen, curve.accuracy, np.nan), curve.density)
 

@@ -100,6 +100,7 @@ class PageView:
     summary: Table | None = None  # of several runs, a row for each
     figures: tuple[FigureView, ...] = ()  # over all runs
     pairs: tuple[PairView, ...] = ()  # of a comparison
+    across: tuple[Table, ...] = ()  # of several asked runs
 
     @property
     def keys(self) -> frozenset[str]:

@@ -1,0 +1,92 @@
+"""What several cells or runs show together: normalisation shifts, averages of recovered shares, size against spread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.results import (
+    AcrossRuns,
+    AskedRunReport,
+    CellReport,
+    Recovered,
+    Repair,
+    ShiftSummary,
+    SizeAndSpread,
+)
+from calprobe.metrics import Estimate, bootstrap_mean, recovered_share, spearman, spearman_p_value
+
+ALL = "all"
+SHIFTS = (0.05, 0.20)  # the study's two sizes of a shift that matters
+
+
+def shift_summaries(cells: Sequence[CellReport], options: AskedOptions) -> tuple[ShiftSummary, ...]:
+    """Of the cells of each variant, then of all of them; none without label probabilities."""
+    known = [cell for cell in cells if cell.shift is not None and not math.isnan(cell.shift.value)]
+    variants = list(dict.fromkeys(cell.variant for cell in known))
+    groups = {name: [cell for cell in known if cell.variant == name] for name in variants}
+    if known:
+        groups[ALL] = known
+    return tuple(
+        _summary(name, [cell.shift.value for cell in own if cell.shift], options) for name, own in groups.items()
+    )
+
+
+def _summary(name: str, shifts: Sequence[float], options: AskedOptions) -> ShiftSummary:
+    values = np.array(shifts)
+    by_cells = options.by_paper and len(values) > 1
+    return ShiftSummary(
+        of=name,
+        cells=len(values),
+        mean=bootstrap_mean(values, options.resampling) if by_cells else Estimate(float(values.mean())),
+        median=float(np.median(values)),
+        largest=float(values.max()),
+        above_005=float((values > SHIFTS[0]).mean()),
+        above_020=float((values > SHIFTS[1]).mean()),
+    )
+
+
+def across_runs(runs: Sequence[AskedRunReport], options: AskedOptions) -> AcrossRuns | None:
+    """What only several runs show; None of one run."""
+    if len(runs) < 2:
+        return None
+    return AcrossRuns(
+        shifts=shift_summaries([cell for run in runs for cell in run.reports()], options),
+        recovered=tuple(_recovered(runs)),
+        sizes=tuple(_sizes(runs)),
+    )
+
+
+def _recovered(runs: Sequence[AskedRunReport]) -> Iterator[Recovered]:
+    """Both averages, by set and reader, over the cells of all runs."""
+    found: dict[tuple[str, str], list[Repair]] = {}
+    for run in runs:
+        for name, own in run.sets.items():
+            for repair in own.repairs:
+                found.setdefault((name, repair.reader), []).append(repair)
+    for (name, reader), repairs in found.items():
+        yield Recovered(name, reader, len(repairs), *averages(repairs))
+
+
+def averages(repairs: Sequence[Repair]) -> tuple[float, float]:
+    """The recovered share of the mean accuracies, and the mean of the shares."""
+    columns = np.array([(own.first, own.repaired, own.reference) for own in repairs]).T
+    return float(recovered_share(*columns.mean(axis=1))), float(recovered_share(*columns).mean())
+
+
+def _sizes(runs: Sequence[AskedRunReport]) -> Iterator[SizeAndSpread]:
+    """The rank correlation of parameters and spread, for each set and reader of four runs or more."""
+    pairs: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for run in runs:
+        for name, own in run.sets.items():
+            for reader, spread in own.spread.items():
+                if run.parameters and not math.isnan(spread.value.value):
+                    pairs.setdefault((name, reader), []).append((float(run.parameters), spread.value.value))
+    for (name, reader), points in pairs.items():
+        if len(points) > 3:
+            sizes, spreads = zip(*points, strict=True)
+            rho = spearman(sizes, spreads)
+            yield SizeAndSpread(name, reader, len(points), rho, spearman_p_value(rho.value, len(points)))

@@ -1,0 +1,237 @@
+"""The numbers of one cell: evaluators side by side, estimators with their coverage, what normalising and stating do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.results import (
+    Accuracy,
+    Calibration,
+    CellReport,
+    OffLabel,
+    OpenedCell,
+    Overconfidence,
+)
+from calprobe.arrays import Floats
+from calprobe.confidence.asked import Answers, off_label_mass
+from calprobe.confidence.asked.labels import first_masses
+from calprobe.confidence.asked.types import AskedConfidence
+from calprobe.metrics import (
+    Difference,
+    Estimate,
+    Metric,
+    PairedDraws,
+    Resampling,
+    bootstrap_many,
+    bootstrap_mean,
+    mean_draws,
+    paired_draws,
+    standard_metrics,
+)
+from calprobe.metrics.smooth_ece import SMOOTH_ECE
+
+RAW, NORMALISED = "label_raw", "label"
+Kept = npt.NDArray[np.bool_]  # [rows]
+UNDEFINED = Estimate(float("nan"))
+
+
+def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: AskedOptions) -> CellReport:
+    """One cell's numbers.
+
+    Args:
+        opened: the cell, with the confidences of its estimators.
+        answers: by reader, the one that confidences go by first.
+        options: bins, resamples, and whether the paper's rules hold.
+    """
+    cell, confidences = opened.cell, opened.confidences
+    metrics = _metrics(opened, options)
+    return CellReport(
+        set=cell.set,
+        variant=cell.variant,
+        rows=len(cell),
+        failed=cell.failed,
+        chance=float(cell.chance.mean()) if len(cell) else float("nan"),
+        accuracy={name: _accuracy(opened, own, options) for name, own in answers.items()},
+        estimators={name: _calibration(opened, found, metrics[name], options) for name, found in confidences.items()},
+        off_label=_off_label(opened, options) if NORMALISED in confidences else None,
+        shift=_shift(opened, options) if NORMALISED in confidences else None,
+        overconfidence={
+            name: _overconfidence(opened, name, options)
+            for name, estimator in opened.estimators.items()
+            if estimator.evidence == "stated"
+        },
+    )
+
+
+def _accuracy(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Accuracy:
+    there = answers.extracted
+    return Accuracy(
+        value=_mean(opened, answers.correct, np.ones(len(there), np.bool_), options),
+        of_read=_mean(opened, answers.correct, there, options),
+        reasons=answers.reasons,
+        flags=answers.flags,
+        rules=answers.rules,
+    )
+
+
+def _mean(opened: OpenedCell, values: npt.NDArray[Any], kept: Kept, options: AskedOptions) -> Estimate:
+    """The mean of a quantity in [0, 1] over some rows, with its interval."""
+    if not kept.any():
+        return UNDEFINED
+    return bootstrap_mean(values[kept].astype(np.float64), options.resampling, clusters_of(opened, kept))
+
+
+def clusters_of(opened: OpenedCell, kept: Kept) -> npt.NDArray[np.str_] | None:
+    """The questions of some rows, where some questions have several; None draws rows one by one."""
+    found = opened.cell.clusters
+    return None if found is None else found[kept]
+
+
+def _metrics(opened: OpenedCell, options: AskedOptions) -> dict[str, Mapping[str, Estimate]]:
+    """The metrics of each estimator over the rows that it could be read of; the same rows see the same resamples.
+
+    Smooth ECE has no interval: resampling it would take most of the time of a report.
+    """
+    shown = metrics_of(options)
+    drawn = [metric for metric in shown if metric.name != SMOOTH_ECE.name]
+    by_rows: dict[bytes, list[str]] = {}
+    for name, found in opened.confidences.items():
+        by_rows.setdefault(found.read.tobytes(), []).append(name)
+    values: dict[str, Mapping[str, Estimate]] = {}
+    for names in by_rows.values():
+        kept = opened.confidences[names[0]].read
+        samples = {name: _sample(opened.confidences[name], kept) for name in names}
+        plain = bootstrap_many([SMOOTH_ECE], samples, Resampling(0))
+        metrics = bootstrap_many(drawn, samples, options.resampling, clusters_of(opened, kept))
+        values |= {
+            name: {metric.name: (metrics[name] | plain[name])[metric.name] for metric in shown} for name in names
+        }
+    return values
+
+
+def _sample(found: AskedConfidence, kept: Kept) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    return found.confidence[kept], found.correct[kept]
+
+
+def _calibration(
+    opened: OpenedCell, found: AskedConfidence, metrics: Mapping[str, Estimate], options: AskedOptions
+) -> Calibration:
+    asked, read = found.asked, found.read
+    rows, missing = int(read.sum()), int((asked & ~read).sum())
+    brier = metrics["brier"].value * rows if rows else 0.0
+    total = rows + missing
+    return Calibration(
+        rows=rows,
+        coverage=_mean(opened, read, asked, options),
+        reasons=found.reasons,
+        metrics=metrics,
+        brier_bounds=(brier / total, (brier + missing) / total) if total else (float("nan"), float("nan")),
+    )
+
+
+def _off_label(opened: OpenedCell, options: AskedOptions) -> OffLabel:
+    masses = opened.read.first
+    off = off_label_mass(masses)
+    asked = ~np.isnan(off)
+    every = first_masses(opened.cell)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        seen = (masses.total / np.maximum(every.total, masses.total + _least_missing(opened)))[asked]
+    return OffLabel(
+        mean=_mean(opened, off, asked, options),
+        above_half=_mean(opened, off > 0.5, asked, options),
+        all_seen=float(masses.covered[asked].mean()) if asked.any() else float("nan"),
+        mass_seen=float(np.nanmean(seen)) if np.isfinite(seen).any() else float("nan"),
+    )
+
+
+def _least_missing(opened: OpenedCell) -> Floats:
+    """The most that the labels which a backend did not return can have, [rows]: each that of the window's last."""
+    found = np.zeros(len(opened.cell))
+    for at, row in enumerate(opened.cell.rows):
+        scores = row.first.label_scores
+        if scores is not None and len(scores.positions):
+            found[at] = (~scores.covered[0]).sum() * np.exp(scores.least[0])
+    return found
+
+
+def _shift(opened: OpenedCell, options: AskedOptions) -> Estimate:
+    """`|ECE of label_raw - ECE of label|` on the rows that have both.
+
+    Its interval is that of the signed difference, folded at 0.
+    """
+    found = _paired(opened, "ece", RAW, NORMALISED, options)
+    if found is None:
+        return UNDEFINED
+    size = abs(found.value)
+    if np.isnan(found.low):
+        return Estimate(size)
+    ends = sorted((abs(found.low), abs(found.high)))
+    return Estimate(size, 0.0 if found.low <= 0 <= found.high else ends[0], ends[1])
+
+
+def _paired(opened: OpenedCell, metric: str, first: str, second: str, options: AskedOptions) -> Difference | None:
+    """A metric of one estimator minus that of another, on the rows that both have; None without any."""
+    pair = opened.confidences[first], opened.confidences[second]
+    kept = pair[0].read & pair[1].read
+    if not kept.any():
+        return None
+    samples = {"first": _sample(pair[0], kept), "second": _sample(pair[1], kept)}
+    chosen = [own for own in standard_metrics(options.ace_bins) if own.name == metric]
+    drawn = paired_draws(chosen, samples, [("first", "second")], options.resampling, clusters_of(opened, kept))
+    draws = drawn["first", "second"][metric]
+    return (PairedDraws(draws.value, draws.resampled) if options.by_paper else draws).difference()
+
+
+def _overconfidence(opened: OpenedCell, name: str, options: AskedOptions) -> Overconfidence:
+    stated, label = opened.confidences[name], opened.confidences.get(NORMALISED)
+    read = stated.read
+    both = read if label is None else read & label.read
+    values, counts = np.unique(stated.confidence[read], return_counts=True)
+    return Overconfidence(
+        rows=int(both.sum()),
+        accuracy=_mean_difference(opened, stated.confidence, stated.correct.astype(np.float64), both, options),
+        label=None if label is None else _mean_difference(opened, stated.confidence, label.confidence, both, options),
+        ece_gap=None if label is None else _paired(opened, "ece", name, NORMALISED, options),
+        ece_gap_all=None if label is None else _gap_of_all(opened, stated, label, options),
+        distinct=len(values),
+        mode=float(values[counts.argmax()]) if len(values) else float("nan"),
+        mode_share=float(counts.max() / counts.sum()) if len(values) else float("nan"),
+        accuracy_unread=_mean(opened, stated.correct, stated.asked & ~read, options),
+    )
+
+
+def _mean_difference(
+    opened: OpenedCell, first: Floats, second: Floats, kept: Kept, options: AskedOptions
+) -> Difference:
+    if not kept.any():
+        return Difference(float("nan"))
+    return mean_draws((first - second)[kept], options.resampling, clusters_of(opened, kept)).difference()
+
+
+def _gap_of_all(opened: OpenedCell, stated: AskedConfidence, label: AskedConfidence, options: AskedOptions) -> float:
+    values = [ece_of(stated, stated.read), ece_of(label, label.read)]
+    return values[0] - values[1]
+
+
+def ece_of(found: AskedConfidence, kept: Kept) -> float:
+    """ECE, ten bins of equal width, over some rows; NaN without any."""
+    from calprobe.metrics import ece
+
+    return float(ece(found.confidence[kept], found.correct[kept])) if kept.any() else float("nan")
+
+
+def metrics_of(options: AskedOptions) -> tuple[Metric, ...]:
+    """The metrics of a report's columns: standard ones, without references of smooth ECE."""
+    return tuple(
+        metric for metric in standard_metrics(options.ace_bins) if getattr(metric, "of", "") != SMOOTH_ECE.name
+    )
+
+
+def mean_of(values: Sequence[float]) -> float:
+    """The plain mean; NaN of nothing."""
+    return float(np.mean(values)) if len(values) else float("nan")

@@ -1,0 +1,62 @@
+"""A report of asked runs with some estimators and metrics alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from calprobe.analysis.asked.report import AskedReport
+from calprobe.analysis.asked.results import AskedRunReport, CellReport, SetReport
+from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean
+
+T = TypeVar("T")
+
+
+def choose_asked(report: AskedReport, estimators: Sequence[str] | None, metrics: Sequence[str] | None) -> AskedReport:
+    """The report with these estimators and metrics alone, in this order; None: with all.
+
+    Raises UsageError for a metric that there is not, and for an estimator that no cell has.
+    """
+    if estimators is None and metrics is None:
+        return report
+    columns = {metric.name: metric for metric in report.metrics}
+    given = dict.fromkeys(name for run in report.runs for cell in run.reports() for name in cell.estimators)
+    wanted = tuple(columns) if metrics is None else _known("--metric", metrics, columns)
+    names = tuple(given) if estimators is None else _known("--estimator", estimators, given)
+    shown = tuple(columns[name] for name in wanted)
+    if metrics is not None:
+        shown = tuple(replace(metric, printed=True, priority=place) for place, metric in enumerate(shown, 1))
+    return replace(report, runs=tuple(_run(run, names, wanted) for run in report.runs), metrics=shown)
+
+
+def _known(option: str, asked: Sequence[str], given: Iterable[str]) -> tuple[str, ...]:
+    names = list(given)
+    for name in asked:
+        if name not in names:
+            hint = did_you_mean(name, names) or f"; it has {', '.join(names)}"
+            raise UsageError(f"{option}: no {name!r} in this report{hint}")
+    return tuple(dict.fromkeys(asked))
+
+
+def _run(run: AskedRunReport, names: Sequence[str], metrics: Sequence[str]) -> AskedRunReport:
+    return replace(run, sets={name: _set(own, names, metrics) for name, own in run.sets.items()})
+
+
+def _set(own: SetReport, names: Sequence[str], metrics: Sequence[str]) -> SetReport:
+    cells = {variant: _cell(cell, names, metrics) for variant, cell in own.cells.items()}
+    return replace(own, cells=cells, means=tuple(found for found in own.means if found.estimator in names))
+
+
+def _cell(cell: CellReport, names: Sequence[str], metrics: Sequence[str]) -> CellReport:
+    estimators = {
+        name: replace(cell.estimators[name], metrics=_only(cell.estimators[name].metrics, metrics))
+        for name in names
+        if name in cell.estimators
+    }
+    return replace(cell, estimators=estimators, overconfidence=_only(cell.overconfidence, names))
+
+
+def _only(found: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
+    return {name: found[name] for name in names if name in found}

@@ -1,0 +1,55 @@
+"""The disclosure of a run's report, from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from calprobe.analysis.asked.disclosure import OWN, PAPER, Disclosure
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.results import CellReport, SetReport
+
+
+def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOptions) -> Disclosure:
+    """The disclosure of one run's report."""
+    cells = [cell for own in sets.values() for cell in own.cells.values()]
+    readers = tuple(dict.fromkeys(reader for cell in cells for reader in cell.accuracy)) or options.evaluators
+    rates = {name: {v: _rates(cell) for v, cell in own.cells.items()} for name, own in sets.items()}
+    return Disclosure(
+        prompts="" if asked.prompts is None else f"{asked.prompts.name} ({asked.prompts.fingerprint[:12]})",
+        variants=tuple(dict.fromkeys(cell.variant for cell in cells)),
+        format_changes=tuple(dict.fromkeys(name for own in sets.values() for name in own.format_changes)),
+        phrasings=tuple(dict.fromkeys(name.removeprefix("stated_") for cell in cells for name in cell.overconfidence)),
+        readers=readers,
+        pairing=PAPER if options.by_paper else OWN,
+        window=options.window,
+        threshold=options.threshold,
+        parse_rate=rates,
+        below_threshold=tuple(
+            f"{name} {variant} {own}"
+            for name, found in rates.items()
+            for variant, several in found.items()
+            for own, rate in several.items()
+            if rate < options.threshold
+        ),
+        unread={
+            name: {v: {r: a.unread for r, a in cell.accuracy.items()} for v, cell in own.cells.items()}
+            for name, own in sets.items()
+        },
+        failed={name: {v: cell.failed for v, cell in own.cells.items()} for name, own in sets.items()},
+        intervals=_intervals(options),
+        partial=asked.partial,
+        about=asked.about,
+    )
+
+
+def _rates(cell: CellReport) -> dict[str, float]:
+    return {name: cell.estimators[name].coverage.value for name in cell.overconfidence}
+
+
+def _intervals(options: AskedOptions) -> str:
+    resampling = options.resampling
+    if not resampling.n_resamples:
+        return "none asked for"
+    plain = "; of spread, ECE gap and shift plain percentiles (audit2026)" if options.by_paper else ""
+    return f"95 % bootstrap, {resampling.n_resamples:,} resamples of questions, seed {resampling.seed}{plain}"

@@ -1,0 +1,102 @@
+"""What every report of an asked run ends in: by which definitions and rules it was made, and what it left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from calprobe.analysis.json_values import number_json
+from calprobe.messages import counted
+
+ECE = "10 bins of equal width over [0, 1], (a, b] with 0 in the first; each bin weighs its share of the rows"
+OWN = "each label estimator with the correctness of its own most probable label, stated confidence with the answer read"
+PAPER = "label and stated confidence with the correctness of the letter read (audit2026); a letter not seen has 0"
+UNREAD = "an answer that was not read is incorrect; a confidence that was not read leaves its row out of calibration"
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """How a report of an asked run was made. Mappings by set go on by variant."""
+
+    prompts: str  # the set's name and the start of its fingerprint; empty: of an import
+    variants: tuple[str, ...]
+    format_changes: tuple[str, ...]  # left out of spread and of means over variants
+    phrasings: tuple[str, ...]  # of stated confidence
+    readers: tuple[str, ...]  # confidences go by the first
+    pairing: str
+    window: int | None  # that labels were looked for in; None: all that the backend gave
+    threshold: float  # of the parse rate
+    parse_rate: Mapping[str, Mapping[str, Mapping[str, float]]]  # by estimator
+    below_threshold: tuple[str, ...]  # SET VARIANT ESTIMATOR
+    unread: Mapping[str, Mapping[str, Mapping[str, int]]]  # answers that were not read, by reader
+    failed: Mapping[str, Mapping[str, int]]  # requests; they are in no number
+    intervals: str
+    partial: bool
+    about: Mapping[str, str]  # what the manifest says: backend, decoding, chat template
+
+    def to_json(self) -> dict[str, Any]:
+        """What `calprobe report --json` says under `disclosure`."""
+        rates = {
+            name: {variant: {own: number_json(rate) for own, rate in found.items()} for variant, found in cells.items()}
+            for name, cells in self.parse_rate.items()
+        }
+        return {
+            "ece": ECE,
+            "prompts": self.prompts,
+            "variants": list(self.variants),
+            "format_changes": list(self.format_changes),
+            "phrasings": list(self.phrasings),
+            "readers": list(self.readers),
+            "pairing": self.pairing,
+            "unread_rule": UNREAD,
+            "window": self.window,
+            "parse_threshold": self.threshold,
+            "parse_rate": rates,
+            "below_threshold": list(self.below_threshold),
+            "unread_answers": {name: {v: dict(own) for v, own in cells.items()} for name, cells in self.unread.items()},
+            "failed_requests": {name: dict(cells) for name, cells in self.failed.items()},
+            "intervals": self.intervals,
+            "partial": self.partial,
+            **self.about,
+        }
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """Each point as a title and a sentence, in a fixed order."""
+        yield "ECE", ECE
+        yield "answers", f"read by {self.readers[0]}; {UNREAD}"
+        yield "pairing", self.pairing
+        yield "prompts", self.prompts or "unknown, of an import"
+        yield "variants", ", ".join(self.variants)
+        if self.format_changes:
+            yield "left out", f"{', '.join(self.format_changes)}: of spread and of means over variants"
+        yield "phrasings", ", ".join(self.phrasings) or "no stated confidence was asked for"
+        yield from self._parse_lines()
+        yield "labels", f"in a window of {self.window} tokens" if self.window else "all that the backend gave"
+        failed = sum(number for cells in self.failed.values() for number in cells.values())
+        yield "failures", f"{counted(failed, 'request')} failed, in no number; unread answers: {self._unread_text()}"
+        yield "intervals", self.intervals
+        yield from self.about.items()
+
+    def _parse_lines(self) -> Iterator[tuple[str, str]]:
+        if not self.phrasings:
+            return
+        for name, cells in self.parse_rate.items():
+            for variant, found in cells.items():
+                rates = ", ".join(f"{own} {_share(rate)}" for own, rate in found.items())
+                yield "parse rate", f"{name}, {variant}: {rates}"
+        below = "; ".join(self.below_threshold) or "none"
+        yield "threshold", f"parse rate {self.threshold:g}; below it, and left out of means over variants: {below}"
+
+    def _unread_text(self) -> str:
+        totals: dict[str, int] = {}
+        for cells in self.unread.values():
+            for own in cells.values():
+                for reader, number in own.items():
+                    totals[reader] = totals.get(reader, 0) + number
+        return ", ".join(f"{reader} {number:,}" for reader, number in totals.items()) or "none"
+
+
+def _share(rate: float) -> str:
+    return "undefined" if math.isnan(rate) else f"{rate:.3f}"

@@ -1,0 +1,69 @@
+"""Folders of asked runs, opened as reports read them. What is taken from a folder is taken here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.run_names import model_name
+from calprobe.errors import UsageError
+from calprobe.prompts import labelled
+from calprobe.runs import AskedRun, AskManifest, open_run
+
+
+def asked_runs(runs: Mapping[str, str | Path | AskedRun] | Iterable[str | Path | AskedRun]) -> list[Asked]:
+    """The runs by name, or by their paths as typed.
+
+    Raises UsageError for none, one named twice, or a run of scores. DataMissingError, CalprobeError as `open_run`.
+    """
+    if isinstance(runs, Mapping):
+        named = list(runs.items())
+    else:
+        named = [(str(run.path if isinstance(run, AskedRun) else run), run) for run in runs]
+    labels = [label for label, _ in named]
+    if not labels or len(set(labels)) < len(labels):
+        raise UsageError("name one run or more, each once")
+    return [asked_of(label, _opened(label, run)) for label, run in named]
+
+
+def are_asked(runs: Iterable[str | Path | AskedRun]) -> bool:
+    """Whether these are runs of replies.
+
+    Raises UsageError where some are and some are not. DataMissingError, CalprobeError as `open_run`.
+    """
+    kinds = [(str(run), isinstance(run if isinstance(run, AskedRun) else open_run(run), AskedRun)) for run in runs]
+    if len({asked for _, asked in kinds}) > 1:
+        first = {asked: name for name, asked in reversed(kinds)}
+        raise UsageError(f"{first[True]} is a run of replies, {first[False]} one of scores; report each kind by itself")
+    return any(asked for _, asked in kinds)
+
+
+def asked_of(label: str, run: AskedRun) -> Asked:
+    """The run as analysis reads it. Raises CalprobeError if its questions are missing or damaged."""
+    manifest = run.manifest
+    sets = tuple(labelled(own, manifest.prompts.labels) for own in run.questions.values())
+    parameters = manifest.backend.settings.get("parameters", "")
+    return Asked(
+        label=label,
+        model=model_name(manifest.model),
+        sets=sets,
+        replies=tuple(reply for piece in run.by_piece.values() for reply in piece.replies),
+        prompts=None if manifest.is_import else manifest.prompts,
+        partial=run.partial,
+        parameters=int(parameters) if parameters.isdecimal() else None,
+        about=_about(manifest),
+    )
+
+
+def _opened(label: str, run: str | Path | AskedRun) -> AskedRun:
+    found = run if isinstance(run, AskedRun) else open_run(run)
+    if not isinstance(found, AskedRun):
+        raise UsageError(f"{label}: a run of scores, not of replies; report it by itself")
+    return found
+
+
+def _about(manifest: AskManifest) -> dict[str, str]:
+    """What the manifest says that a reader of the numbers has to know."""
+    found = {"asked by": "another tool" if manifest.is_import else manifest.describe()}
+    return found | ({"model": manifest.model.note} if manifest.model.note else {})

@@ -1,0 +1,105 @@
+"""Asked runs as pandas frames: the metrics of a report; what was read off each reply; each row's confidences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from calprobe.analysis.asked.opened import Asked, read_sets
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.results import AskedRunReport, OpenedCell
+from calprobe.confidence.asked import Answers
+from calprobe.confidence.asked.cell import ANSWER, LABEL, STATED
+from calprobe.confidence.asked.stated import stated_readings
+from calprobe.confidence.asked.types import Reading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METRICS = ("run", "model", "set", "variant", "estimator", "metric", "value", "low", "high", "coverage")
+READINGS = (
+    *("set", "question", "variant", "paraphrase", "sample", "stage", "reader"),
+    *("value", "status", "rule", "start", "end", "correct"),
+)
+CONFIDENCES = ("set", "question", "variant", "sample", "estimator", "prediction", "confidence", "correct", "status")
+
+
+def metrics_frame(runs: Sequence[AskedRunReport]) -> pd.DataFrame:
+    """A row for each run, set, variant, estimator and metric, and one for each accuracy, whose estimator is its reader.
+
+    The coverage is the share of the rows that the value is of.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(_metrics(runs), columns=list(METRICS))
+
+
+def _metrics(runs: Sequence[AskedRunReport]) -> Iterator[tuple[Any, ...]]:
+    for run in runs:
+        for cell in run.reports():
+            place = (run.label, run.model, cell.set, cell.variant)
+            for reader, own in cell.accuracy.items():
+                yield (*place, reader, "accuracy", own.value.value, own.value.low, own.value.high, 1.0)
+            for name, estimator in cell.estimators.items():
+                for metric, found in estimator.metrics.items():
+                    yield (*place, name, metric, found.value, found.low, found.high, estimator.coverage.value)
+
+
+def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
+    """What every reader found in each reply: answers, and stated confidences, whose reader is `stated`.
+
+    `start` and `end` are characters of the reply, -1 where nothing was read; `correct` is null for stated confidences.
+    """
+    import pandas as pd
+
+    rows: list[tuple[Any, ...]] = []
+    for own in read_sets(asked, options):
+        for variant, opened in own.cells.items():
+            for reader, answers in own.answers[variant].items():
+                rows += _answers(opened, reader, answers)
+            for name in opened.cell.stated:
+                rows += _stated(opened, name)
+    frame = pd.DataFrame(rows, columns=list(READINGS))
+    return frame.astype({"value": "string", "correct": "boolean"})
+
+
+def _answers(opened: OpenedCell, reader: str, answers: Answers) -> Iterator[tuple[Any, ...]]:
+    rows = zip(opened.cell.rows, answers.readings, answers.correct.tolist(), strict=True)
+    for row, reading, correct in rows:
+        stage = ANSWER if ANSWER in row.replies else LABEL
+        yield (*_place(opened, row.key, stage), reader, *_reading(reading), correct)
+
+
+def _stated(opened: OpenedCell, name: str) -> Iterator[tuple[Any, ...]]:
+    for row, reading in zip(opened.cell.rows, stated_readings(opened.cell, name, opened.read.way), strict=True):
+        yield (*_place(opened, row.key, f"{STATED}{name}"), "stated", *_reading(reading), None)
+
+
+def _place(opened: OpenedCell, key: tuple[str, int, int], stage: str) -> tuple[Any, ...]:
+    question, paraphrase, sample = key
+    return opened.cell.set, question, opened.cell.variant, paraphrase, sample, stage
+
+
+def _reading(reading: Reading) -> tuple[Any, ...]:
+    value = None if reading.value is None else str(reading.value)
+    return value, reading.status, reading.rule, reading.start, reading.end
+
+
+def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
+    """A row for each answer and estimator: prediction (a label, null of a free answer), confidence, correct, status.
+
+    `confidence` is null where it could not be read, and `status` says why.
+    """
+    import pandas as pd
+
+    rows: list[tuple[Any, ...]] = []
+    for own in read_sets(asked, options):
+        for opened in own.cells.values():
+            for name, found in opened.confidences.items():
+                columns = (found.prediction, found.confidence, found.correct, found.status)
+                values = zip(opened.cell.rows, *(column.tolist() for column in columns), strict=True)
+                for row, prediction, confidence, correct, status in values:
+                    label = row.question.labels[prediction] if prediction >= 0 else None
+                    place = (opened.cell.set, row.question.id, opened.cell.variant, row.sample)
+                    rows.append((*place, name, label, confidence, correct, status))
+    return pd.DataFrame(rows, columns=list(CONFIDENCES)).astype({"prediction": "string"})

@@ -1,0 +1,72 @@
+"""An asked run, opened for analysis. What is read of its folder is read here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.readers import readers_of_cell, stated_reader
+from calprobe.analysis.asked.results import OpenedCell
+from calprobe.confidence.asked import Answers, Cell, WayToRead, asked_estimators, cells_of, read_answers
+from calprobe.confidence.asked.cell import FINAL
+from calprobe.confidence.asked.estimators import Read
+from calprobe.prompts.types import PromptSet
+from calprobe.questions.types import QuestionSet
+from calprobe.runs.replies import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Questions and replies of a run, from its folder or made in memory."""
+
+    label: str  # as typed, or the name that it was given
+    model: str
+    sets: tuple[QuestionSet, ...]
+    replies: tuple[Reply, ...]
+    prompts: PromptSet | None = None  # None: of an import
+    partial: bool = False
+    parameters: int | None = None  # of the model
+    about: Mapping[str, str] = field(default_factory=dict)  # what else the manifest says, for the disclosure
+
+    def asks_for_another_form(self, cell: Cell) -> bool:
+        """Whether the variant of a cell asks for another form of answer: there is a cue for the final one."""
+        variants = () if self.prompts is None else self.prompts.variants
+        return cell.has(FINAL) or any(
+            own.final or any(wording.final for wording in own.wordings.values())
+            for own in variants
+            if own.name == cell.variant
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSet:
+    """A set's cells with the answers under each reader, before any number is computed."""
+
+    name: str
+    questions: int
+    cells: Mapping[str, OpenedCell]  # by variant
+    answers: Mapping[str, Mapping[str, Answers]]  # by variant, then by reader
+
+
+def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
+    """Each set of a run that has any replies, read."""
+    stated = () if asked.prompts is None else asked.prompts.stated
+    way = WayToRead(
+        stated_reader(options), options.by_paper, options.window, {prompt.name: prompt.scale for prompt in stated}
+    )
+    sizes = {own.name: len(own.questions) for own in asked.sets}
+    for name, cells in cells_of(asked.sets, asked.replies).items():
+        answers = {variant: _answers(cell, options) for variant, cell in cells.items()}
+        opened = {variant: _opened(cell, answers[variant], way) for variant, cell in cells.items()}
+        yield ReadSet(name, sizes[name], opened, answers)
+
+
+def _answers(cell: Cell, options: AskedOptions) -> dict[str, Answers]:
+    return {name: read_answers(cell, name) for name in readers_of_cell(cell, options)}
+
+
+def _opened(cell: Cell, answers: Mapping[str, Answers], way: WayToRead) -> OpenedCell:
+    read = Read(cell, next(iter(answers.values())), way)
+    estimators = asked_estimators(cell)
+    return OpenedCell(read, estimators, {name: own.compute(read) for name, own in estimators.items()})

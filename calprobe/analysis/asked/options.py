@@ -1,0 +1,47 @@
+"""What to compute of asked runs, and by which rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from calprobe.errors import UsageError
+from calprobe.metrics import ACE_BINS, Resampling
+from calprobe.words import AskedCompat
+
+PARSE_THRESHOLD = 0.80  # the study's: a cell that reads less of its stated confidences leaves the means over cells
+FIRST_CHAR, LAST_MARKER, CONSTRAINED = "first_char", "last_marker", "constrained"
+FIRST_MARKER = "first_marker"  # the first repair of the paper
+READERS = (LAST_MARKER, FIRST_CHAR, CONSTRAINED)  # of choices; the first is the one that confidences go by
+
+
+@dataclass(frozen=True, slots=True)
+class AskedOptions:
+    """How to read replies and what to compute of them."""
+
+    readers: tuple[str, ...] | None = None  # confidences go by the first; None: see `evaluators`
+    compat: AskedCompat | None = None  # the rules of the audit's paper: pairing, window, plain percentiles
+    threshold: float = PARSE_THRESHOLD
+    window: int | None = None  # only labels among so many most probable tokens are seen; None: all that are known
+    ace_bins: int | None = ACE_BINS
+    resampling: Resampling = field(default_factory=Resampling)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold <= 1:
+            raise UsageError(f"--parse-threshold must lie within 0 and 1; got {self.threshold}")
+        if self.window is not None and self.window < 1:
+            raise UsageError(f"--window must be at least 1 token; got {self.window}")
+
+    @property
+    def by_paper(self) -> bool:
+        """Whether the rules are those of the audit's paper."""
+        return self.compat is not None
+
+    @property
+    def evaluators(self) -> tuple[str, ...]:
+        """The readers of choices, the one that confidences go by first."""
+        if self.readers is not None:
+            return self.readers
+        return (FIRST_CHAR, FIRST_MARKER, CONSTRAINED) if self.by_paper else READERS
+
+
+DEFAULT_ASKED = AskedOptions()

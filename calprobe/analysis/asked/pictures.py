@@ -1,0 +1,146 @@
+"""What figures and pages of asked runs show: reliability diagrams, accuracies by reader, matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.analysis.asked.results import AskedRunReport, CellReport, OpenedCell, SetReport
+from calprobe.analysis.curves.calibration import (
+    METRICS,
+    Calibration,
+    CalibrationLine,
+    calibration_line,
+    draw_calibration,
+)
+from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
+from calprobe.analysis.curves.readers_figure import Readers, draw_readers
+from calprobe.errors import UsageError
+from calprobe.metrics import Estimate, Resampling, bootstrap_many, standard_metrics
+
+if TYPE_CHECKING:
+    from calprobe.analysis.plots import Look
+
+NORMALISED = "label"
+Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """The figures of one run, as numbers."""
+
+    calibration: Calibration  # by set, pooled over the variants that are read well enough; `run` is the set's name
+    readers: tuple[Readers, ...]  # by set
+    matrices: tuple[Matrix, ...]  # of several sets
+
+    def drawn(self) -> Iterator[tuple[str, Drawn]]:
+        """The kinds of figures that there is something to draw of, each with the function that draws it."""
+        if self.calibration.lines:
+            yield "reliability", lambda look: draw_calibration(self.calibration, replace(look, form="overlay"))
+        if self.readers:
+            yield "readers", lambda look: draw_readers(self.readers, look)
+        if self.matrices:
+            yield "matrix", lambda look: draw_matrices(self.matrices, look)
+
+
+def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
+    """The figures of one run."""
+    lines = [line for own in run.sets.values() for line in _lines(own, _cells(run, own.name), options)]
+    return Pictures(
+        Calibration(tuple(lines)),
+        tuple(_readers(own) for own in run.sets.values()),
+        tuple(matrices(run)),
+    )
+
+
+def _cells(run: AskedRunReport, name: str) -> dict[str, OpenedCell]:
+    return {cell.cell.variant: cell for cell in run.cells if cell.cell.set == name}
+
+
+def _lines(own: SetReport, cells: dict[str, OpenedCell], options: AskedOptions) -> Iterator[CalibrationLine]:
+    """`label` over the variants of the usual form, each stated confidence over those that are read well enough."""
+    usual = [name for name in cells if name not in own.format_changes]
+    stated = {found.estimator: found.variants for found in own.means}
+    metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
+    for name, variants in {NORMALISED: usual, **stated}.items():
+        there = [cells[variant] for variant in variants if name in cells[variant].confidences]
+        confidence, correct = pooled(there, name)
+        if len(confidence):
+            values = bootstrap_many(metrics, {name: (confidence, correct)}, Resampling(0))[name]
+            yield calibration_line((own.name, own.name, name, ()), (confidence, correct), values, options.ace_bins)
+
+
+def pooled(cells: Sequence[OpenedCell], name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The confidences that could be read of several cells, and their correctness, end to end."""
+    found = [cell.confidences[name] for cell in cells]
+    confidence = np.concatenate([own.confidence[own.read] for own in found]) if found else np.empty(0)
+    correct = np.concatenate([own.correct[own.read] for own in found]) if found else np.empty(0, np.bool_)
+    return confidence, correct
+
+
+def _readers(own: SetReport) -> Readers:
+    cells = list(own.cells.values())
+    readers = tuple(dict.fromkeys(reader for cell in cells for reader in cell.accuracy))
+    accuracy = tuple(
+        tuple(cell.accuracy[name].value if name in cell.accuracy else None for name in readers) for cell in cells
+    )
+    chance = float(np.mean([cell.chance for cell in cells])) if cells else float("nan")
+    return Readers(own.name, tuple(own.cells), readers, accuracy, chance)
+
+
+MatrixValue = Callable[[CellReport], Estimate | None]
+
+
+def matrix_values(run: AskedRunReport) -> Iterator[tuple[str, str, MatrixValue]]:
+    """What a matrix of variants by sets can show: its title, the metric's name, and the value of a cell."""
+    cells = list(run.reports())
+    reader = next((cell.reader for cell in cells), "")
+    yield f"Accuracy by {reader}", "accuracy", lambda cell: cell.accuracy[cell.reader].value
+    if any(cell.shift is not None for cell in cells):
+        yield "Normalisation shift", "shift", lambda cell: cell.shift
+    for name in dict.fromkeys(name for cell in cells for name in cell.overconfidence):
+        yield f"Parse rate, {name}", f"parse_rate_{name}", _rate(name)
+
+
+def _rate(name: str) -> MatrixValue:
+    return lambda cell: cell.estimators[name].coverage if name in cell.estimators else None
+
+
+def matrices(run: AskedRunReport) -> Iterator[Matrix]:
+    """Variants by sets, of a run with several sets; none of one set."""
+    sets = list(run.sets.values())
+    if len(sets) < 2:
+        return
+    variants = tuple(dict.fromkeys(variant for own in sets for variant in own.cells))
+    for title, name, value in matrix_values(run):
+        rows = tuple(tuple(_number(own, variant, value) for own in sets) for variant in variants)
+        yield Matrix(name, title, variants, tuple(own.name for own in sets), rows)
+
+
+def _number(own: SetReport, variant: str, value: MatrixValue) -> float:
+    found = value(own.cells[variant]) if variant in own.cells else None
+    return float("nan") if found is None else found.value
+
+
+def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: Sequence[str] | None) -> Calibration:
+    """The reliability diagrams of runs, as `report` draws them: a panel for each set, of several runs for each of both.
+
+    Raises UsageError for an estimator that no run has.
+    """
+    quick = replace(options, resampling=Resampling(0))
+    lines: list[CalibrationLine] = []
+    for run in runs:
+        for line in pictures(report_asked_run(run, quick), quick).calibration.lines:
+            name = f"{run.label}, {line.run}" if len(runs) > 1 else line.run
+            lines.append(replace(line, run=name, model=name))
+    known = list(dict.fromkeys(line.estimator for line in lines))
+    if unknown := [name for name in estimators or () if name not in known]:
+        raise UsageError(f"--estimator: no {unknown[0]!r} for this curve; give some of {', '.join(known)}")
+    found = Calibration(tuple(lines))
+    return found if estimators is None else found.only(estimators)

@@ -1,0 +1,56 @@
+"""Which readers of answers a cell is read by, and how stated confidences are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.answers import READERS, Reading, read_stated, readers_of
+from calprobe.confidence.asked import Cell
+from calprobe.confidence.asked.readings import ARGMAX, DEFAULT, GIVEN
+from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean
+from calprobe.runs.replies import Reply
+
+
+def readers_of_cell(cell: Cell, options: AskedOptions) -> tuple[str, ...]:
+    """The readers of a cell, the one that confidences go by first.
+
+    Of choices those that the options name, as far as the cell has replies for them; else the reader of the questions'
+    kind. A cell of graded replies has the reader `given`, one of label probabilities alone `label_argmax`.
+
+    Raises UsageError for a reader that there is not.
+    """
+    if options.readers is not None:
+        check_readers(options.readers)
+    if cell.rows and all(row.first.correct is not None for row in cell.rows):
+        return (GIVEN,)
+    kinds = {row.question.kind for row in cell.rows}
+    if len(kinds) > 1:
+        return (DEFAULT,)
+    wanted = [name for name in options.evaluators if kinds <= set(READERS[name].kinds)]
+    found = tuple(name for name in wanted if cell.has(READERS[name].stage))
+    if found and cell.has("answer"):
+        return found
+    if not cell.has("answer"):
+        return (ARGMAX, *found)
+    return readers_of(cell.rows[0].question)[:1] if cell.rows else options.evaluators[:1]
+
+
+def check_readers(names: Sequence[str]) -> None:
+    """Raise UsageError for a name that is no reader's."""
+    for name in names:
+        if name not in READERS:
+            raise UsageError(
+                f"--reader: no {name!r}{did_you_mean(name, READERS) or f'; give some of {chr(44).join(READERS)}'}"
+            )
+
+
+def stated_reader(options: AskedOptions) -> Callable[[Reply, str], Reading]:
+    """What reads a stated confidence off a reply, given the scale that was asked for."""
+
+    def read(reply: Reply, scale: str) -> Reading:
+        cut = reply.finish == "length"
+        return read_stated(reply.text, scale, cut=cut, parser="paper" if options.by_paper else "strict")
+
+    return read

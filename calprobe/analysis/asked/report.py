@@ -1,0 +1,39 @@
+"""The report of asked runs, with its forms for programs: JSON and a frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calprobe.analysis.asked.frames import metrics_frame
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.results import AcrossRuns, AskedRunReport
+from calprobe.analysis.asked.results_json import report_json
+from calprobe.metrics import Metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class AskedReport:
+    """The reports of one asked run or several."""
+
+    runs: tuple[AskedRunReport, ...]
+    metrics: tuple[Metric, ...]
+    options: AskedOptions
+    across: AcrossRuns | None = None  # None of one run
+
+    def __repr__(self) -> str:
+        return f"<AskedReport of {', '.join(run.label for run in self.runs)}>"
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each run, set, variant, estimator and metric, with value, low, high and coverage.
+
+        `low` and `high` are the ends of the 95 % interval; NaN where there is none.
+        """
+        return metrics_frame(self.runs)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of `calprobe report --json`, a key for each run, and `across` for several. NaN is None."""
+        return report_json(self.runs, self.across)

@@ -1,0 +1,46 @@
+"""From questions and replies to a report: every number of asked runs is computed below this, none where it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from calprobe.analysis.asked.across import across_runs, shift_summaries
+from calprobe.analysis.asked.cell_report import metrics_of, report_cell
+from calprobe.analysis.asked.disclosing import disclosure
+from calprobe.analysis.asked.opened import Asked, ReadSet, read_sets
+from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
+from calprobe.analysis.asked.report import AskedReport
+from calprobe.analysis.asked.results import AskedRunReport, SetReport
+from calprobe.analysis.asked.set_report import OpenedSet, report_set
+
+
+def report_asked(runs: Iterable[Asked], options: AskedOptions = DEFAULT_ASKED) -> AskedReport:
+    """Accuracy by reader, estimators with their coverage, shift, overconfidence, spread and repairs of asked runs."""
+    found = tuple(report_asked_run(run, options) for run in runs)
+    return AskedReport(found, metrics_of(options), options, across_runs(found, options))
+
+
+def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
+    """The numbers of one run."""
+    read = list(read_sets(asked, options))
+    sets = {own.name: _set(own, asked, options) for own in read}
+    cells = [cell for own in sets.values() for cell in own.cells.values()]
+    return AskedRunReport(
+        label=asked.label,
+        model=asked.model,
+        parameters=asked.parameters,
+        questions=sum(own.questions for own in read),
+        partial=asked.partial,
+        sets=sets,
+        shifts=shift_summaries(cells, options),
+        disclosure=disclosure(asked, sets, options),
+        cells=tuple(cell for own in read for cell in own.cells.values()),
+    )
+
+
+def _set(read: ReadSet, asked: Asked, options: AskedOptions) -> SetReport:
+    reports = {variant: report_cell(cell, read.answers[variant], options) for variant, cell in read.cells.items()}
+    changes = tuple(variant for variant, own in read.cells.items() if asked.asks_for_another_form(own.cell))
+    left_out = changes if len(changes) < len(reports) else ()  # where all do, none is the exception
+    opened = OpenedSet(read.name, read.questions, read.cells, reports, read.answers, left_out)
+    return report_set(opened, options)

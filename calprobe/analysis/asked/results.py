@@ -1,0 +1,242 @@
+"""What a report says of asked runs, as plain frozen data: cells, sets, runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from calprobe.analysis.asked.disclosure import Disclosure
+from calprobe.confidence.asked import AskedEstimator, Cell
+from calprobe.confidence.asked.estimators import Read
+from calprobe.confidence.asked.types import AskedConfidence
+from calprobe.metrics import Difference, Estimate
+
+if TYPE_CHECKING:
+    pass
+
+Counts = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How often the answers are right that one reader has read."""
+
+    value: Estimate  # of all rows, an answer that was not read being wrong
+    of_read: Estimate  # of the rows with an answer alone
+    reasons: Counts  # rows without an answer, by reason
+    flags: Counts  # rows with an answer that is doubtful, by reason
+    rules: Counts  # answers by the rule that found them
+
+    @property
+    def unread(self) -> int:
+        """Rows without an answer."""
+        return sum(self.reasons.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """One estimator of a cell: its metrics over the rows that it could be read of."""
+
+    rows: int  # with a confidence
+    coverage: Estimate  # their share of the rows asked: of a stated confidence the parse rate
+    reasons: Counts  # rows without a confidence, by reason
+    metrics: Mapping[str, Estimate]  # by name
+    # The Brier score over all rows asked, if every missing confidence were the best possible, and the worst.
+    brier_bounds: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Overconfidence:
+    """A stated confidence against accuracy and against label confidence, on the rows that have both."""
+
+    rows: int
+    accuracy: Difference  # mean stated confidence minus accuracy of the answers
+    label: Difference | None  # minus the mean of `label`; None without label probabilities
+    ece_gap: Difference | None  # ECE of the stated confidence minus that of `label`, on the same rows
+    ece_gap_all: float | None  # minus that of `label` on all rows
+    distinct: int  # values that were stated
+    mode: float  # the most frequent; NaN without any
+    mode_share: float
+    accuracy_unread: Estimate  # of the answers of rows where no confidence could be read
+
+
+@dataclass(frozen=True, slots=True)
+class OffLabel:
+    """The mass at the first position that is on no label."""
+
+    mean: Estimate
+    above_half: Estimate  # the share of rows with more than half off the labels
+    all_seen: float  # the share of rows with all labels in the window; 1 with the complete softmax
+    # The mass of the labels seen, over that of all: the least that it can be by the window's last token, or exact.
+    mass_seen: float
+
+
+@dataclass(frozen=True, slots=True)
+class CellReport:
+    """One set under one variant."""
+
+    set: str
+    variant: str
+    rows: int
+    failed: int  # requests that failed; they are in no number
+    chance: float
+    accuracy: Mapping[str, Accuracy]  # by reader, the one that confidences go by first
+    estimators: Mapping[str, Calibration]  # by estimator
+    off_label: OffLabel | None  # None without label probabilities
+    shift: Estimate | None  # |ECE of label_raw - ECE of label|; likewise
+    overconfidence: Mapping[str, Overconfidence]  # by estimator of a stated confidence
+
+    @property
+    def reader(self) -> str:
+        """The reader that confidences go by."""
+        return next(iter(self.accuracy))
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The largest minus the smallest accuracy over variants."""
+
+    value: Estimate
+    by_chance: float  # the mean spread if all variants were equally good
+    variants: tuple[str, ...]
+    rows: int  # that all of them have
+    accuracy: float  # mean over the variants
+    chance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A variant whose answers the first reader misses, read by another."""
+
+    variant: str
+    reader: str
+    rows: int  # that all variants have
+    first: float  # accuracy under first_char
+    repaired: float  # under the reader
+    reference: float  # mean accuracy of the other variants under first_char
+    recovered: Estimate  # (repaired - first) / (reference - first)
+    right_to_wrong: int  # rows that first_char has right and the reader wrong
+    wrong_to_right: int
+    previously_right: int
+    against_baseline: Difference  # repaired minus the accuracy of the first of the other variants
+    unread_by_other: int  # rows that no marker gives an answer of; constrained answers these too
+    right_of_those: float  # the share of them that the reader has right; NaN without any
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """What a change of the form of answers costs under one reader."""
+
+    variant: str
+    reader: str
+    baseline: str  # the first of the other variants
+    paired: Difference  # accuracy of the baseline minus that of the variant, on the same rows
+    relative: float  # (mean of the other variants - the variant) / that mean
+
+
+@dataclass(frozen=True, slots=True)
+class MeanOverVariants:
+    """Means over the variants in which enough of a stated confidence could be read."""
+
+    estimator: str
+    variants: tuple[str, ...]  # those that count
+    left_out: tuple[str, ...]  # below the threshold
+    accuracy: float
+    ece_label: float
+    ece: float
+    ece_gap: float
+    over_accuracy: float
+    over_label: float
+
+
+@dataclass(frozen=True, slots=True)
+class SetReport:
+    """One set of questions under all variants."""
+
+    name: str
+    questions: int
+    cells: Mapping[str, CellReport]  # by variant
+    format_changes: tuple[str, ...]  # variants that ask for another form of answer; spread leaves them out
+    spread: Mapping[str, Spread]  # by reader
+    drops: tuple[Drop, ...]
+    repairs: tuple[Repair, ...]
+    means: tuple[MeanOverVariants, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftSummary:
+    """Normalisation shifts over some cells: a description of these, no sample of others."""
+
+    of: str  # a variant, or all
+    cells: int
+    mean: Estimate  # with the percentiles of resampled cells under compat alone
+    median: float
+    largest: float
+    above_005: float  # share of the cells
+    above_020: float
+
+
+@dataclass(frozen=True)
+class OpenedCell:
+    """A cell with what was computed of its rows, for figures, frames and exports."""
+
+    read: Read
+    estimators: Mapping[str, AskedEstimator]
+    confidences: Mapping[str, AskedConfidence]
+
+    @property
+    def cell(self) -> Cell:
+        """Its rows."""
+        return self.read.cell
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRunReport:
+    """One run's numbers."""
+
+    label: str
+    model: str
+    parameters: int | None  # of the model; None where the manifest does not say
+    questions: int
+    partial: bool
+    sets: Mapping[str, SetReport]
+    shifts: tuple[ShiftSummary, ...]
+    disclosure: Disclosure
+    cells: tuple[OpenedCell, ...] = field(default=(), repr=False, compare=False)
+
+    def reports(self) -> Iterator[CellReport]:
+        """Every cell."""
+        for own in self.sets.values():
+            yield from own.cells.values()
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """Recovered shares over several cells, averaged in two ways."""
+
+    set: str
+    reader: str
+    cells: int
+    ratio_of_means: float  # of mean accuracies
+    mean_of_ratios: float  # mean of the shares
+
+
+@dataclass(frozen=True, slots=True)
+class SizeAndSpread:
+    """Rank correlation over runs between the number of parameters and the spread."""
+
+    set: str
+    reader: str
+    runs: int
+    rho: Estimate  # Bonett and Wright's interval
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class AcrossRuns:
+    """What only several runs show."""
+
+    shifts: tuple[ShiftSummary, ...]
+    recovered: tuple[Recovered, ...]
+    sizes: tuple[SizeAndSpread, ...]

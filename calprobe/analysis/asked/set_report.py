@@ -1,0 +1,197 @@
+"""One set of questions under all variants: spread, what a change of form costs, what repairs recover, means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.analysis.asked.cell_report import NORMALISED, ece_of, mean_of
+from calprobe.analysis.asked.options import FIRST_CHAR, FIRST_MARKER, LAST_MARKER, AskedOptions
+from calprobe.analysis.asked.results import CellReport, Drop, MeanOverVariants, OpenedCell, Repair, SetReport, Spread
+from calprobe.arrays import Floats
+from calprobe.confidence.asked import Answers
+from calprobe.confidence.asked.cell import paired
+from calprobe.metrics import Difference, Estimate, bootstrap_of_means, mean_draws, spread, spread_by_chance
+
+Clusters = npt.NDArray[np.str_] | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSet:
+    """A set's cells, opened and reported, with the answers under each reader."""
+
+    name: str
+    questions: int
+    cells: Mapping[str, OpenedCell]  # by variant
+    reports: Mapping[str, CellReport]
+    answers: Mapping[str, Mapping[str, Answers]]  # by variant, then by reader
+    format_changes: tuple[str, ...]
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The variants that ask for the usual form of answer; the first is the baseline."""
+        return tuple(name for name in self.cells if name not in self.format_changes)
+
+
+def report_set(opened: OpenedSet, options: AskedOptions) -> SetReport:
+    """The numbers of one set."""
+    return SetReport(
+        name=opened.name,
+        questions=opened.questions,
+        cells=opened.reports,
+        format_changes=opened.format_changes,
+        spread={name: found for name in options.evaluators if (found := _spread(opened, name, options)) is not None},
+        drops=tuple(_drops(opened, options)),
+        repairs=tuple(_repairs(opened, options)),
+        means=tuple(_means(opened, options)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Paired:
+    """Correctness under several variants, of the rows that all of them have."""
+
+    correct: Floats  # [variants, rows]
+    places: tuple[list[int], ...]  # of these rows in each variant
+    clusters: Clusters
+
+
+def _pair(opened: OpenedSet, pairs: Sequence[tuple[str, str]]) -> _Paired:
+    """Correctness [variants, rows] of each (variant, reader)."""
+    cells = [opened.cells[variant].cell for variant, _ in pairs]
+    places = paired(cells)
+    correct = [
+        opened.answers[variant][reader].correct[own] for (variant, reader), own in zip(pairs, places, strict=True)
+    ]
+    clusters = cells[0].clusters if cells else None
+    return _Paired(
+        np.array(correct, np.float64).reshape(len(pairs), -1),
+        tuple(places),
+        None if clusters is None else clusters[places[0]],
+    )
+
+
+def _spread(opened: OpenedSet, reader: str, options: AskedOptions) -> Spread | None:
+    """Under one reader; None with fewer than two variants that it reads."""
+    variants = tuple(name for name in opened.others if reader in opened.answers[name])
+    if len(variants) < 2:
+        return None
+    found = _pair(opened, [(name, reader) for name in variants])
+    chance = opened.cells[variants[0]].cell.chance[found.places[0]]
+    return Spread(
+        value=spread(found.correct, options.resampling, found.clusters, percentile=options.by_paper),
+        by_chance=spread_by_chance(found.correct, options.resampling, found.clusters),
+        variants=variants,
+        rows=found.correct.shape[1],
+        accuracy=float(found.correct.mean()) if found.correct.size else float("nan"),
+        chance=float(chance.mean()) if len(chance) else float("nan"),
+    )
+
+
+def _drops(opened: OpenedSet, options: AskedOptions) -> Iterator[Drop]:
+    for variant in opened.format_changes if opened.others else ():
+        for reader in options.evaluators:
+            names = [name for name in opened.others if reader in opened.answers[name]]
+            if reader not in opened.answers[variant] or not names:
+                continue
+            two = _pair(opened, [(names[0], reader), (variant, reader)])
+            several = _pair(opened, [(name, reader) for name in (*names, variant)])
+            mean = float(several.correct[:-1].mean()) if several.correct.size else float("nan")
+            changed = float(several.correct[-1].mean()) if several.correct.size else float("nan")
+            yield Drop(
+                variant,
+                reader,
+                names[0],
+                _difference(two.correct[0] - two.correct[1], two.clusters, options),
+                (mean - changed) / mean if mean else float("nan"),
+            )
+
+
+def _difference(values: Floats, clusters: Clusters, options: AskedOptions) -> Difference:
+    if not len(values):
+        return Difference(float("nan"))
+    return mean_draws(values, options.resampling, clusters).difference()
+
+
+def _repairs(opened: OpenedSet, options: AskedOptions) -> Iterator[Repair]:
+    """What each other reader makes of the variants that change the form, beside first_char."""
+    for variant in opened.format_changes if opened.others else ():
+        known = opened.answers[variant]
+        for reader in options.evaluators if FIRST_CHAR in known else ():
+            if reader != FIRST_CHAR and reader in known:
+                yield _repair(opened, variant, reader, options)
+
+
+def _repair(opened: OpenedSet, variant: str, reader: str, options: AskedOptions) -> Repair:
+    others = [(name, FIRST_CHAR) for name in opened.others]
+    found = _pair(opened, [(variant, FIRST_CHAR), (variant, reader), *others])
+    first, repaired, reference = found.correct[0], found.correct[1], found.correct[2:].mean(axis=0)
+
+    def share(means: Floats) -> Floats:
+        gap = means[:, 2] - means[:, 0]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(gap == 0, np.nan, (means[:, 1] - means[:, 0]) / gap)
+
+    values = np.array([first, repaired, reference])
+    unread = _unread(opened, variant)[found.places[0]]
+    some = len(first) > 0
+    return Repair(
+        variant=variant,
+        reader=reader,
+        rows=len(first),
+        first=float(first.mean()) if some else float("nan"),
+        repaired=float(repaired.mean()) if some else float("nan"),
+        reference=float(reference.mean()) if some else float("nan"),
+        recovered=bootstrap_of_means(values, share, options.resampling, found.clusters)
+        if some
+        else Estimate(float("nan")),
+        right_to_wrong=int(((first == 1) & (repaired == 0)).sum()),
+        wrong_to_right=int(((first == 0) & (repaired == 1)).sum()),
+        previously_right=int(first.sum()),
+        against_baseline=_difference(repaired - found.correct[2], found.clusters, options),
+        unread_by_other=int(unread.sum()),
+        right_of_those=mean_of(repaired[unread].tolist()),
+    )
+
+
+def _unread(opened: OpenedSet, variant: str) -> npt.NDArray[np.bool_]:
+    """The rows of which the markers give no answer."""
+    known = opened.answers[variant]
+    marked = next(known[name] for name in (LAST_MARKER, FIRST_MARKER, FIRST_CHAR) if name in known)
+    return ~marked.extracted
+
+
+def _means(opened: OpenedSet, options: AskedOptions) -> Iterator[MeanOverVariants]:
+    """For each stated confidence, over the variants of the usual form that are read well enough."""
+    names = dict.fromkeys(name for own in opened.reports.values() for name in own.overconfidence)
+    for name in names:
+        there = [own for own in opened.others if name in opened.reports[own].overconfidence]
+        coverage = {own: opened.reports[own].estimators[name].coverage.value for own in there}
+        kept = tuple(own for own in there if coverage[own] >= options.threshold)
+        cells = [(opened.cells[own], opened.reports[own]) for own in kept]
+        found = [(report, *_eces(cell, name)) for cell, report in cells]
+        yield MeanOverVariants(
+            estimator=name,
+            variants=kept,
+            left_out=tuple(own for own in there if own not in kept),
+            accuracy=mean_of([report.accuracy[report.reader].value.value for report, _, _ in found]),
+            ece_label=mean_of([label for _, label, _ in found]),
+            ece=mean_of([stated for _, _, stated in found]),
+            ece_gap=mean_of([stated - label for _, label, stated in found]),
+            over_accuracy=mean_of([report.overconfidence[name].accuracy.value for report, _, _ in found]),
+            over_label=mean_of(
+                [own.value for report, _, _ in found if (own := report.overconfidence[name].label) is not None]
+            ),
+        )
+
+
+def _eces(cell: OpenedCell, name: str) -> tuple[float, float]:
+    """ECE of `label` and of the stated confidence, on the rows that have both."""
+    stated, label = cell.confidences[name], cell.confidences.get(NORMALISED)
+    if label is None:
+        return float("nan"), ece_of(stated, stated.read)
+    both = stated.read & label.read
+    return ece_of(label, both), ece_of(stated, both)

@@ -1,0 +1,61 @@
+"""The page's figures of asked runs as SVG: accuracies by reader, and matrices of variants by sets."""
+
+from __future__ import annotations
+
+import math
+
+from markupsafe import Markup
+
+from calprobe.analysis.curves.matrix_figure import Matrix
+from calprobe.analysis.curves.readers_figure import Readers
+from calprobe.analysis.html import svg
+from calprobe.analysis.html.charts import series_class
+from calprobe.analysis.number_text import spelled
+
+ROW, COLUMN, NAMES = 30, 96, 150  # sizes of a matrix: of its cells, and of the names at its left
+HEAD = 26  # height of the names above it
+
+
+def readers(own: Readers) -> Markup:
+    """Accuracy of each variant under each reader, with chance as a line."""
+    ticks = tuple(float(at) for at in range(len(own.variants)))
+    across = svg.Axis("variant", -0.5, len(own.variants) - 0.5, ticks, lambda at: own.variants[round(at)])
+    frame = svg.Frame(across, svg.Axis("accuracy"), width=max(440.0, 110.0 * len(own.variants)))
+    parts = [frame.axes(), svg.line(frame, [(-0.5, own.chance), (len(own.variants) - 0.5, own.chance)], "ideal")]
+    for place, reader in enumerate(own.readers):
+        drawn = []
+        for at, (variant, row) in enumerate(zip(own.variants, own.accuracy, strict=True)):
+            if (found := row[place]) is None:
+                continue
+            x = at + own.shift(place)
+            drawn.append(svg.intervals(frame, [(x, found.low, found.high)]))
+            drawn.append(svg.mark(frame, (x, found.value), f"{variant}, {reader}: {spelled(found)}", shape=place))
+        parts.append(svg.element("g", *drawn, class_=series_class(place)))
+    return svg.drawing(frame, f"Accuracy on {own.title} under each variant, by reader of answers.", *parts)
+
+
+def matrix(own: Matrix) -> Markup:
+    """A cell for each variant and set, the darker the nearer to 1, with its number."""
+    width, height = NAMES + COLUMN * len(own.sets), HEAD + ROW * len(own.variants)
+    parts = [
+        svg.element("text", name, x=NAMES + COLUMN * (at + 0.5), y=HEAD - 9, class_="tick mid")
+        for at, name in enumerate(own.sets)
+    ]
+    for row, (variant, values) in enumerate(zip(own.variants, own.values, strict=True)):
+        top = HEAD + ROW * row
+        parts.append(svg.element("text", variant, x=NAMES - 8, y=top + ROW / 2 + 4, class_="tick end"))
+        for column, value in enumerate(values):
+            parts += _cell(value, NAMES + COLUMN * column, top, f"{variant}, {own.sets[column]}")
+    label = f"{own.title}, variants by sets."
+    return svg.element("svg", *parts, viewBox=f"0 0 {width} {height}", role="img", aria_label=label, class_="s0")
+
+
+def _cell(value: float, left: float, top: float, of: str) -> tuple[Markup, Markup]:
+    known = math.isfinite(value)
+    text = f"{value:.3f}" if known else "–"
+    said = svg.element("title", f"{of}: {text}")
+    shade = f"{0.55 * min(max(value, 0.0), 1.0):.2f}" if known else "0"
+    cell = svg.element(
+        "rect", said, x=left + 1, y=top + 1, width=COLUMN - 2, height=ROW - 2, class_="heat", fill_opacity=shade
+    )
+    return cell, svg.element("text", text, x=left + COLUMN / 2, y=top + ROW / 2 + 4, class_="heat-text mid")

@@ -1,0 +1,127 @@
+"""`calprobe report` of asked runs as a page: heads, figures, tables, the disclosure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from calprobe.analysis.asked.pictures import Pictures
+from calprobe.analysis.asked.report import AskedReport
+from calprobe.analysis.asked.results import AskedRunReport
+from calprobe.analysis.html import asked_charts, charts, definitions
+from calprobe.analysis.html.page import render
+from calprobe.analysis.html.views import BigNumber, Choice, Definition, FigureView, PageView, RunView, WordingView
+from calprobe.analysis.number_text import interval, number
+from calprobe.analysis.palette import series_places
+from calprobe.analysis.tables.asked import asked_tables, heading
+from calprobe.analysis.tables.types import Table
+from calprobe.messages import counted
+
+CHANCE = Definition("m-chance_accuracy", "chance", "accuracy of guessing: mean over the questions of 1/K, K options")
+ACCURACY = Definition("m-accuracy", "accuracy", "share of rows with a right answer; an answer not read is incorrect")
+
+
+def asked_page(report: AskedReport, pictures: dict[str, Pictures]) -> str:
+    """The whole page as HTML; `pictures` by the run's label."""
+    return render("asked.html.j2", _page(report, pictures))
+
+
+def _page(report: AskedReport, pictures: dict[str, Pictures]) -> PageView:
+    from calprobe import __version__
+
+    tables = asked_tables(report)
+    runs = tuple(_run(run, at, tables, pictures[run.label]) for at, run in enumerate(report.runs))
+    sections = [
+        ("runs", "Runs", True),
+        ("figures", "Figures", any(run.figures for run in runs)),
+        ("tables", "Tables", True),
+        ("disclosure", "Disclosure", True),
+        ("definitions", "Definitions", True),
+        ("made", "How it was made", True),
+    ]
+    models = list(dict.fromkeys(run.model for run in report.runs))
+    sets = list(dict.fromkeys(name for run in report.runs for name in run.sets))
+    return PageView(
+        title=f"{_few(models, 'model')} on {_few(sets, 'question set')}",
+        subtitle="What the model answers, what it says of its confidence, and whether that is so. "
+        "Ranges are 95 % intervals.",
+        contents=tuple((anchor, name) for anchor, name, there in sections if there),
+        runs=runs,
+        notes=(),
+        definitions=_definitions(report),
+        made=(("calprobe", __version__), ("readers", ", ".join(report.options.evaluators))),
+        manifests=(),
+        across=tuple(table for table in tables if table.kind == "across"),
+    )
+
+
+def _few(names: list[str], what: str) -> str:
+    return " and ".join(names) if len(names) < 3 else counted(len(names), what)
+
+
+def _run(run: AskedRunReport, at: int, tables: tuple[Table, ...], found: Pictures) -> RunView:
+    own = tuple(table for table in tables if table.keys.get("run") == run.label)
+    head = heading(run)[0].removeprefix(f"{run.label}: ")
+    return RunView(
+        anchor=f"run-{at}",
+        label=run.label,
+        state="partial" if run.partial else "complete",
+        partial=run.partial,
+        how=head,
+        lines=(),
+        numbers=tuple(_numbers(run)),
+        tables=tuple(_without_disclosure(table, run) for table in own),
+        figures=tuple(_figures(found)),
+        wording=WordingView("Disclosure", tuple(run.disclosure.lines())),
+    )
+
+
+def _without_disclosure(table: Table, run: AskedRunReport) -> Table:
+    from dataclasses import replace
+
+    said = {f"{title}: {text}." for title, text in run.disclosure.lines()}
+    return replace(table, heading=(), notes=tuple(note for note in table.notes if note not in said))
+
+
+def _numbers(run: AskedRunReport) -> Iterator[BigNumber]:
+    """Accuracy of the first cell under the reader that confidences go by, and chance."""
+    cell = next(run.reports(), None)
+    if cell is None:
+        return
+    found = cell.accuracy[cell.reader].value
+    yield BigNumber(f"accuracy, {cell.variant}", number(found.value), interval(found), ACCURACY.key)
+    yield BigNumber("chance", number(cell.chance), "", CHANCE.key, lesser=True)
+
+
+def _figures(found: Pictures) -> Iterator[FigureView]:
+    for name in dict.fromkeys(line.run for line in found.calibration.lines):
+        lines = [line for line in found.calibration.lines if line.run == name]
+        places = series_places([line.estimator for line in lines])
+        yield FigureView(
+            f"Reliability on {name}",
+            charts.calibration(lines, places),
+            "Accuracy against mean confidence of ACE's quantile bins, pooled over the variants that are read well "
+            "enough; on the dotted line the two are equal. Below: the share of the rows in bins of equal width.",
+            tuple(Choice(line, place, charts.key(place)) for line, place in places.items()),
+        )
+    for own in found.readers:
+        yield FigureView(
+            f"Readers on {own.title}",
+            asked_charts.readers(own),
+            "Accuracy of the same replies under each reader of answers, with 95 % intervals; dotted: chance.",
+            tuple(Choice(reader, place, charts.key(place)) for place, reader in enumerate(own.readers)),
+        )
+    for matrix in found.matrices:
+        yield FigureView(matrix.title, asked_charts.matrix(matrix), "Variants by sets; the darker, the nearer to 1.")
+
+
+def _definitions(report: AskedReport) -> tuple[Definition, ...]:
+    estimators = {name: own for run in report.runs for cell in run.cells for name, own in cell.estimators.items()}
+    return definitions.distinct(
+        [
+            ACCURACY,
+            CHANCE,
+            definitions.COVERAGE,
+            *(definitions.of_metric(metric) for metric in report.metrics),
+            *(Definition(f"e-{name}", name, f"{own.definition}.", own.source) for name, own in estimators.items()),
+        ]
+    )

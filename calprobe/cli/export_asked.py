@@ -1,0 +1,52 @@
+"""`calprobe export` of asked runs: replies, label probabilities, readings, confidences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calprobe.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from calprobe.analysis.asked.options import AskedOptions
+    from calprobe.runs import AskedRun
+
+OF_REPLIES = ("replies", "labels", "readings", "confidences")
+
+
+def export_asked(run: AskedRun, what: str, out: Path, options: AskedOptions) -> None:
+    """Write one table of a run of replies. Raises UsageError for a table of scores."""
+    from calprobe.analysis.asked.folder import asked_of
+    from calprobe.analysis.asked.frames import confidences_frame, readings_frame
+    from calprobe.interop.asked_exports import LABELS, REPLIES, label_table, reply_table
+    from calprobe.runs import table_files
+
+    if what not in OF_REPLIES:
+        raise UsageError(f"--what {what} is of runs of scores; for {run.path} give one of {', '.join(OF_REPLIES)}")
+    asked = asked_of(str(run.path), run)
+    if what == "replies":
+        table_files.write_tables(REPLIES, [reply_table(asked.replies)], out)
+    elif what == "labels":
+        table_files.write_tables(LABELS, [label_table(asked.replies, asked.sets)], out)
+    else:
+        _write(confidences_frame(asked, options) if what == "confidences" else readings_frame(asked, options), out)
+
+
+def _write(frame: pd.DataFrame, out: Path) -> None:
+    import pyarrow as pa
+
+    from calprobe.runs import table_files
+
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    table_files.write_tables(table.schema, [table], out)
+
+
+def read_by(readers: tuple[str, ...] | None, compat: str | None, window: int | None) -> AskedOptions:
+    """How replies are read. Raises UsageError for the rules of a paper on scores."""
+    from calprobe.analysis.asked.options import AskedOptions
+
+    if compat not in (None, "audit2026"):
+        raise UsageError(f"--compat {compat} is of scores; for runs of replies there is --compat audit2026")
+    return AskedOptions(readers, None if compat is None else "audit2026", window=window)

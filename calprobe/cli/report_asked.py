@@ -1,0 +1,143 @@
+"""`calprobe report` of asked runs: options of its own, and what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from calprobe.cli.arguments import list_option, refuse_typed
+from calprobe.cli.output import in_format, print_result, write_page
+from calprobe.cli.terminal_text import say
+from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean
+
+if TYPE_CHECKING:
+    from calprobe.analysis.asked.options import AskedOptions
+    from calprobe.analysis.asked.pictures import Pictures
+    from calprobe.analysis.asked.report import AskedReport
+    from calprobe.analysis.plots import Look
+    from calprobe.analysis.tables import Table
+
+TABLES = ("answers", "confidence", "stated", "means", "form", "spread", "shift", "matrix", "across", "paper")
+OF_SCORES = ("reduction", "ties", "by", "recalibrate", "cluster")  # parameters that say nothing of replies
+OF_REPLIES = ("readers", "parse_threshold", "window")
+
+readers_option = list_option(
+    "--reader",
+    "readers",
+    metavar="NAME,..",
+    help="Asked runs: readers of answers, of first_char, last_marker and constrained; confidences go by the first."
+    "  [default: last_marker,first_char,constrained]",
+)
+threshold_option = click.option(
+    "--parse-threshold",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Asked runs: cells that read fewer of their stated confidences leave means over variants.  [default: 0.8]",
+)
+window_option = click.option(
+    "--window",
+    type=click.IntRange(1),
+    metavar="TOKENS",
+    help="Asked runs: see a label only among so many most probable tokens.  [default: all that the backend gave]",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is to be shown of asked runs, and where."""
+
+    form: str
+    estimators: tuple[str, ...] | None
+    metrics: tuple[str, ...] | None
+    tables: tuple[str, ...] | None
+    against: bool
+    plots: Path | None
+    look: Look
+    page: Path | None
+
+
+def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Shown) -> None:
+    """Print the report, and write figures and page where they are wanted."""
+    from calprobe.analysis.asked.choice import choose_asked
+    from calprobe.analysis.asked.folder import asked_runs
+    from calprobe.analysis.asked.pictures import pictures
+    from calprobe.analysis.asked.report_asked import report_asked
+    from calprobe.analysis.html import asked_page
+
+    _check_tables(shown)
+    found = report_asked(asked_runs(named), options)
+    few = choose_asked(found, shown.estimators, shown.metrics)
+
+    def tables(report: AskedReport) -> list[Table]:
+        return _tables(report, shown)
+
+    print_result(in_format(shown.form, few, tables, tables))
+    if shown.plots is None and shown.page is None:
+        return
+    drawn = {run.label: pictures(run, options) for run in found.runs}
+    if shown.plots is not None:
+        _write_figures(drawn, shown.plots, shown.look)
+    if shown.page is not None:
+        write_page(asked_page(few, drawn), shown.page)
+
+
+def refuse_options_of_scores(context: click.Context) -> None:
+    """Raise click.UsageError for an option that says nothing of replies."""
+    refuse_typed(context, OF_SCORES, "does not apply to runs of replies; leave it out")
+
+
+def refuse_options_of_replies(context: click.Context) -> None:
+    """Raise click.UsageError for an option that says nothing of scores."""
+    refuse_typed(context, OF_REPLIES, "applies to runs of replies alone; leave it out")
+
+
+def _check_tables(shown: Shown) -> None:
+    if shown.tables is None:
+        return
+    if shown.form == "json":
+        raise UsageError("--tables does not apply to JSON, which is one object; choose with --estimator and --metric")
+    for name in shown.tables:
+        if name not in TABLES:
+            raise UsageError(
+                f"--tables: no {name!r}{did_you_mean(name, TABLES) or f'; give some of {chr(44).join(TABLES)}'}"
+            )
+
+
+def _tables(report: AskedReport, shown: Shown) -> list[Table]:
+    from calprobe.analysis.tables.asked import asked_tables
+    from calprobe.analysis.tables.published import published_tables
+
+    every = [*asked_tables(report), *(published_tables(report) if shown.against else ())]
+    found = [table for table in every if shown.tables is None or table.kind in shown.tables]
+    if not found:
+        raise UsageError(f"--tables {','.join(shown.tables or ())}: the report has no such table; leave the option out")
+    return found if any(table.tidy for table in found) else [replace(table, tidy=True) for table in found]
+
+
+def _write_figures(drawn: Mapping[str, Pictures], folder: Path, look: Look) -> None:
+    from calprobe.analysis.plots import drawing, save
+    from calprobe.cli.report_plots import FORMATS, file_names
+
+    names = file_names(list(drawn))
+    for label, own in drawn.items():
+        for kind, draw in own.drawn():
+            with drawing(look.style):
+                figure = draw(replace(look, title=look.title if look.title is not None else label))
+            for suffix in FORMATS:
+                path = folder / f"{names[label]}.{kind}{suffix}"
+                save(figure, path, look.style)
+                say(f"wrote {path}")
+
+
+def refuse_runs_of_replies(command: str, paths: Iterable[str], instead: str) -> None:
+    """Raise UsageError for a run of replies where a command takes runs of scores alone."""
+    from calprobe.runs import AskedRun, open_run
+
+    for path in paths:
+        if isinstance(open_run(path), AskedRun):
+            raise UsageError(f"{path} is a run of replies; {command} takes runs of scores\n{instead}")

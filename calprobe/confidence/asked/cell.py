@@ -1,0 +1,126 @@
+"""The replies of a run, put in order: a cell for each set and variant, in it a row for each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.arrays import Floats
+from calprobe.questions.types import Question, QuestionSet
+from calprobe.runs.replies import Reply
+
+ANSWER, LABEL, FINAL, STATED = "answer", "label", "final", "stated:"  # stages; that of a stated one goes on with a name
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One answer: what was said to a question in one sample, and what was said of it afterwards."""
+
+    question: Question
+    paraphrase: int
+    sample: int
+    replies: Mapping[str, Reply]  # by stage, those that did not fail
+    failed: Mapping[str, Reply]  # by stage, those that did
+
+    @property
+    def first(self) -> Reply:
+        """The reply itself, or where labels alone were asked for, the one that has them."""
+        return self.replies[ANSWER] if ANSWER in self.replies else self.replies[LABEL]
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """What the row is of, for rows of other variants to be paired with."""
+        return self.question.id, self.paraphrase, self.sample
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The answers to one set of questions under one variant, in the order of the set."""
+
+    set: str
+    variant: str
+    rows: tuple[Row, ...]
+    failed: int  # requests for an answer that failed; they have no row
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def clusters(self) -> npt.NDArray[np.str_] | None:
+        """The question of each row, [rows], if some have several rows: resamples draw questions; else None."""
+        names = [row.question.id for row in self.rows]
+        return np.array(names, np.str_) if len(set(names)) < len(names) else None
+
+    @cached_property
+    def chance(self) -> Floats:
+        """What a blind guess would be right with, [rows]: 1/K of K options, 0 where answers are free."""
+        return np.array([row.question.chance for row in self.rows], np.float64)
+
+    def has(self, stage: str) -> bool:
+        """Whether any row has a reply at that stage, or failed there."""
+        return any(stage in row.replies or stage in row.failed for row in self.rows)
+
+    @cached_property
+    def stated(self) -> tuple[str, ...]:
+        """Names of the prompts that asked for a stated confidence, sorted."""
+        stages = {stage for row in self.rows for stage in (*row.replies, *row.failed) if stage.startswith(STATED)}
+        return tuple(sorted(stage.removeprefix(STATED) for stage in stages))
+
+    def at(self, places: Sequence[int]) -> Cell:
+        """The cell with the rows at these places alone."""
+        return Cell(self.set, self.variant, tuple(self.rows[place] for place in places), self.failed)
+
+
+def cells_of(sets: Iterable[QuestionSet], replies: Iterable[Reply]) -> dict[str, dict[str, Cell]]:
+    """The cells of a run, by set, then by variant; sets in their order, variants in that of their first reply.
+
+    Raises ValueError for a reply to a question that no set has.
+    """
+    sets = tuple(sets)
+    found: dict[tuple[str, str], dict[tuple[str, int, int], dict[str, Reply]]] = {}
+    for reply in replies:
+        rows = found.setdefault((reply.set, reply.variant), {})
+        rows.setdefault((reply.question, reply.paraphrase, reply.sample), {})[reply.stage] = reply
+    known = {own.name: {question.id: (place, question) for place, question in enumerate(own.questions)} for own in sets}
+    for name, variant in found:
+        for question, _, _ in found[name, variant]:
+            if name not in known or question not in known[name]:
+                raise ValueError(f"a reply is to question {question!r} of {name!r}, which the run does not have")
+    cells: dict[str, dict[str, Cell]] = {own.name: {} for own in sets}
+    for (name, variant), rows in found.items():
+        cells[name][variant] = _cell(name, variant, rows, known[name])
+    return {name: own for name, own in cells.items() if own}
+
+
+def _cell(
+    name: str,
+    variant: str,
+    rows: Mapping[tuple[str, int, int], Mapping[str, Reply]],
+    known: Mapping[str, tuple[int, Question]],
+) -> Cell:
+    ordered = sorted(rows, key=lambda key: (known[key[0]][0], key[1], key[2]))
+    made = [_row(known[key[0]][1], key, rows[key]) for key in ordered]
+    there = tuple(row for row in made if ANSWER in row.replies or LABEL in row.replies)
+    return Cell(name, variant, there, len(made) - len(there))
+
+
+def _row(question: Question, key: tuple[str, int, int], replies: Mapping[str, Reply]) -> Row:
+    failed = {stage: reply for stage, reply in replies.items() if reply.finish == "error"}
+    return Row(question, key[1], key[2], {s: r for s, r in replies.items() if s not in failed}, failed)
+
+
+def paired(cells: Sequence[Cell]) -> list[list[int]]:
+    """The places, in each cell, of the rows that all of them have: of each cell as many, of the same answers."""
+    places = [{row.key: place for place, row in enumerate(cell.rows)} for cell in cells]
+    common = [row.key for row in cells[0].rows if all(row.key in own for own in places)] if cells else []
+    return [[own[key] for key in common] for own in places]
+
+
+def all_cells(cells: Mapping[str, Mapping[str, Cell]]) -> Iterator[Cell]:
+    """Every cell of a run."""
+    for own in cells.values():
+        yield from own.values()

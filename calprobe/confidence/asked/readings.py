@@ -1,0 +1,100 @@
+"""The answers of a cell under one reader: what was read off each reply, and whether it is right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.answers import READERS, Reading, grade, read
+from calprobe.answers.constrained import read_constrained
+from calprobe.arrays import Ints
+from calprobe.confidence.asked.cell import Cell, Row
+from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST
+from calprobe.confidence.distributions import NO_PREDICTION
+from calprobe.questions.types import Question
+
+GIVEN = "given"  # the reader of replies that came with their grade
+ARGMAX = "label_argmax"  # of runs that have label probabilities alone: the most probable label at the first position
+DEFAULT = "default"  # of sets with questions of several kinds: each by the reader of its kind
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a reader makes of a cell, a reading for each row."""
+
+    reader: str
+    readings: tuple[Reading, ...]  # [rows]
+    prediction: Ints  # [rows], place of the option; NO_PREDICTION where none was read, or answers are free
+    correct: npt.NDArray[np.bool_]  # [rows]; False where nothing was read
+
+    @cached_property
+    def extracted(self) -> npt.NDArray[np.bool_]:
+        """Whether an answer was read, [rows]."""
+        return np.array([_was_read(reading) for reading in self.readings], np.bool_)
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many rows have no answer, by reason."""
+        return dict(sorted(Counter(own.status for own in self.readings if not _was_read(own)).items()))
+
+    @property
+    def flags(self) -> dict[str, int]:
+        """How many rows have an answer of a status other than ok: of a reply that was cut, for one."""
+        flagged = (own.status for own in self.readings if _was_read(own) and own.status != OK)
+        return dict(sorted(Counter(flagged).items()))
+
+    @property
+    def rules(self) -> dict[str, int]:
+        """How many answers each rule has found, most first."""
+        return dict(Counter(own.rule for own in self.readings if _was_read(own)).most_common())
+
+
+def read_answers(cell: Cell, reader: str) -> Answers:
+    """Read every row of a cell. A reply that came with its grade has no reading of its own.
+
+    Args:
+        cell: the replies.
+        reader: a name in `calprobe.answers.READERS`, or GIVEN, ARGMAX, DEFAULT.
+    Raises:
+        UsageError: no such reader, or one that does not read answers to questions of this kind.
+    """
+    readings = tuple(_reading(row, reader) for row in cell.rows)
+    pairs = list(zip(cell.rows, readings, strict=True))
+    return Answers(
+        reader,
+        readings,
+        np.array([_place(row.question, own) for row, own in pairs], np.int64),
+        np.array([_is_right(row, own) for row, own in pairs], np.bool_),
+    )
+
+
+def _reading(row: Row, reader: str) -> Reading:
+    if row.first.correct is not None:
+        return Reading(None, OK, GIVEN)
+    if reader == ARGMAX:
+        return read_constrained(row.first.label_scores)
+    stage = "answer" if reader in (DEFAULT, GIVEN) or reader not in READERS else READERS[reader].stage
+    reply = row.replies.get(stage)
+    if reply is None:
+        return Reading(None, REQUEST if stage in row.failed else NOT_ASKED, "")
+    return read(reply, row.question, None if reader in (DEFAULT, GIVEN) else reader)
+
+
+def _was_read(reading: Reading) -> bool:
+    return reading.value is not None or reading.rule == GIVEN
+
+
+def _place(question: Question, reading: Reading) -> int:
+    if question.kind != "choice" or reading.value not in question.labels:
+        return NO_PREDICTION
+    return question.labels.index(str(reading.value))
+
+
+def _is_right(row: Row, reading: Reading) -> bool:
+    if row.first.correct is not None:
+        return row.first.correct
+    return grade(reading, row.question).correct

@@ -1,0 +1,37 @@
+"""Confidence that a model states in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calprobe.confidence.asked.cell import STATED, Cell, Row
+from calprobe.confidence.asked.readings import Answers
+from calprobe.confidence.asked.types import NOT_ASKED, REQUEST, AskedConfidence, Reading, WayToRead
+
+
+def stated_readings(cell: Cell, name: str, way: WayToRead) -> tuple[Reading, ...]:
+    """What was read off each row's stated confidence, [rows]."""
+    return tuple(_reading(row, name, way) for row in cell.rows)
+
+
+def stated_confidence(cell: Cell, name: str, answers: Answers, way: WayToRead) -> AskedConfidence:
+    """The stated confidence of each row with the correctness of its answer, an answer that was not read being wrong.
+
+    A statement that cannot be read is no wrong answer: the row has no confidence, and its status says why.
+    """
+    readings = stated_readings(cell, name, way)
+    values = [np.nan if own.value is None else float(own.value) for own in readings]
+    return AskedConfidence(
+        answers.prediction,
+        np.array(values, np.float64),
+        answers.correct,
+        np.array([own.status for own in readings], np.str_),
+    )
+
+
+def _reading(row: Row, name: str, way: WayToRead) -> Reading:
+    stage = f"{STATED}{name}"
+    reply = row.replies.get(stage)
+    if reply is None:
+        return Reading(None, REQUEST if stage in row.failed else NOT_ASKED, "")
+    return way.read_stated(reply, way.scales.get(name, "x"))

@@ -1,0 +1,57 @@
+"""What estimators of asked runs give, and how replies are read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.answers.types import Reading as Reading
+from calprobe.arrays import Floats, Ints
+from calprobe.messages import counted
+from calprobe.runs.replies import Reply
+
+OK = "ok"  # the status of what was read
+NOT_ASKED, REQUEST = "not asked", "request failed"  # of rows that say nothing of the model
+
+
+@dataclass(frozen=True, slots=True)
+class AskedConfidence:
+    """How sure each answer is. A row that could not be read has no confidence and leaves the metrics of calibration."""
+
+    prediction: Ints  # [rows], place of the option that it speaks of; NO_PREDICTION: none, or a free answer
+    confidence: Floats  # [rows], in [0, 1]; NaN where it could not be read
+    correct: npt.NDArray[np.bool_]  # [rows], of the answer that the confidence speaks of
+    status: npt.NDArray[np.str_]  # [rows], ok, or why there is no confidence, or what is odd about it
+
+    def __repr__(self) -> str:
+        return f"<AskedConfidence: {counted(len(self.confidence), 'row')}, {int(self.read.sum()):,} read>"
+
+    @property
+    def read(self) -> npt.NDArray[np.bool_]:
+        """Which rows have a confidence, [rows]."""
+        return ~np.isnan(self.confidence)
+
+    @property
+    def asked(self) -> npt.NDArray[np.bool_]:
+        """Which rows have a reply to be read, [rows]: the others were not asked, or the request failed."""
+        return ~np.isin(self.status, [NOT_ASKED, REQUEST])
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many of the rows asked have no confidence, by reason."""
+        return dict(sorted(Counter(self.status[self.asked & ~self.read].tolist()).items()))
+
+
+@dataclass(frozen=True, slots=True)
+class WayToRead:
+    """How confidences are taken from replies."""
+
+    read_stated: Callable[[Reply, str], Reading]  # a reply and the scale that was asked for, see `scales`
+    # With the reader's letter in place of an estimator's own argmax, as the audit's paper has it.
+    compat: bool = False
+    window: int | None = None  # only labels among so many most probable tokens are seen; None: all that are known
+    scales: Mapping[str, str] = field(default_factory=dict)  # by stated prompt, see `calprobe.prompts.types.SCALES`

@@ -1,0 +1,93 @@
+"""An asked run's replies and label probabilities as flat tables. Columns are a contract that scripts depend on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from calprobe.questions.types import QuestionSet
+from calprobe.runs.replies import Reply
+
+REPLIES = pa.schema(
+    [
+        pa.field("set", pa.string()),
+        pa.field("question", pa.string()),
+        pa.field("variant", pa.string()),
+        pa.field("paraphrase", pa.int32()),
+        pa.field("sample", pa.int32()),
+        pa.field("stage", pa.string()),
+        pa.field("prompt_ids", pa.list_(pa.int32())),
+        pa.field("prompt", pa.string()),
+        pa.field("text", pa.string()),
+        pa.field("token_ids", pa.list_(pa.int32())),
+        pa.field("logprobs", pa.list_(pa.float64())),
+        pa.field("finish", pa.string()),
+        pa.field("reasoning", pa.string()),
+    ]
+)
+LABELS = pa.schema(
+    [
+        pa.field("set", pa.string()),
+        pa.field("question", pa.string()),
+        pa.field("variant", pa.string()),
+        pa.field("stage", pa.string()),
+        pa.field("label", pa.string()),
+        pa.field("logprob", pa.float64()),
+        pa.field("forms", pa.list_(pa.int32())),
+        pa.field("covered", pa.bool_()),
+        pa.field("gold", pa.bool_()),
+    ]
+)
+
+
+def reply_table(replies: Iterable[Reply]) -> pa.Table:
+    """The `replies` export: a row for each reply, failed ones too; null where a server hides something."""
+    return _table(REPLIES, [{name: _plain(getattr(reply, name)) for name in REPLIES.names} for reply in replies])
+
+
+def label_table(replies: Iterable[Reply], sets: Iterable[QuestionSet]) -> pa.Table:
+    """The `labels` export: a row for each label at the first position of each stage that has label probabilities.
+
+    `logprob` is the natural log of the label's unnormalised mass, null where a window lacked it (`covered` is false).
+    Of several samples and paraphrases the first stands for all: nothing has been sampled at the first position.
+    """
+    known = {(own.name, question.id): question for own in sets for question in own.questions}
+    seen: set[tuple[str, str, str, str]] = set()
+    rows: list[Mapping[str, Any]] = []
+    for reply in replies:
+        place = (reply.set, reply.question, reply.variant, reply.stage)
+        if reply.label_scores is None or place in seen:
+            continue
+        seen.add(place)
+        question = known[reply.set, reply.question]
+        gold = None if question.answer is None else question.gold
+        rows += _labels(dict(zip(LABELS.names, place, strict=False)), reply, gold)
+    return _table(LABELS, rows)
+
+
+def _labels(place: Mapping[str, str], reply: Reply, gold: str | None) -> Iterator[dict[str, Any]]:
+    scores = reply.label_scores
+    if scores is None or not len(scores.positions) or scores.positions[0] != 0:
+        return
+    for at, label in enumerate(scores.labels):
+        logprob = float(scores.logprobs[0, at])
+        yield {
+            **place,
+            "label": label,
+            "logprob": logprob if math.isfinite(logprob) else None,
+            "forms": list(scores.forms[at]) if scores.forms else [],
+            "covered": math.isfinite(logprob),
+            "gold": None if gold is None else label == gold,
+        }
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _table(schema: pa.Schema, rows: list[Mapping[str, Any]]) -> pa.Table:
+    columns = [pa.array([row[field.name] for row in rows], field.type) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)

@@ -1,0 +1,193 @@
+"""Replies that another tool has made as a run of calprobe, so that they can be read and measured."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from calprobe import __version__
+from calprobe.interop.reply_lines import STATED, ReplyLine, read_reply_lines
+from calprobe.messages import counted, did_you_mean
+from calprobe.prompts.types import PromptSet, Stated, Variant
+from calprobe.questions.types import Question, QuestionSet, SetSource
+from calprobe.runs import AskedPiece, AskManifest, LabelScores, ModelRecord, PieceReplies, Reply
+from calprobe.runs.asked_questions import StoredSet, write_questions
+from calprobe.runs.asked_records import BackendRecord, QuestionSetRecord
+from calprobe.runs.folder import RecordFolder
+
+log = logging.getLogger(__name__)
+
+NAME = "import"
+_MISSING = "the imported file has no such reply"
+
+
+class AskedFolder(RecordFolder[AskManifest, PieceReplies]):
+    """The folder of an asked run that is being written."""
+
+
+def import_replies(
+    path: Path, out: Path, questions: Sequence[QuestionSet] = (), model: str = "unknown"
+) -> RecordFolder[AskManifest, PieceReplies]:
+    """Make an asked run at `out` of a file of replies, whole or not at all.
+
+    A question without a reply is no part of the run; one that lacks some of the stages or samples that others have gets
+    failed requests in their place, which reports count.
+
+    Args:
+        path: JSON lines, one a reply, see docs/reference/files.md.
+        out: the run folder, empty or absent.
+        questions: with the right answers; none where every line has `correct`.
+        model: what answered.
+    Raises:
+        ProbeFormatError: a line cannot be read, or names a question that the sets do not have; names file, line and
+            fix. UsageError: `out` is not empty.
+    """
+    lines = list(read_reply_lines(path))
+    sets = _asked_sets(lines, questions)
+    known = {(own.name, question.id): question for own in sets for question in own.questions}
+    replies = [reply for line in lines for reply in _replies(line, known[line.set, line.question])]
+    stored = [StoredSet.of(own) for own in sets]
+    pieces = list(_pieces(replies))
+    manifest = AskManifest(
+        model=ModelRecord(model, id=model),
+        backend=BackendRecord(NAME, imported=True),
+        sets=tuple(
+            QuestionSetRecord(own.name, len(own.questions), kept.fingerprint, own.source)
+            for own, kept in zip(sets, stored, strict=True)
+        ),
+        prompts=_prompts(replies),
+        asked=tuple(pieces),
+        versions={"calprobe": __version__},
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    records = [_record(piece, replies, sets) for piece in pieces]
+    return AskedFolder.write_whole(out, manifest, records, also=lambda folder: write_questions(folder, stored))
+
+
+def _asked_sets(lines: Sequence[ReplyLine], given: Sequence[QuestionSet]) -> list[QuestionSet]:
+    """The sets with the questions that have replies; made of the lines where none are given."""
+    by_name = {own.name: own for own in given}
+    found: dict[str, dict[str, ReplyLine]] = {}
+    for line in lines:
+        if given and line.set not in by_name:
+            hint = did_you_mean(line.set, by_name) or f"; --questions has {', '.join(by_name)}"
+            line.fail(f"no question set {line.set!r}{hint}")
+        if not given and line.stage in ("answer", "label") and line.correct is None:
+            line.fail("no correct, and no --questions with the right answers; give one of them")
+        found.setdefault(line.set, {}).setdefault(line.question, line)
+    if not given:
+        labels = _labels_of(lines)
+        return [
+            _made_up(name, [_unknown(key, labels.get((name, key), ())) for key in own]) for name, own in found.items()
+        ]
+    return [_those_asked(by_name[name], own) for name, own in found.items()]
+
+
+def _labels_of(lines: Iterable[ReplyLine]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """All labels that any line has of a question, in the order they come."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for line in lines:
+        found.setdefault((line.set, line.question), {}).update(dict.fromkeys(line.labels))
+    return {key: tuple(own) for key, own in found.items()}
+
+
+def _unknown(key: str, labels: tuple[str, ...]) -> Question:
+    """A question of which nothing is known but which replies are right."""
+    return Question(key, "", "open", labels=labels, accepted=("",))
+
+
+def _made_up(name: str, questions: Sequence[Question]) -> QuestionSet:
+    ids = "\n".join(sorted(question.id for question in questions))
+    return QuestionSet(name, tuple(questions), SetSource(hashlib.sha256(ids.encode()).hexdigest()))
+
+
+def _those_asked(own: QuestionSet, lines: Mapping[str, ReplyLine]) -> QuestionSet:
+    known = {question.id for question in own.questions}
+    for key, line in lines.items():
+        if key not in known:
+            line.fail(f"{own.name} has no question {key!r}{did_you_mean(key, known) or ''}; check --questions")
+    kept = tuple(question for question in own.questions if question.id in lines)
+    if len(kept) < len(own.questions):
+        log.info("%s: %s of %s have replies", own.name, f"{len(kept):,}", counted(len(own.questions), "question"))
+    return QuestionSet(own.name, kept, own.source)
+
+
+def _replies(line: ReplyLine, question: Question) -> Iterator[Reply]:
+    """The line's reply, and its stated confidence as one of its own."""
+    yield _reply(line, line.stage, line.text, question)
+    if line.stated is not None:
+        yield _reply(line, f"stated:{STATED}", line.stated, None)
+
+
+def _reply(line: ReplyLine, stage: str, text: str, question: Question | None) -> Reply:
+    own = question is not None
+    return Reply(
+        key=hashlib.sha256(repr((*line.key, stage, text)).encode("utf-8", "backslashreplace")).hexdigest(),
+        set=line.set,
+        question=line.question,
+        variant=line.variant,
+        stage=stage,
+        text=text,
+        finish="length" if own and line.finish == "length" else "stop",
+        paraphrase=line.paraphrase,
+        sample=line.sample,
+        prompt=line.prompt if own else "",
+        token_ids=line.tokens if own else None,
+        logprobs=line.logprobs if own else None,
+        reasoning=line.reasoning if own else None,
+        label_scores=_scores(line, question) if question is not None and line.labels else None,
+        correct=line.correct if own else None,
+    )
+
+
+def _scores(line: ReplyLine, question: Question) -> LabelScores:
+    """The labels' log-probabilities at the first position; a label that the line lacks was not seen."""
+    if unknown := [label for label in line.labels if label not in question.labels]:
+        line.fail(f"labels has {unknown[0]!r}; the labels of question {question.id} are {', '.join(question.labels)}")
+    values = np.array([[line.labels.get(label, -np.inf) for label in question.labels]])
+    missing = len(line.labels) < len(question.labels)
+    least = np.array([min(line.labels.values()) if missing else -np.inf])
+    return LabelScores(question.labels, (), np.array([0], np.int64), values, least)
+
+
+def _prompts(replies: Sequence[Reply]) -> PromptSet:
+    """What is known of the prompts: the names of variants and of stated confidences."""
+    variants = tuple(dict.fromkeys(reply.variant for reply in replies))
+    stages = dict.fromkeys(reply.stage for reply in replies)
+    stated = tuple(stage.removeprefix("stated:") for stage in stages if stage.startswith("stated:"))
+    fingerprint = hashlib.sha256(repr((variants, stated)).encode("utf-8", "backslashreplace")).hexdigest()
+    return PromptSet(
+        NAME,
+        fingerprint,
+        tuple(Variant(name, "", 0) for name in variants),
+        tuple(Stated(name, "", "x", 0) for name in stated),
+    )
+
+
+def _pieces(replies: Sequence[Reply]) -> Iterator[AskedPiece]:
+    """What was asked under each variant and paraphrase: all stages and samples that any question has."""
+    found: dict[tuple[str, str, int], list[Reply]] = {}
+    for reply in replies:
+        found.setdefault((reply.set, reply.variant, reply.paraphrase), []).append(reply)
+    for place, own in found.items():
+        yield AskedPiece(*place, tuple(dict.fromkeys(reply.stage for reply in own)), 1 + max(r.sample for r in own))
+
+
+def _record(piece: AskedPiece, replies: Sequence[Reply], sets: Sequence[QuestionSet]) -> PieceReplies:
+    """The replies of a piece; what the file lacks is a failed request."""
+    place = (piece.set, piece.variant, piece.paraphrase)
+    found = {(r.question, r.stage, r.sample): r for r in replies if (r.set, r.variant, r.paraphrase) == place}
+    questions = next(own for own in sets if own.name == piece.set).questions
+    wanted = [(q.id, stage, sample) for q in questions for stage in piece.stages for sample in range(piece.samples)]
+    return PieceReplies.of(piece, (found.get(own) or _missing(piece, own) for own in wanted))
+
+
+def _missing(piece: AskedPiece, wanted: tuple[str, str, int]) -> Reply:
+    question, stage, sample = wanted
+    key = hashlib.sha256(repr((piece.piece, wanted)).encode("utf-8", "backslashreplace")).hexdigest()
+    return Reply(key, piece.set, question, piece.variant, stage, "", "error", piece.paraphrase, sample, error=_MISSING)

@@ -1,0 +1,135 @@
+"""Lines of a file of replies: what each may say, checked, with file and line in every error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from calprobe.errors import ProbeFormatError
+from calprobe.messages import did_you_mean
+from calprobe.probes.json_files import read_json_lines
+
+STATED = "import"  # the name of stated confidences that stand in the lines themselves
+_KEYS = {
+    "set": str,
+    "question": str,
+    "variant": str,
+    "paraphrase": int,
+    "sample": int,
+    "stage": str,
+    "text": str,
+    "tokens": list,
+    "logprobs": list,
+    "alternatives": list,
+    "labels": dict,
+    "stated": (int, float, str),
+    "correct": bool,
+    "finish": str,
+    "prompt": str,
+    "reasoning": str,
+}
+_FIXES = {"set": "a text", "question": "the question's id as text", "labels": "{label: log-probability}"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyLine:
+    """What a line says of one reply."""
+
+    place: str  # FILE:LINE, for errors
+    set: str
+    question: str
+    text: str
+    variant: str = "import"
+    paraphrase: int = 0
+    sample: int = 0
+    stage: str = "answer"
+    tokens: tuple[int, ...] | None = None  # ids; None: not given, or given as texts
+    logprobs: tuple[float, ...] | None = None
+    labels: Mapping[str, float] = field(default_factory=dict)  # label -> log-probability at the first position
+    stated: str | None = None
+    correct: bool | None = None
+    finish: str = "stop"
+    prompt: str = ""
+    reasoning: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str, int, str, int]:
+        """What no two lines may share."""
+        return self.set, self.question, self.variant, self.paraphrase, self.stage, self.sample
+
+    def fail(self, what: str) -> NoReturn:
+        """Raise ProbeFormatError for the line."""
+        raise ProbeFormatError(f"{self.place}: {what}")
+
+
+def read_reply_lines(path: Path) -> Iterator[ReplyLine]:
+    """The lines of a JSON-lines file of replies.
+
+    Raises ProbeFormatError for a file that cannot be read, a key that is unknown or missing, a value of another type,
+    and two lines of one reply.
+    """
+    seen: dict[tuple[str, str, str, int, str, int], str] = {}
+    for number, content in read_json_lines(path, "write a line for each reply"):
+        line = _line(f"{path}:{number}", content)
+        if line.key in seen:
+            line.fail(f"the reply of {seen[line.key]} once more; give each reply once, or another sample number")
+        seen[line.key] = line.place
+        yield line
+
+
+def _line(place: str, content: dict[str, Any]) -> ReplyLine:
+    for key, value in content.items():
+        if key not in _KEYS:
+            hint = did_you_mean(key, _KEYS) or f"; known are {', '.join(_KEYS)}"
+            raise ProbeFormatError(f"{place}: unknown key {key!r}{hint}")
+        kinds = _KEYS[key]
+        is_flag = isinstance(value, bool) and kinds is not bool
+        if value is not None and (is_flag or not isinstance(value, kinds)):  # type: ignore[arg-type]  # types
+            raise ProbeFormatError(f"{place}: {key} is {value!r:.60}; give {_FIXES.get(key, _named(kinds))}")
+    known = {key: value for key, value in content.items() if value is not None and key != "alternatives"}
+    for key in ("set", "question"):
+        if not known.get(key):
+            raise ProbeFormatError(f"{place}: no {key}; every line names its set and its question")
+    if "text" not in known and "labels" not in known:
+        raise ProbeFormatError(f"{place}: neither text nor labels; give the reply's text")
+    for key in ("paraphrase", "sample"):
+        if not 0 <= known.get(key, 0) < 1_000_000:
+            raise ProbeFormatError(f"{place}: {key} is {known[key]}; give 0 to 999,999")
+    if known.get("finish", "stop") not in ("stop", "length"):
+        raise ProbeFormatError(f"{place}: finish is {known['finish']!r:.60}; give stop or length")
+    return ReplyLine(place=place, **_values(place, {"text": "", **known}))
+
+
+def _values(place: str, known: dict[str, Any]) -> dict[str, Any]:
+    """The line's values as the fields have them."""
+    values = dict(known)
+    if (tokens := values.pop("tokens", None)) is not None and all(type(own) is int for own in tokens):
+        values["tokens"] = tuple(tokens)
+    for name in ("logprobs",):
+        if name in values:
+            values[name] = tuple(_logprob(place, name, own) for own in values[name])
+    if "labels" in values:
+        values["labels"] = {own: _logprob(place, f"labels {own}", value) for own, value in values["labels"].items()}
+    if "stated" in values:
+        values["stated"] = _as_text(values["stated"])
+    return values
+
+
+def _logprob(place: str, name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value <= 1e-6:
+        raise ProbeFormatError(f"{place}: {name} is {value!r:.60}; give natural logs of probabilities, 0 or less")
+    return min(float(value), 0.0)
+
+
+def _as_text(value: float | str) -> str:
+    """A number as a model would write it."""
+    return value if isinstance(value, str) else np.format_float_positional(value, trim="0")
+
+
+def _named(kinds: Any) -> str:
+    names = {str: "text", int: "a whole number", list: "a list", dict: "an object", bool: "true or false"}
+    return names.get(kinds, "a number or text")

@@ -1,0 +1,254 @@
+"""Numbers of asked cells, sets and runs: by hand, by closed forms, and by the rules of failure."""
+
+from __future__ import annotations
+
+import asked_replies as made
+import numpy as np
+import pytest
+
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
+from calprobe.analysis.asked.results import AskedRunReport
+from calprobe.analysis.asked.results_json import run_json
+from calprobe.errors import UsageError
+from calprobe.metrics import Resampling, brier, ece
+
+QUICK = Resampling(20)
+OPTIONS = AskedOptions(resampling=QUICK)
+
+
+def report(asked: Asked, options: AskedOptions = OPTIONS) -> AskedRunReport:
+    return report_asked_run(asked, options)
+
+
+def four_rows() -> Asked:
+    """Right answers A, A, A, A; replies A, B, nothing, A; stated 0.9, 0.5, 0.8, and words."""
+    questions, replies = made.answered(
+        {"plain": ["A", "B", "no idea", "A"]}, [0, 0, 0, 0], {"plain": ["0.9", "0.5", "0.8", "very sure"]}
+    )
+    return made.asked(questions, replies)
+
+
+def test_a_cell_by_hand() -> None:
+    cell = report(four_rows()).sets["quiz"].cells["plain"]
+    assert (cell.rows, cell.failed, cell.chance, cell.reader) == (4, 0, 0.25, "last_marker")
+    accuracy = cell.accuracy["last_marker"]
+    assert accuracy.value.value == 0.5  # what was not read is incorrect
+    assert accuracy.of_read.value == pytest.approx(2 / 3)  # or left out
+    assert (accuracy.unread, accuracy.reasons) == (1, {"none": 1})
+    stated = cell.estimators["stated_decimal"]
+    assert stated.rows == 3
+    assert stated.coverage.value == 0.75
+    assert stated.reasons == {"none": 1}
+    squared = [(0.9 - 1) ** 2, 0.5**2, 0.8**2]
+    assert stated.metrics["brier"].value == pytest.approx(sum(squared) / 3)
+    assert stated.brier_bounds == pytest.approx((sum(squared) / 4, (sum(squared) + 1) / 4))
+    assert stated.metrics["accuracy"].value == pytest.approx(1 / 3)
+
+
+def test_bounds_of_brier_are_those_of_the_best_and_the_worst_filling() -> None:
+    asked = four_rows()
+    cell = report(asked).sets["quiz"].cells["plain"]
+    low, high = cell.estimators["stated_decimal"].brier_bounds
+    correct = [True, False, False, True]
+    fillings = [float(brier([0.9, 0.5, 0.8, own], correct)) for own in np.linspace(0, 1, 11)]
+    assert (min(fillings), max(fillings)) == pytest.approx((low, high))
+
+
+def test_signed_overconfidence_by_hand() -> None:
+    found = report(four_rows()).sets["quiz"].cells["plain"].overconfidence["stated_decimal"]
+    # On the three rows with both: stated 0.9, 0.5, 0.8; right 1, 0, 0; label 2/3 where a letter was said, else 1/4.
+    assert found.rows == 3
+    assert found.accuracy.value == pytest.approx(2.2 / 3 - 1 / 3)
+    assert found.label is not None
+    assert found.label.value == pytest.approx(2.2 / 3 - (2 / 3 + 2 / 3 + 1 / 4) / 3)
+    assert found.ece_gap is not None
+    stated = float(ece([0.9, 0.5, 0.8], [True, False, False]))
+    label = float(ece([2 / 3, 2 / 3, 1 / 4], [True, False, True]))  # the label's own answers: A, B, A
+    assert found.ece_gap.value == pytest.approx(stated - label)
+    assert (found.distinct, found.mode_share) == (3, pytest.approx(1 / 3))
+    assert found.accuracy_unread.value == 1.0
+
+
+def test_normalisation_shift_is_the_size_of_the_difference_of_both_eces() -> None:
+    rng = np.random.default_rng(5)
+    gold = rng.integers(4, size=60).tolist()
+    questions = [made.choice(f"q{at}", answer) for at, answer in enumerate(gold)]
+    masses = rng.dirichlet(np.ones(5), size=60)[:, :4]
+    replies = [made.reply(f"q{at}", "A", label_scores=made.scores(own)) for at, own in enumerate(masses)]
+    run = report(made.asked(questions, replies))
+    cell = run.sets["quiz"].cells["plain"]
+    correct = masses.argmax(axis=1) == np.array(gold)
+    raw = float(ece(masses.max(axis=1), correct))
+    normalised = float(ece((masses / masses.sum(axis=1, keepdims=True)).max(axis=1), correct))
+    assert cell.shift is not None
+    assert cell.shift.value == pytest.approx(abs(raw - normalised))
+    assert cell.shift.low <= cell.shift.value <= cell.shift.high
+    (plain, every) = run.shifts
+    assert (plain.of, every.of, every.cells) == ("plain", "all", 1)
+    assert every.mean.value == every.median == every.largest == pytest.approx(cell.shift.value)
+    assert np.isnan(every.mean.low)  # a description of these cells
+    assert cell.off_label is not None
+    assert cell.off_label.mean.value == pytest.approx(1 - masses.sum(axis=1).mean())
+    assert cell.off_label.all_seen == 1.0
+    assert cell.off_label.mass_seen == pytest.approx(1.0)
+
+
+def test_a_window_is_told_by_its_coverage() -> None:
+    questions = [made.choice("q0"), made.choice("q1")]
+    replies = [
+        made.reply("q0", "A", label_scores=made.scores([0.4, 0.2, 0.1, 0.1], ranks=[[0, 1, 2, 3]])),
+        made.reply("q1", "A", label_scores=made.scores([0.4, 0.2, 0.1, 0.1], ranks=[[0, 1, 2, 300]])),
+    ]
+    cell = (
+        report(made.asked(questions, replies), AskedOptions(window=200, resampling=QUICK)).sets["quiz"].cells["plain"]
+    )
+    assert cell.off_label is not None
+    assert cell.off_label.all_seen == 0.5
+    assert cell.off_label.mass_seen == pytest.approx((1 + 0.7 / 0.8) / 2)
+
+
+def test_failed_requests_are_in_no_number() -> None:
+    questions = [made.choice(f"q{at}") for at in range(3)]
+    replies = [
+        made.reply("q0", "A"),
+        made.reply("q1", "B"),
+        made.reply("q2", "", finish="error", error="gone"),
+        made.reply("q0", "0.5", stage="stated:decimal"),
+        made.reply("q1", "", stage="stated:decimal", finish="error", error="gone"),
+    ]
+    run = report(made.asked(questions, replies))
+    cell = run.sets["quiz"].cells["plain"]
+    assert (cell.rows, cell.failed) == (2, 1)
+    assert cell.accuracy["last_marker"].value.value == 0.5
+    assert cell.estimators["stated_decimal"].coverage.value == 1.0  # a failed request is no unread statement
+    assert run.disclosure.failed == {"quiz": {"plain": 1}}
+    assert dict(run.disclosure.lines())["failures"].startswith("1 request failed")
+
+
+def spread_run() -> Asked:
+    letters = {
+        "plain": ["A", "A", "A", "A", "B"],
+        "other": ["A", "A", "B", "B", "B"],
+        "reasoned": ["The answer is A.", "So B", "The answer is A.", "I think A", "Hm"],
+    }
+    questions, replies = made.answered(letters, [0, 0, 0, 0, 0])
+    for place, first in enumerate([0.9, 0.2, 0.9, 0.7, 0.6]):
+        mass = [first, 1 - first, 0, 0]
+        replies.append(made.reply(f"q{place}", "", variant="reasoned", stage="final", label_scores=made.scores(mass)))
+    return made.asked(questions, replies)
+
+
+def test_spread_leaves_out_variants_of_another_form() -> None:
+    own = report(spread_run()).sets["quiz"]
+    assert own.format_changes == ("reasoned",)
+    found = own.spread["last_marker"]
+    assert found.variants == ("plain", "other")
+    assert found.value.value == pytest.approx(0.4)
+    assert found.accuracy == pytest.approx(0.6)
+    assert (found.chance, found.rows) == (0.25, 5)
+
+
+def test_drops_repairs_and_recovered_shares_by_hand() -> None:
+    own = report(spread_run()).sets["quiz"]
+    drops = {drop.reader: drop for drop in own.drops}
+    assert drops["first_char"].baseline == "plain"
+    assert drops["first_char"].paired.value == pytest.approx(0.8)  # first_char reads no answer of the reasoned replies
+    assert drops["first_char"].relative == pytest.approx(1.0)
+    constrained = next(repair for repair in own.repairs if repair.reader == "constrained")
+    assert (constrained.first, constrained.repaired, constrained.reference) == pytest.approx((0.0, 0.8, 0.6))
+    assert constrained.recovered.value == pytest.approx(0.8 / 0.6)
+    assert (constrained.right_to_wrong, constrained.wrong_to_right, constrained.previously_right) == (0, 4, 0)
+    marker = next(repair for repair in own.repairs if repair.reader == "last_marker")
+    assert marker.repaired == pytest.approx(own.cells["reasoned"].accuracy["last_marker"].value.value)
+    assert constrained.unread_by_other == own.cells["reasoned"].accuracy["last_marker"].unread
+
+
+def test_both_averages_of_recovered_shares() -> None:
+    first, second = spread_run(), spread_run()
+    found = report_asked([first, Asked("b", "other", second.sets, second.replies, second.prompts)], OPTIONS)
+    assert found.across is not None
+    shares = {own.reader: own for own in found.across.recovered}
+    assert shares["constrained"].ratio_of_means == pytest.approx(0.8 / 0.6)
+    assert shares["constrained"].mean_of_ratios == pytest.approx(0.8 / 0.6)
+    assert shares["constrained"].cells == 2
+
+
+def test_means_leave_out_variants_below_the_threshold() -> None:
+    letters = {"plain": ["A"] * 4, "other": ["A", "A", "B", "B"]}
+    stated = {"plain": ["0.9", "0.9", "0.9", "unsure"], "other": ["0.5"] * 4}
+    questions, replies = made.answered(letters, [0] * 4, stated)
+    asked = made.asked(questions, replies)
+    (found,) = report(asked).sets["quiz"].means
+    assert (found.variants, found.left_out) == (("other",), ("plain",))
+    assert found.accuracy == 0.5
+    assert found.over_accuracy == pytest.approx(0.0)
+    (all_,) = report(asked, AskedOptions(threshold=0.5, resampling=QUICK)).sets["quiz"].means
+    assert all_.variants == ("plain", "other")
+    assert all_.accuracy == 0.75
+    below = report(asked).disclosure.below_threshold
+    assert below == ("quiz plain stated_decimal",)
+
+
+def test_another_reader_is_run_over_the_same_replies() -> None:
+    asked = spread_run()
+    found = report(asked, AskedOptions(readers=("first_char", "last_marker"), resampling=QUICK)).sets["quiz"]
+    assert list(found.cells["plain"].accuracy) == ["first_char", "last_marker"]
+    assert found.cells["plain"].reader == "first_char"
+    with pytest.raises(UsageError, match="no 'first_cha'; did you mean first_char"):
+        report(asked, AskedOptions(readers=("first_cha",), resampling=QUICK))
+
+
+def test_label_probabilities_alone_have_the_most_probable_label_as_answer() -> None:
+    questions = [made.choice("q0", 0), made.choice("q1", 0)]
+    replies = [
+        made.reply("q0", "", stage="label", label_scores=made.scores([0.4, 0.2, 0.1, 0.1])),
+        made.reply("q1", "", stage="label", label_scores=made.scores([0.1, 0.2, 0.1, 0.1])),
+    ]
+    cell = report(made.asked(questions, replies)).sets["quiz"].cells["plain"]
+    assert list(cell.accuracy) == ["label_argmax"]
+    assert cell.accuracy["label_argmax"].value.value == 0.5
+    assert list(cell.estimators) == ["label_raw", "label"]
+
+
+def test_the_order_of_replies_and_a_second_reading_change_nothing() -> None:
+    asked = spread_run()
+    back = Asked(asked.label, asked.model, asked.sets, asked.replies[::-1], asked.prompts)
+    one, other = (run_json(report(own))["sets"]["quiz"] for own in (asked, back))
+    for variant, cell in one["variants"].items():
+        assert other["variants"][variant] == cell
+    assert one["spread"]["last_marker"]["value"] == other["spread"]["last_marker"]["value"]
+
+
+def test_samples_of_a_question_are_resampled_together() -> None:
+    rng = np.random.default_rng(6)
+    right = rng.integers(2, size=40)
+    questions = [made.choice(f"q{at:02}", 0) for at in range(40)]
+    one = [made.reply(f"q{at:02}", "AB"[1 - own]) for at, own in enumerate(right)]
+    many = [made.reply(own.question, own.text, sample=sample) for own in one for sample in range(8)]
+    alone = report(made.asked(questions, one)).sets["quiz"].cells["plain"].accuracy["last_marker"].value
+    together = report(made.asked(questions, many)).sets["quiz"].cells["plain"].accuracy["last_marker"].value
+    assert together.value == alone.value
+    assert (together.low, together.high) == pytest.approx((alone.low, alone.high))
+
+
+def test_the_json_has_the_keys_of_the_contract() -> None:
+    found = report_asked([spread_run()], OPTIONS).to_json()
+    run = found["run"]
+    assert {"model", "kind", "questions", "partial", "disclosure", "sets"} <= run.keys()
+    assert run["kind"] == "asked"
+    own = run["sets"]["quiz"]
+    cell = own["variants"]["plain"]
+    assert {"n", "chance", "accuracy", "coverage", "off_label", "estimators", "shift", "overconfidence"} <= cell.keys()
+    assert cell["accuracy"]["last_marker"].keys() == {"value", "ci95"}
+    assert cell["estimators"]["label"]["ece"].keys() == {"value", "ci95"}
+    assert own["spread"]["last_marker"]["value"] == pytest.approx(0.4)
+    assert run["disclosure"]["format_changes"] == ["reasoned"]
+
+
+def test_frames_have_a_row_for_each_number() -> None:
+    frame = report_asked([spread_run()], OPTIONS).frame()
+    picked = frame[(frame.variant == "plain") & (frame.estimator == "last_marker") & (frame.metric == "accuracy")]
+    assert picked.value.tolist() == [0.8]
+    assert set(frame[frame.estimator == "label"].variant) == {"plain", "other", "reasoned"}

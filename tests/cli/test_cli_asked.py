@@ -1,0 +1,199 @@
+"""Commands on asked runs, made by `import replies`: what is printed, what is written, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import calprobe
+from run_samples import write_run
+
+QUICK = ("--bootstrap", "20")
+
+
+def questions(path: Path, n: int = 12) -> Path:
+    file = path / "quiz.jsonl"
+    rows = (
+        {"id": f"q{at}", "question": f"What is {at}?", "options": ["one", "two", "three", "four"], "answer": at % 4}
+        for at in range(n)
+    )
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return file
+
+
+def replies(path: Path, n: int = 12) -> Path:
+    rng = np.random.default_rng(1)
+    rows = []
+    for variant in ("plain", "other"):
+        for at in range(n):
+            masses = rng.dirichlet(np.ones(5))
+            letter = "ABCD"[int(masses[:4].argmax())]
+            rows.append(
+                {
+                    "set": "quiz",
+                    "question": f"q{at}",
+                    "variant": variant,
+                    "text": f"The answer is {letter}." if at else "I do not know",
+                    "labels": {own: float(np.log(mass)) for own, mass in zip("ABCD", masses, strict=False)},
+                    "stated": round(float(rng.random()), 1) if at % 5 else "quite sure",
+                }
+            )
+    file = path / "replies.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("asked")
+    out = path / "run"
+    done = calprobe(
+        "import", "replies", replies(path), "--questions", questions(path), "--out", out, "--model", "their"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith(f"{out}: their, 12 questions, 2 variants\n")
+    return str(out)
+
+
+def test_the_report_names_what_it_left_out(run: str) -> None:
+    done = calprobe("report", run, *QUICK)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert f"{run}: their, quiz (12 questions), 2 variants, complete" in said
+    assert "ECE: 10 bins of equal width" in said
+    assert "answers: read by last_marker" in said
+    assert "parse rate: quiz, plain: stated_import 0.750" in said
+    assert "threshold: parse rate 0.8; below it" in said
+
+
+def test_the_json_is_that_of_the_contract(run: str) -> None:
+    done = calprobe("report", run, "--json", *QUICK)
+    found = json.loads(done.stdout)[run]
+    assert found["kind"] == "asked"
+    assert found["questions"] == 12
+    cell = found["sets"]["quiz"]["variants"]["plain"]
+    assert cell["coverage"]["stated_import"]["value"] == 0.75
+    assert cell["readings"]["last_marker"]["unread"] == 1
+    assert set(found["sets"]["quiz"]["spread"]) == {"last_marker", "first_char"}
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "csv"])
+def test_every_format_has_the_numbers(run: str, form: str) -> None:
+    done = calprobe("report", run, "--format", form, *QUICK, "--against", "audit2026")
+    assert done.returncode == 0, done.stderr
+    assert "label" in done.stdout
+    assert "plain" in done.stdout
+    assert "0.842" in done.stdout  # a published accuracy
+
+
+def test_another_reader_first_changes_what_confidences_go_by(run: str) -> None:
+    done = calprobe("report", run, "--json", *QUICK, "--reader", "first_char,last_marker", "--window", "3")
+    found = json.loads(done.stdout)[run]["disclosure"]
+    assert found["readers"] == ["first_char", "last_marker"]
+    assert found["window"] == 3
+
+
+def test_the_papers_rules_are_named(run: str) -> None:
+    found = json.loads(calprobe("report", run, "--json", *QUICK, "--compat", "audit2026").stdout)[run]
+    assert found["disclosure"]["readers"][0] == "first_char"
+    assert "audit2026" in found["disclosure"]["pairing"]
+
+
+def test_page_and_figures_are_written(run: str, tmp_path: Path) -> None:
+    page, plots = tmp_path / "report.html", tmp_path / "figures"
+    done = calprobe("report", run, *QUICK, "--html", page, "--plots", plots)
+    assert done.returncode == 0, done.stderr
+    html = page.read_text("utf-8")
+    assert html.startswith("<!DOCTYPE html>")
+    assert "Disclosure" in html
+    assert "Reliability on quiz" in html
+    kinds = {path.name.split(".")[-2] for path in plots.iterdir()}
+    assert kinds == {"reliability", "readers"}
+    again = tmp_path / "again.html"
+    calprobe("report", run, *QUICK, "--html", again)
+    assert again.read_bytes() == page.read_bytes()
+
+
+@pytest.mark.parametrize("what", ["replies", "labels", "readings", "confidences"])
+def test_every_table_is_exported(run: str, tmp_path: Path, what: str) -> None:
+    out = tmp_path / "table.csv"
+    done = calprobe("export", run, "--what", what, "--out", out)
+    assert done.returncode == 0, done.stderr
+    rows = out.read_text("utf-8").splitlines()
+    assert rows[0].startswith('"set","question","variant"')
+    assert len(rows) == {"replies": 49, "labels": 97, "readings": 73, "confidences": 73}[what]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--reduction", "mean"), "--reduction does not apply to runs of replies"),
+        (("--by", "domain"), "--by does not apply to runs of replies"),
+        (("--compat", "kissling2026"), "--compat kissling2026 is of scores"),
+        (("--against", "paper"), "--against paper is of scores"),
+        (("--reader", "frist_char"), "no 'frist_char'; did you mean first_char"),
+        (("--tables", "runs"), "--tables: no 'runs'"),
+        (("--estimator", "base"), "--estimator: no 'base' in this report"),
+        (("--width", "3"), "--width applies to figures; give --plots DIR"),
+        (("--parse-threshold", "2"), "Invalid value for '--parse-threshold'"),
+    ],
+)
+def test_options_that_do_not_apply_are_refused(run: str, arguments: tuple[str, ...], said: str) -> None:
+    done = calprobe("report", run, *QUICK, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_scores_and_replies_are_reported_apart(run: str, tmp_path: Path) -> None:
+    scored = str(write_run(tmp_path / "scored"))
+    both = calprobe("report", run, scored)
+    assert both.returncode == 2
+    assert "report each kind by itself" in both.stderr
+    for arguments in (("--reader", "first_char"), ("--window", "5"), ("--parse-threshold", "0.5")):
+        done = calprobe("report", scored, *QUICK, *arguments)
+        assert done.returncode == 2
+        assert f"{arguments[0]} applies to runs of replies alone" in done.stderr
+    for arguments in (("--compat", "audit2026"), ("--against", "audit2026")):
+        done = calprobe("report", scored, *QUICK, *arguments)
+        assert done.returncode == 2
+        assert "audit2026 is of runs of replies" in done.stderr
+
+
+def test_tables_of_the_other_kind_of_run_are_refused(run: str, tmp_path: Path) -> None:
+    scored, out = write_run(tmp_path / "scored"), tmp_path / "x.csv"
+    done = calprobe("export", run, "--what", "candidates", "--out", out)
+    assert done.returncode == 2
+    assert "--what candidates is of runs of scores" in done.stderr
+    done = calprobe("export", scored, "--what", "replies", "--out", out)
+    assert done.returncode == 2
+    assert "--what replies is of runs of replies" in done.stderr
+
+
+@pytest.mark.parametrize("command", [("compare",), ("curve", "--kind", "options"), ("show",)])
+def test_commands_of_scores_say_what_to_use_instead(run: str, tmp_path: Path, command: tuple[str, ...]) -> None:
+    name, *options = command
+    out = ("--out", tmp_path / "x.png") if name == "curve" else ()
+    done = calprobe(name, run, *options, *out)
+    assert done.returncode == 2
+    assert any(own in done.stderr for own in ("calprobe report", "calprobe export", "there is --kind calibration"))
+
+
+def test_reliability_diagrams_are_a_curve(run: str, tmp_path: Path) -> None:
+    out = tmp_path / "bins.csv"
+    done = calprobe("curve", run, "--kind", "calibration", "--estimator", "label", "--out", out)
+    assert done.returncode == 0, done.stderr
+    rows = out.read_text("utf-8").splitlines()
+    assert rows[0].startswith("run,model,estimator,metric") or "estimator" in rows[0]
+    assert "quiz" in rows[1]
+    assert calprobe("curve", run, "--kind", "calibration", "--out", tmp_path / "x.png").returncode == 0
+
+
+def test_two_runs_have_what_only_several_show(run: str, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    calprobe("import", "replies", replies(tmp_path), "--questions", questions(tmp_path), "--out", other)
+    done = calprobe("report", run, other, "--json", *QUICK, "--label", f"{run}=first")
+    found = json.loads(done.stdout)
+    assert set(found) == {"first", str(other), "across"}
+    assert found["across"]["shifts"]["all"]["cells"] == 4

@@ -1,0 +1,86 @@
+"""Exports of asked runs: the columns of the contract, and what stands in them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import asked_replies as made
+import pyarrow.parquet
+import pytest
+
+from calprobe.analysis.asked.frames import confidences_frame, readings_frame
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.interop.asked_exports import LABELS, REPLIES, label_table, reply_table
+from calprobe.runs import table_files
+
+CONTRACT = {
+    "replies": "set question variant paraphrase sample stage prompt_ids prompt text token_ids logprobs finish"
+    " reasoning",
+    "labels": "set question variant stage label logprob forms covered gold",
+    "readings": "set question variant paraphrase sample stage reader value status rule start end correct",
+    "confidences": "set question variant sample estimator prediction confidence correct status",
+}
+
+
+def run() -> made.Asked:
+    questions, replies = made.answered({"plain": ["A", "It is C.", "no"]}, [0, 1, 2], {"plain": ["0.9", "x", "0.5"]})
+    return made.asked(questions, replies)
+
+
+def test_columns_are_those_of_the_contract() -> None:
+    assert REPLIES.names == CONTRACT["replies"].split()
+    assert LABELS.names == CONTRACT["labels"].split()
+    assert list(readings_frame(run(), AskedOptions()).columns) == CONTRACT["readings"].split()
+    assert list(confidences_frame(run(), AskedOptions()).columns) == CONTRACT["confidences"].split()
+
+
+def test_labels_are_unnormalised_logs_with_the_right_one_marked() -> None:
+    asked = run()
+    rows = label_table(asked.replies, asked.sets).to_pylist()
+    assert len(rows) == 12  # three questions, four labels
+    first = {row["label"]: row for row in rows if row["question"] == "q0"}
+    assert first["A"]["logprob"] == pytest.approx(-0.5108256)
+    assert [row["gold"] for row in first.values()] == [True, False, False, False]
+    assert all(row["covered"] and row["forms"] == [made.FORM + at] for at, row in enumerate(first.values()))
+
+
+def test_a_label_that_was_not_seen_is_null() -> None:
+    replies = [made.reply("q0", "A", label_scores=made.scores([0.5, 0.0, 0.1, 0.1]))]
+    rows = label_table(replies, made.asked([made.choice("q0")], replies).sets).to_pylist()
+    assert (rows[1]["logprob"], rows[1]["covered"]) == (None, False)
+
+
+def test_readings_have_rule_and_span() -> None:
+    frame = readings_frame(run(), AskedOptions())
+    own = frame[(frame.question == "q1") & (frame.reader == "last_marker")].iloc[0]
+    assert (own.value, own.status, own.correct) == ("C", "ok", False)
+    assert "It is C."[own.start : own.end] == "C"
+    unread = frame[(frame.question == "q2") & (frame.reader == "last_marker")].iloc[0]
+    assert unread.isna().value
+    assert unread.start == -1
+    stated = frame[frame.stage == "stated:decimal"]
+    assert stated.value.tolist()[0] == "0.9"
+    assert stated.correct.isna().all()
+
+
+def test_confidences_say_why_there_is_none() -> None:
+    frame = confidences_frame(run(), AskedOptions())
+    own = frame[(frame.estimator == "stated_decimal") & (frame.question == "q1")].iloc[0]
+    assert own.isna().confidence
+    assert own.status == "none"
+    label = frame[(frame.estimator == "label") & (frame.question == "q0")].iloc[0]
+    assert (label.prediction, label.correct) == ("A", True)
+    assert label.confidence == pytest.approx(0.6 / 0.9)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
+def test_replies_in_every_format(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"replies{suffix}"
+    table_files.write_tables(REPLIES, [reply_table(run().replies)], path)
+    if suffix == ".parquet":
+        assert pyarrow.parquet.read_table(path).schema.names == REPLIES.names
+    elif suffix == ".jsonl":
+        assert json.loads(path.read_text().splitlines()[0])["token_ids"] == [made.FORM]
+    else:
+        assert '"[11]"' in path.read_text() or "[11]" in path.read_text()

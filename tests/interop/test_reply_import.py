@@ -1,0 +1,116 @@
+"""Replies of other tools as runs: what lines say, what they may not say, and that nothing is lost on the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import asked_replies as made
+import numpy as np
+import pytest
+
+from calprobe.analysis.asked.folder import asked_of
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.errors import ProbeFormatError
+from calprobe.interop.reply_import import import_replies
+from calprobe.interop.reply_lines import read_reply_lines
+from calprobe.metrics import Resampling
+from calprobe.runs import open_asked
+
+OPTIONS = AskedOptions(resampling=Resampling(0))
+
+
+def lines(path: Path, *several: dict[str, Any]) -> Path:
+    file = path / "replies.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in several), "utf-8")
+    return file
+
+
+def line(question: str, text: str, **more: Any) -> dict[str, Any]:
+    return {"set": "quiz", "question": question, "text": text, **more}
+
+
+def test_replies_with_gold_answers_are_read_and_measured(tmp_path: Path) -> None:
+    quiz = made.question_set([made.choice("q0", 0), made.choice("q1", 1), made.choice("q2", 2)])
+    logs = {letter: float(np.log(mass)) for letter, mass in zip("ABCD", [0.5, 0.2, 0.2, 0.1], strict=True)}
+    file = lines(
+        tmp_path,
+        line("q0", "The answer is A.", stated=0.9, labels=logs),
+        line("q1", "C", stated="70%", labels={"A": -1.0, "C": -0.5}),
+        line("q0", "A", variant="other"),
+    )
+    run = import_replies(file, tmp_path / "run", [quiz], "their-model")
+    asked = asked_of("run", open_asked(run.path))
+    assert [own.id for own in asked.sets[0].questions] == ["q0", "q1"]  # q2 was not asked
+    found = report_asked_run(asked, OPTIONS)
+    cell = found.sets["quiz"].cells["import"]
+    assert found.model == "their-model"
+    assert not found.partial
+    assert cell.accuracy["last_marker"].value.value == 0.5
+    assert cell.estimators["stated_import"].metrics["mean_confidence"].value == pytest.approx(0.8)
+    assert cell.estimators["label"].metrics["mean_confidence"].value == pytest.approx(
+        (0.5 + np.exp(-0.5) / (np.exp(-1) + np.exp(-0.5))) / 2
+    )
+    assert cell.off_label is not None
+    assert cell.off_label.all_seen == 0.5
+    other = found.sets["quiz"].cells["other"]
+    assert (other.rows, other.failed) == (1, 1)  # q1 has no reply under this variant
+
+
+def test_graded_replies_need_no_questions(tmp_path: Path) -> None:
+    file = lines(
+        tmp_path,
+        line("x", "Paris", correct=True, stated=0.75),
+        line("y", "Rome", correct=False, stated=0.25),
+        line("y", "Oslo", correct=True, sample=1),
+    )
+    found = report_asked_run(asked_of("run", open_asked(import_replies(file, tmp_path / "run").path)), OPTIONS)
+    cell = found.sets["quiz"].cells["import"]
+    assert cell.accuracy["given"].value.value == pytest.approx(2 / 3)
+    assert cell.estimators["stated_import"].metrics["brier"].value == pytest.approx(0.25**2)
+
+
+def test_every_reply_comes_back_as_it_was(tmp_path: Path) -> None:
+    quiz = made.question_set([made.choice("q0")])
+    given = line("q0", " A\n", tokens=[5, 6], logprobs=[-0.1, -0.2], finish="length", prompt="Which?", reasoning="Hm")
+    run = open_asked(import_replies(lines(tmp_path, given), tmp_path / "run", [quiz]).path)
+    (reply,) = run.pieces[0].replies
+    assert (reply.text, reply.token_ids, reply.logprobs) == (" A\n", (5, 6), (-0.1, -0.2))
+    assert (reply.finish, reply.prompt, reply.reasoning) == ("length", "Which?", "Hm")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"question": "q0", "text": "A"}, ":1: no set"),
+        ({"set": "quiz", "text": "A"}, ":1: no question"),
+        ({"set": "quiz", "question": "q0"}, ":1: neither text nor labels"),
+        (line("q0", "A", varaint="x"), "unknown key 'varaint'; did you mean variant"),
+        (line("q0", 3), ":1: text is 3; give text"),  # type: ignore[arg-type]  # on purpose
+        (line("q0", "A", sample=-1), "sample is -1; give 0 to 999,999"),
+        (line("q0", "A", sample=True), "sample is True; give a whole number"),
+        (line("q0", "A", labels={"A": 0.5}), "labels A is 0.5; give natural logs"),
+        (line("q0", "A", labels={"Z": -0.5}), "labels has 'Z'; the labels of question q0 are A, B, C, D"),
+        (line("q0", "A", finish="error"), "finish is 'error'; give stop or length"),
+        (line("q9", "A"), "quiz has no question 'q9'"),
+        ({"set": "other", "question": "q0", "text": "A"}, "no question set 'other'"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, content: dict[str, Any], said: str) -> None:
+    file = lines(tmp_path, content)
+    with pytest.raises(ProbeFormatError) as error:
+        import_replies(file, tmp_path / "run", [made.question_set([made.choice("q0")])])
+    assert said in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_one_reply_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProbeFormatError, match=r":2: the reply of .*:1 once more"):
+        list(read_reply_lines(lines(tmp_path, line("q0", "A"), line("q0", "B"))))
+
+
+def test_without_questions_every_answer_needs_its_grade(tmp_path: Path) -> None:
+    with pytest.raises(ProbeFormatError, match=":1: no correct, and no --questions"):
+        import_replies(lines(tmp_path, line("q0", "A")), tmp_path / "run")
