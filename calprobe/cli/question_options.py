@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from calprobe.cli.arguments import Number, list_option
+from calprobe.cli.arguments import list_option
 
 if TYPE_CHECKING:
     from calprobe.questions import QuestionOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-MOST_QUESTIONS = 10_000_000
 AS = ("choice", "open")
 
 # In the order of the help text; each gives the command a parameter of its name, see `chosen_questions`.
 _OPTIONS = (
     click.option("--split", metavar="NAME", help="Split of the sets: test, validation, ..  [default: the set's own]"),
-    click.option("--limit", type=Number(1, MOST_QUESTIONS), metavar="N", help="The first N questions of each set."),
-    click.option("--draw", type=Number(1, MOST_QUESTIONS), metavar="N", help="N random questions of each set."),
+    click.option("--limit", type=int, metavar="N", help="The first N questions of each set."),
+    click.option("--draw", type=int, metavar="N", help="N random questions of each set."),
     click.option(
         "--draw-rule",
         type=click.Choice(("nested", "sample")),
@@ -36,11 +35,11 @@ _OPTIONS = (
     click.option(
         "--options",
         "n_options",
-        type=Number(2, 26),
+        type=int,
         default=4,
         show_default=True,
         metavar="K",
-        help="Options of a fact that is asked as choice.",
+        help="Options of a fact that is asked as choice, 2 to 26.",
     ),
     click.option("--forms", metavar="FILE.json", help="Question forms for the relations of a probe of one's own."),
 )

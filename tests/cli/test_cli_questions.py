@@ -104,9 +104,10 @@ def test_where_the_right_option_stands(tmp_path: Path) -> None:
         (["mmlu"], 3, "question set 'mmlu' is not in"),
         (["mmul"], 2, "did you mean mmlu"),
         (["mini", "--draw", "5", "--limit", "5"], 2, "--draw and --limit contradict each other"),
+        (["mini", "--draw", "0"], 2, "--draw 0 is too small; give 1 or more"),
         (["mini", "--draw", "584"], 2, "mini has 583 questions; draw at most 583"),
         (["--draw", "5"], 2, "--draw needs a question set; name one"),
-        (["mini", "--options", "1"], 2, "'1' is not a whole number from 2 to 26"),
+        (["mini", "--options", "1"], 2, "--options 1 is out of range; give 2 to 26"),
         (["mini", "--forms", "absent.json"], 2, "--forms absent.json: there is no such file"),
     ],
 )

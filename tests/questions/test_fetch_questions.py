@@ -62,6 +62,8 @@ def test_fetch_then_ask(hub: HubServer, root: Path) -> None:
     assert mmlu.source.revision == COMMIT
     assert mmlu.source.files == {name: record["files"][name] for name in mmlu.source.files}
     assert len(mmlu.questions) == 3
+    listed = calprobe("questions").stdout.splitlines()
+    assert [line.split()[0] for line in listed if line.endswith("  ready")] == ["mmlu"]
 
 
 def test_a_second_fetch_gets_nothing(hub: HubServer, root: Path) -> None:
