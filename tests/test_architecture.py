@@ -240,6 +240,11 @@ CONTRACT = {
         "--device --device-map --pll-metric --word-split --batch-tokens --save-tokens --save-labels --no-save-labels "
         "--resume --no-resume --shard --dry-run --json --revision --quiet"
     ),
+    "ask": (
+        "--model --backend --base-url --questions --study --prompts --variants --collect --samples --temperature "
+        "--top-p --paraphrases --max-new-tokens --shots --limit --draw --split --seed --concurrency --max-requests "
+        "--out --dtype --device --device-map --revision --resume --no-resume --shard --quiet"
+    ),
     "report": (
         "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html --reader"
         " --parse-threshold --window"

@@ -1,1 +1,10 @@
-"""Asking: requests, their identity, the journal, and the run from start to end."""
+"""Asks questions of a model through a backend: plan, identity of requests, journal, resume, progress."""
+
+from __future__ import annotations
+
+from calprobe.asking.ask import ask
+from calprobe.asking.options import STUDIES, AskOptions, Study
+from calprobe.asking.progress import AskProgress
+from calprobe.interrupts import Interrupted
+
+__all__ = ["STUDIES", "AskOptions", "AskProgress", "Interrupted", "Study", "ask"]

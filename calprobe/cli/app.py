@@ -20,6 +20,7 @@ from calprobe.messages import without_secrets
 # click command; nothing heavier than click is imported at its top.
 COMMANDS = {
     "score": "score",
+    "ask": "ask",
     "report": "report",
     "show": "show",
     "compare": "compare",

@@ -103,7 +103,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _whole(text: str) -> str:
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _finite(row: Floats) -> list[float | None]:

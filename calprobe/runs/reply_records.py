@@ -41,6 +41,7 @@ _SCHEMA = pa.schema(
         pa.field("finish", pa.string()),
         pa.field("error", pa.string()),
         pa.field("reasoning", pa.string()),
+        pa.field("reasoning_is_open", pa.bool_()),
         pa.field("correct", pa.bool_()),
         pa.field("tokens_in", pa.int32()),
         pa.field("tokens_out", pa.int32()),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from asked_samples import PROMPTS, STAGES, choice, make_ask_manifest, piece_replies, question_set, reply, write_asked
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.runs import AskedPiece, AskedRun, AskManifest, PieceReplies, open_asked, open_run, open_scores
+from calprobe.runs import AskedPiece, AskedRun, AskManifest, PieceReplies, Reply, open_asked, open_run, open_scores
 from calprobe.runs.asked_growth import joined
 from calprobe.runs.asked_questions import FILE_NAME, StoredSet, write_questions
 from calprobe.runs.decode import DecodeError
@@ -58,6 +59,12 @@ def test_what_a_backend_hides_stays_hidden(tmp_path: Path) -> None:
 
 def open_asked_pieces(folder: Folder) -> object:
     return AskedRun(folder.path, folder.manifest).pieces[0].replies
+
+
+def test_a_shard_has_a_column_for_each_field_of_a_reply(tmp_path: Path) -> None:
+    write_asked(tmp_path)
+    columns = pq.read_schema(shard_path(tmp_path, *DIRECT)).names
+    assert sorted(columns) == sorted(field.name for field in fields(Reply))
 
 
 def test_equal_replies_make_equal_bytes_in_any_order(tmp_path: Path) -> None:

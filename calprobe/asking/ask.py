@@ -1,0 +1,222 @@
+"""A run of replies from start to end: read questions and prompts, open the backend, ask, write the run folder."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calprobe.asking.identity import engine_hash
+from calprobe.asking.known import AskFolder, Store, lacking
+from calprobe.asking.needs import refuse_incapable
+from calprobe.asking.options import STUDIES, AskOptions
+from calprobe.asking.plan import Plan
+from calprobe.asking.record import manifest_of
+from calprobe.asking.work import Work, ask_missing
+from calprobe.backends.options import BackendOptions
+from calprobe.backends.protocol import Backend
+from calprobe.backends.registry import open_backend
+from calprobe.errors import UsageError
+from calprobe.interrupts import saying_how_to_resume
+from calprobe.messages import counted
+from calprobe.prompts import Overrides, PromptSet, draw_shots, labelled, load_prompts, overridden
+from calprobe.questions import QuestionOptions, QuestionSet, load_questions
+from calprobe.runs.asked_growth import joined
+from calprobe.runs.asked_manifest import AskManifest
+from calprobe.runs.asked_questions import FILE_NAME as QUESTIONS
+from calprobe.runs.asked_questions import StoredSet, write_questions
+from calprobe.runs.asked_run import AskedRun
+from calprobe.runs.folder import check_folder, default_out
+from calprobe.runs.journal import Journal
+from calprobe.runs.lock import locked
+from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest
+from calprobe.runs.run import open_asked
+
+if TYPE_CHECKING:
+    from calprobe.models import LoadOptions
+
+log = logging.getLogger(__name__)
+
+Questions = str | Path | QuestionSet
+_WHEN = "while nothing was being asked; no replies are lost"
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is asked for, checked before any model is loaded or server contacted."""
+
+    plan: Plan
+    out: Path
+    options: AskOptions  # as given
+
+
+def ask(
+    model: str | Backend,
+    questions: Questions | Sequence[Questions],
+    out: str | Path | None = None,
+    options: AskOptions = AskOptions(),
+    *,
+    question_options: QuestionOptions | None = None,
+    backend_options: BackendOptions = BackendOptions(),
+    load_options: LoadOptions | None = None,
+) -> AskedRun:
+    """Ask questions of an instruct model into a run folder, and open the run.
+
+    Each reply is stored when it arrives; what is in the folder already is not asked again. More questions, variants or
+    stages can be asked later in the same folder.
+
+    Args:
+        model: an alias, a hub id, a folder, a GGUF file, or the name under which a server has it; or a backend that is
+            open, which the caller closes.
+        questions: names of sets, question files (JSONL), or sets from `load_questions`.
+        out: the run folder; None for `runs/MODEL-SETS`.
+        options: prompts, what is collected, and how replies are generated.
+        question_options: which questions of each set; None: as the study has it, else all.
+        backend_options: which engine answers, and where.
+        load_options: how a model is loaded into this process.
+    Raises:
+        CalprobeError: what cannot be done, and what to do about it; UsageError and DataMissingError are subclasses.
+        Interrupted: Ctrl-C, SIGTERM or SIGHUP; run the same again to resume.
+
+    Example:
+        >>> run = calprobe.ask("smollm2-135m", "questions.jsonl")  # doctest: +SKIP
+        >>> run.partial  # doctest: +SKIP
+        False
+    """
+    with saying_how_to_resume(_WHEN):
+        request = _requested(model, questions, out, options, question_options)
+        started = time.monotonic()
+        with _opened(model, backend_options, load_options) as backend:
+            refuse_incapable(request.plan, backend)
+            with locked(request.out):
+                _ask_into(request, backend, started)
+    return open_asked(request.out)
+
+
+@contextmanager
+def _opened(model: str | Backend, options: BackendOptions, load_options: LoadOptions | None) -> Iterator[Backend]:
+    if not isinstance(model, str):
+        yield model
+        return
+    backend = open_backend(model, options, load_options)
+    try:
+        yield backend
+    finally:
+        backend.close()
+
+
+def _requested(
+    model: str | Backend,
+    questions: Questions | Sequence[Questions],
+    out: str | Path | None,
+    options: AskOptions,
+    question_options: QuestionOptions | None,
+) -> _Request:
+    """Read questions and prompts, and check the folder; raise UsageError for what does not fit together."""
+    filled = options.filled()
+    prompts = _prompts(filled)
+    named = [questions] if isinstance(questions, str | Path | QuestionSet) else list(questions)
+    chosen = question_options or QuestionOptions(seed=filled.seed or 0)
+    sets = tuple(_asked_set(each, prompts, filled, chosen, question_options is None) for each in named)
+    _refuse_bad_sets(sets)
+    plan = Plan(sets, prompts, filled)
+    _ = plan.asked  # a variant that cannot ask these questions is an error before a model is loaded
+    name = model if isinstance(model, str) else model.model.name
+    path = Path(out) if out is not None else default_out(name, "-".join(found.name for found in sets), options.shard)
+    check_folder(path)
+    return _Request(plan, path, options)
+
+
+def _prompts(options: AskOptions) -> PromptSet:
+    given = options.prompts or "audit"
+    prompts = given if isinstance(given, PromptSet) else load_prompts(given)
+    return overridden(prompts, Overrides(options.variants, options.max_new_tokens, options.shots))
+
+
+def _asked_set(
+    given: Questions, prompts: PromptSet, options: AskOptions, chosen: QuestionOptions, is_default: bool
+) -> QuestionSet:
+    """One set with the labels that the prompts give its options, and with its examples in their order."""
+    n_shots = max((each.shots for v in prompts.variants for each in (v, *v.wordings.values())), default=0)
+    if isinstance(given, QuestionSet):
+        found = given
+    else:
+        chosen = replace(chosen, shots=n_shots)
+        (found,) = load_questions([given], chosen)
+        study = STUDIES.get(options.study or "")
+        if study is not None and study.draw is not None and is_default and len(found.questions) > study.draw:
+            (found,) = load_questions([given], replace(chosen, draw=study.draw, draw_rule=study.draw_rule))
+    if not found.questions:
+        raise UsageError(f"{found.name}: has no questions; choose another file, --split or --limit")
+    found = labelled(found, prompts.labels)
+    return replace(found, shots=draw_shots(found, n_shots, options.seed or 0)) if n_shots else replace(found, shots=())
+
+
+def _refuse_bad_sets(sets: Sequence[QuestionSet]) -> None:
+    if not sets:
+        raise UsageError("no questions; give --questions NAME or FILE.jsonl")
+    names = [found.name for found in sets]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"two question sets are called {twice!r}; rename one of the files")
+
+
+def _ask_into(request: _Request, backend: Backend, started: float) -> None:
+    """Ask what the folder lacks; it is locked."""
+    sets = tuple(StoredSet.of(found) for found in request.plan.sets)
+    manifest = manifest_of(backend, request.plan, sets, request.options)
+    folder, sets = _open_folder(request, manifest, sets)
+    engine = engine_hash(folder.manifest.model, folder.manifest.backend)
+    with closing(Journal.open(request.out)) as journal:
+        store = Store(folder, journal)
+        folder.missing()  # sets damaged shards aside
+        missing = lacking(request.plan, store, engine)
+        _write_complete(store)
+        _say_what_is_there(request, folder, missing.total)
+        if missing.total:
+            load_s = time.monotonic() - started
+            ask_missing(Work(request.plan, engine, backend, store, missing, request.options, load_s))
+
+
+def _open_folder(
+    request: _Request, asked: AskManifest, sets: tuple[StoredSet, ...]
+) -> tuple[AskFolder, tuple[StoredSet, ...]]:
+    """The run's folder with its questions, created, resumed, or grown by what is asked for."""
+    out, options = request.out, request.options
+    if options.resume and (out / FILE_NAME).is_file():
+        stored = read_any_manifest(out)
+        if isinstance(stored, AskManifest) and not stored.differences(asked) and stored.shard == asked.shard:
+            there = _questions_there(out, stored, sets)
+            manifest, sets = joined(stored, there, asked, sets)
+            if not stored.covers(manifest) and stored.shard is not None:
+                raise UsageError(f"{out}: the shares of a run do not grow; merge them, and ask the merged run for more")
+            asked = replace(manifest, backend=asked.backend, versions=asked.versions)
+            write_questions(out, sets)  # first: a killed process leaves more questions, never fewer
+    folder = AskFolder.open(out, asked, options.resume)
+    write_questions(out, sets)
+    return folder, sets
+
+
+def _questions_there(out: Path, stored: AskManifest, sets: tuple[StoredSet, ...]) -> tuple[StoredSet, ...]:
+    """The run's questions; those that are asked for, where a killed process has left none."""
+    wanted = {found.name: found.fingerprint for found in sets}
+    if not (out / QUESTIONS).is_file() and all(wanted.get(r.name) == r.fingerprint for r in stored.sets):
+        return sets
+    return AskedRun(out, stored).stored_sets
+
+
+def _write_complete(store: Store) -> None:
+    """Write the pieces for which a killed process had all replies, and no time left."""
+    for asked in store.folder.manifest.asked:
+        if store.journal.of_piece(asked.set, asked.variant, asked.paraphrase):
+            store.write_if_complete(asked)
+
+
+def _say_what_is_there(request: _Request, folder: AskFolder, missing: int) -> None:
+    kind = folder.manifest.records()
+    total = sum(kind.expected(asked.piece) for asked in request.plan.asked if asked.piece in folder.manifest.pieces)
+    if missing < total:
+        log.info("%s: %s of %s already there", request.out, f"{total - missing:,}", counted(total, "request"))

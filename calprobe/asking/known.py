@@ -1,0 +1,111 @@
+"""Which replies a run folder has already, and which are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from calprobe.asking.identity import requests_of
+from calprobe.asking.plan import Plan
+from calprobe.backends.protocol import Dialogue, Pending
+from calprobe.runs.asked_manifest import AskManifest
+from calprobe.runs.folder import RecordFolder
+from calprobe.runs.journal import Journal
+from calprobe.runs.replies import Reply
+from calprobe.runs.reply_records import AskedPiece, PieceReplies
+
+AskFolder = RecordFolder[AskManifest, PieceReplies]
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """The pieces of a request that lack replies."""
+
+    counts: Mapping[AskedPiece, int]  # as they are asked now -> replies that are missing, failed ones among them
+
+    @property
+    def total(self) -> int:
+        """Missing replies."""
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The replies of a run: shards, and the journal with what has no complete piece yet."""
+
+    folder: AskFolder
+    journal: Journal
+
+    def replies(self, asked: AskedPiece) -> dict[str, Reply]:
+        """All replies that there are of a piece, failed ones too, by key; the journal's are the newer ones."""
+        shard = self.folder.stored(asked.piece)
+        rows = [] if shard is None else list(shard.replies)
+        rows += self.journal.of_piece(asked.set, asked.variant, asked.paraphrase)
+        return {reply.key: reply for reply in rows}
+
+    def write_if_complete(self, asked: AskedPiece) -> bool:
+        """Write the piece's shard if each of its requests has a reply or a failure; the journal then forgets it."""
+        whole = self.folder.manifest.asked_piece(asked.piece)
+        found = {(r.question, r.stage, r.sample): r for r in self.replies(whole).values() if r.stage in whole.stages}
+        record = PieceReplies.of(whole, found.values())
+        manifest = self.folder.manifest
+        if not manifest.records().is_whole(record):
+            return False
+        source = next(each.source for each in manifest.sets if each.name == whole.set)
+        self.folder.write_piece(record if source.quotable else _without_prompts(record))
+        self.journal.forget([reply.key for reply in record.replies])
+        return True
+
+
+def lacking(plan: Plan, store: Store, engine: str) -> Lacking:
+    """How many replies of each piece are missing. A failed request counts as missing: it is asked again."""
+    counts = {}
+    for asked in plan.asked:
+        missing = sum(len(missing_keys(p)) for p in pendings(plan, store, asked, engine))
+        if missing:
+            counts[asked] = missing
+    return Lacking(counts)
+
+
+def pendings(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> Iterator[Pending]:
+    """The piece's dialogues that lack replies, with the replies that are there."""
+    there = store.replies(asked)
+    for dialogue in plan.dialogues(asked, engine, store.folder.manifest.shard):
+        pending = Pending(dialogue, _known(dialogue, there))
+        if missing_keys(pending):
+            yield pending
+
+
+def unanswered(dialogue: Dialogue, failed: Reply) -> Iterable[Reply]:
+    """A failure for each follow-up of a reply that failed: it is not asked."""
+    if failed.stage != dialogue.stage:
+        return
+    for follow_up in dialogue.follow_ups:
+        yield Reply(
+            key=dialogue.keys[follow_up.stage, failed.sample],
+            set=dialogue.set,
+            question=dialogue.question,
+            variant=dialogue.variant,
+            stage=follow_up.stage,
+            text="",
+            finish="error",
+            paraphrase=dialogue.paraphrase,
+            sample=failed.sample,
+            error=f"not asked, because stage {failed.stage} failed: {failed.error}",
+        )
+
+
+def _without_prompts(record: PieceReplies) -> PieceReplies:
+    """The replies without the texts of questions, which must not be quoted."""
+    return replace(record, replies=tuple(replace(reply, prompt="", prompt_ids=None) for reply in record.replies))
+
+
+def _known(dialogue: Dialogue, there: Mapping[str, Reply]) -> dict[tuple[str, int], Reply]:
+    found = {request: there.get(dialogue.keys[request]) for request in requests_of(dialogue)}
+    return {request: reply for request, reply in found.items() if reply is not None and reply.finish != "error"}
+
+
+def missing_keys(pending: Pending) -> list[str]:
+    """The keys of the replies that are to be given."""
+    keys = pending.dialogue.keys
+    return [keys[request] for request in requests_of(pending.dialogue) if request not in pending.known]

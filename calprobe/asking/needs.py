@@ -1,0 +1,51 @@
+"""What a plan needs of a backend, checked before the first request."""
+
+from __future__ import annotations
+
+from calprobe.asking.plan import Plan
+from calprobe.backends.protocol import Backend
+from calprobe.errors import UsageError
+from calprobe.questions import QuestionSet
+
+
+def refuse_incapable(plan: Plan, backend: Backend) -> None:
+    """Raise UsageError for the first thing that the plan asks and the backend cannot do, with what to do instead."""
+    able, name = backend.capabilities, f"{backend.model.name} on {backend.name}"
+    collects = plan.options.collect or ()
+    choices = [found for found in plan.sets if _has_choices(found)]
+    if "labels" in collects and choices and not able.complete_softmax:
+        if not able.top_logprobs:
+            raise UsageError(
+                f"--collect labels: {name} gives no log-probabilities of tokens; leave labels out, or use "
+                "--backend transformers"
+            )
+        most = max(len(question.options) for found in choices for question in found.questions)
+        if able.top_logprobs < most:
+            raise UsageError(
+                f"--collect labels: {name} shows the {able.top_logprobs} most probable tokens, fewer than the {most} "
+                "labels of a question; leave labels out, or use --backend transformers"
+            )
+    if not able.continues and any("final" in asked.stages for asked in plan.asked):
+        finals = dict.fromkeys(asked.variant for asked in plan.asked if "final" in asked.stages)
+        raise UsageError(
+            f"variant {', '.join(finals)} asks for the label behind the reply, and {name} cannot continue a reply; "
+            "leave the variant out with --variants, use prompts without final_cue, or use --backend transformers"
+        )
+    if not able.raw and any(plan_is_raw(plan)):
+        raise UsageError(
+            f"{name} takes chat messages only, and the prompts are raw text; use --backend transformers or vllm"
+        )
+
+
+def plan_is_raw(plan: Plan) -> list[bool]:
+    """For each set and variant, whether its first question is asked as raw text."""
+    return [
+        variant.of(found.questions[0]).raw
+        for found in plan.sets
+        if found.questions
+        for variant in plan.prompts.variants
+    ]
+
+
+def _has_choices(found: QuestionSet) -> bool:
+    return any(question.kind == "choice" for question in found.questions)

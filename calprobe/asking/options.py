@@ -1,0 +1,174 @@
+"""The options of asking, and what a study fixes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean
+from calprobe.prompts import PromptSet
+from calprobe.questions.options import DrawRule
+
+if TYPE_CHECKING:
+    from calprobe.asking.progress import AskProgress
+
+Collected = Literal["labels", "answer", "stated"]
+COLLECTED: tuple[Collected, ...] = get_args(Collected)
+LATER = ("p_true", "samples", "alternatives")  # names of the contract that this version does not collect yet
+Paraphrased = Literal["none", "hand"]
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """Which prompts, what is collected, and how replies are generated. None: as the study has it, else the default.
+
+    Raises UsageError for a number out of range, an unknown word, and for options that exclude each other.
+    """
+
+    study: str | None = None  # a name in STUDIES
+    prompts: str | Path | PromptSet | None = None  # a name, a JSON file, or a set; None: audit
+    variants: tuple[str, ...] | None = None  # some of the prompts' variants, in the order of asking; None: all
+    collect: tuple[Collected, ...] | None = None  # None: labels and answer
+    samples: int | None = None  # answers to each question; None: 1
+    temperature: float | None = None  # of answers; None: 0, greedy
+    top_p: float | None = None  # None: 1
+    seed: int | None = None  # of samples, draws and examples; None: 0
+    max_new_tokens: int | None = None  # of an answer; None: the variant's
+    shots: int | None = None  # examples in variants that have some; None: the variant's
+    paraphrases: Paraphrased = "none"  # hand: each question in all of its wordings, too
+    shard: str | None = None  # I/N, such as 2/8: ask the second of eight shares of the questions; None: all
+    resume: bool = True  # resume the run in the folder; False starts over
+    quiet: bool = False  # no progress on stderr
+    # Called with an `AskProgress` after each reply.
+    progress: Callable[[AskProgress], None] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.study is not None and self.study not in STUDIES:
+            near = did_you_mean(self.study, STUDIES)
+            raise UsageError(f"--study {self.study}: known studies are {', '.join(STUDIES)}{near}")
+        for name in self.collect or ():
+            _check_collected(name)
+        for option, value in (("samples", self.samples), ("max-new-tokens", self.max_new_tokens)):
+            _check(option, value is None or (_is_int(value) and value >= 1), value, "a whole number of at least 1")
+        for option, value in (("seed", self.seed), ("shots", self.shots)):
+            _check(option, value is None or (_is_int(value) and value >= 0), value, "a whole number of at least 0")
+        _check("temperature", self.temperature is None or self.temperature >= 0, self.temperature, "0 or more")
+        _check("top-p", self.top_p is None or 0 < self.top_p <= 1, self.top_p, "above 0, and 1 at most")
+        if self.paraphrases not in get_args(Paraphrased):
+            known = ", ".join(get_args(Paraphrased))
+            raise UsageError(
+                f"--paraphrases {self.paraphrases!r}: must be one of {known}; files come in a later version"
+            )
+        if self.shard is not None:
+            parse_shard(self.shard)
+
+    def filled(self) -> AskOptions:
+        """The options with the study's values, and then the defaults, in place of None; those that stand override both.
+
+        Raises UsageError if the values exclude each other.
+        """
+        fixed = dict(DEFAULTS) | (dict(STUDIES[self.study].fixed) if self.study else {})
+        found = replace(self, **{name: value for name, value in fixed.items() if getattr(self, name) is None})
+        if found.samples and found.samples > 1 and not found.temperature:
+            raise UsageError(
+                f"--samples {found.samples}: greedy samples are all the same; give --temperature, such as 1"
+            )
+        if "stated" in (found.collect or ()) and "answer" not in (found.collect or ()):
+            raise UsageError("--collect stated: a confidence is stated about an answer; collect answer, too")
+        return found
+
+    def overrides(self) -> tuple[str, ...]:
+        """The options that differ from what the study fixes, as they are typed; empty without a study."""
+        if self.study is None:
+            return ()
+        fixed = STUDIES[self.study].fixed
+        changed = [
+            f.name
+            for f in fields(self)
+            if f.name in _OF_STUDY and (value := getattr(self, f.name)) is not None and value != fixed.get(f.name)
+        ]
+        return tuple(f"--{name.replace('_', '-')} {_typed(getattr(self, name))}" for name in changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What a published study fixes."""
+
+    source: str
+    fixed: Mapping[str, Any]  # fields of AskOptions
+    draw: int | None = None  # questions of each set, or all of a smaller one
+    draw_rule: DrawRule = "nested"
+
+
+DEFAULTS: Mapping[str, Any] = {
+    "prompts": "audit",
+    "collect": ("labels", "answer"),
+    "samples": 1,
+    "temperature": 0.0,
+    "top_p": 1.0,
+    "seed": 0,
+}
+STUDIES: Mapping[str, Study] = {
+    "audit": Study(
+        "arXiv 2605.02038",
+        {
+            "prompts": "audit",
+            "collect": ("labels", "answer", "stated"),
+            "samples": 1,
+            "temperature": 0.0,
+            "top_p": 1.0,
+            "seed": 42,
+        },
+        draw=500,
+        draw_rule="sample",
+    )
+}
+# Options that change what a study asks; others change where and how the run is made.
+_OF_STUDY = {"prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens", "shots"}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One of `count` shares of a run, numbered from 1: `--shard 2/8`."""
+
+    number: int
+    count: int
+
+
+def parse_shard(text: str) -> Share:
+    """The share `I/N`, I from 1 to N. Raises UsageError for anything else.
+
+    >>> parse_shard("2/8")
+    Share(number=2, count=8)
+    """
+    number, slash, count = text.partition("/")
+    if not slash or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in (number, count)):
+        raise UsageError(f"--shard {text!r}: give I/N, such as 1/4 for the first of four")
+    if not 1 <= int(number) <= int(count):
+        raise UsageError(f"--shard {text}: in I/N, I goes from 1 to N")
+    return Share(int(number), int(count))
+
+
+def _check_collected(name: str) -> None:
+    if name in LATER:
+        raise UsageError(f"--collect {name}: not in this version; known are {', '.join(COLLECTED)}")
+    if name not in COLLECTED:
+        raise UsageError(f"--collect {name}: known are {', '.join(COLLECTED)}{did_you_mean(name, COLLECTED)}")
+
+
+def _check(option: str, holds: bool, value: object, rule: str) -> None:
+    if not holds:
+        raise UsageError(f"--{option} must be {rule}, got {value!r}")
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _typed(value: object) -> str:
+    if isinstance(value, PromptSet):
+        return value.name
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,76 @@
+"""The manifest of a new asked run."""
+
+from __future__ import annotations
+
+import json
+import platform
+from datetime import UTC, datetime
+from importlib import metadata
+
+from calprobe.asking.options import AskOptions
+from calprobe.asking.plan import Plan
+from calprobe.backends.protocol import Backend
+from calprobe.runs.asked_manifest import AskManifest
+from calprobe.runs.asked_questions import StoredSet
+from calprobe.runs.asked_records import BackendRecord, QuestionSetRecord, SamplingRecord
+
+_PACKAGES = ("calprobe", "numpy", "pyarrow", "openai")
+ADDRESS = "address"  # of a backend's settings, the one that decides no reply
+
+
+def manifest_of(backend: Backend, plan: Plan, sets: tuple[StoredSet, ...], options: AskOptions) -> AskManifest:
+    """Everything that is known of the run before its first reply; `options` as they were given, for what they override.
+
+    Backends put a server's address among their settings, under `address`.
+    """
+    filled = plan.options
+    return AskManifest(
+        model=backend.model,
+        backend=backend_record(backend),
+        sets=tuple(set_record(stored) for stored in sets),
+        prompts=plan.prompts,
+        asked=plan.asked,
+        sampling=SamplingRecord(filled.temperature or 0.0, filled.top_p or 1.0, filled.seed or 0),
+        study=options.study,
+        overrides=options.overrides(),
+        shard=options.shard,
+        versions=_versions(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def backend_record(backend: Backend) -> BackendRecord:
+    """The manifest's record of what answers."""
+    settings = dict(backend.settings())
+    address = settings.pop(ADDRESS, None)
+    able = backend.capabilities
+    return BackendRecord(
+        name=backend.name,
+        versions=dict(backend.versions),
+        settings={name: _text(value) for name, value in sorted(settings.items())},
+        address=None if address is None else str(address),
+        complete_softmax=able.complete_softmax,
+        top_logprobs=able.top_logprobs,
+        samples_are_reproducible=able.samples_are_reproducible,
+    )
+
+
+def set_record(stored: StoredSet) -> QuestionSetRecord:
+    """The manifest's record of a question set."""
+    count = len(stored.questions)
+    return QuestionSetRecord(stored.name, count, stored.fingerprint, stored.source, stored.shots)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _versions() -> dict[str, str]:
+    """Versions of Python and of the packages that have to do with the run's files and requests."""
+    versions = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions

@@ -1,0 +1,163 @@
+"""Asks what is missing: hands out dialogues, stores each reply when it arrives, writes complete pieces."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from calprobe.asking.known import Lacking, Store, missing_keys, pendings, unanswered
+from calprobe.asking.options import AskOptions
+from calprobe.asking.plan import Plan
+from calprobe.asking.progress import Meter, progress
+from calprobe.backends.protocol import Backend, Dialogue, Pending
+from calprobe.errors import CalprobeError
+from calprobe.interrupts import Held, Interrupted, held_interrupts
+from calprobe.messages import counted, shortened
+from calprobe.runs.progress import Progress
+from calprobe.runs.replies import Reply
+from calprobe.runs.reply_json import whole_texts
+from calprobe.runs.reply_records import AskedPiece
+
+log = logging.getLogger(__name__)
+
+_UNTIL = "the requests in progress are answered"
+_HOPELESS = 20  # first requests of a session that all fail: a wrong setting would fail on all others too
+_NAMED = 3  # reasons of failures that a message names
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is asked now, of whom, and where replies go."""
+
+    plan: Plan
+    engine: str  # from `calprobe.asking.identity.engine_hash`
+    backend: Backend
+    store: Store
+    lacking: Lacking
+    options: AskOptions
+    load_s: float = 0.0
+
+
+@dataclass(slots=True)
+class _Session:
+    """What is handed out and not answered, and what has been done."""
+
+    left: dict[AskedPiece, int]
+    waiting: dict[str, tuple[AskedPiece, Dialogue]] = field(default_factory=dict)
+    failures: Counter[str] = field(default_factory=Counter)
+    spent: Progress = field(default_factory=Progress)
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def open(self) -> int:
+        """Replies that are still missing."""
+        return sum(self.left.values())
+
+
+def ask_missing(work: Work) -> None:
+    """Ask for the replies that are missing; each is stored when it arrives.
+
+    Raises Interrupted after Ctrl-C, SIGTERM or SIGHUP, and CalprobeError if the backend cannot go on; the messages say
+    how to resume.
+    """
+    session = _Session(dict(work.lacking.counts), spent=Progress(load_s=work.load_s, processes=1))
+    label = f"{work.backend.model.name} on {work.backend.name}"
+    try:
+        with (
+            held_interrupts(_UNTIL) as held,
+            progress(work.lacking.total, label, work.options.quiet, work.options.progress) as meter,
+        ):
+            _ask(work, session, held, meter)
+    except KeyboardInterrupt as error:
+        raise Interrupted(_left(work, session, str(error) or "interrupted")) from None
+    except CalprobeError as error:
+        with suppress(CalprobeError):
+            work.store.journal.flush()
+        if session.open == work.lacking.total:
+            raise
+        resumable = CalprobeError(_left(work, session, str(error)))
+        resumable.exit_code = error.exit_code
+        raise resumable from error
+    finally:
+        with suppress(CalprobeError):  # a full disk should not raise a second error
+            _record(work, session)
+    _say_failures(work, session)
+
+
+def _ask(work: Work, session: _Session, held: Held, meter: Meter) -> None:
+    try:
+        for reply in work.backend.replies(_handed_out(work, session, held)):
+            _take(work, session, whole_texts(reply), meter)
+    finally:
+        # A piece may have got its last reply in the moment of an error, or in an earlier session.
+        work.store.journal.flush()
+    held()
+    if session.open:
+        raise CalprobeError(f"backend {work.backend.name} ended without answering {counted(session.open, 'request')}")
+
+
+def _handed_out(work: Work, session: _Session, held: Held) -> Iterator[Pending]:
+    """The dialogues, one by one as the backend takes them; none after a signal, so that the backend ends."""
+    for asked in work.lacking.counts:
+        for pending in pendings(work.plan, work.store, asked, work.engine):
+            if held.asked:
+                return
+            for key in missing_keys(pending):
+                session.waiting[key] = (asked, pending.dialogue)
+            yield pending
+
+
+def _take(work: Work, session: _Session, reply: Reply, meter: Meter) -> None:
+    """Store a reply; a failed one takes its follow-ups with it. A piece that is then complete becomes a shard."""
+    if reply.key not in session.waiting:
+        raise CalprobeError(f"backend {work.backend.name} answered a request that was not asked: {reply.key:.12}")
+    asked, dialogue = session.waiting[reply.key]
+    replies = [reply]
+    if reply.finish == "error":
+        session.failures[shortened(reply.error, 100)] += 1
+        replies += [r for r in unanswered(dialogue, reply) if r.key in session.waiting]
+    work.store.journal.add_all(replies)
+    for each in replies:
+        del session.waiting[each.key]
+        session.left[asked] -= 1
+        session.spent += Progress(statements=each.finish != "error", tokens=each.tokens_in + each.tokens_out)
+        meter.count(each, asked.piece.relation)
+    _refuse_hopeless(session)
+    if not session.left[asked]:
+        if work.store.write_if_complete(asked):
+            session.spent += Progress(pieces=1)
+        _record(work, session)
+
+
+def _refuse_hopeless(session: _Session) -> None:
+    """Stop if nothing but failures came: whatever is wrong costs time, and perhaps money, for each further request."""
+    failed = session.failures.total()
+    if failed == _HOPELESS and not session.spent.statements:
+        reason, _ = session.failures.most_common(1)[0]
+        raise CalprobeError(f"the first {failed} requests all failed: {reason}")
+
+
+def _record(work: Work, session: _Session) -> None:
+    seconds = time.monotonic() - session.began
+    work.store.folder.record_progress(0, replace(session.spent, score_s=seconds, wall_s=seconds))
+
+
+def _left(work: Work, session: _Session, why: str) -> str:
+    """Why the run has stopped, how much is left, and how to resume."""
+    again = "the same command again" if work.options.resume else "the same command, without --no-resume,"
+    left = f"{session.open:,} of {work.lacking.total:,} replies are left"
+    return f"{why}; {left}, none that arrived is lost.\nRun {again} to resume in {work.store.folder.path}"
+
+
+def _say_failures(work: Work, session: _Session) -> None:
+    if not session.failures:
+        return
+    named = "; ".join(f"{counted(count, 'time')}: {reason}" for reason, count in session.failures.most_common(_NAMED))
+    log.warning(
+        "%s failed (%s); the same command asks for them again",
+        *(counted(session.failures.total(), "request"), named),
+    )

@@ -1,0 +1,162 @@
+"""What a server answers, checked: nothing of it is believed because of its name."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from calprobe.messages import shortened
+
+_REASONING = ("reasoning_content", "reasoning")  # where servers keep a thought apart from the reply
+
+
+class BadAnswerError(Exception):
+    """An answer that is no chat completion; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A token in the window of the most probable."""
+
+    text: str
+    logprob: float
+    id: int | None  # None where the server hides it
+
+
+@dataclass(frozen=True, slots=True)
+class TokenStep:
+    """A token of the reply, and the window that it was chosen from."""
+
+    chosen: Candidate
+    window: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A chat completion."""
+
+    text: str
+    finish: str  # stop, length, content_filter, ..
+    model: str  # that the server says it is
+    system_fingerprint: str | None
+    reasoning: str | None
+    steps: tuple[TokenStep, ...] | None  # None: no log-probabilities
+    token_ids: tuple[int, ...] | None
+    prompt_ids: tuple[int, ...] | None
+    tokens_in: int
+    tokens_out: int
+
+
+def answer_of(body: bytes) -> Answer:
+    """The chat completion in a server's body. Raises BadAnswerError for anything else."""
+    data = _Value("the answer", parsed(body)).object()
+    if (error := data.get("error")) is not None:  # some servers fail with status 200
+        raise BadAnswerError(f"an error instead of a reply: {shortened(json.dumps(error, ensure_ascii=False), 200)}")
+    choices = _Value("choices", data.get("choices")).items()
+    if len(choices) != 1:
+        raise BadAnswerError(f"choices has {len(choices)} entries, not one")
+    choice = _Value("choices[0]", choices[0]).object()
+    message = _Value("message", choice.get("message")).object()
+    usage = _Value("usage", data.get("usage") or {}).object()
+    thoughts = [message[name] for name in _REASONING if isinstance(message.get(name), str) and message[name]]
+    steps = _steps(choice.get("logprobs"))
+    return Answer(
+        text=_Value("message.content", message.get("content") or "").text(),
+        finish=_Value("finish_reason", choice.get("finish_reason") or "").text(),
+        model=_Value("model", data.get("model") or "").text(),
+        system_fingerprint=_Value("system_fingerprint", data.get("system_fingerprint")).text_or_none(),
+        reasoning=thoughts[0] if thoughts else None,
+        steps=steps,
+        token_ids=_ids("token_ids", choice.get("token_ids")) or _ids_of(steps),
+        prompt_ids=_ids("prompt_token_ids", data.get("prompt_token_ids")),
+        tokens_in=_Value("usage.prompt_tokens", usage.get("prompt_tokens") or 0).count(),
+        tokens_out=_Value("usage.completion_tokens", usage.get("completion_tokens") or 0).count(),
+    )
+
+
+def parsed(body: bytes) -> Any:
+    """The JSON value in a body. Raises BadAnswerError for HTML, JSON that is cut off, and other bytes."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        beginning = shortened(body[:200].decode("utf-8", "replace").strip(), 60)
+        what = "an HTML page" if beginning.lower().startswith(("<!doctype", "<html")) else f"{len(body):,} bytes"
+        raise BadAnswerError(f"not JSON, but {what} that begin with {beginning!r}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A value of the JSON, and what it is called there."""
+
+    name: str
+    value: Any
+
+    def object(self) -> Mapping[str, Any]:
+        return self._checked(isinstance(self.value, dict), "an object")  # type: ignore[no-any-return]
+
+    def items(self) -> list[Any]:
+        return self._checked(isinstance(self.value, list), "a list")  # type: ignore[no-any-return]
+
+    def text(self) -> str:
+        return self._checked(isinstance(self.value, str), "a text")  # type: ignore[no-any-return]
+
+    def text_or_none(self) -> str | None:
+        return None if self.value is None else self.text()
+
+    def count(self) -> int:
+        return self._checked(_is_count(self.value), "a whole number")  # type: ignore[no-any-return]
+
+    def logprob(self) -> float:
+        """A finite number of at most 0; rounding may have put it a little above."""
+        is_number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
+        if is_number and self.value == -math.inf:  # Python's JSON has it, and some servers write it
+            return -9999.0
+        self._checked(is_number and math.isfinite(self.value) and self.value <= 1e-3, "a log-probability")
+        return min(float(self.value), 0.0)
+
+    def _checked(self, holds: bool, expected: str) -> Any:
+        if not holds:
+            raise BadAnswerError(f"{self.name} is not {expected}, but {shortened(repr(self.value), 60)}")
+        return self.value
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+
+
+def _steps(logprobs: Any) -> tuple[TokenStep, ...] | None:
+    if logprobs is None:
+        return None
+    content = _Value("logprobs", logprobs).object().get("content")
+    if content is None:
+        return None
+    steps = []
+    for value in _Value("logprobs.content", content).items():
+        entry = _Value("a token of logprobs", value).object()
+        window = _Value("top_logprobs", entry.get("top_logprobs") or []).items()
+        steps.append(TokenStep(_candidate(entry), tuple(map(_candidate, window))))
+    return tuple(steps)
+
+
+def _candidate(value: Any) -> Candidate:
+    entry = _Value("a token of logprobs", value).object()
+    number = entry.get("id")
+    return Candidate(
+        _Value("token", entry.get("token")).text(),
+        _Value("logprob", entry.get("logprob")).logprob(),
+        number if _is_count(number) else None,
+    )
+
+
+def _ids(name: str, value: Any) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    return tuple(_Value(name, number).count() for number in _Value(name, value).items())
+
+
+def _ids_of(steps: tuple[TokenStep, ...] | None) -> tuple[int, ...] | None:
+    ids = [step.chosen.id for step in steps or ()]
+    return tuple(number for number in ids if number is not None) if ids and None not in ids else None

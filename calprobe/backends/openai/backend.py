@@ -1,0 +1,299 @@
+"""The backend for servers: dialogues run side by side in an event loop of their own thread."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import queue
+import threading
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from calprobe.backends.openai.answers import Answer
+from calprobe.backends.openai.client import Client, RequestFailedError
+from calprobe.backends.openai.server import EXTRAS, Server, look_at
+from calprobe.backends.options import BackendOptions
+from calprobe.backends.protocol import Capabilities, Decoding, Dialogue, FollowUp, Pending
+from calprobe.backends.window import Step, WindowToken, window_label_scores
+from calprobe.errors import CalprobeError, UsageError
+from calprobe.messages import without_secrets
+from calprobe.runs.manifest_records import ModelRecord
+from calprobe.runs.replies import Finish, LabelScores, Reply
+from calprobe.runs.reply_json import whole_texts
+
+KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+_OPENAI = "https://api.openai.com/v1"
+_NO_KEY = "none"  # what servers without keys get
+_DONE = None
+
+Turns = tuple[Mapping[str, str], ...]
+T = TypeVar("T")
+
+
+def open_openai(model: str, options: BackendOptions) -> OpenAIBackend:
+    """The server at `options.base_url`, after it has answered a request for one token.
+
+    The key is taken from OPENAI_API_KEY. Raises UsageError for a missing key or address, CalprobeError for a server
+    that does not answer.
+    """
+    address = options.base_url or os.environ.get(ADDRESS) or _OPENAI
+    key = os.environ.get(KEY, "")
+    if not key and address == _OPENAI:
+        raise UsageError(f"{_OPENAI} needs a key: set {KEY}, or give another server with --base-url")
+    if without_secrets(address) != address:
+        raise UsageError(f"--base-url {without_secrets(address)}: credentials do not belong there; set {KEY}")
+    loop = _LoopThread()
+    try:
+        client = loop.call(_client(address, key or _NO_KEY, options))
+        server = loop.call(look_at(client, model))
+    except BaseException:
+        loop.close()
+        raise
+    return OpenAIBackend(model, client, server, loop)
+
+
+async def _client(address: str, key: str, options: BackendOptions) -> Client:
+    return Client(address, key, options)
+
+
+class OpenAIBackend:
+    """A server with OpenAI's chat interface."""
+
+    name = "openai"
+
+    def __init__(self, model: str, client: Client, server: Server, loop: _LoopThread) -> None:
+        self._client, self._server, self._loop = client, server, loop
+        self.versions: Mapping[str, str] = server.versions
+        said = server.says if server.says and server.says != model else None
+        self.model = ModelRecord(name=model, revision=said)
+        self.capabilities = Capabilities(
+            complete_softmax=False,
+            top_logprobs=server.top_logprobs,
+            token_ids=server.token_ids,
+            continues=server.continuing is not None,
+            raw=False,
+            samples_are_reproducible="each request has a seed; what it promises is up to the server",
+        )
+
+    def settings(self) -> Mapping[str, object]:
+        """What decides replies: the server's software, its window, and what calprobe switches off."""
+        server = self._server
+        own = {"address": self._client.address, "server": server.flavour, "top_logprobs": server.top_logprobs}
+        extras = {name: value for name, value in EXTRAS[server.flavour].items() if name != "return_token_ids"}
+        return own | extras | ({"weights": dict(server.details)} if server.details else {})
+
+    def replies(self, pending: Iterable[Pending]) -> Iterator[Reply]:
+        """The replies as they arrive. The iterable is read in the caller's thread, as dialogues end."""
+        arrived: queue.SimpleQueue[Reply | BaseException | None] = queue.SimpleQueue()
+        todo, running, fatal = iter(pending), 0, None
+        try:
+            while True:
+                while fatal is None and running < self._client.options.concurrency:
+                    each = next(todo, None)
+                    if each is None:
+                        break
+                    self._loop.start(self._dialogue(each, arrived), arrived)
+                    running += 1
+                if not running:
+                    break
+                event = arrived.get()
+                if isinstance(event, Reply):
+                    yield event
+                    continue
+                running -= 1
+                if event is not _DONE and fatal is None:
+                    fatal = event
+                    self._client.stop(_stopping(event))
+        finally:
+            self._loop.cancel()
+        if fatal is not None:
+            raise fatal
+
+    def close(self) -> None:
+        """Close the connections and end the thread."""
+        self._loop.call(self._client.close())
+        self._loop.close()
+
+    async def _dialogue(self, pending: Pending, arrived: queue.SimpleQueue[Any]) -> None:
+        await _all(self._sample(pending, sample, arrived) for sample in pending.dialogue.samples)
+
+    async def _sample(self, pending: Pending, sample: int, arrived: queue.SimpleQueue[Any]) -> None:
+        dialogue = pending.dialogue
+        turns = _turns(dialogue)
+        first = pending.known.get((dialogue.stage, sample))
+        if first is None:
+            asked = _Asked(dialogue, dialogue.stage, sample, turns, dialogue.decoding, dialogue.labels)
+            first = await self._reply(asked, opened=turns[-1]["role"] == "assistant")
+            arrived.put(first)
+        if first.finish == "error":
+            return
+        lacking = [each for each in dialogue.follow_ups if (each.stage, sample) not in pending.known]
+        await _all(self._follow_up(dialogue, each, first, arrived) for each in lacking)
+
+    async def _follow_up(
+        self, dialogue: Dialogue, follow_up: FollowUp, first: Reply, arrived: queue.SimpleQueue[Any]
+    ) -> None:
+        turns = _turns_behind(dialogue, follow_up, first.text)
+        asked = _Asked(dialogue, follow_up.stage, first.sample, turns, follow_up.decoding, follow_up.labels)
+        arrived.put(await self._reply(asked, opened=follow_up.continues))
+
+    async def _reply(self, asked: _Asked, opened: bool) -> Reply:
+        body = asked.body(self.model.name, self._server)
+        if opened:
+            body |= self._server.continuing or {}
+        try:
+            answer = await self._client.complete(body)
+        except RequestFailedError as error:
+            return asked.failed(str(error))
+        if answer.model != self._server.says:
+            raise CalprobeError(
+                f"the server now answers with model {answer.model!r}, and began with {self._server.says!r}; replies of "
+                "two models do not belong in one run"
+            )
+        if answer.finish == "content_filter":
+            return asked.failed("the server's content filter took the reply")
+        if asked.labels and answer.steps is None:
+            return asked.failed("the server gave no log-probabilities with this reply")
+        return whole_texts(asked.answered(answer, self._client.scrubbed))
+
+
+class _Asked:
+    """One request of a dialogue."""
+
+    def __init__(
+        self, dialogue: Dialogue, stage: str, sample: int, turns: Turns, decoding: Decoding, labels: tuple[str, ...]
+    ) -> None:
+        self._dialogue, self._stage, self._sample = dialogue, stage, sample
+        self._turns, self._decoding, self.labels = turns, decoding, labels
+
+    def body(self, model: str, server: Server) -> dict[str, Any]:
+        """The JSON of the request."""
+        decoding = self._decoding
+        body: dict[str, Any] = {
+            "model": model,
+            "messages": list(self._turns),
+            server.budget: decoding.max_new_tokens,
+            "temperature": decoding.temperature,
+            **EXTRAS[server.flavour],
+        }
+        if decoding.temperature:
+            body |= {"top_p": decoding.top_p, "seed": self._seed()}
+        if server.top_logprobs:
+            body |= {"logprobs": True} | ({"top_logprobs": server.top_logprobs} if self.labels else {})
+        return body
+
+    def answered(self, answer: Answer, scrubbed: Any) -> Reply:
+        """The reply of a checked answer; `scrubbed` takes the key out of texts."""
+        finish: Finish = "length" if answer.finish == "length" else "stop"
+        steps = answer.steps
+        return Reply(
+            **self._identity(),
+            text=scrubbed(answer.text),
+            finish=finish,
+            prompt="\n".join(f"{turn['role']}: {turn['content']}" for turn in self._turns),
+            prompt_ids=answer.prompt_ids,
+            token_ids=answer.token_ids,
+            logprobs=None if steps is None else tuple(step.chosen.logprob for step in steps),
+            reasoning=None if answer.reasoning is None else scrubbed(answer.reasoning),
+            label_scores=self._label_scores(answer),
+            tokens_in=answer.tokens_in,
+            tokens_out=answer.tokens_out,
+        )
+
+    def failed(self, reason: str) -> Reply:
+        """A request that failed for good."""
+        return Reply(**self._identity(), text="", finish="error", error=reason or "no reason given")
+
+    def _identity(self) -> dict[str, Any]:
+        dialogue = self._dialogue
+        return {
+            "key": dialogue.keys[self._stage, self._sample],
+            "set": dialogue.set,
+            "question": dialogue.question,
+            "variant": dialogue.variant,
+            "stage": self._stage,
+            "paraphrase": dialogue.paraphrase,
+            "sample": self._sample,
+        }
+
+    def _label_scores(self, answer: Answer) -> LabelScores | None:
+        if not self.labels or not answer.steps:
+            return None
+        steps = [
+            Step(_token(step.chosen), tuple(_token(candidate) for candidate in step.window)) for step in answer.steps
+        ]
+        return window_label_scores(self.labels, steps, answer.text)
+
+    def _seed(self) -> int:
+        """31 bits of the request's key, which has the run's seed and the sample's number in it."""
+        key = self._dialogue.keys[self._stage, self._sample]
+        return int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) >> 1
+
+
+async def _all(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run all to their ends, and then raise the first error: a reply that is paid for is waited for."""
+    ends = await asyncio.gather(*coroutines, return_exceptions=True)
+    if errors := [end for end in ends if end is not None]:
+        raise errors[0]
+
+
+def _token(candidate: Any) -> WindowToken:
+    return WindowToken(candidate.text, candidate.logprob, candidate.id)
+
+
+def _turns(dialogue: Dialogue) -> Turns:
+    return tuple({"role": message.role, "content": message.text} for message in dialogue.messages)
+
+
+def _turns_behind(dialogue: Dialogue, follow_up: FollowUp, reply: str) -> Turns:
+    """The conversation with the reply, and what follows it."""
+    turns = _turns(dialogue)
+    if turns[-1]["role"] == "assistant":  # the reply continued it
+        turns, reply = turns[:-1], turns[-1]["content"] + reply
+    if follow_up.continues:
+        return (*turns, {"role": "assistant", "content": reply + follow_up.text})
+    return (*turns, {"role": "assistant", "content": reply}, {"role": "user", "content": follow_up.text})
+
+
+def _stopping(error: BaseException) -> CalprobeError:
+    return error if isinstance(error, CalprobeError) else CalprobeError("stopped")
+
+
+class _LoopThread:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="calprobe-requests", daemon=True)
+        self._thread.start()
+        self._running: set[Future[None]] = set()
+
+    def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The coroutine's result."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def start(self, coroutine: Coroutine[Any, Any, None], ended: queue.SimpleQueue[Any]) -> None:
+        """Run the coroutine; at its end, None or its error is put into the queue."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        self._running.add(future)
+
+        def end(done: Future[None]) -> None:
+            self._running.discard(done)
+            ended.put(None if done.cancelled() else done.exception())
+
+        future.add_done_callback(end)
+
+    def cancel(self) -> None:
+        """End what is still running."""
+        for future in list(self._running):
+            future.cancel()
+
+    def close(self) -> None:
+        """End the loop and its thread."""
+        self.cancel()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5)
+        if not self._thread.is_alive():
+            self._loop.close()

@@ -1,0 +1,128 @@
+"""Which failures of a request are tried again, after how long, and which stop the run."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Literal
+
+from calprobe.backends.openai.answers import BadAnswerError
+from calprobe.backends.openai.transport import TooLargeError
+
+if TYPE_CHECKING:
+    import openai
+
+# again: the next attempt may succeed; refused: this request fails for good; fatal: all others would fail, too; gone:
+# again, and fatal when the attempts are used up, since no server is there.
+Verdict = Literal["again", "refused", "fatal", "gone"]
+
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
+LONGEST_RETRY_AFTER_S = 600.0
+_ATTEMPTS_AT_TIMEOUT = 2  # a server that hangs once may hang for ever
+_AGAIN = {408, 409, 425, 429}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong with one attempt."""
+
+    verdict: Verdict
+    reason: str
+    wait_s: float | None = None  # that the server asks for, before any further request
+    attempts: int | None = None  # at most; None: as the options say
+
+
+def failure_of(error: BaseException, timeout_s: float) -> Failure:
+    """What an exception of an attempt means."""
+    import openai
+
+    if isinstance(error, BadAnswerError):
+        return Failure("again", f"the server's answer cannot be used: {error}")
+    if isinstance(error, TimeoutError | openai.APITimeoutError):
+        return Failure("again", f"no answer within {timeout_s:g} s", attempts=_ATTEMPTS_AT_TIMEOUT)
+    if isinstance(error, openai.APIStatusError):
+        return _of_status(error)
+    if too_large := _cause(error, TooLargeError):
+        return Failure("refused", str(too_large))
+    if isinstance(error, openai.APIConnectionError):
+        return _of_connection(error)
+    return Failure("again", f"{type(error).__name__}: {str(error)[:200]}")
+
+
+def wait_before(attempt: int, failure: Failure, chance: random.Random) -> float:
+    """Seconds before the next attempt, the server's wish included; doubled each time, with some chance in it."""
+    wait: float = min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _LONGEST_WAIT_S) * chance.uniform(0.5, 1.0)
+    return max(wait, failure.wait_s or 0.0)
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds that a server asks to wait, by `retry-after-ms` or `Retry-After` (seconds or a date); None: it does not.
+
+    >>> retry_after({"retry-after": "2.5"}, 0.0), retry_after({"retry-after-ms": "300"}, 0.0)
+    (2.5, 0.3)
+    >>> retry_after({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 20.0), retry_after({"retry-after": "soon"}, 0.0)
+    (40.0, None)
+    """
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        text = headers.get(name)
+        if text is None:
+            continue
+        try:
+            seconds = float(text) / unit
+        except ValueError:
+            try:
+                seconds = parsedate_to_datetime(text).timestamp() - now
+            except (TypeError, ValueError, OverflowError):
+                continue
+        if math.isfinite(seconds):
+            return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_S)
+    return None
+
+
+def _of_status(error: openai.APIStatusError) -> Failure:
+    code = error.status_code
+    said = _said(error)
+    if code in (401, 403):
+        return Failure("fatal", f"the server refuses the key ({code}{said}); set OPENAI_API_KEY")
+    if code == 402 or "insufficient_quota" in said:
+        return Failure("fatal", f"the account has no credit left ({code}{said})")
+    if code == 404:
+        return Failure("fatal", f"the server has no such model or address ({code}{said}); see --model and --base-url")
+    if code in _AGAIN or code >= 500:
+        return Failure("again", f"the server said {code}{said}", retry_after(error.response.headers, time.time()))
+    return Failure("refused", f"the server refused the request ({code}{said})")
+
+
+def _said(error: openai.APIStatusError) -> str:
+    """`: MESSAGE` of the error's body, shortened; empty if it has none."""
+    body = error.body if isinstance(error.body, dict) else {}
+    inner = body.get("error") if isinstance(body.get("error"), dict) else body
+    message = inner.get("message") if isinstance(inner, dict) else None
+    code = inner.get("code") if isinstance(inner, dict) else None
+    parts = [part for part in (code, message) if isinstance(part, str) and part]
+    return f": {' '.join(' '.join(parts).split())[:200]}" if parts else ""
+
+
+def _of_connection(error: openai.APIConnectionError) -> Failure:
+    names = {type(each).__name__ for each in _causes(error)}
+    refused = "ConnectError" in names
+    cause = next((str(each) for each in reversed(list(_causes(error))) if str(each)), "")
+    what = "no connection to the server" if refused else "the connection was lost"
+    return Failure("gone", f"{what}{f' ({cause[:100]})' if cause else ''}")
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    each: BaseException | None = error
+    while each is not None and each not in found:
+        found.append(each)
+        each = each.__cause__ or each.__context__
+    return found
+
+
+def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
+    return next((each for each in _causes(error) if isinstance(each, kind)), None)

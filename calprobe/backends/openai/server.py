@@ -1,0 +1,121 @@
+"""What is known of a server before questions are asked: which software it is, and what it can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from calprobe.backends.openai.client import Client, RequestFailedError
+from calprobe.errors import CalprobeError
+from calprobe.messages import did_you_mean
+
+Flavour = Literal["openai", "vllm", "llama.cpp", "other"]
+
+_OWNERS: Mapping[str, Flavour] = {"vllm": "vllm", "llamacpp": "llama.cpp", "openai": "openai", "system": "openai"}
+_HOSTS: Mapping[str, Flavour] = {"api.openai.com": "openai"}
+WINDOW = 20  # most probable tokens that servers show at most, unless they were started otherwise
+
+# What is switched off so that samples follow the model's own distribution, and thinking where a template allows it.
+EXTRAS: Mapping[Flavour, Mapping[str, Any]] = {
+    "openai": {},
+    "other": {},
+    "llama.cpp": {"top_k": 0, "min_p": 0.0, "chat_template_kwargs": {"enable_thinking": False}},
+    "vllm": {
+        "top_k": -1,
+        "min_p": 0.0,
+        "repetition_penalty": 1.0,
+        "return_token_ids": True,
+        "chat_template_kwargs": {"enable_thinking": False},
+    },
+}
+# How an assistant's turn is continued; None: it cannot be.
+CONTINUING: Mapping[Flavour, Mapping[str, Any] | None] = {
+    "openai": None,
+    "other": None,
+    "llama.cpp": {},
+    "vllm": {"continue_final_message": True, "add_generation_prompt": False},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that has answered once."""
+
+    flavour: Flavour
+    says: str  # the model's name in its answers
+    top_logprobs: int  # size of its window; 0: it shows none
+    token_ids: bool
+    continuing: Mapping[str, Any] | None  # what continues an assistant's turn; None: nothing
+    versions: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)  # of the model, as the server lists it
+
+    @property
+    def budget(self) -> str:
+        """What the parameter for the number of new tokens is called."""
+        return "max_completion_tokens" if self.flavour == "openai" else "max_tokens"
+
+
+async def look_at(client: Client, model: str) -> Server:
+    """Ask for one token, with log-probabilities if the server has any; so address, key and model are checked.
+
+    Raises CalprobeError for a server that does not answer, with the names of its models where the name may be wrong.
+    """
+    models = await client.models()
+    entry = _entry(models, model)
+    flavour = _flavour(client.address, entry or (models[0] if len(models) == 1 else {}))
+    window = client.options.top_logprobs or WINDOW
+    try:
+        answer = await _first_answer(client, model, flavour, window)
+    except CalprobeError as error:
+        raise _with_names(error, models, model) from error
+    steps = answer.steps or ()
+    wanted = client.options.continues
+    continuing = CONTINUING[flavour]
+    return Server(
+        flavour=flavour,
+        says=answer.model,
+        top_logprobs=len(steps[0].window) if steps else 0,
+        token_ids=answer.token_ids is not None,
+        continuing=(continuing or {}) if wanted or (wanted is None and continuing is not None) else None,
+        versions={flavour: answer.system_fingerprint} if answer.system_fingerprint else {},
+        details=_details(entry),
+    )
+
+
+async def _first_answer(client: Client, model: str, flavour: Flavour, window: int) -> Any:
+    budget = "max_completion_tokens" if flavour == "openai" else "max_tokens"
+    body = {"model": model, "messages": [{"role": "user", "content": "Hi"}], budget: 1, **EXTRAS[flavour]}
+    try:
+        return await client.complete(body | {"temperature": 0, "logprobs": True, "top_logprobs": window})
+    except RequestFailedError as first:
+        try:
+            return await client.complete(body)
+        except RequestFailedError:
+            raise CalprobeError(f"{client.address}: a first request for one token failed: {first}") from first
+
+
+def _entry(models: list[Mapping[str, Any]], model: str) -> Mapping[str, Any] | None:
+    return next((entry for entry in models if entry.get("id") == model), None)
+
+
+def _flavour(address: str, entry: Mapping[str, Any]) -> Flavour:
+    host = address.partition("://")[2].partition("/")[0].rpartition("@")[2]
+    return _HOSTS.get(host) or _OWNERS.get(str(entry.get("owned_by")), "other")
+
+
+def _details(entry: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What tells the weights apart: llama.cpp's sizes of the model, the folder that vLLM has loaded."""
+    if entry is None:
+        return {}
+    meta = entry.get("meta")
+    found = {name: value for name, value in (meta if isinstance(meta, dict) else {}).items() if isinstance(value, int)}
+    return found | ({"root": entry["root"]} if isinstance(entry.get("root"), str) else {})
+
+
+def _with_names(error: CalprobeError, models: list[Mapping[str, Any]], model: str) -> CalprobeError:
+    names = [str(entry.get("id")) for entry in models]
+    if not names or model in names:
+        return error
+    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return CalprobeError(f"{error}\n--model {model}: the server lists {shown}{did_you_mean(model, names)}")

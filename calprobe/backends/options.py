@@ -1,0 +1,53 @@
+"""How a backend is reached and run. What it answers does not depend on these, except where the comment says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean
+
+BackendName = Literal["transformers", "vllm", "openai"]
+BACKENDS: tuple[BackendName, ...] = get_args(BackendName)
+
+
+@dataclass(frozen=True, slots=True)
+class BackendOptions:
+    """Which engine answers, and with what care. Raises UsageError for a number out of range and an unknown word."""
+
+    backend: BackendName = "transformers"
+    base_url: str | None = None  # openai: the server's address, up to /v1; None: OPENAI_BASE_URL, else OpenAI's own
+    concurrency: int = 8  # openai: dialogues in progress at once
+    max_requests: int | None = None  # openai: requests of this session at most, repeated ones too; None: no limit
+    timeout_s: float = 120.0  # openai: of one request, from its start to its last byte
+    attempts: int = 6  # openai: of one request, the first included
+    requests_per_minute: int | None = None  # openai: at most; None: as the server allows
+    top_logprobs: int | None = None  # openai, vllm: the window of label probabilities; None: as large as it can be
+    continues: bool | None = None  # openai: whether the server continues an assistant's turn; None: as it is known
+    tensor_parallel: int = 1  # vllm: cards that share each layer
+    pipeline_parallel: int = 1  # vllm: groups of cards that share the layers
+    executor: Literal["auto", "mp", "ray"] = "auto"  # vllm: its processes on one machine, or Ray's on several
+    max_model_len: int | None = None  # vllm: tokens of prompt and reply at most; None: the model's
+    gpu_memory: float | None = None  # vllm: share of the cards' memory; None: vLLM's default
+    eager: bool = False  # vllm: without compiled graphs
+
+    def __post_init__(self) -> None:
+        if self.backend not in BACKENDS:
+            near = did_you_mean(str(self.backend), BACKENDS)
+            raise UsageError(f"--backend {self.backend}: known are {', '.join(BACKENDS)}{near}")
+        for name in ("concurrency", "attempts", "tensor_parallel", "pipeline_parallel"):
+            self._check_count(name, getattr(self, name))
+        for name in ("max_requests", "requests_per_minute", "max_model_len", "top_logprobs"):
+            if (value := getattr(self, name)) is not None:
+                self._check_count(name, value)
+        if not self.timeout_s > 0:
+            raise UsageError(f"--timeout must be above 0 seconds, got {self.timeout_s!r}")
+        if self.base_url is not None and self.backend != "openai":
+            raise UsageError(f"--base-url names a server, and --backend {self.backend} has none; give --backend openai")
+        if self.base_url is not None and not self.base_url.startswith(("http://", "https://")):
+            raise UsageError(f"--base-url must begin with http:// or https://, got {self.base_url!r:.80}")
+
+    def _check_count(self, name: str, value: object) -> None:
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise UsageError(f"--{name.replace('_', '-')} must be a whole number of at least 1, got {value!r}")

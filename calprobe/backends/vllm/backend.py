@@ -1,0 +1,258 @@
+"""Dialogues through vLLM: all first replies of a window of dialogues together, then all follow-ups."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+from calprobe.backends.options import BackendOptions
+from calprobe.backends.protocol import Capabilities, Decoding, Dialogue, Pending
+from calprobe.backends.vllm.opening import Opened, opened
+from calprobe.backends.window import Step, WindowToken, window_label_scores
+from calprobe.runs.manifest_records import ModelRecord
+from calprobe.runs.replies import Finish, Reply
+
+if TYPE_CHECKING:
+    from calprobe.backends.local.chat import Prompt, PromptWriter
+    from calprobe.models import LoadedModel, LoadOptions
+
+_WINDOW = 512  # dialogues at once; a kill loses those that are in progress
+
+Ids = tuple[int, ...]
+
+
+def open_vllm(model: str, options: BackendOptions, load_options: LoadOptions | None = None) -> VllmBackend:
+    """Load the model that `model` stands for into vLLM.
+
+    Raises ModuleNotFoundError without the package, CalprobeError for what vLLM cannot load.
+    """
+    return VllmBackend(opened(model, options, load_options), options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokenizer:
+    """What prompts need of a model."""
+
+    name: str
+    tokenizer: Any
+    start_token_id: int
+
+
+class VllmBackend:
+    """A model in vLLM. See `calprobe.backends.protocol.Backend`."""
+
+    name = "vllm"
+
+    def __init__(self, found: Opened, options: BackendOptions) -> None:
+        from calprobe.backends.local.chat import PromptWriter
+        from calprobe.models.tokenizers import start_token_of
+
+        self._found, self._options = found, options
+        start_token_id, _ = start_token_of(found.tokenizer, "causal", found.model.name)
+        known = _Tokenizer(found.model.name, found.tokenizer, start_token_id)
+        self._writer: PromptWriter = PromptWriter(cast("LoadedModel", known))
+        self._ends = _end_tokens(found.tokenizer, self._writer)
+        self.model: ModelRecord = found.model
+        self.versions: Mapping[str, str] = {name: metadata.version(name) for name in ("vllm", "torch")}
+        self.capabilities = Capabilities(
+            complete_softmax=False,
+            top_logprobs=found.window,
+            token_ids=True,
+            continues=True,
+            raw=True,
+            samples_are_reproducible="each request has a seed; batches change the last bits of logits",
+        )
+
+    def settings(self) -> Mapping[str, object]:
+        """What decides replies beside model, versions and dialogues."""
+        from calprobe.backends.local.chat import template_hash, thinking_mode
+
+        writer, options = self._writer, self._options
+        return {
+            "dtype": self._found.dtype,
+            "top_logprobs": self._found.window,
+            "tensor_parallel": options.tensor_parallel,
+            "pipeline_parallel": options.pipeline_parallel,
+            "chat_template": template_hash(writer.template),
+            "thinking": thinking_mode(writer.variables, writer.markers),
+            "end_tokens": sorted(self._ends),
+        }
+
+    def replies(self, pending: Iterable[Pending]) -> Iterator[Reply]:
+        """The replies, window by window."""
+        unread = iter(pending)
+        while window := list(islice(unread, _WINDOW)):
+            samples = [(each, sample) for each in window for sample in each.dialogue.samples]
+            firsts = dict[int, tuple[Reply, Ids]]()
+            lacking = [n for n, (p, sample) in enumerate(samples) if (p.dialogue.stage, sample) not in p.known]
+            prompts = {id(each): self._writer.opening(each.dialogue) for each in window}
+            for number, (p, sample) in enumerate(samples):
+                if number not in lacking:
+                    reply = p.known[p.dialogue.stage, sample]
+                    firsts[number] = reply, (*prompts[id(p)].ids, *(reply.token_ids or ()))
+            asked = [self._first(samples[n][0].dialogue, samples[n][1], prompts[id(samples[n][0])]) for n in lacking]
+            for number, (reply, ids) in zip(lacking, self._answered(asked), strict=True):
+                firsts[number] = reply, ids
+                yield reply
+            follow_ups = [
+                request
+                for number, (p, sample) in enumerate(samples)
+                for request in self._follow_ups(p, sample, *firsts[number])
+            ]
+            for reply, _ in self._answered(follow_ups):
+                yield reply
+
+    def close(self) -> None:
+        """Let go of the engine, its processes and its memory."""
+        engine = getattr(self._found.engine, "llm_engine", None)
+        for name in ("shutdown",):
+            for owner in (getattr(engine, "engine_core", None), engine):
+                end = getattr(owner, name, None)
+                if callable(end):
+                    end()
+                    return
+
+    def _first(self, dialogue: Dialogue, sample: int, prompt: Prompt) -> _Request:
+        return _Request(dialogue, dialogue.stage, sample, prompt.text, prompt.ids, dialogue.decoding, dialogue.labels)
+
+    def _follow_ups(self, pending: Pending, sample: int, reply: Reply, ids: Ids) -> Iterator[_Request]:
+        """What is asked behind a reply; its tokens are the conversation so far, never its text tokenised again."""
+        if reply.finish == "error":
+            return
+        dialogue = pending.dialogue
+        said = self._writer.tokens.decoded(ids, with_special=True)
+        for follow_up in dialogue.follow_ups:
+            if (follow_up.stage, sample) not in pending.known:
+                behind = self._writer.follow_up(dialogue, follow_up)
+                text, all_ids = said + behind.text, (*ids, *behind.ids)
+                yield _Request(dialogue, follow_up.stage, sample, text, all_ids, follow_up.decoding, follow_up.labels)
+
+    def _answered(self, requests: Sequence[_Request]) -> Iterator[tuple[Reply, Ids]]:
+        """The replies in the order of the requests, each with its conversation's tokens."""
+        from vllm import SamplingParams
+        from vllm.inputs import TokensPrompt
+
+        refusals = {n: why for n, request in enumerate(requests) if (why := self._why_not(request))}
+        able = [request for n, request in enumerate(requests) if n not in refusals]
+        outputs = iter(
+            self._found.engine.generate(
+                [TokensPrompt(prompt_token_ids=list(request.ids)) for request in able],
+                [SamplingParams(**self._sampling(request)) for request in able],
+                use_tqdm=False,
+            )
+            if able
+            else ()
+        )
+        for number, request in enumerate(requests):
+            if number in refusals:
+                yield request.failed(refusals[number]), request.ids
+            else:
+                yield self._reply(request, next(outputs).outputs[0])
+
+    def _sampling(self, request: _Request) -> dict[str, Any]:
+        decoding = request.decoding
+        budget = min(decoding.max_new_tokens, self._found.max_tokens - len(request.ids))
+        own: dict[str, Any] = {"max_tokens": budget, "temperature": decoding.temperature}
+        if decoding.temperature:
+            own |= {"top_p": decoding.top_p, "seed": request.seed}
+        # 0: the chosen token's alone.
+        window = self._found.window if request.labels else 0
+        return own | {"logprobs": window, "stop_token_ids": sorted(self._ends), "detokenize": True}
+
+    def _why_not(self, request: _Request) -> str:
+        room = self._found.max_tokens - len(request.ids)
+        return (
+            ""
+            if room > 0
+            else f"its prompt has {len(request.ids):,} tokens, the model takes {self._found.max_tokens:,}"
+        )
+
+    def _reply(self, request: _Request, output: Any) -> tuple[Reply, Ids]:
+        from calprobe.backends.local.reasoning import split_thought
+
+        all_ids: Ids = tuple(output.token_ids)
+        steps = _steps(all_ids, output.logprobs or ())
+        ids = all_ids[:-1] if all_ids and all_ids[-1] in self._ends else all_ids
+        finish: Finish = "length" if output.finish_reason == "length" else "stop"
+        tokens, markers = self._writer.tokens, self._writer.markers
+        text, reasoning, is_open = tokens.decoded(ids), None, False
+        if markers is not None:
+            split = split_thought(
+                tokens.decoded(ids, with_special=True), markers, self._writer.opens_thought(request.text)
+            )
+            if split.reasoning is not None:
+                text, reasoning, is_open = tokens.unmarked(split.text), split.reasoning, split.is_open
+        scores = window_label_scores(request.labels, steps, text) if request.labels and steps else None
+        reply = Reply(
+            **request.identity(),
+            text=text,
+            finish=finish,
+            prompt=request.text,
+            prompt_ids=request.ids,
+            token_ids=ids,
+            logprobs=tuple(step.chosen.logprob for step in steps[: len(ids)]) or None,
+            reasoning=reasoning,
+            reasoning_is_open=is_open,
+            label_scores=scores,
+            tokens_in=len(request.ids),
+            tokens_out=len(all_ids),
+        )
+        return reply, (*request.ids, *ids)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One reply that vLLM is asked for."""
+
+    dialogue: Dialogue
+    stage: str
+    sample: int
+    text: str  # all in front of the reply
+    ids: Ids
+    decoding: Decoding
+    labels: tuple[str, ...]
+
+    @property
+    def seed(self) -> int:
+        """31 bits of the request's key, which has the run's seed and the sample's number in it."""
+        key = self.dialogue.keys[self.stage, self.sample]
+        return int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) >> 1
+
+    def identity(self) -> dict[str, Any]:
+        """The fields of a reply that say what it is of."""
+        dialogue = self.dialogue
+        return {
+            "key": dialogue.keys[self.stage, self.sample],
+            "set": dialogue.set,
+            "question": dialogue.question,
+            "variant": dialogue.variant,
+            "stage": self.stage,
+            "paraphrase": dialogue.paraphrase,
+            "sample": self.sample,
+        }
+
+    def failed(self, reason: str) -> Reply:
+        """A request that cannot be answered."""
+        return Reply(**self.identity(), text="", finish="error", error=reason, prompt=self.text, prompt_ids=self.ids)
+
+
+def _steps(ids: Ids, logprobs: Sequence[Mapping[int, Any]]) -> list[Step]:
+    """Each position's chosen token and window. vLLM adds the chosen token to a window that lacks it."""
+    steps = []
+    for chosen, shown in zip(ids, logprobs, strict=False):
+        window = [_token(number, entry) for number, entry in shown.items()]
+        steps.append(Step(_token(chosen, shown[chosen]), window))
+    return steps
+
+
+def _token(number: int, entry: Any) -> WindowToken:
+    return WindowToken(entry.decoded_token or "", min(float(entry.logprob), 0.0), number)
+
+
+def _end_tokens(tokenizer: Any, writer: PromptWriter) -> frozenset[int]:
+    """Tokens that end a reply: the tokenizer's, and the one that ends the template's turns."""
+    return frozenset(number for number in (tokenizer.eos_token_id, writer.turn_end()) if number is not None)

@@ -1,0 +1,99 @@
+"""Opens a model in vLLM: alias, hub id, folder or GGUF file, as `calprobe.load_model` takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calprobe.backends.options import BackendOptions
+from calprobe.errors import CalprobeError
+from calprobe.runs.manifest_records import ModelRecord
+
+if TYPE_CHECKING:
+    from calprobe.models import LoadOptions
+
+WINDOW = 200  # most probable tokens that are shown; arXiv 2605.02038 has as many
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """vLLM with a model, and what is known of the model."""
+
+    engine: Any  # vllm.LLM
+    tokenizer: Any
+    model: ModelRecord
+    dtype: str
+    window: int
+    max_tokens: int  # of prompt and reply
+
+
+def opened(name: str, options: BackendOptions, load_options: LoadOptions | None) -> Opened:
+    """vLLM with the model that `name` stands for. Raises CalprobeError for what vLLM cannot load."""
+    import vllm
+
+    from calprobe.models.fingerprint import tokenizer_fingerprint
+    from calprobe.models.gguf import dequantised
+    from calprobe.models.source import resolve
+
+    source = resolve(name)
+    location, revision, note = source.location, None, source.note
+    if source.form == "gguf":
+        twin = dequantised(Path(location))
+        location, revision = str(twin.folder), twin.sha256
+        note = note or f"weights rounded to {twin.file_type} (GGUF)"
+    window = options.top_logprobs or WINDOW
+    try:
+        engine = vllm.LLM(**_arguments(location, window, options, load_options))
+    except (ValueError, RuntimeError, OSError) as error:
+        raise CalprobeError(f"{name}: vLLM cannot load it: {str(error).strip().splitlines()[0][:300]}") from error
+    config = engine.llm_engine.model_config
+    hf_config, tokenizer = config.hf_config, engine.get_tokenizer()
+    record = ModelRecord(
+        name=name,
+        id=source.location,
+        revision=revision or getattr(hf_config, "_commit_hash", None),
+        kind="causal",
+        architecture=(getattr(hf_config, "architectures", None) or [None])[0],
+        weights_fingerprint=_fingerprint(Path(location)) if source.form == "folder" else None,
+        tokenizer_fingerprint=tokenizer_fingerprint(tokenizer),
+        note=note,
+    )
+    dtype = str(config.dtype).removeprefix("torch.")
+    return Opened(engine, tokenizer, record, dtype, window, int(config.max_model_len))
+
+
+def _arguments(location: str, window: int, options: BackendOptions, load_options: LoadOptions | None) -> dict[str, Any]:
+    """What vLLM is told. Its own choice stands where an option is not given."""
+    given: dict[str, Any] = {
+        "model": location,
+        "tensor_parallel_size": options.tensor_parallel,
+        "pipeline_parallel_size": options.pipeline_parallel,
+        "distributed_executor_backend": None if options.executor == "auto" else options.executor,
+        "enable_prefix_caching": True,  # follow-ups share the conversation, and examples are shared by all
+        "max_logprobs": window,
+        "enforce_eager": options.eager,
+        "generation_config": "vllm",  # not the repository's sampling settings
+        "seed": 0,
+        "max_model_len": options.max_model_len,
+        "gpu_memory_utilization": options.gpu_memory,
+    }
+    if load_options is not None:
+        given |= {
+            "dtype": load_options.dtype,
+            "revision": load_options.revision,
+            "trust_remote_code": load_options.trust_remote_code,
+        }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _fingerprint(folder: Path) -> str:
+    """SHA-256 (hex) of the weight files in a folder."""
+    import hashlib
+
+    found = hashlib.sha256()
+    for path in sorted(folder.glob("*.safetensors")):
+        found.update(path.name.encode() + b"\0")
+        with path.open("rb") as file:
+            found.update(hashlib.file_digest(file, "sha256").digest())
+    return found.hexdigest()

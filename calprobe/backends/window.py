@@ -1,0 +1,77 @@
+"""Label probabilities from a window of the most probable tokens, as servers and vLLM show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from calprobe.runs.replies import LabelScores
+
+
+class WindowToken(NamedTuple):
+    """A token of a window."""
+
+    text: str
+    logprob: float
+    id: int | None = None  # None where it is hidden
+
+
+class Step(NamedTuple):
+    """A position of the reply: the token that was chosen, and the window there."""
+
+    chosen: WindowToken
+    window: Sequence[WindowToken]
+
+
+def window_label_scores(labels: tuple[str, ...], steps: Sequence[Step], text: str) -> LabelScores:
+    """The labels' log-probabilities at the first position and wherever a label was generated.
+
+    A label's mass is the sum over the tokens of the window that are the label when blanks around them are left out.
+    What the window does not show is not known: a label without any token there is -inf, and `least` bounds it.
+
+    Args:
+        labels: of the question's options.
+        steps: of the reply, from the first generated token on.
+        text: of the reply, to find where its tokens stand.
+    """
+    places = [n for n, step in enumerate(steps) if n == 0 or step.chosen.text.strip() in labels]
+    starts = _starts([step.chosen.text for step in steps], text)
+    logprobs = np.full((len(places), len(labels)), -np.inf)
+    ranks = np.zeros((len(places), len(labels)), np.int64)
+    forms: list[dict[int, None]] = [{} for _ in labels]
+    least = np.full(len(places), -np.inf)
+    for row, place in enumerate(places):
+        window = _with_chosen(steps[place])
+        values = np.array([token.logprob for token in window])
+        least[row] = values.min() if len(values) else 0.0
+        for column, label in enumerate(labels):
+            own = [n for n, token in enumerate(window) if token.text.strip() == label]
+            ranks[row, column] = len(window)
+            if own:
+                logprobs[row, column] = min(np.logaddexp.reduce(values[own]), 0.0)
+                ranks[row, column] = (values > values[own].max()).sum()
+            forms[column] |= {number: None for n in own if (number := window[n].id) is not None}
+    known = None if starts is None else np.array([starts[place] for place in places], np.int64)
+    return LabelScores(
+        labels, tuple(tuple(form) for form in forms), np.array(places, np.int64), logprobs, least, known, ranks
+    )
+
+
+def _with_chosen(step: Step) -> Sequence[WindowToken]:
+    """The window, and the chosen token where a sample lies outside of it."""
+    shown = {(token.text, token.id) for token in step.window}
+    is_outside = step.window and (step.chosen.text, step.chosen.id) not in shown
+    return [*step.window, step.chosen] if is_outside or not step.window else step.window
+
+
+def _starts(tokens: Sequence[str], text: str) -> list[int] | None:
+    """How many characters of the text stand before each token; None if the tokens are not the text's."""
+    starts, end = [], 0
+    for token in tokens:
+        starts.append(min(end, len(text)))
+        if not text.startswith(token, end) and end < len(text):
+            return None
+        end += len(token)
+    return starts if end >= len(text) else None

@@ -1,0 +1,182 @@
+"""`calprobe ask`: ask questions of an instruct model, and keep every reply."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from calprobe.cli.arguments import list_option, typed
+from calprobe.cli.question_options import chosen_questions, question_options
+from calprobe.cli.terminal_text import say
+from calprobe.errors import UsageError
+from calprobe.words import Dtype
+
+if TYPE_CHECKING:
+    from calprobe.runs import AskedRun
+
+_OF_BACKEND = (
+    *("backend", "base_url", "concurrency", "max_requests", "requests_per_minute", "top_logprobs", "timeout_s"),
+    *("attempts", "tensor_parallel", "pipeline_parallel", "executor", "max_model_len", "eager"),
+)
+_OF_SERVER = ("base_url", "concurrency", "max_requests", "requests_per_minute", "timeout_s", "attempts")
+_OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len", "eager")
+_OF_LOADING = ("dtype", "device", "device_map", "revision", "trust_remote_code", "allow_pickle")
+
+
+@click.command(short_help="Ask questions of an instruct model, and keep every reply.")
+@click.option(
+    "--model",
+    required=True,
+    metavar="NAME|DIR|FILE.gguf|SERVED-NAME",
+    help="Alias, hub id, folder or GGUF file; of a server, the name that it has there.",
+)
+@click.option(
+    "--backend",
+    type=click.Choice(["transformers", "vllm", "openai"]),
+    help="Engine that answers: in this process, or a server with OpenAI's chat interface.  [default: transformers; "
+    "openai with --base-url]",
+)
+@click.option("--base-url", metavar="URL", help="Address of the server, up to /v1. Its key: OPENAI_API_KEY, if any.")
+@list_option(
+    "--questions", required=True, metavar="NAME|FILE.jsonl,..", help="Question sets by name, and files of one's own."
+)
+@click.option("--study", metavar="audit", help="Set all that a published study fixes; other options override it.")
+@click.option("--prompts", metavar="NAME|FILE.json", help="The prompt set.  [default: audit]")
+@list_option("--variants", metavar="NAME,..", help="Only these variants of the prompts, in this order.")
+@list_option(
+    "--collect",
+    metavar="labels,answer,stated",
+    help="labels: probabilities of the options' labels; answer: the reply; stated: confidence in words.  [default: "
+    "labels,answer]",
+)
+@click.option("--samples", type=int, metavar="N", help="Answers to each question.  [default: 1]")
+@click.option("--temperature", type=float, metavar="T", help="Temperature of answers; 0: greedy.  [default: 0]")
+@click.option("--top-p", type=float, metavar="P", help="Sample from the likeliest tokens of this mass.  [default: 1]")
+@click.option("--paraphrases", default="none", show_default=True, metavar="hand|none", help="Other wordings, too.")
+@click.option("--max-new-tokens", type=int, metavar="N", help="Longest answer.  [default: the variant's]")
+@click.option("--shots", type=int, metavar="N", help="Examples in variants that have some.  [default: the variant's]")
+@question_options
+@click.option("--seed", type=int, metavar="S", help="Seed of draws, examples and samples.  [default: 0]")
+@click.option("--concurrency", type=int, metavar="N", help="Questions in progress at a server.  [default: 8]")
+@click.option("--max-requests", type=int, metavar="N", help="Stop after N requests to a server.")
+@click.option("--requests-per-minute", type=int, metavar="N", help="At most N requests to a server each minute.")
+@click.option("--timeout", "timeout_s", type=float, metavar="S", help="Seconds for one request.  [default: 120]")
+@click.option("--attempts", type=int, metavar="N", help="Attempts for one request.  [default: 6]")
+@click.option(
+    "--top-logprobs", type=int, metavar="N", help="Window of label probabilities of a server or vLLM.  [default: all]"
+)
+@click.option("--tensor-parallel", type=int, metavar="N", help="vLLM: GPUs that share each layer.  [default: 1]")
+@click.option("--pipeline-parallel", type=int, metavar="N", help="vLLM: groups of GPUs in a row.  [default: 1]")
+@click.option("--executor", type=click.Choice(["auto", "mp", "ray"]), help="vLLM: one machine, or several with Ray.")
+@click.option("--max-model-len", type=int, metavar="N", help="vLLM: longest prompt with its reply, in tokens.")
+@click.option("--eager", is_flag=True, help="vLLM: start sooner and run slower, without compiled graphs.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="Run folder.  [default: runs/MODEL-SETS]")
+@click.option(
+    "--dtype",
+    type=click.Choice(get_args(Dtype)),
+    default="auto",
+    show_default=True,
+    help="auto: the checkpoint's own on a GPU, float32 on a CPU.",
+)
+@click.option(
+    "--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N", help="The device that computes."
+)
+@click.option("--device-map", metavar="auto", help="Spread a large model over devices (accelerate).")
+@click.option("--revision", metavar="R", help="Branch, tag or commit of a hub id.")
+@click.option("--allow-pickle", is_flag=True, help="Read .bin checkpoints; they can run code.")
+@click.option("--trust-remote-code", is_flag=True, help="Run Python code from the model's repository.")
+@click.option(
+    "--resume/--no-resume",
+    default=True,
+    show_default=True,
+    help="Resume the run in RUN; --no-resume deletes its replies and starts over.",
+)
+@click.option(
+    "--shard", metavar="I/N", help="Ask only every N-th question, from the I-th on, in a run of its own; see merge."
+)
+@click.option("--quiet", is_flag=True, help="Show no progress on stderr.")
+def command(model: str, questions: tuple[str, ...], out: Path | None, quiet: bool, **given: Any) -> None:
+    """Ask questions of an instruct model under several prompts, and keep every reply.
+
+    Each reply is stored when it arrives, and is not asked for again: to resume a stopped run, run the same command
+    again. More questions, variants or kinds of evidence can be asked later in the same RUN.
+
+    \b
+        calprobe ask --model smollm2-135m --questions mine.jsonl --study audit
+        calprobe ask --model gpt-4o-mini --backend openai --questions mmlu --draw 200
+        calprobe ask --model smollm2 --base-url http://127.0.0.1:8080/v1 --questions mine.jsonl
+    """
+    # Set before torch is imported, as in `calprobe score`.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    from calprobe.asking import AskOptions, ask
+    from calprobe.backends.options import BackendOptions
+    from calprobe.cli.logs import log_to_stderr
+
+    _refuse_idle_options(given)
+    log_to_stderr(quiet)
+    backend = BackendOptions(**_only(given, _OF_BACKEND))
+    options = AskOptions(
+        **_only(given, ("study", "prompts", "variants", "collect", "samples", "temperature", "top_p", "seed")),
+        **_only(given, ("max_new_tokens", "shots", "paraphrases", "shard", "resume")),
+        quiet=quiet,
+    )
+    run = ask(
+        model,
+        list(questions),
+        out,
+        options,
+        question_options=_question_options(given, options.filled().seed or 0),
+        backend_options=backend,
+        load_options=_load_options(given, quiet) if backend.backend == "transformers" else None,
+    )
+    say(_next_step(run))
+
+
+def _refuse_idle_options(given: dict[str, Any]) -> None:
+    """Choose the backend that --base-url implies; raise UsageError for an option that another backend has."""
+    if given["backend"] is None:
+        given["backend"] = "openai" if given["base_url"] is not None else "transformers"
+    context, name = click.get_current_context(), given["backend"]
+    foreign = {
+        "transformers": (*_OF_SERVER, *_OF_VLLM, "top_logprobs"),
+        "vllm": (*_OF_SERVER, "device_map", "device"),
+        "openai": (*_OF_VLLM, *_OF_LOADING),
+    }[name]
+    for parameter in foreign:
+        if typed(context, parameter):
+            option = next(p.opts[0] for p in context.command.params if p.name == parameter)
+            raise UsageError(f"{option} has no meaning with --backend {name}; leave it out")
+
+
+def _only(given: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The options of these names that have a value: the others keep the defaults of the library."""
+    return {name: given[name] for name in names if given[name] is not None}
+
+
+def _question_options(given: dict[str, Any], seed: int) -> Any:
+    """The question options; None if none was typed, so that a study's draw applies."""
+    context = click.get_current_context()
+    names = ("split", "limit", "draw", "draw_rule", "groups", "as_", "n_options", "forms")
+    return chosen_questions(given, seed=seed) if any(typed(context, name) for name in names) else None
+
+
+def _load_options(given: dict[str, Any], quiet: bool) -> Any:
+    from calprobe.models import LoadOptions
+
+    return LoadOptions(**{name: given[name] for name in _OF_LOADING}, quiet=quiet)
+
+
+def _next_step(run: AskedRun) -> str:
+    path, shard = shlex.quote(str(run.path)), run.manifest.shard
+    count = sum(len(piece.replies) for piece in run.pieces)
+    replies = "1 reply" if count == 1 else f"{count:,} replies"
+    failed = sum(reply.finish == "error" for piece in run.pieces for reply in piece.replies)
+    what = f"{replies}, {failed:,} of them failed" if failed else replies
+    if shard is not None:
+        return f"{run.path}: shard {shard}, {what}; when all are done: calprobe merge {path} .. --out RUN"
+    state = "; the others were not asked for now" if run.partial else ", complete"
+    return f"{run.path}: {what}{state}; next: calprobe report {path}"

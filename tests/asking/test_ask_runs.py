@@ -1,0 +1,319 @@
+"""Asking into a run folder: each request once, whatever happens in between."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from asked_samples import PROMPTS, question_set
+from fake_backend import ABLE, FakeBackend
+
+from calprobe.asking import AskOptions, Interrupted, ask
+from calprobe.asking.progress import AskProgress
+from calprobe.errors import CalprobeError, UsageError
+from calprobe.runs import AskedRun, ModelRecord, open_asked
+from calprobe.runs.journal import journal_path, read_journals
+from calprobe.runs.merge import merge_runs
+from calprobe.runs.shards import shard_path
+
+QUESTIONS = question_set(5)
+ALL = AskOptions(prompts=PROMPTS, collect=("labels", "answer", "stated"), quiet=True)
+PER_QUESTION = 2 + 3  # direct: answer, stated; steps: answer, final, stated
+
+
+def shards(run: AskedRun) -> dict[str, bytes]:
+    return {str(p): shard_path(run.path, *p).read_bytes() for p in run.manifest.pieces}
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> AskedRun:
+    """A run that nothing happened to."""
+    return ask(FakeBackend(), QUESTIONS, tmp_path / "whole", ALL)
+
+
+def test_everything_is_asked_once(tmp_path: Path) -> None:
+    backend = FakeBackend()
+    run = ask(backend, QUESTIONS, tmp_path / "run", ALL)
+    assert not run.partial
+    assert sorted(backend.asked.values()) == [1] * PER_QUESTION * 5
+    assert [(asked.variant, asked.stages) for asked in run.by_piece] == [
+        ("direct", ("answer", "stated:decimal")),
+        ("steps", ("answer", "final", "stated:decimal")),
+    ]
+    replies = [reply for piece in run.pieces for reply in piece.replies]
+    assert {reply.key for reply in replies} == set(backend.asked)
+    assert {reply.finish for reply in replies} == {"stop"}
+    final = next(reply for reply in replies if reply.stage == "final" and reply.question == "q1")
+    assert final.prompt.endswith("Final answer:")
+    assert final.label_scores is not None
+    assert run.progress.statements == PER_QUESTION * 5
+    assert (run.manifest.backend.address, run.manifest.backend.settings["dtype"]) == ("nowhere", "float32")
+    assert not (run.path / "journal").exists()
+    assert not backend.closed  # the caller's own
+
+
+def test_a_second_time_nothing_is_asked(whole: AskedRun) -> None:
+    before = shards(whole)
+    again = FakeBackend()
+    assert shards(ask(again, QUESTIONS, whole.path, ALL)) == before
+    assert not again.asked
+
+
+def test_the_order_of_replies_changes_nothing(whole: AskedRun, tmp_path: Path) -> None:
+    for backwards in (2, 100):
+        run = ask(FakeBackend(backwards=backwards), QUESTIONS, tmp_path / f"{backwards}", ALL)
+        assert shards(run) == shards(whole)
+
+
+@pytest.mark.parametrize("most", [0, 1, 7, 11, 24])
+def test_a_backend_that_breaks_down_loses_nothing(whole: AskedRun, tmp_path: Path, most: int) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(CalprobeError, match="the fake server is gone") as error:
+        ask(FakeBackend(most=most, backwards=3), QUESTIONS, out, ALL)
+    if most:
+        assert f"{25 - most} of 25 replies are left, none that arrived is lost" in str(error.value)
+        assert f"Run the same command again to resume in {out}" in str(error.value)
+    in_shards = sum(len(piece.replies) for piece in open_asked(out).pieces)
+    assert len(read_journals(out)) + in_shards == most
+    second = FakeBackend()
+    run = ask(second, QUESTIONS, out, ALL)
+    assert second.asked.total() == 25 - most
+    assert shards(run) == shards(whole)
+    assert run.progress.statements == 25
+
+
+def test_failures_are_kept_with_their_reason_and_asked_again(
+    whole: AskedRun, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing = {"answer": ["q1"], "stated:decimal": ["q2"]}
+    with caplog.at_level(logging.WARNING):
+        run = ask(FakeBackend(failing=failing), QUESTIONS, tmp_path / "run", ALL)
+    assert "2 requests failed (2 times: the fake server said 500); the same command asks for them again" in caplog.text
+    assert not run.partial
+    failed = {(r.question, r.variant, r.stage): r.error for p in run.pieces for r in p.replies if r.finish == "error"}
+    assert failed == {
+        ("q1", "direct", "answer"): "the fake server said 500",
+        ("q1", "direct", "stated:decimal"): "not asked, because stage answer failed: the fake server said 500",
+        ("q2", "direct", "stated:decimal"): "the fake server said 500",
+    }
+    again = FakeBackend()
+    assert shards(ask(again, QUESTIONS, run.path, ALL)) == shards(whole)
+    assert again.asked.total() == 3
+
+
+def test_a_failure_that_stays_is_asked_once_each_time(tmp_path: Path) -> None:
+    for _ in range(3):
+        backend = FakeBackend(failing={"final": ["q0"] * 9})
+        run = ask(backend, QUESTIONS, tmp_path / "run", ALL)
+        assert [r.stage for p in run.pieces for r in p.replies if r.finish == "error"] == ["final"]
+    assert backend.asked.total() == 1
+
+
+def test_a_run_in_which_everything_fails_is_stopped(tmp_path: Path) -> None:
+    many = question_set(40)
+    failing = {"answer": [q.id for q in many.questions]}
+    with pytest.raises(CalprobeError, match="the first 20 requests all failed: the fake server said 500"):
+        ask(FakeBackend(failing=failing), many, tmp_path / "run", ALL)
+
+
+class Interrupting(FakeBackend):
+    """Sends the signal while it answers the third request, and goes on with what it has been handed."""
+
+    number = signal.SIGINT
+
+    def replies(self, pending: object) -> Iterator[object]:
+        for count, reply in enumerate(super().replies(pending), start=1):  # type: ignore[arg-type]
+            if count == 3:
+                os.kill(os.getpid(), self.number)
+            yield reply
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_for_what_is_in_progress(whole: AskedRun, tmp_path: Path, number: signal.Signals) -> None:
+    before = signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    try:
+        backend = Interrupting(backwards=3)
+        backend.number = number
+        with pytest.raises(Interrupted, match=r"19 of 25 replies are left, none that arrived is lost"):
+            ask(backend, QUESTIONS, tmp_path / "run", ALL)
+    finally:
+        signal.signal(number, before)
+    assert backend.asked.total() == 6  # three dialogues had been handed out
+    assert shards(ask(FakeBackend(), QUESTIONS, tmp_path / "run", ALL)) == shards(whole)
+
+
+def test_a_changed_prompt_or_model_never_meets_old_replies(whole: AskedRun) -> None:
+    first = replace(PROMPTS.variants[0], user="Well: {input}")
+    changed = replace(PROMPTS, variants=(first, PROMPTS.variants[1]))
+    with pytest.raises(UsageError, match="variant direct: the text or its settings differ"):
+        ask(FakeBackend(), QUESTIONS, whole.path, replace(ALL, prompts=changed))
+    with pytest.raises(UsageError, match=r"model: the run has toy \(wwwwwwwwwwww\), requested toy \(vvvvvvvvvvvv\)"):
+        ask(FakeBackend(model=ModelRecord("toy", weights_fingerprint="v" * 64)), QUESTIONS, whole.path, ALL)
+    with pytest.raises(UsageError, match=r"backend settings: the run has dtype float32, .* requested dtype bfloat16"):
+        ask(FakeBackend(dtype="bfloat16"), QUESTIONS, whole.path, ALL)
+    with pytest.raises(UsageError, match="seed: the run has 0, requested 3"):
+        ask(FakeBackend(), QUESTIONS, whole.path, replace(ALL, seed=3))
+
+
+def test_another_version_goes_on_with_a_warning(whole: AskedRun, caplog: pytest.LogCaptureFixture) -> None:
+    newer = FakeBackend(versions={"fake": "2"})
+    with caplog.at_level(logging.WARNING):
+        ask(newer, QUESTIONS, whole.path, ALL)
+    assert "resuming with backend versions fake 2, the run started with fake 1" in caplog.text
+    assert not newer.asked
+
+
+def test_a_run_grows_and_asks_only_what_is_new(whole: AskedRun, tmp_path: Path) -> None:
+    out, few = tmp_path / "run", question_set(3)
+    only_direct = replace(ALL, variants=("direct",), collect=("labels", "answer"))
+    sizes = []
+    for questions, options in (
+        (few, only_direct),
+        (few, replace(only_direct, collect=ALL.collect)),
+        (QUESTIONS, replace(only_direct, collect=ALL.collect)),
+        (QUESTIONS, ALL),
+        (few, only_direct),
+    ):
+        backend = FakeBackend()
+        ask(backend, questions, out, options)
+        sizes.append(backend.asked.total())
+    assert sizes == [3, 3, 2 * 2, 3 * 5, 0]
+    run = open_asked(out)
+    assert shards(run) == shards(whole)
+    assert run.manifest.identity_hash == whole.manifest.identity_hash
+    assert not run.partial
+
+
+def test_what_is_asked_in_part_stays_partial_and_safe(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(CalprobeError, match="the fake server is gone"):
+        ask(FakeBackend(most=12), QUESTIONS, out, ALL)
+    part = ask(FakeBackend(), QUESTIONS, out, replace(ALL, variants=("direct",)))
+    assert part.partial
+    backend = FakeBackend()
+    assert not ask(backend, QUESTIONS, out, ALL).partial
+    assert backend.asked.total() == 13
+
+
+def test_shares_are_asked_apart_and_merged(whole: AskedRun, tmp_path: Path) -> None:
+    parts, backend = [], FakeBackend()
+    for number in (1, 2):
+        parts.append(ask(backend, QUESTIONS, tmp_path / f"{number}", replace(ALL, shard=f"{number}/2")).path)
+    assert sorted(backend.asked.values()) == [1] * 25
+    merge_runs(parts, tmp_path / "merged")
+    assert shards(open_asked(tmp_path / "merged")) == shards(whole)
+    with pytest.raises(UsageError, match="the shares of a run do not grow"):
+        ask(backend, question_set(7), parts[0], replace(ALL, shard="1/2"))
+    with pytest.raises(UsageError, match="contains shard 1/2, not the complete run"):
+        ask(backend, QUESTIONS, parts[0], ALL)
+
+
+def test_starting_over_deletes_what_was_there(whole: AskedRun) -> None:
+    backend = FakeBackend()
+    run = ask(backend, question_set(2), whole.path, replace(ALL, resume=False))
+    assert backend.asked.total() == 10
+    assert run.manifest.n_questions == 2
+    assert not run.partial
+
+
+def test_a_damaged_shard_is_asked_again(whole: AskedRun, caplog: pytest.LogCaptureFixture) -> None:
+    before, path = shards(whole), shard_path(whole.path, "sums.direct", 0)
+    path.write_bytes(b"PAR1" + path.read_bytes()[4:-9])
+    backend = FakeBackend()
+    assert shards(ask(backend, QUESTIONS, whole.path, ALL)) == before
+    assert backend.asked.total() == 10
+    assert "renamed to sums.direct.t0.parquet.bad, will be asked again" in caplog.text
+
+
+def test_a_damaged_journal_is_salvaged(whole: AskedRun, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(CalprobeError):
+        ask(FakeBackend(most=5), QUESTIONS, out, ALL)
+    path = journal_path(out, 0)
+    content = bytearray(path.read_bytes())
+    place = content.rindex(b'"stage":"answer"')
+    content[place + 9 : place + 10] = b"X"
+    path.write_bytes(content)
+    backend = FakeBackend()
+    run = ask(backend, QUESTIONS, out, ALL)
+    assert "renamed to 0.sqlite3.bad; 4 replies in it could be read" in caplog.text
+    assert backend.asked.total() == 21
+    assert shards(run) == shards(whole)
+    assert path.with_name("0.sqlite3.bad").exists()
+
+
+def test_samples_and_paraphrases(tmp_path: Path) -> None:
+    worded = tuple(replace(q, paraphrases=(f"Please: {q.text}",)) for q in QUESTIONS.questions)
+    questions = replace(QUESTIONS, questions=worded)
+    options = replace(ALL, variants=("direct",), samples=3, temperature=1.0, seed=7, paraphrases="hand")
+    run = ask(FakeBackend(), questions, tmp_path / "run", options)
+    assert [piece.paraphrase for piece in run.pieces] == [0, 1]
+    assert {len(piece.replies) for piece in run.pieces} == {5 * 2 * 3}
+    assert (run.manifest.sampling.temperature, run.manifest.sampling.seed) == (1.0, 7)
+    texts = {r.prompt for r in run.pieces[1].replies if r.stage == "answer"}
+    assert all("Please: What is" in text for text in texts)
+    assert "temperature 1, top-p 1, seed 7" in run.manifest.describe()
+
+
+def test_labels_alone_are_one_token(tmp_path: Path) -> None:
+    run = ask(FakeBackend(), QUESTIONS, tmp_path / "run", replace(ALL, collect=("labels",)))
+    assert [asked.stages for asked in run.by_piece] == [("label",), ("label",)]
+
+
+def test_capabilities_are_checked_before_the_first_request(tmp_path: Path) -> None:
+    for changes, what in (
+        ({"complete_softmax": False}, "gives no log-probabilities of tokens; leave labels out"),
+        ({"complete_softmax": False, "top_logprobs": 3}, "shows the 3 most probable tokens, fewer than the 4 labels"),
+        ({"continues": False}, "variant steps asks for the label behind the reply, and toy on fake cannot continue"),
+    ):
+        backend = FakeBackend(capabilities=replace(ABLE, **changes))
+        with pytest.raises(UsageError, match=what):
+            ask(backend, QUESTIONS, tmp_path / "run", ALL)
+        assert not backend.asked
+    raw = replace(PROMPTS, variants=tuple(replace(v, raw=True) for v in PROMPTS.variants))
+    with pytest.raises(UsageError, match="takes chat messages only, and the prompts are raw text"):
+        ask(FakeBackend(capabilities=replace(ABLE, raw=False)), QUESTIONS, tmp_path / "run", replace(ALL, prompts=raw))
+
+
+def test_progress_counts_replies_and_failures(tmp_path: Path) -> None:
+    seen: list[AskProgress] = []
+    options = replace(ALL, progress=seen.append)
+    ask(FakeBackend(failing={"final": ["q1"]}), QUESTIONS, tmp_path / "run", options)
+    assert [now.replies for now in seen] == list(range(1, 26))
+    assert (seen[-1].total, seen[-1].tokens, seen[-1].failures, seen[-1].seconds_left) == (25, 24, 1, 0)
+    assert seen[-1].rates.endswith("1 failed")
+
+
+def test_the_manifest_says_what_a_study_had_overridden(tmp_path: Path) -> None:
+    options = replace(ALL, study="audit", max_new_tokens=4)
+    run = ask(FakeBackend(), QUESTIONS, tmp_path / "run", options)
+    assert run.manifest.study == "audit"
+    assert run.manifest.overrides == ("--prompts made-up", "--max-new-tokens 4")
+    assert run.manifest.sampling.seed == 42
+    json.loads((run.path / "manifest.json").read_text())
+
+
+def test_another_backends_reply_is_a_defect(tmp_path: Path) -> None:
+    class Confused(FakeBackend):
+        def replies(self, pending: object) -> Iterator[object]:
+            for reply in super().replies(pending):  # type: ignore[arg-type]
+                yield reply
+                yield reply
+
+    with pytest.raises(CalprobeError, match="answered a request that was not asked"):
+        ask(Confused(), QUESTIONS, tmp_path / "run", ALL)
+
+    class Lazy(FakeBackend):
+        def replies(self, pending: object) -> Iterator[object]:
+            for count, reply in enumerate(super().replies(pending)):  # type: ignore[arg-type]
+                if count != 4:
+                    yield reply
+
+    with pytest.raises(CalprobeError, match="ended without answering 1 request"):
+        ask(Lazy(), QUESTIONS, tmp_path / "lazy", ALL)

@@ -1,0 +1,20 @@
+"""What the tests of backends share: a server, and waits that are short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from chat_server import ChatServer, serving
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with serving() as found:
+        yield found
+
+
+@pytest.fixture
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundredth of the seconds between attempts."""
+    monkeypatch.setattr("calprobe.backends.openai.failures._FIRST_WAIT_S", 0.005)

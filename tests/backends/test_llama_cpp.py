@@ -1,0 +1,66 @@
+"""llama.cpp's own server with a real model: questions, labels through its window, a reply that is continued."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from asked_samples import PROMPTS, question_set
+
+from calprobe.asking import AskOptions, ask
+from calprobe.backends import BackendOptions
+from calprobe.errors import DataMissingError
+from calprobe.models.source import resolve
+from calprobe.runs import open_asked
+
+xllamacpp = pytest.importorskip("xllamacpp")
+pytestmark = pytest.mark.weights
+
+QUESTIONS = question_set(3)
+OPTIONS = AskOptions(prompts=PROMPTS, collect=("labels", "answer", "stated"), quiet=True)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    try:
+        file = resolve("smollm2-135m").location
+    except DataMissingError as error:
+        pytest.skip(str(error))
+    parameters: Any = xllamacpp.CommonParams()
+    parameters.model.path = file
+    parameters.n_ctx, parameters.n_parallel, parameters.warmup = 2048, 2, False
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
+    server: Any = xllamacpp.Server(parameters)
+    yield f"{server.listening_address}/v1"
+    del server
+
+
+def test_a_run_over_llama_cpp(address: str, tmp_path: Path) -> None:
+    backend = BackendOptions("openai", base_url=address, concurrency=2)
+    run = ask("smollm2", QUESTIONS, tmp_path / "run", OPTIONS, backend_options=backend)
+    assert not run.partial
+    replies = [reply for piece in run.pieces for reply in piece.replies]
+    assert len(replies) == 3 * 5
+    assert {reply.finish for reply in replies} <= {"stop", "length"}
+    assert run.manifest.backend.settings["server"] == "llama.cpp"
+    assert run.manifest.backend.top_logprobs == 20
+    for reply in replies:
+        assert reply.token_ids is not None
+        assert reply.tokens_in > 0
+        assert reply.tokens_out > 0
+        if reply.stage in ("answer", "final"):
+            scores = reply.label_scores
+            assert scores is not None
+            assert scores.positions[0] == 0
+            masses = np.exp(scores.logprobs)
+            assert (masses.sum(axis=1) <= 1 + 1e-3).all()
+            assert np.isfinite(scores.least).all()
+    finals = [reply.label_scores for reply in replies if reply.stage == "final"]
+    assert any(scores is not None and scores.covered[0].any() for scores in finals)
+    again = ask("smollm2", QUESTIONS, tmp_path / "again", OPTIONS, backend_options=backend)
+    same = [(a.text, a.token_ids) for piece in again.pieces for a in piece.replies]
+    assert same == [(reply.text, reply.token_ids) for reply in replies]
+    assert open_asked(tmp_path / "run").pieces == run.pieces

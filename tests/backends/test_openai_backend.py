@@ -1,0 +1,355 @@
+"""A server with OpenAI's interface: what is asked of it, what is believed of its answers, and what a bad one causes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import threading
+import time
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from asked_samples import PROMPTS, question_set
+from chat_server import LETTERS, ChatServer, completion, serving
+
+from calprobe.asking import AskOptions, ask
+from calprobe.backends import BackendOptions
+from calprobe.errors import CalprobeError, UsageError
+from calprobe.runs import AskedRun, Reply
+
+pytest.importorskip("openai")
+pytestmark = pytest.mark.usefixtures("short_waits")
+
+KEY = "sk-verysecret-0123456789"
+QUESTIONS = question_set(5)
+DIRECT = AskOptions(prompts=PROMPTS, variants=("direct",), collect=("labels", "answer", "stated"), quiet=True)
+
+
+def ask_server(
+    server: ChatServer, out: Path, options: AskOptions = DIRECT, questions: Any = QUESTIONS, **backend: Any
+) -> AskedRun:
+    made = BackendOptions(**{"backend": "openai", "base_url": server.url, "timeout_s": 5.0, **backend})
+    return ask("toy-chat", questions, out, options, backend_options=made)
+
+
+def replies(run: AskedRun) -> list[Reply]:
+    return [reply for piece in run.pieces for reply in piece.replies]
+
+
+def test_questions_are_asked_and_labels_are_read_off_the_window(server: ChatServer, tmp_path: Path) -> None:
+    run = ask_server(server, tmp_path)
+    assert not run.partial
+    assert sorted(server.requests.values()) == [1] * 10
+    for reply in replies(run):
+        assert (reply.finish, reply.token_ids, reply.prompt_ids) == ("stop", None, None)
+        assert reply.tokens_out == 1
+        if reply.stage != "answer":
+            assert reply.label_scores is None
+            continue
+        scores = reply.label_scores
+        assert scores is not None
+        assert scores.labels == LETTERS
+        masses = np.exp(scores.logprobs[0])
+        chosen = LETTERS.index(reply.text)
+        np.testing.assert_allclose(masses, np.where(np.arange(4) == chosen, 0.64, 0.08))
+        np.testing.assert_allclose(scores.least, math.log(0.001))
+        assert scores.positions.tolist() == [0]
+        assert scores.ranks is not None
+        assert scores.ranks[0, chosen] == 0
+    body = server.bodies[0]
+    assert (body["temperature"], body["max_tokens"], body["top_logprobs"]) == (0, 8, 20)
+    assert "seed" not in body
+    assert run.manifest.describe().startswith("backend openai, label probabilities: top 20 tokens, greedy")
+    assert run.manifest.backend.address == server.url
+
+
+def test_a_follow_up_has_the_conversation_in_front_of_it(server: ChatServer, tmp_path: Path) -> None:
+    run = ask_server(server, tmp_path)
+    answer, stated = (r for r in replies(run) if r.question == "q3")
+    (body,) = (b for b in server.bodies if b["messages"][0]["content"] in answer.prompt and len(b["messages"]) == 3)
+    assert [turn["role"] for turn in body["messages"]] == ["user", "assistant", "user"]
+    assert body["messages"][1]["content"] == answer.text
+    assert stated.prompt.endswith(f"assistant: {answer.text}\nuser: How sure are you, from 0 to 1?")
+
+
+def test_a_label_that_the_window_lacks_is_not_covered(server: ChatServer, tmp_path: Path) -> None:
+    run = ask_server(server, tmp_path, top_logprobs=4)
+    for reply in replies(run):
+        if reply.label_scores is not None:
+            covered = reply.label_scores.covered[0]
+            assert 1 <= covered.sum() < 4
+            assert reply.label_scores.ranks is not None
+            assert set(reply.label_scores.ranks[0][~covered]) == {4}
+            np.testing.assert_allclose(reply.label_scores.least, math.log(0.04))
+
+
+def test_samples_have_seeds_of_their_own(server: ChatServer, tmp_path: Path) -> None:
+    options = AskOptions(
+        prompts=PROMPTS, variants=("direct",), collect=("answer",), samples=3, temperature=0.7, quiet=True
+    )
+    ask_server(server, tmp_path / "one", options)
+    first = {json.dumps(body, sort_keys=True) for body in server.bodies}
+    assert len(first) == len({body["seed"] for body in server.bodies}) == 15
+    assert {body["top_p"] for body in server.bodies} == {1.0}
+    server.bodies.clear()
+    ask_server(server, tmp_path / "two", options)
+    assert {json.dumps(body, sort_keys=True) for body in server.bodies} == first
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [500, 502, 429, 408, "reset", "cut", "short", "html", "", "null", "[]", "{}", '{"choices": []}', '{"error": "no"}'],
+)
+def test_what_goes_wrong_once_is_tried_again(server: ChatServer, tmp_path: Path, fault: int | str) -> None:
+    with serving() as other:
+        expected = replies(ask_server(other, tmp_path / "whole"))
+    server.faults = [fault] * 3
+    run = ask_server(server, tmp_path / "run")
+    assert replies(run) == expected
+    assert server.requests.total() == 13
+
+
+BAD_TYPES = [
+    '{"choices": 7}',
+    '{"choices": [7]}',
+    '{"choices": [{"message": "A"}]}',
+    '{"choices": [{"message": {"content": 7}}]}',
+    '{"choices": [{"message": {"content": ["A"]}, "finish_reason": "stop"}]}',
+    '{"choices": [{"message": {"content": "A"}, "finish_reason": 7}]}',
+    '{"choices": [{"message": {"content": "A"}, "logprobs": {"content": [{"token": 7, "logprob": -1}]}}]}',
+    '{"choices": [{"message": {"content": "A"}, "logprobs": {"content": [{"token": "A", "logprob": "x"}]}}]}',
+    '{"choices": [{"message": {"content": "A"}, "logprobs": {"content": [{"token": "A", "logprob": NaN}]}}]}',
+    '{"choices": [{"message": {"content": "A"}, "logprobs": {"content": [{"token": "A", "logprob": 9}]}}]}',
+    '{"choices": [{"message": {"content": "A"}}], "usage": {"prompt_tokens": -3}}',
+    '{"choices": [{"message": {"content": "A"}}], "usage": {"completion_tokens": true}}',
+    '{"choices": [{"message": {"content": "A"}}], "model": 7}',
+    '{"choices": [{"message": {"content": "A"}}, {"message": {"content": "B"}}]}',
+    "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("body", BAD_TYPES)
+def test_wrong_types_are_a_counted_failure(server: ChatServer, tmp_path: Path, body: str) -> None:
+    server.faults = [body] * 2
+    run = ask_server(server, tmp_path, attempts=2, concurrency=1)
+    first = replies(run)[0]
+    assert first.finish == "error"
+    assert "the server's answer cannot be used" in first.error
+    assert first.error.endswith("(2 attempts)")
+    assert [r.finish for r in replies(run)].count("error") == 2  # and what would have been asked after it
+
+
+def test_a_failure_is_asked_again_and_nothing_else(server: ChatServer, tmp_path: Path) -> None:
+    server.faults = [400]
+    run = ask_server(server, tmp_path, concurrency=1)
+    assert [r.error for r in replies(run)][:1] == ["the server refused the request (400: fault 400)"]
+    before = server.requests.total()
+    assert {r.finish for r in replies(ask_server(server, tmp_path))} == {"stop"}
+    assert server.requests.total() == before + 2
+
+
+def test_what_is_too_long_or_never_ends_is_a_counted_failure(server: ChatServer, tmp_path: Path) -> None:
+    server.faults = ["huge", "endless", "hang", "hang"]
+    began = time.monotonic()
+    run = ask_server(server, tmp_path, timeout_s=0.7, concurrency=1)
+    assert time.monotonic() - began < 20
+    errors = [r.error for r in replies(run) if r.error and not r.error.startswith("not asked")]
+    assert len(errors) == 3
+    assert errors[0].startswith("an answer of more than")
+    assert "more than" in errors[1]
+    assert errors[2] == "no answer within 0.7 s (2 attempts)"
+
+
+def test_the_waits_that_a_server_asks_for_are_kept(server: ChatServer, tmp_path: Path) -> None:
+    server.faults = [429]  # Retry-After: 0.2
+    ask_server(server, tmp_path, concurrency=2)
+    gap = max(b - a for a, b in zip(server.times, server.times[1:], strict=False))
+    assert gap >= 0.19
+
+
+def test_not_more_is_in_progress_than_allowed(server: ChatServer, tmp_path: Path) -> None:
+    server.pause_s = 0.02
+    ask_server(server, tmp_path / "one", concurrency=1)
+    assert server.most_active == 1
+    server.most_active = 0
+    ask_server(server, tmp_path / "four", concurrency=4)
+    assert 2 <= server.most_active <= 4
+
+
+def test_not_more_is_asked_in_a_minute_than_allowed(server: ChatServer, tmp_path: Path) -> None:
+    ask_server(server, tmp_path, requests_per_minute=1200, concurrency=8)
+    assert server.times[-1] - server.times[0] >= 9 * 60 / 1200 * 0.9
+
+
+def test_max_requests_stops_the_run_and_keeps_what_is_paid_for(server: ChatServer, tmp_path: Path) -> None:
+    with pytest.raises(CalprobeError, match=r"--max-requests 5 are made; 6 of 10 replies are left"):
+        ask_server(server, tmp_path, max_requests=5)  # one of them looks at the server
+    assert server.requests.total() == 4
+    assert not ask_server(server, tmp_path).partial
+    assert sorted(server.requests.values()) == [1] * 10
+
+
+def test_a_model_that_changes_stops_the_run(server: ChatServer, tmp_path: Path) -> None:
+    def other(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        handler._raw(json.dumps(completion(body, "other-chat")).encode())  # type: ignore[attr-defined]
+
+    server.faults = [None, None, other]  # type: ignore[list-item]
+    with pytest.raises(
+        CalprobeError, match="the server now answers with model 'other-chat', and began with 'toy-chat'"
+    ):
+        ask_server(server, tmp_path, concurrency=1)
+    server.answers_with = "other-chat"
+    with pytest.raises(UsageError, match="revision: the run has none, requested other-chat"):
+        ask_server(server, tmp_path)
+
+
+def test_a_server_that_is_gone_says_how_to_resume(tmp_path: Path) -> None:
+    with serving() as server:
+        url, port = server.url, server.port
+
+        def vanish(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+            threading.Thread(target=server.shutdown).start()
+            server.socket.close()
+            handler.hang_up()  # type: ignore[attr-defined]
+
+        server.faults = [None] * 4 + [vanish] + ["reset"] * 50  # type: ignore[list-item]
+        with pytest.raises(CalprobeError, match=r"(no connection|the connection was lost)[\s\S]*replies are left"):
+            ask_server(server, tmp_path, concurrency=1, attempts=3)
+    with serving(port) as again:
+        assert again.url == url
+        run = ask_server(again, tmp_path)
+        assert not run.partial
+        assert server.served + again.served == 10 + 2  # and two first looks
+    with pytest.raises(CalprobeError, match="no connection to the server"):
+        ask_server(again, tmp_path / "other", attempts=2)
+
+
+def test_a_server_that_moves_is_the_same(server: ChatServer, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    ask_server(server, tmp_path)
+    with serving() as other, caplog.at_level(logging.WARNING):
+        ask_server(other, tmp_path)
+        assert not other.requests
+    assert f"resuming with address {other.url}, the run started with {server.url}" in caplog.text
+
+
+def test_a_wrong_model_or_address_is_an_error_at_once(server: ChatServer, tmp_path: Path) -> None:
+    options = BackendOptions("openai", base_url=server.url, attempts=1)
+    with pytest.raises(
+        CalprobeError, match=r"no such model[\s\S]*--model toy-chad: the server lists toy-chat; did you"
+    ):
+        ask("toy-chad", QUESTIONS, tmp_path, DIRECT, backend_options=options)
+    with pytest.raises(UsageError, match="cannot continue a reply"):
+        ask_server(server, tmp_path, AskOptions(prompts=PROMPTS, collect=("answer",), quiet=True))
+
+
+def test_a_server_without_log_probabilities_gives_no_labels(server: ChatServer, tmp_path: Path) -> None:
+    server.model = "toy-chat"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("chat_server._token", lambda *_: None)
+        patch.setattr("chat_server.completion", lambda body, model=None: _without_logprobs(completion(body, model)))
+        with pytest.raises(UsageError, match="gives no log-probabilities of tokens; leave labels out"):
+            ask_server(server, tmp_path)
+        options = AskOptions(prompts=PROMPTS, variants=("direct",), collect=("answer",), quiet=True)
+        assert {r.logprobs for r in replies(ask_server(server, tmp_path, options))} == {None}
+
+
+def _without_logprobs(answer: dict[str, Any]) -> dict[str, Any]:
+    answer["choices"][0].pop("logprobs", None)
+    return answer
+
+
+def test_the_key_is_in_no_file_message_or_repr(
+    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: Any
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    server.needs_key = KEY
+
+    def tells(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        answer = completion(body)
+        answer["choices"][0]["message"]["content"] = f"Your key is {KEY}."
+        handler._raw(json.dumps(answer).encode())  # type: ignore[attr-defined]
+
+    def refuses(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        handler._send(400, {"error": {"message": f"bad {handler.headers['Authorization']} and {KEY}"}})  # type: ignore[attr-defined]
+
+    def breaks(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        handler._raw(f"oh {KEY}".encode())  # type: ignore[attr-defined]
+
+    server.faults = [tells, refuses, breaks, breaks]
+    seen: list[object] = []
+    with caplog.at_level(logging.DEBUG):
+        run = ask_server(server, tmp_path / "run", concurrency=1, attempts=2)
+        seen += [run, run.manifest, *replies(run)]
+        monkeypatch.setenv("OPENAI_API_KEY", KEY + "x")
+        with pytest.raises(CalprobeError, match=r"the server refuses the key \(401: invalid_api_key") as error:
+            ask_server(server, tmp_path / "other")
+    seen += [error.value, error.value.__cause__]
+    assert KEY not in caplog.text
+    assert KEY not in repr(seen)
+    assert any("***" in r.text for r in replies(run))
+    printed = capfd.readouterr()
+    assert KEY not in printed.out + printed.err
+    for file in tmp_path.rglob("*"):
+        if file.is_file():
+            assert KEY.encode() not in file.read_bytes(), file
+
+
+def test_openais_own_address_needs_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(UsageError, match="needs a key: set OPENAI_API_KEY"):
+        ask("gpt-x", QUESTIONS, tmp_path, DIRECT, backend_options=BackendOptions("openai"))
+    options = BackendOptions("openai", base_url="http://me:hunter2@127.0.0.1:1/v1")
+    with pytest.raises(UsageError, match="credentials do not belong there") as error:
+        ask("gpt-x", QUESTIONS, tmp_path, DIRECT, backend_options=options)
+    assert "hunter2" not in str(error.value)
+
+
+def test_a_thought_is_kept_apart(server: ChatServer, tmp_path: Path) -> None:
+    def thinks(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        answer = completion(body)
+        answer["choices"][0]["message"]["reasoning_content"] = "Well.."
+        handler._raw(json.dumps(answer).encode())  # type: ignore[attr-defined]
+
+    server.faults = [thinks]
+    first = replies(ask_server(server, tmp_path, concurrency=1))[0]
+    assert (first.reasoning, first.text in LETTERS) == ("Well..", True)
+
+
+def test_half_a_surrogate_pair_is_replaced(server: ChatServer, tmp_path: Path) -> None:
+    server.faults = [
+        '{"model": "toy-chat", "choices": [{"message": {"content": "\\ud800 A"}, "logprobs": {"content": []}}]}'
+    ]
+    assert replies(ask_server(server, tmp_path, concurrency=1))[0].text == "\ufffd A"
+
+
+@pytest.mark.parametrize("owner", ["vllm", "llamacpp"])
+def test_known_servers_continue_a_reply(tmp_path: Path, owner: str) -> None:
+    with serving(owner=owner) as server:
+        run = ask_server(server, tmp_path, AskOptions(prompts=PROMPTS, collect=("labels", "answer"), quiet=True))
+        finals = [b for b in server.bodies if b["messages"][-1]["role"] == "assistant"]
+    assert len(finals) == 5
+    assert all(b["messages"][-1]["content"].endswith("\n\nFinal answer:") for b in finals)
+    assert all(b.get("continue_final_message", owner != "vllm") for b in finals)
+    assert {r.stage for r in replies(run)} == {"answer", "final"}
+
+
+def test_threads_and_connections_end(server: ChatServer, tmp_path: Path) -> None:
+    before = threading.active_count()
+    files = open_files()
+    for number in range(3):
+        ask_server(server, tmp_path / f"{number}")
+    deadline = time.monotonic() + 5
+    while threading.active_count() > before + 1 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not [t for t in threading.enumerate() if t.name == "calprobe-requests"]
+    assert open_files() <= files + 6
+
+
+def open_files() -> int:
+    place = Path("/proc/self/fd")
+    return len(list(place.iterdir())) if place.exists() else 0

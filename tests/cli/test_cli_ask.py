@@ -1,0 +1,137 @@
+"""`calprobe ask` as a user types it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer, serving
+from commands import Done, calprobe
+
+from calprobe.runs import open_asked
+
+QUESTIONS = [
+    {
+        "id": "p",
+        "question": "Which planet is the largest?",
+        "options": ["Mars", "Jupiter", "Venus"],
+        "answer": "Jupiter",
+    },
+    {"id": "g", "question": "Which gas do plants take up?", "options": ["Oxygen", "Helium"], "answer": 1},
+]
+PROMPTS = {
+    "variants": {"short": "{input}\nAnswer:", "long": "Please answer.\n{input}\nAnswer:"},
+    "stated": {"decimal_01": "How sure are you, from 0 to 1?"},
+    "max_new_tokens": 8,
+}
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with serving() as found:
+        yield found
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, ...]:
+    """The options that name questions and prompts."""
+    questions, prompts = tmp_path / "mine.jsonl", tmp_path / "prompts.json"
+    questions.write_text("".join(json.dumps(each) + "\n" for each in QUESTIONS))
+    prompts.write_text(json.dumps(PROMPTS))
+    return "--questions", str(questions), "--prompts", str(prompts)
+
+
+def ask(server: ChatServer, *arguments: object) -> Done:
+    return calprobe("ask", "--model", "toy-chat", "--base-url", server.url, *arguments)
+
+
+def test_a_question_file_becomes_a_run(
+    server: ChatServer, files: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = ask(server, *files, "--collect", "labels,answer,stated")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert "8 of 8 replies, " in done.stderr
+    assert done.stderr.endswith("runs/toy-chat-mine: 8 replies, complete; next: calprobe report runs/toy-chat-mine\n")
+    run = open_asked(Path("runs/toy-chat-mine"))
+    assert [asked.variant for asked in run.by_piece] == ["short", "long"]
+    assert run.questions["mine"].questions[0].gold == "B"
+    again = ask(server, *files, "--collect", "labels,answer,stated", "--quiet")
+    assert again.stderr.count("\n") == 1
+    assert server.requests.total() == 8
+
+
+def test_a_study_is_set_and_overridden(server: ChatServer, files: tuple[str, ...], tmp_path: Path) -> None:
+    done = ask(server, *files, "--study", "audit", "--variants", "short", "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    manifest = open_asked(tmp_path / "run").manifest
+    assert (manifest.study, manifest.sampling.seed) == ("audit", 42)
+    assert manifest.overrides == (f"--prompts {files[3]}", "--variants short")
+    assert manifest.asked[0].stages == ("answer", "stated:decimal_01")
+
+
+def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[str, ...], tmp_path: Path) -> None:
+    server.faults = [400]
+    done = ask(server, *files, "--collect", "answer", "--out", tmp_path / "run", "--concurrency", "1")
+    assert done.returncode == 0
+    assert "1 request failed (1 time: the server refused the request (400: fault 400))" in done.stderr
+    assert "4 replies, 1 of them failed, complete; next: calprobe report" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--collect", "p_true"], "--collect p_true: not in this version; known are labels, answer, stated"),
+        (["--collect", "label"], "--collect label: known are labels, answer, stated; did you mean labels?"),
+        (["--collect", "stated"], "--collect stated: a confidence is stated about an answer; collect answer, too"),
+        (["--study", "audits"], "--study audits: known studies are audit; did you mean audit?"),
+        (["--samples", "3"], "--samples 3: greedy samples are all the same; give --temperature, such as 1"),
+        (["--samples", "0"], "--samples must be a whole number of at least 1, got 0"),
+        (["--top-p", "0"], "--top-p must be above 0, and 1 at most, got 0.0"),
+        (["--temperature", "-1"], "--temperature must be 0 or more, got -1.0"),
+        (["--shard", "5/4"], "--shard 5/4: in I/N, I goes from 1 to N"),
+        (["--paraphrases", "x.jsonl"], "--paraphrases 'x.jsonl': must be one of none, hand"),
+        (["--variants", "shirt"], "has no variant 'shirt'"),
+        (["--tensor-parallel", "2"], "--tensor-parallel has no meaning with --backend openai; leave it out"),
+        (["--device", "cuda"], "--device has no meaning with --backend openai; leave it out"),
+        (["--backend", "vllm"], "--base-url has no meaning with --backend vllm; leave it out"),
+        (["--limit", "1", "--draw", "1"], "--draw and --limit contradict each other"),
+        (["--concurrency", "0"], "--concurrency must be a whole number of at least 1, got 0"),
+        (["--base-url", "localhost:80"], "--base-url given twice; give it once"),
+    ],
+)
+def test_wrong_usage_is_said_in_a_line(
+    server: ChatServer, files: tuple[str, ...], tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    done = ask(server, *files, "--out", tmp_path / "run", *arguments)
+    assert said in done.stderr
+    assert done.returncode == 2
+    assert not server.requests
+    assert not (tmp_path / "run").exists()
+
+
+def test_options_of_servers_need_a_server(files: tuple[str, ...], tmp_path: Path) -> None:
+    done = calprobe("ask", "--model", "tiny-clm", *files, "--out", tmp_path / "run", "--max-requests", "3")
+    assert done.returncode == 2
+    assert "--max-requests has no meaning with --backend transformers; leave it out" in done.stderr
+
+
+def test_a_missing_package_is_named_with_its_extra(
+    server: ChatServer, files: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "openai", None)
+    done = ask(server, *files, "--out", tmp_path / "run")
+    assert done.returncode == 1
+    assert "--backend openai needs the package openai: pip install 'calprobe[openai]'" in done.stderr
+
+
+def test_a_server_that_is_not_there_is_an_error(files: tuple[str, ...], tmp_path: Path) -> None:
+    with serving() as gone:
+        pass
+    done = ask(gone, *files, "--attempts", "1", "--out", tmp_path / "run")
+    assert done.returncode == 1
+    assert f"{gone.url}: no connection to the server" in done.stderr
+    assert not (tmp_path / "run").exists()
