@@ -35,6 +35,10 @@ class Labels:
                     return name
         return next(name for name in self.names if re.fullmatch(_any_case(name), text))
 
+    def are_same(self, one: str, other: str) -> bool:
+        """Whether two texts are the same label."""
+        return one == other or self.name_of(one) == self.name_of(other)
+
     @property
     def prefix(self) -> re.Pattern[str]:
         """A label, whatever follows: the pattern `first_char` begins with."""

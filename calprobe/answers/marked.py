@@ -147,14 +147,16 @@ def _only_one(text: str, labels: Labels) -> Reading:
 
 def _first_of_each_label(text: str, labels: Labels, source: str) -> list[re.Match[str]]:
     """The first match of each label, two at most."""
-    first: dict[str, re.Match[str]] = {}
+    found: list[re.Match[str]] = []
     for match in labels.pattern(source, re.MULTILINE).finditer(text):
+        if found and labels.are_same(found[0]["label"], match["label"]):
+            continue
         begin = match.start("label")
         if not _NOT.search(text, max(0, begin - 32), begin):
-            first.setdefault(labels.name_of(match["label"]), match)
-        if len(first) > 1:
+            found.append(match)
+        if len(found) > 1:
             break
-    return list(first.values())
+    return found
 
 
 # Path 1 of the audit: forms in this order, of each the first match; the paper prints the first three of them.

@@ -18,6 +18,9 @@ from calprobe.messages import did_you_mean
 from calprobe.questions import Question, QuestionKind
 from calprobe.runs.replies import Reply
 
+# No budget makes a longer reply; a server that keeps to none may.
+MOST_CHARACTERS = 200_000
+
 
 @dataclass(frozen=True, slots=True)
 class Reader:
@@ -81,7 +84,8 @@ READERS: Mapping[str, Reader] = {
 def read(reply: Reply, question: Question, reader: str | None = None) -> Reading:
     """What a reader finds in a reply. It depends on the reply's text, finish and label scores, and the labels, alone.
 
-    A value of a reply that ended at its budget has the status `cut`, and so has such a reply without a value.
+    A value of a reply that ended at its budget has the status `cut`, and so has such a reply without a value. A reply
+    of more than `MOST_CHARACTERS` is read as if it had ended there.
 
     Args:
         reply: of the reader's stage.
@@ -97,6 +101,8 @@ def read(reply: Reply, question: Question, reader: str | None = None) -> Reading
     chosen = _reader(reader or readers_of(question)[0], question)
     if reply.finish == "error":
         return Reading(None, "error", "")
+    if len(reply.text) > MOST_CHARACTERS:
+        reply = replace(reply, text=reply.text[:MOST_CHARACTERS], finish="length")
     reading = chosen.read(reply, question.labels)
     if _cut(reply) and chosen.stage == "answer" and reading.status in ("ok", "none"):
         return replace(reading, status="cut")

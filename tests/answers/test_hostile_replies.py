@@ -9,9 +9,10 @@ from asked_questions import choice, free, lettered, number, worded
 from hostile_texts import hostile_texts
 
 from calprobe.answers import PARSERS, STATUSES, read, read_stated, readers_of
+from calprobe.answers.readers import MOST_CHARACTERS
 from calprobe.runs.replies import Reply
 
-LENGTH = 20_000
+LENGTH = 10_000
 TEXTS = dict(hostile_texts(LENGTH))
 QUESTIONS = {
     "letters": lettered(10),
@@ -20,7 +21,7 @@ QUESTIONS = {
     "number": number(1),
     "open": free("Ann"),
 }
-MOST_SECONDS = 2  # of one reading; a pattern that is quadratic takes hours
+MOST_SECONDS = 2  # of one reading; most take a hundredth of it
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -43,3 +44,9 @@ def test_hostile_confidences_are_read_quickly(name: str) -> None:
             before = time.process_time()
             assert read_stated(TEXTS[name], scale, parser=parser).status in STATUSES
             assert time.process_time() - before < MOST_SECONDS, (parser, scale)
+
+
+def test_a_reply_without_end_is_cut() -> None:
+    text = "Answer: B\n" + "x " * MOST_CHARACTERS + "\nAnswer: C"
+    reading = read(Reply("", "s", "q", "v", "answer", text, "stop"), lettered(4))
+    assert (reading.value, reading.status) == ("B", "cut")
