@@ -11,15 +11,12 @@ from calprobe.answers.labels import labels_of
 from calprobe.answers.marked import read_first_marker, read_last_marker
 from calprobe.answers.number_reader import read_number
 from calprobe.answers.short import read_short
-from calprobe.answers.types import Reading
+from calprobe.answers.types import MOST_CHARACTERS, Reading
 from calprobe.answers.yes_no import read_yes_no
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.questions import Question, QuestionKind
 from calprobe.runs.replies import Reply
-
-# No budget makes a longer reply; a server that keeps to none may.
-MOST_CHARACTERS = 200_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from calprobe.answers.types import Reading
+from calprobe.answers.types import MOST_CHARACTERS, Reading
 from calprobe.errors import UsageError
 
 StatedParser = Literal["strict", "lenient", "paper"]
@@ -64,7 +64,7 @@ def read_stated(text: str, scale: str = "x", *, cut: bool = False, parser: State
     forward = scale.removeprefix("1 - ")
     if forward not in ("x", "x/100"):
         raise UsageError(f"stated confidence on the scale {scale!r} cannot be read; use x, x/100, 1 - x or 1 - x/100")
-    reading = PARSERS[parser](text, forward, cut)
+    reading = PARSERS[parser](text[:MOST_CHARACTERS], forward, cut or len(text) > MOST_CHARACTERS)
     if forward != scale and isinstance(reading.value, float):
         return replace(reading, value=1 - reading.value)
     return reading

@@ -9,7 +9,7 @@ from asked_questions import choice, free, lettered, number, worded
 from hostile_texts import hostile_texts
 
 from calprobe.answers import PARSERS, STATUSES, read, read_stated, readers_of
-from calprobe.answers.readers import MOST_CHARACTERS
+from calprobe.answers.types import MOST_CHARACTERS
 from calprobe.runs.replies import Reply
 
 LENGTH = 10_000
@@ -50,3 +50,4 @@ def test_a_reply_without_end_is_cut() -> None:
     text = "Answer: B\n" + "x " * MOST_CHARACTERS + "\nAnswer: C"
     reading = read(Reply("", "s", "q", "v", "answer", text, "stop"), lettered(4))
     assert (reading.value, reading.status) == ("B", "cut")
+    assert read_stated("0.8 " + "x " * MOST_CHARACTERS + "0.7").value == 0.8
