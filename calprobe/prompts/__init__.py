@@ -1,6 +1,6 @@
 """Prompt designs: the words that questions are asked in."""
 
-from calprobe.prompts.filling import SHOT_SEED, draw_shots, fill, stated_turn
+from calprobe.prompts.filling import SHOT_SEED, draw_shots, fill
 from calprobe.prompts.labelling import labelled
 from calprobe.prompts.loading import PROMPT_SETS, fingerprint_of, load_prompts
 from calprobe.prompts.overrides import Overrides, overridden
@@ -21,5 +21,4 @@ __all__ = [
     "labelled",
     "load_prompts",
     "overridden",
-    "stated_turn",
 ]

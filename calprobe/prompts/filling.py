@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.prompts.placeholders import placeholders_of, replace_placeholders
-from calprobe.prompts.types import Message, PromptSet, Role, Stated, Variant, form_of
+from calprobe.prompts.types import Message, PromptSet, Role, Variant, form_of
 from calprobe.questions import Question, QuestionSet
 
 SHOT_SEED = 42
@@ -66,15 +66,6 @@ def _as_one_text(messages: Sequence[Message]) -> str:
         else message.text
         for message in messages
     )
-
-
-def stated_turn(stated: Stated, *, raw: bool) -> str:
-    """The text that asks for a confidence: the user's next turn, or what continues a raw prompt and its reply.
-
-    >>> stated_turn(Stated("decimal_01", "How sure are you?", "x", 8), raw=True)
-    '\\nHow sure are you?\\n'
-    """
-    return f"\n{stated.text}\n" if raw else stated.text
 
 
 def draw_shots(questions: QuestionSet, count: int, seed: int = SHOT_SEED) -> tuple[Question, ...]:

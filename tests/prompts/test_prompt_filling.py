@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.errors import UsageError
-from calprobe.prompts import Message, PromptSet, Variant, draw_shots, fill, labelled, load_prompts, stated_turn
+from calprobe.prompts import Message, PromptSet, Variant, draw_shots, fill, labelled, load_prompts
 from calprobe.prompts.placeholders import replace_placeholders
 from calprobe.questions import Question, QuestionSet, SetSource
 
@@ -195,9 +195,3 @@ def test_equal_options_are_no_labels() -> None:
     questions = QuestionSet("q", (choice("Good", "good"),), SetSource(""))
     with pytest.raises(UsageError, match="question q: two options are the same but for case"):
         labelled(questions, "words")
-
-
-def test_stated_prompts_continue_raw_text_on_lines_of_their_own() -> None:
-    stated = load_prompts("audit").stated[0]
-    assert stated_turn(stated, raw=False) == stated.text
-    assert stated_turn(stated, raw=True) == f"\n{stated.text}\n"
