@@ -29,6 +29,13 @@ from calprobe.questions.types import Question, QuestionKind
 NEEDED = ("id", "question", "answer")
 KEYS = (*NEEDED, "options", "labels", "unit", "context", "group", "kind", "paraphrases")
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
+# Keys of other formats. A line with one of them would be read as a question of another kind, or not as meant.
+OTHERS_KEYS = {
+    **dict.fromkeys(("choices", "candidates", "alternatives", "answer_choices", "answer_options"), "options"),
+    **dict.fromkeys(("answers", "gold", "target", "correct_answer", "answer_index", "answer_idx"), "answer"),
+    **dict.fromkeys(("subject", "category"), "group"),
+    "passage": "context",
+}
 
 
 def is_own_format(record: Mapping[str, Any]) -> bool:
@@ -98,12 +105,15 @@ def read_question(record: Mapping[str, Any]) -> Question:
 
 
 def _check_keys(record: Mapping[str, Any]) -> None:
+    for key in record:
+        free = [known for known in KEYS if known not in record]
+        if OTHERS_KEYS.get(key) in free:
+            raise QuestionFault(f"key {key!r} is not read; call it {OTHERS_KEYS[key]!r}")
+        if key not in KEYS and (meant := did_you_mean(key, free)):
+            raise QuestionFault(f"key {key!r} is not read{meant}")
     for key in NEEDED:
         if key not in record:
             raise QuestionFault(f"key {key!r} missing; add it")
-    for key in record:
-        if key not in KEYS and (meant := did_you_mean(key, [known for known in KEYS if known not in record])):
-            raise QuestionFault(f"key {key!r} is not read{meant}")
 
 
 def _kind_of(record: Mapping[str, Any]) -> QuestionKind:

@@ -52,6 +52,16 @@ def test_labels_of_ones_own(more: dict[str, Any], expected: int) -> None:
     assert question.labels == tuple(more.get("labels", ("A", "B")))
 
 
+def test_a_key_of_another_format_beside_our_own_is_noted_only(tmp_path: Path) -> None:
+    path = write_questions(tmp_path / "q.jsonl", [CHOICE | {"group": "g", "subject": "s"}])
+    assert read_question_file(path)[1] == ("Keys that are not read: subject.",)
+
+
+def test_a_large_number_keeps_its_digits() -> None:
+    golds = [read_question(NUMBER | {"answer": answer}).gold for answer in (1234567, 0.1, -2.5e-7, 3)]
+    assert golds == ["1234567", "0.1", "-2.5e-07", "3"]
+
+
 def test_what_else_a_line_has() -> None:
     more = {"context": " Read this. ", "group": 7, "paraphrases": ["What is red?"], "id": 3}
     question = read_question(CHOICE | more)
@@ -105,6 +115,9 @@ FAULTS = [
     ({"answer": ["x", ""]}, OPEN, "answer: item 2 '' is empty"),
     ({"answer": {"value": "x"}}, OPEN, "answer {'value': 'x'} is not a number"),
     ({"paraphrases": ["Who wrote Hamlet?"]}, OPEN, "question with its paraphrases has 'Who wrote Hamlet.' twice"),
+    ({"choices": ["a", "b"]}, NUMBER, "key 'choices' is not read; call it 'options'"),
+    ({"answers": ["a"]}, {"id": "q", "question": "q?"}, "key 'answers' is not read; call it 'answer'"),
+    ({"subject": "physics"}, CHOICE, "key 'subject' is not read; call it 'group'"),
     ({"option": ["a", "b"]}, OPEN, "key 'option' is not read; did you mean options"),
 ]
 
