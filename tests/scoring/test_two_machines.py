@@ -27,8 +27,7 @@ from calprobe.runs.lock import OWNER_NAME
 # The lost process is given up after seconds. Before it is lost it says whom it sees as the owner of the folder.
 IMPATIENT = """
 import calprobe.scoring.workers
-calprobe.scoring.workers.LOST_S = 4.0
-calprobe.scoring.workers._HEARTBEAT_S = 0.5
+calprobe.scoring.workers.LOST_S = 8.0
 """
 LOST = """gate.touch()
         print(Path(sys.argv[-1], ".owner").read_text(), file=sys.stderr, flush=True)
