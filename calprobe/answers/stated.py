@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from calprobe.answers.types import MOST_CHARACTERS, Reading
@@ -25,6 +26,10 @@ _SIGNED = r"(?<![\d.,])(?P<minus>(?<!\d)[-−])?(?<![\d.,])"
 _OURS = tuple((rule, re.compile(_SIGNED + source), scale) for rule, source, scale in _FORMS)
 _OF_ANOTHER = re.compile(r"\s{0,3}/\s{0,3}\d|\s{1,3}out\s{1,3}of\s")  # 0.8/1.0, 4 out of 5: none of the forms
 _OTHER = re.compile(r"(?:/|\bout\s{1,3}of)\s{0,3}[-−]?$")
+_RANGE_BEHIND = re.compile(r"\s{0,3}%?\s{0,3}(?:to|[-–—])\s{0,3}\.?\d")  # 0.0 to 1
+_RANGE_BEFORE = re.compile(
+    r"(?:\d\s{0,3}%?\s{0,3}(?:to|[-–—])|\bbetween\s{1,3}[\d.]{1,8}%?\s{1,3}and)\s{0,3}$"
+)  # 70-80%
 _WHOLE = re.compile(rf"[\W_]*?(?P<minus>[-−])?{_N}[\W_]*")  # all of the reply, if it is fully matched
 
 
@@ -87,6 +92,8 @@ def _strict(text: str, scale: str, cut: bool) -> Reading:
     if not values:
         return _bare(text, scale, cut)
     reading = _one(values)
+    if reading.value is not None and any(map(partial(_is_of_a_range, text), values)):
+        return Reading(None, "several", reading.rule)
     if reading.value is not None and all(value.percent is not None and 0 < value.percent < 1 for value in values):
         return Reading(None, "scale", reading.rule)
     return reading
@@ -110,6 +117,11 @@ def _values(text: str, rule: str, pattern: re.Pattern[str], share: float) -> lis
         percent = number if rule == "percent" else None
         found_values.append(_Value(rule, number / share, *found.span("number"), percent))
     return found_values
+
+
+def _is_of_a_range(text: str, value: _Value) -> bool:
+    begin = value.start
+    return bool(_RANGE_BEHIND.match(text, value.end) or _RANGE_BEFORE.search(text, max(0, begin - 24), begin))
 
 
 def _one(values: list[_Value]) -> Reading:
