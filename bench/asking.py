@@ -18,6 +18,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -98,21 +99,23 @@ def compared(task: str, arguments: argparse.Namespace, prompts: tuple[str, ...])
 def render(record: dict[str, Any]) -> str:
     """The record as a Markdown table."""
     lines = ["| task | contestant | replies/s (p20 to p80) | batch | calprobe is | note |", "|---|---|---|---|---|---|"]
+    ratios: dict[str, list[float]] = {}
     for row in record["rows"]:
+        task = f"{row['task']}, {row['shots']} shots"
         speed = f"{row['p50']} ({row['p20']} to {row['p80']})" if "p50" in row else ""
         times = row.get("calprobe_is_times_as_fast")
-        ratio = f"{times} times as fast" if times is not None else ""
+        if times is not None:
+            ratios.setdefault(task, []).append(times)
+        ratio = "" if times is None else f"{times} times as fast"
         version = f"{row['contestant']} {row['version'] or ''}".strip()
-        cells = (row["task"], version, speed, row.get("batch_size") or "own", ratio, row["note"] or "")
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
-    for task, goal in GOALS.items():
-        ratios = [
-            r["calprobe_is_times_as_fast"]
-            for r in record["rows"]
-            if r["task"] == task and len(r) and "calprobe_is_times_as_fast" in r
-        ]
-        if ratios:
-            lines.append(f"\n{task}: {min(ratios)} times as fast as the fastest peer (goal: {goal})")
+        lines.append(
+            "| "
+            + " | ".join(map(str, (task, version, speed, row.get("batch_size") or "own", ratio, row["note"] or "")))
+            + " |"
+        )
+    for task, of_task in ratios.items():
+        goal = GOALS[task.partition(",")[0]]
+        lines.append(f"\n{task}: {min(of_task)} times as fast as the fastest peer (goal: {goal})")
     return "\n".join(lines) + "\n"
 
 
@@ -126,6 +129,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
     parser.add_argument("--model", default="smollm2-135m", help="alias, folder or GGUF file")
     parser.add_argument("--tasks", nargs="+", default=list(GOALS), choices=list(GOALS), help="default: both")
+    parser.add_argument("--shots", nargs="+", type=int, default=[0, 3], help="examples in prompts (default: 0 3)")
     parser.add_argument("--contestants", nargs="+", default=list(CONTESTANTS), choices=list(CONTESTANTS))
     parser.add_argument("--max-new-tokens", type=int, default=32, help="of a reply (default: 32)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: the machine's cores")
@@ -150,13 +154,19 @@ def main() -> int:
         parser.error("--questions FILE is needed")
     company = Company()
     settings = {"model": arguments.model, "dtype": "float32", "threads": arguments.threads, "seed": arguments.seed}
-    settings |= {"questions": arguments.n, "max_new_tokens": arguments.max_new_tokens, "sample": arguments.sample}
+    settings |= {
+        "questions": arguments.n,
+        "shots": arguments.shots,
+        "max_new_tokens": arguments.max_new_tokens,
+        "sample": arguments.sample,
+    }
     record: dict[str, Any] = {"machine": machine("cpu"), "settings": settings, "note": arguments.note, "rows": []}
     try:
-        prompts = prompts_of(arguments.questions, arguments.n, arguments.seed)
-        for task in arguments.tasks:
-            record["rows"] += compared(task, arguments, prompts)
-            print(json.dumps(record["rows"][-len(arguments.contestants) :], indent=1), flush=True)
+        for task, shots in product(arguments.tasks, arguments.shots):
+            prompts = prompts_of(arguments.questions, arguments.n, arguments.seed, shots)
+            rows = [{"shots": shots} | row for row in compared(task, arguments, prompts)]
+            record["rows"] += rows
+            print(json.dumps(rows, indent=1), flush=True)
     except CalprobeError as error:
         print(error, file=sys.stderr)
         return error.exit_code

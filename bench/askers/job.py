@@ -5,9 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 LETTERS = ("A", "B", "C", "D")
 
@@ -41,17 +41,23 @@ class AskJob:
         return tuple(self.prompts[place * len(self.prompts) // n_prompts] for place in range(n_prompts))
 
 
-def prompts_of(file: Path, n_questions: int, seed: int) -> tuple[str, ...]:
-    """The user's turn of each of `n_questions` questions with four options, drawn from a JSONL file (.gz or not)."""
+def prompts_of(file: Path, n_questions: int, seed: int, shots: int = 0) -> tuple[str, ...]:
+    """The user's turn of each of `n_questions` questions with four options, drawn from a JSONL file (.gz or not).
+
+    `shots` others of that file, the same for all, stand in front with their answers.
+    """
     content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-    questions = [json.loads(line) for line in content.decode("utf-8").splitlines()]
-    drawn = random.Random(seed).sample([q for q in questions if len(q["options"]) == len(LETTERS)], n_questions)
-    return tuple(_prompt(question["question"], question["options"]) for question in drawn)
+    # Not splitlines: texts have separators of other kinds in them.
+    questions = [json.loads(line) for line in content.decode("utf-8").split("\n") if line]
+    possible = [question for question in questions if len(question["options"]) == len(LETTERS)]
+    drawn = random.Random(seed).sample(possible, n_questions + shots)
+    examples = "".join(f"{_listed(each)} {LETTERS[each['answer']]}\n\n" for each in drawn[n_questions:])
+    return tuple(f"{_INSTRUCTION}\n\n{examples}{_listed(each)}" for each in drawn[:n_questions])
 
 
-def _prompt(question: str, options: Sequence[str]) -> str:
-    listed = "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=True))
-    return (
-        "Read the question and choose the one option that answers it. Give the letter of that option first.\n\n"
-        f"{question}\n{listed}\n\nAnswer:"
-    )
+_INSTRUCTION = "Read the question and choose the one option that answers it. Give the letter of that option first."
+
+
+def _listed(question: dict[str, Any]) -> str:
+    options = (f"{letter}. {option}" for letter, option in zip(LETTERS, question["options"], strict=True))
+    return "\n".join([question["question"], *options, "Answer:"])

@@ -140,7 +140,7 @@ def test_order_neighbours_and_batches_change_nothing() -> None:
     assert isinstance(runner, RaggedRunner)
     usual = runner.limits
     for rows, tokens in ((64, 1024), (3, 40), (1, 64)):
-        runner.limits = type(usual)(rows, tokens, usual.bytes_of_token)
+        runner.limits = replace(usual, rows=rows, tokens=tokens)
         found = asked(backend, *mixed)
         assert found.keys() == expected.keys()
         for key, reply in found.items():
@@ -295,7 +295,7 @@ def test_dialogues_are_taken_as_they_are_needed() -> None:
     backend = tiny_backend()
     runner = backend._runner
     assert isinstance(runner, RaggedRunner)
-    runner.limits = type(runner.limits)(2, 256, 1)
+    runner.limits = replace(runner.limits, rows=2, tokens=256)
     taken = []
 
     def endless() -> Any:

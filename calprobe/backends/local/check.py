@@ -22,8 +22,9 @@ _COMPARED = 64  # tokens of the vocabulary, evenly spread
 def ragged_engine(model: LoadedModel) -> tuple[Engine, int] | str:
     """An engine that agrees with the model's own forward, and the bytes of a token's keys and values; or why not.
 
-    Two rows of different lengths share a beginning, go on by several tokens and then by one, as conversations do. In a
-    model with a short sliding window the longer one leaves it.
+    Two rows of different lengths share a beginning, go on by several tokens and then by one, as conversations do.
+
+    In a model with a short sliding window the longer one leaves it.
     """
     try:
         engine = Engine(model)

@@ -11,6 +11,7 @@ from calprobe.models.memory import free_bytes
 from calprobe.scoring.budget import auto_batch_tokens
 
 _CPU_ROWS, _GPU_ROWS = 64, 256  # conversations whose next tokens are computed together; more gain little
+_CPU_PER_PASS, _GPU_PER_PASS = 128, 4096  # tokens that a pass could have computed while it reads weights and starts
 _SHARE = 0.5  # of the free memory, for keys and values; the rest is for activations, logits, and heads
 _LEAST_TOKENS = 64
 
@@ -21,13 +22,14 @@ class Limits:
 
     rows: int  # conversations at once
     tokens: int  # of a forward pass, padding among them; a longer prompt goes alone
+    per_pass: int  # tokens that the beginning of a pass costs
     bytes_of_token: int  # keys and values of a token in all layers; 0: not known
 
     @classmethod
     def of(cls, model: LoadedModel, bytes_of_token: int) -> Limits:
         """The usual ones of the model's device."""
-        rows = _CPU_ROWS if model.device.type == "cpu" else _GPU_ROWS
-        return cls(rows, auto_batch_tokens(model), bytes_of_token)
+        rows, per_pass = (_CPU_ROWS, _CPU_PER_PASS) if model.device.type == "cpu" else (_GPU_ROWS, _GPU_PER_PASS)
+        return cls(rows, auto_batch_tokens(model), per_pass, bytes_of_token)
 
     def halved(self) -> Limits | None:
         """Half of each; None if a single conversation with short passes did not fit either."""
@@ -61,17 +63,31 @@ def _kind_and_length(conversation: Conversation) -> tuple[str, int, int]:
     return dialogue.variant, dialogue.decoding.max_new_tokens, len(conversation.prompt.ids)
 
 
-def batches(widths: Sequence[int], most_tokens: int) -> list[slice]:
+def batches(widths: Sequence[int], most_tokens: int, per_pass: int = 0) -> list[slice]:
     """Cuts of neighbouring rows, each as wide as its widest row, of at most that many places (or of one row).
 
-    >>> batches([2, 2, 3, 9], 8)
-    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    Of all cuts the cheapest: places, padding among them, and as much as `per_pass` places for each pass.
+
+    >>> batches([2, 2, 3, 9], 18)
+    [slice(0, 3, None), slice(3, 4, None)]
     """
+    cost, start_of = [0], [0]
+    for end in range(1, len(widths) + 1):
+        best, width = None, 0
+        for start in range(end - 1, -1, -1):
+            width = max(width, widths[start])
+            places = (end - start) * width
+            if places > most_tokens and end - start > 1:
+                break
+            total = cost[start] + places + per_pass
+            if best is None or total <= best[0]:
+                best = total, start
+        assert best is not None, "one row is always possible"
+        cost.append(best[0])
+        start_of.append(best[1])
     cuts: list[slice] = []
-    start, width = 0, 0
-    for row, own in enumerate(widths):
-        width = max(width, own)
-        if row > start and (row + 1 - start) * width > most_tokens:
-            cuts.append(slice(start, row))
-            start, width = row, own
-    return [*cuts, slice(start, len(widths))] if widths else []
+    end = len(widths)
+    while end:
+        cuts.append(slice(start_of[end], end))
+        end = start_of[end]
+    return cuts[::-1]

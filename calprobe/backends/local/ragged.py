@@ -144,7 +144,7 @@ class RaggedRunner:
         self, lengths: Sequence[int], new: Sequence[Sequence[int]]
     ) -> Iterator[tuple[int, Sequence[int], Sequence[Sequence[int]]]]:
         """Batches of rows: the first row, the lengths, and the new tokens."""
-        for cut in batches([len(ids) for ids in new], self.limits.tokens):
+        for cut in batches([len(ids) for ids in new], self.limits.tokens, self.limits.per_pass):
             yield cut.start, lengths[cut], new[cut]
 
     def _followed(self, rows: _Rows, number: int) -> Iterator[Reply]:

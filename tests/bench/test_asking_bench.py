@@ -1,0 +1,69 @@
+"""bench/asking.py: the same prompts for all, and no ratio without equal answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import asking
+import numpy as np
+import pytest
+import torch
+from askers.compare import Agreement, labels_agree, rows_of
+from askers.contestants import label_forms, letter_logprobs
+from askers.job import AskJob, prompts_of
+from peers.job import Outcome
+from tiny_models import tiny_tokenizer
+
+
+def question_file(folder: Path) -> Path:
+    file = folder / "questions.jsonl"
+    rows = [{"question": f"Which\u2028{n}?", "options": ["w", "x", "y", "z"], "answer": n % 4} for n in range(9)]
+    rows.append({"question": "Two?", "options": ["a", "b"], "answer": 0})
+    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    return file
+
+
+def test_prompts_are_drawn_once_and_examples_are_not_among_them(tmp_path: Path) -> None:
+    file = question_file(tmp_path)
+    plain, with_shots = prompts_of(file, 5, 0), prompts_of(file, 5, 0, shots=2)
+    assert len(set(plain)) == 5
+    assert all("Two?" not in prompt and prompt.endswith("D. z\nAnswer:") for prompt in plain)
+    head = with_shots[0].partition("\n\nWhich")[0]
+    assert all(prompt.startswith(head) and prompt.count("Answer: ") == 2 for prompt in with_shots)
+    asked = [prompt.rpartition("Which\u2028")[2][0] for prompt in with_shots]
+    examples = [part[0] for part in with_shots[0].split("Which\u2028")[1:3]]
+    assert not set(asked) & set(examples)
+
+
+def test_jobs_go_through_json(tmp_path: Path) -> None:
+    job = AskJob("calprobe", "labels", "folder", ("a", "b", "c"), 1, (4, 8), 2, 1)
+    job.write(tmp_path / "job.json")
+    assert AskJob.read(tmp_path / "job.json") == job
+    assert job.thinned() == ("a", "b")
+
+
+def test_a_letter_is_all_its_tokens() -> None:
+    forms = label_forms(tiny_tokenizer())
+    assert [len(tokens) for tokens in forms] == [1, 1, 1, 1]
+    logits = torch.zeros(1, 260)
+    logprobs = letter_logprobs(logits, [[5, 6], [7]])
+    assert logprobs[0] == pytest.approx(np.log([2 / 260, 1 / 260]))
+
+
+def test_no_ratio_without_the_same_labels() -> None:
+    truth = Outcome("one by one", sums=np.zeros((2, 4)), seconds=(9.0,))
+    ours = Outcome("calprobe", sums=np.full((2, 4), 5e-4), seconds=(2.0, 1.0, 3.0))
+    peer = Outcome("pipeline", sums=np.full((2, 4), 2e-3), seconds=(4.0, 5.0, 6.0))
+    agree = {outcome.scorer: labels_agree(outcome, truth) for outcome in (ours, peer)}
+    assert agree["calprobe"].why_not is None
+    rows = rows_of("labels", {"calprobe": ours, "pipeline": peer}, agree, 2)
+    assert "calprobe_is_times_as_fast" not in rows[1]
+    assert "differ from a plain forward's by 0.002" in rows[1]["note"]
+    right = agree | {"pipeline": Agreement(None, {})}
+    rows = rows_of("labels", {"calprobe": ours, "pipeline": peer}, right, 2)
+    assert rows[1]["calprobe_is_times_as_fast"] == 2.5
+    table = asking.render({"rows": [{"shots": 0} | row for row in rows]})
+    assert "labels, 0 shots: 2.5 times as fast as the fastest peer (goal: 2.0)" in table
+    nan = Outcome("pipeline", sums=np.full((2, 4), np.nan), seconds=(1.0,))
+    assert labels_agree(nan, truth).why_not is not None
