@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_numbers
-from calprobe.metrics.bootstrap import Draws, Estimate, interval
+from calprobe.metrics.intervals import Draws, Estimate, interval
 from calprobe.metrics.metric import Metric
 from calprobe.metrics.resamples import (
     BLOCK_ENTRIES,

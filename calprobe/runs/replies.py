@@ -31,7 +31,7 @@ class LabelScores:
     # [places], how many characters of the reply stand before the token at each place; -1 where a server hides it.
     starts: Ints | None = None  # None: not known at any place
     # [places, labels], tokens more probable than the label's most probable form; a window of k sees those below k.
-    ranks: Ints | None = None  # None: not counted
+    ranks: Ints | None = None  # -1 at a place where they were not counted; None: at none
 
     @property
     def covered(self) -> npt.NDArray[np.bool_]:

@@ -89,10 +89,9 @@ def test_every_format_has_the_numbers(run: str, form: str) -> None:
 
 
 def test_another_reader_first_changes_what_confidences_go_by(run: str) -> None:
-    done = calprobe("report", run, "--json", *QUICK, "--reader", "first_char,last_marker", "--window", "3")
+    done = calprobe("report", run, "--json", *QUICK, "--reader", "first_char,last_marker")
     found = json.loads(done.stdout)[run]["disclosure"]
     assert found["readers"] == ["first_char", "last_marker"]
-    assert found["window"] == 3
 
 
 def test_the_papers_rules_are_named(run: str) -> None:
@@ -138,6 +137,7 @@ def test_every_table_is_exported(run: str, tmp_path: Path, what: str) -> None:
         (("--estimator", "base"), "--estimator: no 'base' in this report"),
         (("--width", "3"), "--width applies to figures; give --plots DIR"),
         (("--parse-threshold", "2"), "Invalid value for '--parse-threshold'"),
+        (("--window", "3"), "has no ranks of labels to apply a window to"),
     ],
 )
 def test_options_that_do_not_apply_are_refused(run: str, arguments: tuple[str, ...], said: str) -> None:

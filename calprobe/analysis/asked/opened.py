@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.readers import readers_of_cell, stated_reader
 from calprobe.analysis.asked.results import OpenedCell
 from calprobe.confidence.asked import Answers, Cell, WayToRead, asked_estimators, cells_of, read_answers
 from calprobe.confidence.asked.cell import FINAL
 from calprobe.confidence.asked.estimators import Read
+from calprobe.errors import UsageError
 from calprobe.prompts.types import PromptSet
 from calprobe.questions.types import QuestionSet
 from calprobe.runs.replies import Reply
@@ -56,10 +59,20 @@ def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
         stated_reader(options), options.by_paper, options.window, {prompt.name: prompt.scale for prompt in stated}
     )
     sizes = {own.name: len(own.questions) for own in asked.sets}
+    if options.window is not None:
+        _check_ranks(asked)
     for name, cells in cells_of(asked.sets, asked.replies).items():
         answers = {variant: _answers(cell, options) for variant, cell in cells.items()}
         opened = {variant: _opened(cell, answers[variant], way) for variant, cell in cells.items()}
         yield ReadSet(name, sizes[name], opened, answers)
+
+
+def _check_ranks(asked: Asked) -> None:
+    """Raise UsageError where a window cannot be applied: the softmax is complete, and ranks were not counted."""
+    for reply in asked.replies:
+        scores = reply.label_scores
+        if scores is not None and scores.ranks is None and len(scores.least) and np.isneginf(scores.least[0]):
+            raise UsageError(f"--window: {asked.label} has no ranks of labels to apply a window to; leave it out")
 
 
 def _answers(cell: Cell, options: AskedOptions) -> dict[str, Answers]:

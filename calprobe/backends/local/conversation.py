@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from calprobe.backends.local.chat import Prompt, PromptWriter
 from calprobe.backends.local.choosing import Draw
@@ -11,7 +13,7 @@ from calprobe.backends.local.labels import Ids, LabelForms
 from calprobe.backends.local.noise import sample_key
 from calprobe.backends.local.reasoning import Split, split_thought
 from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
-from calprobe.runs.replies import Finish, Reply
+from calprobe.runs.replies import Finish, LabelScores, Reply
 
 
 @dataclass(slots=True, eq=False)
@@ -74,6 +76,7 @@ class Turn:
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     firsts: list[Sequence[float]] = field(default_factory=list)  # log-probabilities of `forms.firsts` at each position
+    ranks: Sequence[int] = ()  # [labels], at the first position, see `LabelScores.ranks`
     finish: Finish | None = None  # None: goes on
 
     def __post_init__(self) -> None:
@@ -135,10 +138,22 @@ class Turn:
             logprobs=tuple(self.logprobs),
             reasoning=split.reasoning,
             reasoning_is_open=split.is_open,
-            label_scores=None if self.forms is None else self.forms.scores(places, firsts, rest),
+            label_scores=None
+            if self.forms is None
+            else self._placed(self.forms.scores(places, firsts, rest), split, writer),
             tokens_in=len(self.prompt.ids),
             tokens_out=len(ids) + (self.finish == "stop"),
         )
+
+    def _placed(self, scores: LabelScores, split: Split, writer: PromptWriter) -> LabelScores:
+        """The scores with where their tokens stand in the reply, and the ranks of labels at the first position."""
+        places = scores.positions.tolist()
+        ranks = np.full(scores.logprobs.shape, -1, np.int64)
+        ranks[[place == 0 for place in places]] = self.ranks
+        starts = None
+        if split.reasoning is None:
+            starts = np.array([len(writer.tokens.decoded(tuple(self.tokens[:place]))) for place in places], np.int64)
+        return replace(scores, starts=starts, ranks=ranks)
 
     def _split(self, writer: PromptWriter, ids: Ids) -> Split:
         if writer.markers is not None and not self.conversation.dialogue.raw:

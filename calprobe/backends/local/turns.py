@@ -10,7 +10,7 @@ from torch import Tensor
 from calprobe.backends.local.chat import Prompt, PromptWriter
 from calprobe.backends.local.choosing import choose
 from calprobe.backends.local.conversation import Conversation, Turn, refused
-from calprobe.backends.local.labels import Ids, LabelVocabulary
+from calprobe.backends.local.labels import Ids, LabelForms, LabelVocabulary
 from calprobe.backends.protocol import Dialogue, FollowUp
 from calprobe.models import LoadedModel
 from calprobe.runs.replies import Reply
@@ -70,6 +70,9 @@ class Turns:
         with torch.inference_mode():
             chosen = choose(logits, [turn.draw for turn in turns])
             firsts = _label_logprobs(turns, logits, chosen.normalisers)
+            for turn, row in zip(turns, logits, strict=True):
+                if turn.forms is not None and not turn.tokens:
+                    turn.ranks = _label_ranks(row, turn.forms)
         tokens, logprobs = chosen.tokens.tolist(), chosen.logprobs.tolist()
         for turn, token, logprob, of_labels in zip(turns, tokens, logprobs, firsts, strict=True):
             turn.take(token, logprob, of_labels, token in self.ends)
@@ -95,3 +98,10 @@ def _label_logprobs(turns: Sequence[Turn], logits: Tensor, normalisers: Tensor) 
     columns = torch.tensor([[*ids, *[0] * (width - len(ids))] for ids in firsts], device=logits.device)
     values = (logits.gather(1, columns) - normalisers[:, None]).double().tolist()
     return [row[: len(ids)] for row, ids in zip(values, firsts, strict=True)]
+
+
+def _label_ranks(logits: Tensor, forms: LabelForms) -> list[int]:
+    """How many tokens of the vocabulary are more probable than the likeliest first token of each label, [labels]."""
+    best = torch.stack([logits[[sequence[0] for sequence in own]].max() for own in forms.sequences])
+    ranks: list[int] = (logits > best[:, None]).sum(1).tolist()
+    return ranks

@@ -37,7 +37,7 @@ class LabelMasses:
     @property
     def known(self) -> npt.NDArray[np.bool_]:
         """Whether any label was seen, [rows]."""
-        known: npt.NDArray[np.bool_] = self.seen.any(axis=1)
+        known: npt.NDArray[np.bool_] = np.asarray(self.seen.any(axis=1))
         return known
 
     @property
@@ -148,7 +148,7 @@ def _masses(cell: Cell, places: Sequence[_Place], window: int | None) -> LabelMa
         if scores is None:
             continue
         there = scores.covered[place]
-        if window is not None and scores.ranks is not None:
+        if window is not None and scores.ranks is not None:  # -1: not counted
             there = there & (scores.ranks[place] < window)
         seen[at, : len(there)] = there
         mass[at, : len(there)] = np.where(there, np.exp(scores.logprobs[place]), 0.0)
