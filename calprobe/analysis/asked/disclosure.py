@@ -68,7 +68,7 @@ class Disclosure:
         yield "answers", f"read by {self.readers[0]}; {UNREAD}"
         yield "pairing", self.pairing
         yield "prompts", self.prompts or "unknown, of an import"
-        yield "variants", ", ".join(self.variants)
+        yield "variants", ", ".join(self.variants) or "none"
         if self.format_changes:
             yield "left out", f"{', '.join(self.format_changes)}: of spread and of means over variants"
         yield "phrasings", ", ".join(self.phrasings) or "no stated confidence was asked for"

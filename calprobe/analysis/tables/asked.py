@@ -64,6 +64,7 @@ def asked_tables(report: AskedReport) -> tuple[Table, ...]:
 def heading(run: AskedRunReport) -> tuple[str, ...]:
     """What was asked of which model, and whether all of it was answered."""
     sets = ", ".join(f"{own.name} ({counted(own.questions, 'question')})" for own in run.sets.values())
+    sets = sets or "no complete set and variant"
     variants = counted(len(run.disclosure.variants), "variant")
     state = "PARTIAL, not all replies are there" if run.partial else "complete"
     failed = sum(cell.failed for cell in run.reports())
