@@ -121,7 +121,7 @@ def _requested(
     prompts = _prompts(filled)
     named = [questions] if isinstance(questions, str | Path | QuestionSet) else list(questions)
     chosen = question_options or QuestionOptions(seed=filled.seed or 0)
-    sets = tuple(_asked_set(each, prompts, filled, chosen, question_options is None) for each in named)
+    sets = tuple(_asked_set(each, prompts, filled, chosen) for each in named)
     _refuse_bad_sets(sets)
     plan = Plan(sets, prompts, filled)
     _ = plan.asked  # a variant that cannot ask these questions is an error before a model is loaded
@@ -137,10 +137,11 @@ def _prompts(options: AskOptions) -> PromptSet:
     return overridden(prompts, Overrides(options.variants, options.max_new_tokens, options.shots))
 
 
-def _asked_set(
-    given: Questions, prompts: PromptSet, options: AskOptions, chosen: QuestionOptions, is_default: bool
-) -> QuestionSet:
-    """One set with the labels that the prompts give its options, and with its examples in their order."""
+def _asked_set(given: Questions, prompts: PromptSet, options: AskOptions, chosen: QuestionOptions) -> QuestionSet:
+    """One set with the labels that the prompts give its options, and with its examples in their order.
+
+    A study's draw is taken unless the options choose a number of questions.
+    """
     n_shots = max((each.shots for v in prompts.variants for each in (v, *v.wordings.values())), default=0)
     if isinstance(given, QuestionSet):
         found = given
@@ -148,8 +149,14 @@ def _asked_set(
         chosen = replace(chosen, shots=n_shots)
         (found,) = load_questions([given], chosen)
         study = STUDIES.get(options.study or "")
-        if study is not None and study.draw is not None and is_default and len(found.questions) > study.draw:
+        is_chosen = chosen.draw is not None or chosen.limit is not None
+        if study is not None and study.draw is not None and not is_chosen and len(found.questions) > study.draw:
             (found,) = load_questions([given], replace(chosen, draw=study.draw, draw_rule=study.draw_rule))
+        for note in found.notes:
+            log.info("%s: %s", found.name, note)
+        if n_shots and not found.source.shots_split:
+            asked = counted(len(found.questions), "question")
+            log.info("%s: %d questions serve as examples in prompts, %s left to ask", found.name, n_shots, asked)
     if not found.questions:
         raise UsageError(f"{found.name}: has no questions; choose another file, --split or --limit")
     found = labelled(found, prompts.labels)

@@ -59,6 +59,9 @@ _OF_LOADING = ("dtype", "device", "device_map", "revision", "trust_remote_code",
 @click.option("--paraphrases", default="none", show_default=True, metavar="hand|none", help="Other wordings, too.")
 @click.option("--max-new-tokens", type=int, metavar="N", help="Longest answer.  [default: the variant's]")
 @click.option("--shots", type=int, metavar="N", help="Examples in variants that have some.  [default: the variant's]")
+@click.option(
+    "--shots-from", metavar="FILE.jsonl", help="Examples from this question file.  [default: the set's other split]"
+)
 @question_options
 @click.option("--seed", type=int, metavar="S", help="Seed of draws, examples and samples.  [default: 0]")
 @click.option("--concurrency", type=int, metavar="N", help="Questions in progress at a server.  [default: 8]")
@@ -129,7 +132,7 @@ def command(model: str, questions: tuple[str, ...], out: Path | None, quiet: boo
         list(questions),
         out,
         options,
-        question_options=_question_options(given, options.filled().seed or 0),
+        question_options=chosen_questions(given, seed=options.filled().seed or 0, shots_from=given["shots_from"]),
         backend_options=backend,
         load_options=_load_options(given, quiet) if backend.backend == "transformers" else None,
     )
@@ -155,13 +158,6 @@ def _refuse_idle_options(given: dict[str, Any]) -> None:
 def _only(given: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The options of these names that have a value: the others keep the defaults of the library."""
     return {name: given[name] for name in names if given[name] is not None}
-
-
-def _question_options(given: dict[str, Any], seed: int) -> Any:
-    """The question options; None if none was typed, so that a study's draw applies."""
-    context = click.get_current_context()
-    names = ("split", "limit", "draw", "draw_rule", "groups", "as_", "n_options", "forms")
-    return chosen_questions(given, seed=seed) if any(typed(context, name) for name in names) else None
 
 
 def _load_options(given: dict[str, Any], quiet: bool) -> Any:
