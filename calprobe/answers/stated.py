@@ -14,7 +14,7 @@ from calprobe.errors import UsageError
 StatedParser = Literal["strict", "lenient", "paper"]
 
 _N = r"(?P<number>[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
-# The audit's forms, in its order of precedence (SPEC: arXiv 2605.02038, appendix A.3, which prints no patterns).
+# The audit's forms, in its order of precedence (arXiv 2605.02038, appendix A.3, which prints no patterns).
 _FREE = r"(?<![\d.,-])"
 _PERCENT = rf"{_N}\s*(?:%|percent\b)"
 _DECIMAL = r"(?P<number>[0-9]+\.[0-9]+|\.[0-9]+)(?![\d.]*\d|\s*(?:%|percent\b)|\s+out\s+of\b)"
