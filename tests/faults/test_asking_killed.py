@@ -75,7 +75,9 @@ def there(out: Path) -> int:
 
 
 @pytest.mark.parametrize("number", range(KILLS))
-def test_killed_at_random_moments_until_it_is_done(whole: dict[str, bytes], tmp_path: Path, number: int) -> None:
+def test_killed_at_random_moments_until_it_is_done(
+    whole: dict[str, bytes], tmp_path: Path, record_property: Callable[[str, object], None], number: int
+) -> None:
     out, log, chance = tmp_path / "run", tmp_path / "log", random.Random(f"15 {number}")
     kills = lost = 0
     end = time.monotonic() + LONGEST_S
@@ -98,6 +100,7 @@ def test_killed_at_random_moments_until_it_is_done(whole: dict[str, bytes], tmp_
         missing = answered(log).total() - lost - there(out)
         assert missing in (0, 1)  # the reply that was on its way
         lost += missing
+    record_property("fault", f"{kills} times SIGKILL while asking, {lost} replies on their way")
     assert code == 0
     assert kills > 1
     assert shards(out) == whole
