@@ -111,10 +111,10 @@ class Pipeline(_Transformers):
 
 
 class LmEval(_Transformers):
-    """`HFLM.loglikelihood` on a prompt with each letter, and `HFLM.generate_until`, in chat format."""
+    """`HFLM`'s log-likelihoods of a prompt with each letter, and `HFLM.generate_until`, in chat format."""
 
     def answer(self, prompts: Sequence[str], batch_size: int | None) -> Answers:
-        """See `Asker`. A letter with and without a space in front: both come from one forward pass."""
+        """See `Asker`. All tokens of all letters behind a prompt come from one forward pass."""
         from lm_eval.api.instance import Instance
         from lm_eval.models.huggingface import HFLM
 
@@ -127,11 +127,15 @@ class LmEval(_Transformers):
             options = {"until": [], "max_gen_toks": self.job.max_new_tokens, "do_sample": False}
             asked = [Instance("generate_until", {}, (text, dict(options)), n) for n, text in enumerate(contexts)]
             return Answers(np.empty((0, len(LETTERS))), harness.generate_until(asked, disable_tqdm=True))
-        forms = [form for letter in LETTERS for form in (letter, f" {letter}")]
-        asked = [Instance("loglikelihood", {}, (text, form), n) for n, text in enumerate(contexts) for form in forms]
-        found = [total for total, _ in harness.loglikelihood(asked, disable_tqdm=True)]
-        logprobs = np.array(found).reshape(len(prompts), len(LETTERS), 2)
-        return Answers(np.logaddexp.reduce(logprobs, axis=2), [])
+        # Its own requests, by tokens: as texts, forms with other white space would merge with the prompt's end.
+        forms = [token for tokens in self.forms for token in tokens]
+        contexts_ids = [harness.tok_encode(text) for text in contexts]
+        pairs = [(("", ""), ids, [token]) for ids in contexts_ids for token in forms]
+        found = [total for total, _ in harness._loglikelihood_tokens(pairs, disable_tqdm=True)]
+        logprobs = np.array(found).reshape(len(prompts), len(forms))
+        ends = np.cumsum([len(tokens) for tokens in self.forms])[:-1]
+        masses = [np.logaddexp.reduce(part, axis=1) for part in np.split(logprobs, ends, axis=1)]
+        return Answers(np.stack(masses, axis=1), [])
 
 
 class OneByOne(_Transformers):
