@@ -147,7 +147,7 @@ def test_a_server_that_is_killed_and_restarted_is_asked_nothing_twice(tmp_path: 
             port = server.port
             last = life == RESTARTS
             if not last:
-                server.faults = [None] * (1 + life % 3) + ["reset"] * 1000  # type: ignore[list-item]
+                server.faults = [None, *["reset"] * 1000]  # type: ignore[list-item]
             made = BackendOptions("openai", base_url=server.url, attempts=2, concurrency=2)
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr("calprobe.backends.openai.failures._FIRST_WAIT_S", 0.002)
