@@ -60,7 +60,8 @@ def reply(question: str, text: str = "", *, variant: str = "plain", stage: str =
 
 def prompts(*variants: Variant, stated: Sequence[Stated] = (DECIMAL,)) -> PromptSet:
     """A set of prompts."""
-    return PromptSet("made-up", "f" * 64, variants, tuple(stated), "\n\nFinal answer:")
+    changes = tuple(variant.name for variant in variants if variant.final)
+    return PromptSet("made-up", "f" * 64, variants, tuple(stated), "\n\nFinal answer:", format_changes=changes)
 
 
 PLAIN, OTHER = Variant("plain", "{input}", 32), Variant("other", "{input}!", 32)

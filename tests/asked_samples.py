@@ -41,6 +41,7 @@ PROMPTS = PromptSet(
     ),
     stated=(Stated("decimal", "How sure are you, from 0 to 1?", "x", 8),),
     final_cue="\n\nFinal answer:",
+    format_changes=("steps",),
 )
 STAGES = {"direct": ("answer", "stated:decimal"), "steps": ("answer", "final", "stated:decimal")}
 

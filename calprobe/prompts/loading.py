@@ -1,14 +1,15 @@
 """Prompt sets by name or file.
 
 A file holds `{"variants": {NAME: VARIANT}}` and, if wanted, `source`, `layout`, `separator`, `labels`,
-`max_new_tokens`, `stated` (or `verbal`), and `final_cue` (or `repair_suffix`). docs/reference/files.md says what each
-is.
+`max_new_tokens`, `stated` (or `verbal`), `final_cue` (or `repair_suffix`) and `format_changes`.
+docs/reference/files.md says what each is.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from importlib import resources
 from pathlib import Path
@@ -27,8 +28,9 @@ LABELLINGS: tuple[Labelling, ...] = get_args(Labelling)
 
 _ROOT_KEYS = (
     *("source", "layout", "separator", "labels", "max_new_tokens", "variants"),
-    *("stated", "verbal", "final_cue", "repair_suffix"),
+    *("stated", "verbal", "final_cue", "repair_suffix", "format_changes"),
 )
+_NOT_READ = ("name", "fingerprint", "path", "format_changes")  # by a model
 _BUDGET = 32  # tokens of a reply
 _STATED_BUDGET = 16  # enough for a sentence around a number
 _FINAL_BUDGET = 4  # enough for a label
@@ -65,7 +67,7 @@ def fingerprint_of(prompts: PromptSet) -> str:
     >>> len(fingerprint_of(load_prompts("audit")))
     64
     """
-    content = {key: value for key, value in asdict(prompts).items() if key not in ("name", "fingerprint", "path")}
+    content = {key: value for key, value in asdict(prompts).items() if key not in _NOT_READ}
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -91,6 +93,7 @@ def _read(path: Path, name: str, user_path: str | None) -> PromptSet:
         path=user_path,
         separator=root.text("separator", "\n\n"),
         labels=root.choice("labels", LABELLINGS, "own"),
+        format_changes=_format_changes(root, names_of(variants), budgets),
     )
     return replace(prompts, fingerprint=fingerprint_of(prompts))
 
@@ -99,6 +102,16 @@ def _layout(root: Entry) -> str:
     layout = root.text("layout", "{label}. {option}")
     root.child("layout").check_placeholders(layout, LAYOUT_PLACEHOLDERS, needed=LAYOUT_PLACEHOLDERS)
     return layout
+
+
+def _format_changes(root: Entry, variants: tuple[str, ...], budgets: Mapping[str, int]) -> tuple[str, ...]:
+    """The variants that the file says ask for another form of reply; if it does not say, those of a larger budget."""
+    entry = root.child("format_changes")
+    if not entry.given:
+        return tuple(name for name in variants if budgets.get(name, 0) > budgets.get("default", _BUDGET))
+    if not isinstance(entry.value, list) or not set(map(str, entry.value)) <= set(variants):
+        entry.fail("must be a list of names of variants")
+    return tuple(name for name in variants if name in entry.value)
 
 
 def _budgets(root: Entry) -> dict[str, int]:

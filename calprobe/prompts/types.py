@@ -103,6 +103,7 @@ class PromptSet:
     path: str | None = None  # of a user's file; None: calprobe's own
     separator: str = "\n\n"  # between examples in {fewshot_examples}
     labels: Labelling = "own"  # what options are called, see `calprobe.prompts.labelled`
+    format_changes: tuple[str, ...] = ()  # variants that ask for another form of reply: reasoning, a sentence
 
     def __repr__(self) -> str:
         return f"<PromptSet {self.name}: {counted(len(self.variants), 'variant')}, {len(self.stated)} stated>"

@@ -228,3 +228,17 @@ def test_overrides_reach_every_wording() -> None:
 def test_an_unknown_variant_is_wrong_usage() -> None:
     with pytest.raises(UsageError, match="prompt set 'audit' has no variant 'fewshot'; it has surface"):
         overridden(load_prompts("audit"), Overrides(["fewshot"]))
+
+
+def test_which_variants_change_the_form_of_the_reply(tmp_path: Path, shared: Path) -> None:
+    texts = {"short": "{input}", "long": "{input} Think."}
+    budgets = {"default": 8, "short": 4, "long": 64}
+    assert load(tmp_path, {"variants": texts, "max_new_tokens": budgets}).format_changes == ("long",)
+    named = {"variants": texts, "max_new_tokens": budgets, "format_changes": ["short"]}
+    assert load(tmp_path, named).format_changes == ("short",)
+    assert load(tmp_path, {"variants": texts}).format_changes == ()
+    assert load(tmp_path, named).fingerprint == load(tmp_path, named | {"format_changes": []}).fingerprint
+    with pytest.raises(ProbeFormatError, match="names of variants"):
+        load(tmp_path, named | {"format_changes": ["other"]})
+    for prompts in (load_prompts("audit"), load_prompts(shared / "prompts" / "audit.json")):
+        assert prompts.format_changes == ("format_change",)

@@ -33,13 +33,8 @@ class Asked:
     about: Mapping[str, str] = field(default_factory=dict)  # what else the manifest says, for the disclosure
 
     def asks_for_another_form(self, cell: Cell) -> bool:
-        """Whether the variant of a cell asks for another form of answer: there is a cue for the final one."""
-        variants = () if self.prompts is None else self.prompts.variants
-        return cell.has(FINAL) or any(
-            own.final or any(wording.final for wording in own.wordings.values())
-            for own in variants
-            if own.name == cell.variant
-        )
+        """Whether the variant of a cell asks for another form of reply; of an import: whether it has final labels."""
+        return cell.has(FINAL) if self.prompts is None else cell.variant in self.prompts.format_changes
 
 
 @dataclass(frozen=True, slots=True)
