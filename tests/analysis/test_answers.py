@@ -130,7 +130,7 @@ def test_one_template_has_no_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"estimator": "marginn"}, "has no marginn; did you mean margin?"),
+        ({"estimator": "marginn"}, "has no estimator marginn; did you mean margin?"),
         ({"template": 7}, r"--template 7: .* has 0, 1, 2"),
         ({"relations": ("P31",)}, "has no P31; did you mean P3"),
     ],
