@@ -29,12 +29,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_run_and_how_much_is_done(folder: Path) -> None:
     found = list_runs(folder)
     assert [(Path(run.path).name, run.done, run.pieces, run.complete) for run in found.runs] == [
-        ("part", 2, 3, False),
         ("complete", 6, 6, True),
+        ("part", 2, 3, False),
     ]
-    assert [run.templates for run in found.runs] == [(0,), (0, 1)]
+    assert [run.templates for run in found.runs] == [(0, 1), (0,)]
     assert list(found.damaged) == [str(folder / "damaged")]
-    assert list_runs(folder / "complete").runs == (found.runs[1],), "the folder may be a run itself"
+    assert list_runs(folder / "complete").runs == (found.runs[0],), "the folder may be a run itself"
 
 
 def test_text_and_other_formats(folder: Path) -> None:
@@ -47,7 +47,7 @@ def test_text_and_other_formats(folder: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(calprobe("runs", folder, "--format", "csv").stdout)))
     assert {row["value"] for row in rows if row["quantity"] == "done"} == {"complete", "66 % (2 of 3)"}
     found = json.loads(calprobe("runs", folder, "--json").stdout)
-    assert [run["complete"] for run in found["runs"]] == [False, True]
+    assert [run["complete"] for run in found["runs"]] == [True, False]
     assert "not JSON" in found["damaged"][0]["error"]
     for form in ("markdown", "latex"):
         assert "complete" in calprobe("runs", folder, "--format", form).stdout
