@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.run_names import last_names
@@ -31,7 +32,19 @@ class TableName:
     label: str  # to refer to it by, [a-z0-9-]+
 
 
-def table_names(first: str, runs: Sequence[RunFacts]) -> dict[str, TableName]:
+class NamedRun(Protocol):
+    """A run with its label and the name of its model."""
+
+    @property
+    def label(self) -> str:
+        """As reports call it."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+
+
+def table_names(first: str, runs: Sequence[NamedRun]) -> dict[str, TableName]:
     """What the tables of each run are called, by the run's label; `first` begins their labels.
 
     Captions of the runs `a` and `b` of gpt2 are of "gpt2 (run a)" and "gpt2 (run b)".

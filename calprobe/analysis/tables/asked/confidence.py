@@ -1,0 +1,149 @@
+"""Tables of confidences: calibration by estimator, stated confidence, its means, normalisation shift."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from calprobe.analysis.asked.results import SetReport, ShiftSummary
+from calprobe.analysis.tables.types import Column, Row, Table
+from calprobe.metrics import Metric
+
+COVERAGE = Column("coverage", keys={"metric": "coverage"}, priority=1)
+MEANS = {  # field of MeanOverVariants -> title
+    "accuracy": "accuracy",
+    "ece_label": "ECE label",
+    "ece": "ECE stated",
+    "ece_gap": "ECE gap",
+    "over_accuracy": "stated - accuracy",
+    "over_label": "stated - label",
+}
+
+
+def confidence_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
+    """A row an estimator, grouped by variant: coverage and every metric."""
+    first, *others = metrics
+    return Table(
+        "Accuracy and calibration by estimator of confidence",
+        "confidence",
+        "estimator",
+        (Column.of(first), COVERAGE, *(Column.of(metric) for metric in others)),
+        tuple(
+            Row(
+                name,
+                (found.metrics[first.name], found.coverage, *(found.metrics[metric.name] for metric in others)),
+                group=cell.variant,
+                note=_bounds(found.brier_bounds) if found.reasons else "",
+                keys={"variant": cell.variant, "estimator": name},
+            )
+            for cell in own.cells.values()
+            for name, found in cell.estimators.items()
+        ),
+        kind="confidence",
+        directions=True,
+        notes=(
+            "Coverage: share of the rows asked with a confidence that could be read; metrics are of these. Where some "
+            "are missing, the bounds of the Brier score over all rows stand below the name.",
+        ),
+    )
+
+
+def _bounds(bounds: tuple[float, float]) -> str:
+    return f"Brier {bounds[0]:.3f} to {bounds[1]:.3f}"
+
+
+def stated_table(own: SetReport) -> Table:
+    """A row a phrasing and variant: parse rate, reasons, signed overconfidence, ECE gap, how many values there are."""
+    phrasings = dict.fromkeys(name for cell in own.cells.values() for name in cell.overconfidence)
+    return Table(
+        "Stated confidence",
+        "stated",
+        "variant",
+        (
+            Column("parse rate", keys={"metric": "parse_rate"}),
+            Column("- accuracy", heading="stated", keys={"metric": "over_accuracy"}),
+            Column("- label", heading="stated", keys={"metric": "over_label"}),
+            Column("ECE gap", keys={"metric": "ece_gap"}),
+            Column("values", keys={"metric": "distinct_values"}),
+            Column("mode", keys={"metric": "mode"}),
+            Column("its share", keys={"metric": "mode_share"}),
+        ),
+        tuple(
+            Row(
+                cell.variant,
+                (
+                    cell.estimators[name].coverage,
+                    found.accuracy,
+                    found.label,
+                    found.ece_gap,
+                    found.distinct,
+                    found.mode,
+                    found.mode_share,
+                ),
+                group=name,
+                note=_reasons(cell.estimators[name].reasons),
+                keys={"variant": cell.variant, "estimator": name},
+            )
+            for name in phrasings
+            for cell in own.cells.values()
+            for found in ([cell.overconfidence[name]] if name in cell.overconfidence else [])
+        ),
+        kind="stated",
+        notes=(
+            "Differences are on the rows that have both. ECE gap: ECE of the stated confidence minus that of label. "
+            "Below a name: why statements could not be read.",
+        ),
+    )
+
+
+def _reasons(reasons: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in reasons.items())
+
+
+def means_table(own: SetReport, threshold: float) -> Table:
+    """A row a phrasing: plain means over the variants that are read well enough."""
+    return Table(
+        f"Means over variants with a parse rate of {threshold:g} or more",
+        "means",
+        "",
+        (
+            Column("variants", keys={"metric": "variants"}),
+            *(Column(title, keys={"metric": f"mean_{name}"}) for name, title in MEANS.items()),
+        ),
+        tuple(
+            Row(
+                found.estimator,
+                (", ".join(found.variants) or "none", *(getattr(found, name) for name in MEANS)),
+                note=f"left out: {', '.join(found.left_out)}" if found.left_out else "",
+                keys={"estimator": found.estimator},
+            )
+            for found in own.means
+        ),
+        kind="means",
+    )
+
+
+def shift_table(shifts: tuple[ShiftSummary, ...]) -> Table:
+    """A row a variant, then all: how far normalising over the labels moves ECE."""
+    return Table(
+        "Normalisation shift, |ECE of label_raw - ECE of label|, over cells",
+        "shift",
+        "variant",
+        (
+            Column("cells", keys={"metric": "cells"}),
+            Column("mean", keys={"metric": "shift_mean"}),
+            Column("median", keys={"metric": "shift_median"}),
+            Column("max", keys={"metric": "shift_max"}),
+            Column("> 0.05", keys={"metric": "shift_above_0.05"}),
+            Column("> 0.20", keys={"metric": "shift_above_0.20"}),
+        ),
+        tuple(
+            Row(
+                own.of,
+                (own.cells, own.mean, own.median, own.largest, own.above_005, own.above_020),
+                keys={"variant": own.of},
+            )
+            for own in shifts
+        ),
+        kind="shift",
+        notes=("A description of these cells, which share questions and models, not a sample of others.",),
+    )

@@ -1,0 +1,72 @@
+"""Every table of a report of asked runs, in order, under the names of its run and set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from calprobe.analysis.asked.report import AskedReport
+from calprobe.analysis.asked.results import AskedRunReport, SetReport
+from calprobe.analysis.tables.asked.answers import answers_table, form_table, spread_table
+from calprobe.analysis.tables.asked.confidence import confidence_table, means_table, shift_table, stated_table
+from calprobe.analysis.tables.asked.several import across_tables, matrix_tables
+from calprobe.analysis.tables.labels import TableName, table_labels, table_names
+from calprobe.analysis.tables.types import Table
+from calprobe.messages import counted
+
+
+def asked_tables(report: AskedReport) -> tuple[Table, ...]:
+    """Every table: those of each run, its disclosure below the last of them, then those of several runs."""
+    names = table_names("asked", report.runs)
+    of_runs = [table for run in report.runs for table in _of_run(run, report, names[run.label])]
+    of_all = f"across {counted(len(report.runs), 'run')}"
+    across = () if report.across is None else across_tables(report.across)
+    return (*of_runs, *(replace(table, heading=(of_all,)) for table in across))
+
+
+def heading(run: AskedRunReport) -> tuple[str, ...]:
+    """What was asked of which model, and whether all of it was answered."""
+    sets = ", ".join(f"{own.name} ({counted(own.questions, 'question')})" for own in run.sets.values())
+    sets = sets or "no complete set and variant"
+    variants = counted(len(run.disclosure.variants), "variant")
+    state = "PARTIAL, not all replies are there" if run.partial else "complete"
+    failed = sum(cell.failed for cell in run.reports())
+    more = f", {counted(failed, 'request')} failed" if failed else ""
+    return (f"{run.label}: {run.model}, {sets}, {variants}, {state}{more}",)
+
+
+def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:
+    tables = [_named(table, run, name, own) for own in run.sets.values() for table in _of_set(own, report)]
+    of_sets = [*([shift_table(run.shifts)] if run.shifts else []), *matrix_tables(run)]
+    tables += [_named(table, run, name) for table in of_sets]
+    if not tables:
+        tables = [_named(Table("Answers", "answers", "variant", (), (), kind="answers"), run, name)]
+    tables[0] = replace(tables[0], heading=heading(run))
+    disclosed = [f"{title}: {said}." for title, said in run.disclosure.lines()]
+    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *disclosed))
+    return tables
+
+
+def _of_set(own: SetReport, report: AskedReport) -> Iterator[Table]:
+    yield answers_table(own)
+    if any(cell.estimators for cell in own.cells.values()):
+        yield confidence_table(own, report.metrics)
+    if any(cell.overconfidence for cell in own.cells.values()):
+        yield stated_table(own)
+        yield means_table(own, report.options.threshold)
+    if own.drops or own.repairs:
+        yield form_table(own)
+    if own.spread:
+        yield spread_table(own)
+
+
+def _named(table: Table, run: AskedRunReport, name: TableName, own: SetReport | None = None) -> Table:
+    """The table with run and set in its caption, its label and its keys."""
+    on, at = ("", "") if own is None else (f" on {own.name}", f"-{own.name}")
+    return replace(
+        table,
+        caption=f"{table.caption}{on}: {name.of}.",
+        label=next(iter(table_labels(name.label, [f"{table.label}{at}"]))),
+        keys={"run": run.label, "model": run.model} | ({} if own is None else {"set": own.name}),
+        best_within=None,
+    )

@@ -1,0 +1,97 @@
+"""Tables of what several sets or several runs show: matrices, recovered shares, size against spread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from calprobe.analysis.asked.pictures import matrix_values
+from calprobe.analysis.asked.results import AcrossRuns, AskedRunReport, Recovered, SizeAndSpread
+from calprobe.analysis.tables.asked.confidence import shift_table
+from calprobe.analysis.tables.types import Column, Row, Table
+
+
+def matrix_tables(run: AskedRunReport) -> Iterator[Table]:
+    """Variants by sets, of a run with several sets: accuracy, parse rates, shift."""
+    sets = list(run.sets.values())
+    if len(sets) < 2:
+        return
+    variants = list(dict.fromkeys(variant for own in sets for variant in own.cells))
+    for title, metric, value in matrix_values(run):
+        yield Table(
+            title,
+            f"matrix-{metric}",
+            "variant",
+            tuple(Column(own.name, keys={"set": own.name, "metric": metric}) for own in sets),
+            tuple(
+                Row(
+                    variant,
+                    tuple(value(own.cells[variant]) if variant in own.cells else None for own in sets),
+                    keys={"variant": variant},
+                )
+                for variant in variants
+            ),
+            kind="matrix",
+            tidy=False,
+        )
+
+
+def across_tables(found: AcrossRuns) -> Iterator[Table]:
+    """What several runs show together."""
+    if found.shifts:
+        yield _across(shift_table(found.shifts))
+    if found.recovered:
+        yield _across(_recovered_table(found.recovered))
+    if found.sizes:
+        yield _across(_sizes_table(found.sizes))
+
+
+def _across(table: Table) -> Table:
+    return replace(
+        table,
+        caption=f"{table.caption}, all runs.",
+        label=f"asked-across-{table.label}",
+        kind="across",
+        best_within=None,
+    )
+
+
+def _recovered_table(shares: tuple[Recovered, ...]) -> Table:
+    return Table(
+        "Recovered shares, averaged in two ways",
+        "recovered",
+        "reader",
+        tuple(Column(name, keys={"metric": name}) for name in ("cells", "ratio_of_means", "mean_of_ratios")),
+        tuple(
+            Row(
+                own.reader,
+                (own.cells, own.ratio_of_means, own.mean_of_ratios),
+                group=own.set,
+                keys={"set": own.set, "reader": own.reader},
+            )
+            for own in shares
+        ),
+        notes=("ratio_of_means: of the mean accuracies. mean_of_ratios: mean of the cells' shares.",),
+    )
+
+
+def _sizes_table(sizes: tuple[SizeAndSpread, ...]) -> Table:
+    return Table(
+        "Rank correlation of parameters and spread",
+        "sizes",
+        "reader",
+        (
+            Column("runs", keys={"metric": "runs"}),
+            Column("rho", keys={"metric": "size_spread_rho"}),
+            Column("p", keys={"metric": "size_spread_p"}),
+        ),
+        tuple(
+            Row(
+                own.reader,
+                (own.runs, own.rho, own.p_value),
+                group=own.set,
+                keys={"set": own.set, "reader": own.reader},
+            )
+            for own in sizes
+        ),
+    )
