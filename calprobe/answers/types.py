@@ -16,7 +16,8 @@ STATUSES: Mapping[str, str] = {
     "unclear": "a number in no form that is read, such as 0,8",
     "off_scale": "a number outside the scale",
     "scale": "a number of which the scale is not certain, such as 0.8%, or 75 without a percent sign",
-    "lenient": "a number of which the scale is not certain, read as the prompt asked for it",
+    "lenient": "a value in another form than the prompt asked for; it counts where lenient reading is asked for",
+    "ambiguous": "a value that may mean two things, such as 0.8 where a percentage was asked for",
     "error": "there is no reply",
 }
 

@@ -124,7 +124,18 @@ STUDIES: Mapping[str, Study] = {
         },
         draw=500,
         draw_rule="sample",
-    )
+    ),
+    "stated": Study(
+        "Quantifying the Consistency, Fidelity, and Reliability of LLM Verbalized Confidence",
+        {
+            "prompts": "stated",
+            "collect": ("answer", "stated"),
+            "samples": 1,
+            "temperature": 0.0,
+            "top_p": 1.0,
+            "seed": 42,
+        },
+    ),
 }
 # Options that change what a study asks; others change where and how the run is made.
 _OF_STUDY = {"prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens", "shots"}

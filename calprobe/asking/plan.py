@@ -13,17 +13,7 @@ from calprobe.errors import UsageError
 from calprobe.prompts import PromptSet, Variant, fill
 from calprobe.questions import Question, QuestionSet
 from calprobe.runs.reply_records import AskedPiece
-
-LABEL, ANSWER, FINAL = "label", "answer", "final"
-
-
-def stated_stage(name: str) -> str:
-    """The stage of a stated confidence.
-
-    >>> stated_stage("decimal_01")
-    'stated:decimal_01'
-    """
-    return f"stated:{name}"
+from calprobe.runs.stages import ANSWER, FINAL, LABEL, StatedStage
 
 
 @dataclass(frozen=True)  # without slots, for the cached properties
@@ -86,7 +76,7 @@ class Plan:
             decoding = Decoding(prompts.final_max_new_tokens, seed=seed)
             yield FollowUp(FINAL, prompts.final_cue, decoding, continues=True, labels=labels)
         for stated in prompts.stated:
-            if (stage := stated_stage(stated.name)) in stages:
+            if (stage := StatedStage(stated.name).stage) in stages:
                 yield FollowUp(stage, stated.text, Decoding(stated.max_new_tokens, seed=seed))
 
     def _stages(self, found: QuestionSet, variant: Variant) -> tuple[str, ...]:
@@ -101,7 +91,7 @@ class Plan:
                 "put questions of one kind into one file"
             )
         final = [FINAL] if finals == {True} and self.prompts.final_cue else []
-        stated = [stated_stage(each.name) for each in self.prompts.stated] if self._collects("stated") else []
+        stated = [StatedStage(each.name).stage for each in self.prompts.stated] if self._collects("stated") else []
         return (ANSWER, *final, *stated)
 
     def _n_wordings(self, found: QuestionSet) -> int:

@@ -9,7 +9,6 @@ from typing import Any, NoReturn, TypeVar
 from calprobe.messages import did_you_mean
 from calprobe.probes.json_files import JsonObject
 from calprobe.prompts.placeholders import placeholders_of
-from calprobe.prompts.types import SCALES
 
 _ABSENT = object()
 _Word = TypeVar("_Word", bound=str)
@@ -44,12 +43,12 @@ class Entry:
             self.fail(f"lacks {key!r}; add it")
         return found
 
-    def one_of_two(self, key: str, other: str) -> Entry:
-        """The entry below either of two names of the same thing; an error if both are there."""
-        first, second = self.child(key), self.child(other)
-        if first.given and second.given:
-            second.fail(f"is another name of {key!r}; keep one of them")
-        return second if second.given else first
+    def one_of(self, key: str, *others: str) -> Entry:
+        """The entry below one of several names of the same thing; an error if two are there."""
+        given = [found for name in (key, *others) if (found := self.child(name)).given]
+        if len(given) > 1:
+            given[1].fail(f"is another name of {given[0].keys[-1]!r}; keep one of them")
+        return given[0] if given else self.child(key)
 
     def fail(self, what: str) -> NoReturn:
         """Raise ProbeFormatError with file, line and key; `what` begins behind the key."""
@@ -113,13 +112,6 @@ class Entry:
         if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < 1:
             self.fail(f"must be a whole number of at least 1; got {_shown(self.value)}")
         return self.value
-
-    def scale_value(self) -> str:
-        """The entry's scale."""
-        text = self.text_value()
-        if text not in SCALES:
-            self.fail(f"must be one of {', '.join(map(repr, SCALES))}; got {text!r}")
-        return text
 
     def _object(self) -> dict[str, Any]:
         if not isinstance(self.value, dict):

@@ -1,7 +1,8 @@
 """Prompt sets by name or file.
 
 A file holds `{"variants": {NAME: VARIANT}}` and, if wanted, `source`, `layout`, `separator`, `labels`,
-`max_new_tokens`, `stated` (or `verbal`), `final_cue` (or `repair_suffix`) and `format_changes`.
+`max_new_tokens`, `stated` (or `verbal`, `prompts`), `expressions`, `groups`, `abstentions` (or `replaced_answers`),
+`final_cue` (or `repair_suffix`) and `format_changes`. `{"answer": TEXT}` is a short form of `{"variants": {"answer": TEXT}}`.
 docs/reference/files.md says what each is.
 """
 
@@ -20,21 +21,21 @@ from calprobe.messages import did_you_mean
 from calprobe.probes.json_files import read_json_object
 from calprobe.prompts.entries import Entry
 from calprobe.prompts.placeholders import LAYOUT_PLACEHOLDERS
-from calprobe.prompts.types import Labelling, PromptSet, Stated, Variant
+from calprobe.prompts.stated_entries import read_stated_part
+from calprobe.prompts.types import Labelling, PromptSet, Variant
 from calprobe.prompts.variants import Defaults, read_variant
 
-PROMPT_SETS = ("audit",)  # calprobe's own
+PROMPT_SETS = ("audit", "stated")  # calprobe's own
 LABELLINGS: tuple[Labelling, ...] = get_args(Labelling)
 
 _ROOT_KEYS = (
-    *("source", "layout", "separator", "labels", "max_new_tokens", "variants"),
-    *("stated", "verbal", "final_cue", "repair_suffix", "format_changes"),
+    *("source", "layout", "separator", "labels", "max_new_tokens", "variants", "answer", "final_cue", "repair_suffix"),
+    *("stated", "verbal", "prompts", "expressions", "groups", "abstentions", "replaced_answers", "format_changes"),
 )
-_NOT_READ = ("name", "fingerprint", "path", "format_changes")  # by a model
+_NOT_READ = ("name", "fingerprint", "path", "format_changes", "groups")  # by a model
 _BUDGET = 32  # tokens of a reply
 _STATED_BUDGET = 16  # enough for a sentence around a number
 _FINAL_BUDGET = 4  # enough for a label
-_SCALES_OF_NAMES = {"decimal_01": "x", "percent_0_100": "x/100"}
 _SAME_BUDGETS = {"verbal": "stated", "repair": "final"}  # other names of the same
 
 
@@ -75,18 +76,16 @@ def _read(path: Path, name: str, user_path: str | None) -> PromptSet:
     root = Entry.of_file(read_json_object(path))
     root.check_keys(_ROOT_KEYS)
     root.text("source")
-    cue = root.one_of_two("final_cue", "repair_suffix").text_value()
+    cue = root.one_of("final_cue", "repair_suffix").text_value()
     budgets = _budgets(root)
     defaults = Defaults(budgets.get("default", _BUDGET), final=bool(cue))
-    entries = root.child("variants", needed=True)
-    variants = tuple(read_variant(entries.child(each), each, _with_budget(defaults, budgets, each)) for each in entries)
-    if not variants:
-        entries.fail("has no variant; add one: {NAME: TEXT}")
+    variants = tuple(read_variant(found, each, _with_budget(defaults, budgets, each)) for each, found in _variants(root))
+    stated = read_stated_part(root, budgets.get("stated", _STATED_BUDGET))
     prompts = PromptSet(
         name=name,
         fingerprint="",
         variants=variants,
-        stated=_stated(root, budgets.get("stated", _STATED_BUDGET)),
+        stated=stated.prompts,
         final_cue=cue,
         final_max_new_tokens=budgets.get("final", _FINAL_BUDGET),
         layout=_layout(root),
@@ -94,8 +93,20 @@ def _read(path: Path, name: str, user_path: str | None) -> PromptSet:
         separator=root.text("separator", "\n\n"),
         labels=root.choice("labels", LABELLINGS, "own"),
         format_changes=_format_changes(root, names_of(variants), budgets),
+        groups=stated.groups,
+        abstentions=stated.abstentions,
     )
     return replace(prompts, fingerprint=fingerprint_of(prompts))
+
+
+def _variants(root: Entry) -> list[tuple[str, Entry]]:
+    """The names and entries of variants; `answer` alone is one of that name."""
+    if root.one_of("variants", "answer").keys == ("answer",):
+        return [("answer", root.child("answer"))]
+    entries = root.child("variants", needed=True)
+    if not list(entries):
+        entries.fail("has no variant; add one: {NAME: TEXT}")
+    return [(name, entries.child(name)) for name in entries]
 
 
 def _layout(root: Entry) -> str:
@@ -121,35 +132,16 @@ def _budgets(root: Entry) -> dict[str, int]:
         return {}
     if not isinstance(entry.value, dict):
         return {"default": entry.count_value()}
-    names = tuple(root.child("variants", needed=True))
+    names = tuple(name for name, _ in _variants(root))
     known = ("default", "stated", "final", *_SAME_BUDGETS, *names)
     entry.check_keys(known)
     for other, same in _SAME_BUDGETS.items():
-        entry.one_of_two(same, other)
+        entry.one_of(same, other)
     return {_SAME_BUDGETS.get(key, key): entry.child(key).count_value() for key in entry}
 
 
 def _with_budget(defaults: Defaults, budgets: dict[str, int], name: str) -> Defaults:
     return replace(defaults, max_new_tokens=budgets.get(name, defaults.max_new_tokens))
-
-
-def _stated(root: Entry, budget: int) -> tuple[Stated, ...]:
-    entries = root.one_of_two("stated", "verbal")
-    return tuple(_stated_one(entries.child(name), name, budget) for name in entries) if entries.given else ()
-
-
-def _stated_one(entry: Entry, name: str, budget: int) -> Stated:
-    entry.check_name(name)
-    if isinstance(entry.value, str):
-        if name not in _SCALES_OF_NAMES:
-            entry.fail(f'has no scale; write {{"text": .., "scale": "x"}}, or call it {" or ".join(_SCALES_OF_NAMES)}')
-        text, scale = entry.text_value(), _SCALES_OF_NAMES[name]
-    else:
-        entry.check_keys(("text", "scale", "max_new_tokens"))
-        text, scale = entry.child("text", needed=True).text_value(), entry.child("scale", needed=True).scale_value()
-        budget = entry.count("max_new_tokens", budget)
-    entry.check_placeholders(text, ())
-    return Stated(name, text, scale, budget)
 
 
 def names_of(variants: tuple[Variant, ...]) -> tuple[str, ...]:

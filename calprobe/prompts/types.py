@@ -17,8 +17,11 @@ Form = Literal["letters", "words", "number", "open"]
 FORMS: tuple[Form, ...] = get_args(Form)
 Labelling = Literal["own", "letters", "words"]  # labels of options: the questions' own, A, B, .., or the options
 
-# What a number or expression that a model states stands for: its share of 1, of 100, of 10, or 1 minus it.
-SCALES = ("x", "x/100", "x/10", "1 - x", "1 - x/100", "1 - x/10")
+# What a reply to a question about confidence stands for: a number x as its share of 1, of 100, of 10; one of some
+# expressions, or the letter in front of one; or 1 minus any of these.
+FORWARD_SCALES = ("x", "x/100", "x/10", "expressions", "letters")
+REVERSED = "1 - "
+SCALES = (*FORWARD_SCALES, *(f"{REVERSED}{scale}" for scale in FORWARD_SCALES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,25 @@ class Stated:
 
     name: str
     text: str
-    scale: str  # one of SCALES, or the name of a map from expressions to numbers
+    scale: str  # one of SCALES
     max_new_tokens: int
+    # What each expression stands for, in the order of the letters; empty on a scale of numbers. Of a reversed scale: the
+    # probability of being wrong.
+    expressions: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether the reply says how probable it is that the answer is wrong.
+
+        >>> Stated("wrong", "How wrong, from 0 to 1?", "1 - x", 8).is_reversed
+        True
+        """
+        return self.scale.startswith(REVERSED)
+
+    @property
+    def forward_scale(self) -> str:
+        """The scale without its direction: one of FORWARD_SCALES."""
+        return self.scale.removeprefix(REVERSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +124,27 @@ class PromptSet:
     separator: str = "\n\n"  # between examples in {fewshot_examples}
     labels: Labelling = "own"  # what options are called, see `calprobe.prompts.labelled`
     format_changes: tuple[str, ...] = ()  # variants that ask for another form of reply: reasoning, a sentence
+    # Name -> prompts of `stated` that are compared with each other; all of them together are a group without a name.
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    abstentions: tuple[str, ...] = ()  # answers that give none, which are put in the place of the model's own
 
     def __repr__(self) -> str:
         return f"<PromptSet {self.name}: {counted(len(self.variants), 'variant')}, {len(self.stated)} stated>"
+
+    @property
+    def reads_by_scale(self) -> bool:
+        """Whether stated confidences are read by the rules of each scale: the set has groups, or scales of its own.
+
+        Other sets state decimals and percentages alone, which the parser of the audit reads.
+        """
+        return bool(self.groups) or any(each.forward_scale not in ("x", "x/100") for each in self.stated)
+
+    def forward_of(self, name: str) -> Stated | None:
+        """The prompt whose scale the reversed prompt of that name turns around: the first one on that scale.
+
+        None for a prompt that is not reversed, and where the set has no such prompt.
+        """
+        found = next((each for each in self.stated if each.name == name and each.is_reversed), None)
+        if found is None:
+            return None
+        return next((each for each in self.stated if each.scale == found.forward_scale), None)

@@ -23,7 +23,7 @@ def read_of(
 ) -> Read:
     questions = [made.choice(f"q{at}", answer) for at, answer in enumerate(answers)]
     cell = cells_of([made.question_set(questions)], replies)["quiz"]["plain"]
-    way = WayToRead(lambda own, scale: read_stated(own.text, scale), compat, window)
+    way = WayToRead(lambda own, name: read_stated(own.text), compat, window)
     return Read(cell, read_answers(cell, reader), way)
 
 
@@ -65,7 +65,7 @@ def test_items_with_fewer_options_are_normalised_over_their_own() -> None:
         made.reply("q1", "A", label_scores=made.scores([0.2, 0.3, 0.3, 0.2])),
     ]
     cell = cells_of([made.question_set(questions)], replies)["quiz"]["plain"]
-    read = Read(cell, read_answers(cell, "last_marker"), WayToRead(lambda own, scale: read_stated(own.text)))
+    read = Read(cell, read_answers(cell, "last_marker"), WayToRead(lambda own, name: read_stated(own.text)))
     assert found(read, "label").confidence == pytest.approx([0.6, 0.3])
     assert cell.chance.tolist() == [0.5, 0.25]
     assert first_masses(cell).covered.tolist() == [True, True]

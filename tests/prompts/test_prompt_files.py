@@ -188,7 +188,7 @@ def test_the_line_is_the_keys(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_is_wrong_usage() -> None:
-    with pytest.raises(UsageError, match="no prompt set 'audits'; give audit or the path of a JSON file; did you mean"):
+    with pytest.raises(UsageError, match="no prompt set 'audits'; give audit, stated or the path of a JSON file; did you mean"):
         load_prompts("audits")
 
 
@@ -209,7 +209,8 @@ def test_the_fingerprint_is_of_words_and_budgets(tmp_path: Path) -> None:
 def test_scales_are_those_of_the_types(tmp_path: Path) -> None:
     for scale in SCALES:
         stated = {"odd": {"text": "How sure?", "scale": scale}}
-        assert load(tmp_path, {"variants": {"a": PLAIN}, "stated": stated}).stated[0].scale == scale
+        content = {"variants": {"a": PLAIN}, "stated": stated, "expressions": {"Never": 0, "Ever": 1}}
+        assert load(tmp_path, content).stated[0].scale == scale
 
 
 def test_overrides_reach_every_wording() -> None:

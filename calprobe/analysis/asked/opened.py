@@ -49,10 +49,7 @@ class ReadSet:
 
 def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
     """Each set of a run that has any replies, read."""
-    stated = () if asked.prompts is None else asked.prompts.stated
-    way = WayToRead(
-        stated_reader(options), options.by_paper, options.window, {prompt.name: prompt.scale for prompt in stated}
-    )
+    way = WayToRead(stated_reader(options, asked.prompts), options.by_paper, options.window)
     sizes = {own.name: len(own.questions) for own in asked.sets}
     if options.window is not None:
         _check_ranks(asked)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.answers import READERS, Reading, read_stated, readers_of
+from calprobe.answers import READERS, Reading, read_on_scale, read_stated, readers_of
 from calprobe.confidence.asked import Cell
 from calprobe.confidence.asked.readings import ARGMAX, DEFAULT, GIVEN
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
+from calprobe.prompts.types import PromptSet
 from calprobe.runs.replies import Reply
 
 
@@ -46,11 +47,20 @@ def check_readers(names: Sequence[str]) -> None:
             )
 
 
-def stated_reader(options: AskedOptions) -> Callable[[Reply, str], Reading]:
-    """What reads a stated confidence off a reply, given the scale that was asked for."""
+def stated_reader(options: AskedOptions, prompts: PromptSet | None) -> Callable[[Reply, str], Reading]:
+    """What reads a stated confidence off a reply to the stated prompt of a name.
 
-    def read(reply: Reply, scale: str) -> Reading:
+    Sets with scales or groups of their own are read by the rules of each scale, others by those of the audit.
+    """
+    known = {each.name: each for each in prompts.stated} if prompts else {}
+    by_scale = prompts is not None and prompts.reads_by_scale
+
+    def read(reply: Reply, name: str) -> Reading:
         cut = reply.finish == "length"
+        stated = known.get(name)
+        if by_scale and stated is not None:
+            return read_on_scale(reply.text, stated.scale, stated.expressions, cut=cut)
+        scale = stated.scale if stated is not None else "x"
         return read_stated(reply.text, scale, cut=cut, parser="paper" if options.by_paper else "strict")
 
     return read

@@ -12,8 +12,11 @@ import numpy.typing as npt
 from calprobe.arrays import Floats
 from calprobe.questions.types import Question, QuestionSet
 from calprobe.runs.replies import Reply
-
-ANSWER, LABEL, FINAL, STATED = "answer", "label", "final", "stated:"  # stages; that of a stated one goes on with a name
+from calprobe.runs.stages import ANSWER as ANSWER
+from calprobe.runs.stages import FINAL as FINAL
+from calprobe.runs.stages import LABEL as LABEL
+from calprobe.runs.stages import STATED as STATED
+from calprobe.runs.stages import stated_stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +69,10 @@ class Cell:
 
     @cached_property
     def stated(self) -> tuple[str, ...]:
-        """Names of the prompts that asked for a stated confidence, sorted."""
-        stages = {stage for row in self.rows for stage in (*row.replies, *row.failed) if stage.startswith(STATED)}
-        return tuple(sorted(stage.removeprefix(STATED) for stage in stages))
+        """Names of the prompts that asked for a confidence in the reply itself, sorted."""
+        stages = {stage for row in self.rows for stage in (*row.replies, *row.failed)}
+        found = (stated_stage(stage) for stage in stages)
+        return tuple(sorted(each.prompt for each in found if each is not None and not each.condition))
 
     def at(self, places: Sequence[int]) -> Cell:
         """The cell with the rows at these places alone."""

@@ -34,4 +34,4 @@ def _reading(row: Row, name: str, way: WayToRead) -> Reading:
     reply = row.replies.get(stage)
     if reply is None:
         return Reading(None, REQUEST if stage in row.failed else NOT_ASKED, "")
-    return way.read_stated(reply, way.scales.get(name, "x"))
+    return way.read_stated(reply, name)

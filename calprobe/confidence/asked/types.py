@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +50,7 @@ class AskedConfidence:
 class WayToRead:
     """How confidences are taken from replies."""
 
-    read_stated: Callable[[Reply, str], Reading]  # a reply and the scale that was asked for, see `scales`
+    read_stated: Callable[[Reply, str], Reading]  # a reply and the name of the stated prompt that it replies to
     # With the reader's letter in place of an estimator's own argmax, as the audit's paper has it.
     compat: bool = False
     window: int | None = None  # only labels among so many most probable tokens are seen; None: all that are known
-    scales: Mapping[str, str] = field(default_factory=dict)  # by stated prompt, see `calprobe.prompts.types.SCALES`

@@ -1,0 +1,187 @@
+"""A stated confidence on the scale that was asked for: a number, an expression, or the letter of an expression."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from string import ascii_lowercase
+
+from calprobe.answers.types import MOST_CHARACTERS, Reading
+from calprobe.errors import UsageError
+
+_REVERSED = "1 - "
+_TOPS = {"x": 1.0, "x/100": 100.0, "x/10": 10.0}
+_N = r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+"
+# A number that is no part of a word, of 0,8 or of 1.2.3. A hyphen behind a digit or letter is no minus.
+_NUMBER = re.compile(
+    rf"(?<![^\W_])(?<![.,])(?P<minus>[-−])?(?<![.,])(?P<number>{_N})(?![.,]?[0-9])(?!(?!percent\b)[^\W\d_])"
+    rf"(?P<suffix>\s{{0,3}}(?P<percent>%|percent\b)|\s{{0,3}}(?:/|out\s{{1,3}}of)\s{{0,3}}(?P<of>{_N})(?![.,]?[0-9]))?"
+)
+_WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_NEGATED = re.compile(r"(?:\bnot|n['’]t)\s{1,3}(?:\w{1,12}\s{1,3})?$", re.IGNORECASE)  # not (very) likely
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What one place of a reply says."""
+
+    status: str  # ok, lenient, off_scale, ambiguous
+    rule: str
+    start: int
+    end: int
+    stop: int  # with what belongs to it: a percent sign
+    confidences: tuple[float, ...]  # before the direction: one of what is readable, two of what is ambiguous
+
+
+def read_on_scale(
+    text: str,
+    scale: str = "x",
+    expressions: Mapping[str, float] | None = None,
+    *,
+    cut: bool = False,
+    lenient: bool = False,
+) -> Reading:
+    """The confidence in [0, 1] that a reply states on its scale, or why there is none. Nothing is clipped.
+
+    | scale | `ok` | `lenient` |
+    |---|---|---|
+    | `x` | 0.85 | 85%, 17/20, 85 out of 100 |
+    | `x/100` | 85%, 85, 85 out of 100 | 17/20 |
+    | `x/10` | 8.5, 8.5/10 | 85% |
+    | `expressions` | an expression as a whole, in any case | |
+    | `letters` | a letter alone, or with its expression | an expression without its letter |
+
+    A value outside the scale is `off_scale`. `ambiguous`: a bare number above 0 and up to 1 where a percentage was asked
+    for, a letter with the expression of another, an expression behind "not". `several`: values that differ. `cut`: the
+    reply ended at its budget right behind a digit or word, or before any value. Else `none`. The scales `1 - x`,
+    `1 - x/100`, .. ask for the probability of being wrong: the confidence is 1 minus the value.
+
+    Args:
+        text: the reply.
+        scale: one of `calprobe.prompts.types.SCALES`.
+        expressions: what each stands for, in the order of the letters; for the scales `expressions` and `letters`.
+        cut: whether the reply ended at its budget.
+        lenient: whether a value of that status is given; without, the reading has the status and no value.
+    Raises:
+        UsageError: another scale, or one of expressions without expressions.
+
+    >>> [read_on_scale(text, "x/10").value for text in ("8.5", "9/10", "11")]
+    [0.85, 0.9, None]
+    >>> read_on_scale("Probably not.", "expressions", {"Probably": 0.7, "Probably Not": 0.25}).value
+    0.25
+    >>> read_on_scale("20%", "1 - x/100").value
+    0.8
+    """
+    forward = scale.removeprefix(_REVERSED)
+    if forward in _TOPS:
+        found = list(_numbers(text[:MOST_CHARACTERS], forward))
+    elif forward in ("expressions", "letters"):
+        if not expressions:
+            raise UsageError(f"the scale {scale!r} needs the expressions and what each stands for")
+        reader = _letters if forward == "letters" else _expressions
+        found = list(reader(text[:MOST_CHARACTERS], expressions))
+    else:
+        raise UsageError(f"no scale {scale!r}; use {', '.join(_TOPS)}, expressions or letters, or 1 - one of these")
+    reading = _one(found, text.rstrip(), cut or len(text) > MOST_CHARACTERS)
+    if reading.status == "lenient" and not lenient:
+        return Reading(None, "lenient", reading.rule)
+    if isinstance(reading.value, float) and scale != forward:
+        return replace(reading, value=round(1 - reading.value, 12))  # 1 - 0.9 is 0.1, as on the scale itself
+    return reading
+
+
+def _one(found: Sequence[_Found], text: str, cut: bool) -> Reading:
+    """The value that all places agree on."""
+    if not found:
+        return Reading(None, "cut" if cut else "none", "")
+    if cut and _may_go_on(found[-1], text):
+        return Reading(None, "cut", found[-1].rule)
+    readable = sorted((each for each in found if each.status in ("ok", "lenient")), key=lambda each: each.status != "ok")
+    if not readable:
+        values = {each.confidences for each in found}
+        return Reading(None, "several" if len(values) > 1 else found[0].status, found[0].rule)
+    first = readable[0]
+    value = first.confidences[0]
+    if any(each.status == "off_scale" or not _says(each, value) for each in found):
+        return Reading(None, "several", first.rule)
+    return Reading(value, first.status, first.rule, first.start, first.end)
+
+
+def _may_go_on(last: _Found, text: str) -> bool:
+    """Whether the last value of a reply that was cut may have had more digits or words."""
+    behind = text[last.stop :]
+    return (not behind and text[-1:].isalnum()) or (behind == "." and last.rule == "number")
+
+
+def _says(found: _Found, value: float) -> bool:
+    return any(abs(each - value) < 1e-9 for each in found.confidences)
+
+
+def _numbers(text: str, scale: str) -> Iterator[_Found]:
+    """What each number of the text stands for."""
+    for found in _NUMBER.finditer(text):
+        number = -float(found["number"]) if found["minus"] else float(found["number"])
+        top, rule, usual = _TOPS[scale], "number", True
+        if found["percent"]:
+            top, rule, usual = 100.0, "percent", scale == "x/100"
+        elif found["of"]:
+            usual = float(found["of"]) == top
+            top, rule = float(found["of"]), "out_of"
+        span = (*found.span("number"), found.end())
+        if number < 0 or number > top or top == 0:
+            yield _Found("off_scale", rule, *span, (number,))
+        elif rule == "number" and scale == "x/100" and 0 < number <= 1:
+            yield _Found("ambiguous", rule, *span, (number, number / 100))
+        else:
+            yield _Found("ok" if usual else "lenient", rule, *span, (number / top,))
+
+
+def _expressions(text: str, table: Mapping[str, float]) -> Iterator[_Found]:
+    """What each expression of the text stands for, of several at one place the longest."""
+    expressions = tuple(table)
+    for found in _pattern(expressions).finditer(text):
+        span = (*found.span(), found.end())
+        if _NEGATED.search(text, max(0, found.start() - 24), found.start()):
+            yield _Found("ambiguous", "expression", *span, ())
+        else:
+            assert found.lastgroup is not None, "one of the expressions has matched"
+            yield _Found("ok", "expression", *span, (table[expressions[int(found.lastgroup[1:])]],))
+
+
+def _letters(text: str, table: Mapping[str, float]) -> Iterator[_Found]:
+    """What the letters stand for, if the text has nothing but letters, or a letter and an expression."""
+    values = dict(zip(ascii_lowercase, table.values(), strict=False))
+    words = list(_WORDS.finditer(text))
+    lone = [len(found[0]) == 1 and found[0].isascii() and found[0].isalpha() for found in words]
+    if words and all(lone):
+        for found in words:
+            yield _letter(found, values)
+        return
+    said = " ".join(found[0].casefold() for found in words[1:])
+    spoken = [" ".join(map(str.casefold, _WORDS.findall(expression))) for expression in table]
+    if words and lone[0] and said in spoken:
+        first, place = _letter(words[0], values), spoken.index(said)
+        if first.status == "ok" and words[0][0].casefold() == ascii_lowercase[place]:
+            yield first
+        else:
+            yield replace(first, status="ambiguous")
+        return
+    for each in _expressions(text, table):
+        yield replace(each, status="lenient" if each.status == "ok" else each.status)
+
+
+def _letter(found: re.Match[str], values: Mapping[str, float]) -> _Found:
+    letter = found[0].casefold()
+    known = letter in values
+    value = values[letter] if known else -float(ord(letter))
+    return _Found("ok" if known else "off_scale", "letter", *found.span(), found.end(), (value,))
+
+
+@lru_cache(maxsize=64)
+def _pattern(expressions: tuple[str, ...]) -> re.Pattern[str]:
+    longest_first = sorted(range(len(expressions)), key=lambda place: -len(expressions[place]))
+    ways = [(place, r"\s{1,3}".join(map(re.escape, expressions[place].split()))) for place in longest_first]
+    either = "|".join(f"(?P<e{place}>{way})" for place, way in ways)
+    return re.compile(rf"(?<![^\W_])(?:{either})(?![^\W_])", re.IGNORECASE)
