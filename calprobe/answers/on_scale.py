@@ -53,10 +53,10 @@ def read_on_scale(
     | `expressions` | an expression as a whole, in any case | |
     | `letters` | a letter alone, or with its expression | an expression without its letter |
 
-    A value outside the scale is `off_scale`. `ambiguous`: a bare number above 0 and up to 1 where a percentage was asked
-    for, a letter with the expression of another, an expression behind "not". `several`: values that differ. `cut`: the
-    reply ended at its budget right behind a digit or word, or before any value. Else `none`. The scales `1 - x`,
-    `1 - x/100`, .. ask for the probability of being wrong: the confidence is 1 minus the value.
+    A value outside the scale is `off_scale`. `ambiguous`: a bare number above 0 and up to 1 where a percentage was
+    asked for, a letter with the expression of another, an expression behind "not". `several`: values that differ.
+    `cut`: the reply ended at its budget right behind a digit or word, or before any value. Else `none`. The scales
+    `1 - x`, `1 - x/100`, .. ask for the probability of being wrong: the confidence is 1 minus the value.
 
     Args:
         text: the reply.
@@ -98,7 +98,9 @@ def _one(found: Sequence[_Found], text: str, cut: bool) -> Reading:
         return Reading(None, "cut" if cut else "none", "")
     if cut and _may_go_on(found[-1], text):
         return Reading(None, "cut", found[-1].rule)
-    readable = sorted((each for each in found if each.status in ("ok", "lenient")), key=lambda each: each.status != "ok")
+    readable = sorted(
+        (each for each in found if each.status in ("ok", "lenient")), key=lambda each: each.status != "ok"
+    )
     if not readable:
         values = {each.confidences for each in found}
         return Reading(None, "several" if len(values) > 1 else found[0].status, found[0].rule)

@@ -44,7 +44,9 @@ _OF_LOADING = ("dtype", "device", "device_map", "revision", "trust_remote_code",
 @list_option(
     "--questions", required=True, metavar="NAME|FILE.jsonl,..", help="Question sets by name, and files of one's own."
 )
-@click.option("--study", metavar="audit|stated", help="Set all that a published study fixes; other options override it.")
+@click.option(
+    "--study", metavar="audit|stated", help="Set all that a published study fixes; other options override it."
+)
 @click.option("--prompts", metavar="NAME|FILE.json", help="The prompt set.  [default: audit]")
 @list_option("--variants", metavar="NAME,..", help="Only these variants of the prompts, in this order.")
 @list_option(

@@ -2,7 +2,8 @@
 
 A file holds `{"variants": {NAME: VARIANT}}` and, if wanted, `source`, `layout`, `separator`, `labels`,
 `max_new_tokens`, `stated` (or `verbal`, `prompts`), `expressions`, `groups`, `abstentions` (or `replaced_answers`),
-`final_cue` (or `repair_suffix`) and `format_changes`. `{"answer": TEXT}` is a short form of `{"variants": {"answer": TEXT}}`.
+`final_cue` (or `repair_suffix`) and `format_changes`. `{"answer": TEXT}` is short for
+`{"variants": {"answer": TEXT}}`.
 docs/reference/files.md says what each is.
 """
 
@@ -79,7 +80,9 @@ def _read(path: Path, name: str, user_path: str | None) -> PromptSet:
     cue = root.one_of("final_cue", "repair_suffix").text_value()
     budgets = _budgets(root)
     defaults = Defaults(budgets.get("default", _BUDGET), final=bool(cue))
-    variants = tuple(read_variant(found, each, _with_budget(defaults, budgets, each)) for each, found in _variants(root))
+    variants = tuple(
+        read_variant(found, each, _with_budget(defaults, budgets, each)) for each, found in _variants(root)
+    )
     stated = read_stated_part(root, budgets.get("stated", _STATED_BUDGET))
     prompts = PromptSet(
         name=name,

@@ -1,4 +1,4 @@
-"""What a prompt file says of stated confidence: prompts, scales, expressions with their numbers, groups, abstentions."""
+"""What a prompt file says of stated confidence: prompts, scales, expressions, groups, abstentions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def _prompt(entry: Entry, name: str, budget: int, table: Mapping[str, float]) ->
     entry.check_placeholders(text, ())
     own = entry.child("expressions")
     table = _table(own) if own.given else table
-    stated = Stated(name, text, _scale(entry.child("scale", needed=True), text, table), entry.count("max_new_tokens", budget))
+    stated = Stated(
+        name, text, _scale(entry.child("scale", needed=True), text, table), entry.count("max_new_tokens", budget)
+    )
     if stated.forward_scale not in ("expressions", "letters"):
         if own.given:
             own.fail(f"has no meaning on the scale {stated.scale!r}; leave it out")

@@ -90,8 +90,8 @@ class Stated:
     text: str
     scale: str  # one of SCALES
     max_new_tokens: int
-    # What each expression stands for, in the order of the letters; empty on a scale of numbers. Of a reversed scale: the
-    # probability of being wrong.
+    # What each expression stands for, in the order of the letters; empty on a scale of numbers. Of a reversed scale:
+    # the probability of being wrong.
     expressions: Mapping[str, float] = field(default_factory=dict)
 
     @property

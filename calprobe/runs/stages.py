@@ -47,8 +47,9 @@ def stated_stage(stage: str) -> StatedStage | None:
     """
     if not stage.startswith(STATED):
         return None
-    prompt, _, condition = stage.removeprefix(STATED).rpartition(REPLACED)
-    return StatedStage(prompt, condition) if is_condition(condition) and prompt else StatedStage(stage.removeprefix(STATED))
+    name = stage.removeprefix(STATED)
+    prompt, _, condition = name.rpartition(REPLACED)
+    return StatedStage(prompt, condition) if prompt and is_condition(condition) else StatedStage(name)
 
 
 def is_condition(name: str) -> bool:

@@ -153,7 +153,27 @@ def test_what_cannot_be_read_is_wrong_usage() -> None:
 
 
 PIECES = st.sampled_from(
-    ["0", "1", "75", ".", ",", "-", "%", " ", "percent", "out of 10", "/", "\n", "*", "k", "Likely", "not", "٣", "İ", "ß"]
+    [
+        "0",
+        "1",
+        "75",
+        ".",
+        ",",
+        "-",
+        "%",
+        " ",
+        "percent",
+        "out of 10",
+        "/",
+        "\n",
+        "*",
+        "k",
+        "Likely",
+        "not",
+        "٣",
+        "İ",
+        "ß",
+    ]
 )
 
 
