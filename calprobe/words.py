@@ -22,7 +22,7 @@ TemplateKind = Literal["paraphrase", "verbal", "numeric"]
 # Scores of a run
 Reduction = Literal["sum", "mean", "sum_answer", "mean_answer"]  # of a statement's tokens to its score
 Compat = Literal["kissling2026"]  # scores as that paper has them: without each statement's first scored token
-AskedCompat = Literal["audit2026"]  # replies as that paper reads them, and its intervals
+AskedCompat = Literal["audit2026", "stated2025"]  # replies as a paper reads them, its intervals, its errors
 Ties = Literal["draw", "first"]  # which of the candidates that share the largest score is the prediction
 SliceKind = Literal["relation", "domain", "cardinality"]
 # Resamples draw single instances, complete relations, or instances within each relation.

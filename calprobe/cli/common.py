@@ -17,6 +17,7 @@ from calprobe.cli.arguments import (
     refuse_repeated,
     refuse_typed,
 )
+from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.words import AskedCompat, ClusterKind, Compat, Reduction, Ties
 
@@ -54,8 +55,17 @@ any_compat_option = click.option(
     "--compat",
     type=click.Choice([*get_args(Compat), *get_args(AskedCompat)]),
     help=f"kissling2026: {COMPAT_OF_SCORES[0].lower()}{COMPAT_OF_SCORES[1:-1]}. audit2026, of asked runs: the rules of"
-    " the audit's paper.",
+    " the audit's paper. stated2025, likewise: also the errors of the paper on stated confidence.",
 )
+
+
+def asked_compat(compat: str | None) -> AskedCompat | None:
+    """The rules of a paper on runs of replies. Raises UsageError for those of a paper on scores."""
+    found: AskedCompat | None = next((own for own in get_args(AskedCompat) if own == compat), None)
+    if compat is not None and found is None:
+        known = " or ".join(get_args(AskedCompat))
+        raise UsageError(f"--compat {compat} is of scores; for runs of replies there is --compat {known}")
+    return found
 
 
 class NearestGroup(click.Group):

@@ -12,7 +12,7 @@ from calprobe.cli.common import any_compat_option, ties_option
 from calprobe.cli.export_asked import export_asked, read_by
 from calprobe.cli.report_asked import readers_option, window_option
 from calprobe.cli.terminal_text import say
-from calprobe.words import Reduction, Ties
+from calprobe.words import AskedCompat, Reduction, Ties
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,8 +133,8 @@ def _refuse_what_is_of_replies(context: click.Context, path: Path, what: str, co
     refuse_typed(context, ["readers", "window"], "applies to runs of replies alone; leave it out")
     if what in ("replies", "labels", "readings"):
         raise UsageError(f"--what {what} is of runs of replies; {path} is one of scores")
-    if compat == "audit2026":
-        raise UsageError("--compat audit2026 is of runs of replies; leave it out")
+    if compat in get_args(AskedCompat):
+        raise UsageError(f"--compat {compat} is of runs of replies; leave it out")
 
 
 def _refuse_options_of_other_kinds(context: click.Context, what: str) -> None:

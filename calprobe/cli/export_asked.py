@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calprobe.cli.common import asked_compat
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,6 +48,4 @@ def read_by(readers: tuple[str, ...] | None, compat: str | None, window: int | N
     """How replies are read. Raises UsageError for the rules of a paper on scores."""
     from calprobe.analysis.asked.options import AskedOptions
 
-    if compat not in (None, "audit2026"):
-        raise UsageError(f"--compat {compat} is of scores; for runs of replies there is --compat audit2026")
-    return AskedOptions(readers, None if compat is None else "audit2026", window=window)
+    return AskedOptions(readers, asked_compat(compat), window=window)

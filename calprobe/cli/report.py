@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from calprobe.cli.arguments import list_option, refuse_typed
-from calprobe.cli.common import estimators_option, report_options
+from calprobe.cli.common import asked_compat, estimators_option, report_options
 from calprobe.cli.figure_options import LOOKS, figure_options, naming
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import Tables, html_option, in_format, print_result, write_page
@@ -29,7 +29,7 @@ from calprobe.cli.report_asked import (
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
-from calprobe.words import Recalibration, SliceKind
+from calprobe.words import AskedCompat, Recalibration, SliceKind
 
 if TYPE_CHECKING:
     from calprobe.analysis import Report, ReportOptions, SliceOptions
@@ -68,9 +68,9 @@ TABLES = ("summary", "runs", "wording", "slices", "paper")
 @click.option(
     "--against",
     "beside",
-    type=click.Choice(["paper", "audit2026"]),
-    help="Show the numbers beside published ones, which are part of calprobe: paper, Kissling et al. 2026; audit2026,"
-    " of asked runs, arXiv 2605.02038.",
+    type=click.Choice(["paper", *get_args(AskedCompat)]),
+    help="Show the numbers beside published ones, which are part of calprobe: paper, Kissling et al. 2026; of asked"
+    " runs audit2026, arXiv 2605.02038, and stated2025, the study of stated confidence.",
 )
 @readers_option
 @threshold_option
@@ -122,7 +122,7 @@ def command(
     named = labelled(runs, labels)
     if _are_asked(named.values()):
         asked = _asked_options(options, readers, parse_threshold, window)
-        wanted = Shown(form, estimators, metrics, tables, beside == "audit2026", plots, look, page)
+        wanted = Shown(form, estimators, metrics, tables, beside, plots, look, page)
         _report_asked(named, asked, wanted, beside)
         return
     _refuse_options_of_replies(options, beside)
@@ -259,12 +259,9 @@ def _asked_options(
     from calprobe.analysis.asked.options import PARSE_THRESHOLD, AskedOptions
 
     refuse_options_of_scores(click.get_current_context())
-    compat = str(options.compat) if options.compat else None
-    if compat not in (None, "audit2026"):
-        raise UsageError(f"--compat {compat} is of scores; for runs of replies there is --compat audit2026")
     return AskedOptions(
         readers,
-        None if compat is None else "audit2026",
+        asked_compat(str(options.compat) if options.compat else None),
         PARSE_THRESHOLD if threshold is None else threshold,
         window,
         options.ace_bins,
@@ -276,7 +273,7 @@ def _report_asked(named: Mapping[str, str], options: AskedOptions, shown: Shown,
     from calprobe.cli.logs import log_to_stderr
 
     if beside == "paper":
-        raise UsageError("--against paper is of scores; for runs of replies there is --against audit2026")
+        raise UsageError("--against paper is of scores; for runs of replies there is --against audit2026 or stated2025")
     if shown.plots is None:
         refuse_typed(click.get_current_context(), LOOKS, "applies to figures; give --plots DIR")
     log_to_stderr()
@@ -287,5 +284,5 @@ def _refuse_options_of_replies(options: ReportOptions, beside: str | None) -> No
     """Raise UsageError for what is of runs of replies alone."""
     refuse_options_of_replies(click.get_current_context())
     for option, value in (("--compat", options.compat and str(options.compat)), ("--against", beside)):
-        if value == "audit2026":
-            raise UsageError(f"{option} audit2026 is of runs of replies; leave it out")
+        if value in get_args(AskedCompat):
+            raise UsageError(f"{option} {value} is of runs of replies; leave it out")

@@ -19,7 +19,7 @@ class AskedOptions:
     """How to read replies and what to compute of them."""
 
     readers: tuple[str, ...] | None = None  # confidences go by the first; None: see `evaluators`
-    compat: AskedCompat | None = None  # the rules of the audit's paper: pairing, window, plain percentiles
+    compat: AskedCompat | None = None  # the rules of a paper: see `by_paper`, and `asked.stated.reliability`
     threshold: float = PARSE_THRESHOLD
     window: int | None = None  # only labels among so many most probable tokens are seen; None: all that are known
     ace_bins: int | None = ACE_BINS
@@ -33,8 +33,8 @@ class AskedOptions:
 
     @property
     def by_paper(self) -> bool:
-        """Whether the rules are those of the audit's paper."""
-        return self.compat is not None
+        """Whether the rules are those of the audit's paper: pairing, window, plain percentiles."""
+        return self.compat == "audit2026"
 
     @property
     def evaluators(self) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from calprobe.analysis.asked.frames import metrics_frame
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import AcrossRuns, AskedRunReport
 from calprobe.analysis.asked.results_json import report_json
+from calprobe.analysis.asked.stated.reliability import reliability_metrics
+from calprobe.analysis.asked.stated.results import StatedStudy
 from calprobe.metrics import Metric
 
 if TYPE_CHECKING:
@@ -26,6 +28,12 @@ class AskedReport:
 
     def __repr__(self) -> str:
         return f"<AskedReport of {', '.join(run.label for run in self.runs)}>"
+
+    @property
+    def stated(self) -> StatedStudy | None:
+        """The study of stated confidence of those runs that ask what it asks; None without any."""
+        runs = tuple(run.stated for run in self.runs if run.stated is not None)
+        return StatedStudy(runs, reliability_metrics(self.options)) if runs else None
 
     def frame(self) -> pd.DataFrame:
         """A row for each run, set, variant, estimator and metric, with value, low, high and coverage.

@@ -12,6 +12,7 @@ from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
 from calprobe.analysis.asked.set_report import OpenedSet, report_set
+from calprobe.analysis.asked.stated.study import stated_run
 
 
 def report_asked(runs: Iterable[Asked], options: AskedOptions = DEFAULT_ASKED) -> AskedReport:
@@ -25,6 +26,7 @@ def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
     read = list(read_sets(asked, options))
     sets = {own.name: _set(own, asked, options) for own in read}
     cells = [cell for own in sets.values() for cell in own.cells.values()]
+    opened = tuple(cell for own in read for cell in own.cells.values())
     return AskedRunReport(
         label=asked.label,
         model=asked.model,
@@ -34,7 +36,8 @@ def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
         sets=sets,
         shifts=shift_summaries(cells, options),
         disclosure=disclosure(asked, sets, options),
-        cells=tuple(cell for own in read for cell in own.cells.values()),
+        cells=opened,
+        stated=stated_run(asked, opened, options),
     )
 
 

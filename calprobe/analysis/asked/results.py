@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from calprobe.analysis.asked.disclosure import Disclosure
+from calprobe.analysis.asked.stated.results import StatedRun
 from calprobe.confidence.asked import AskedEstimator, Cell
 from calprobe.confidence.asked.estimators import Read
 from calprobe.confidence.asked.types import AskedConfidence
@@ -204,6 +205,7 @@ class AskedRunReport:
     shifts: tuple[ShiftSummary, ...]
     disclosure: Disclosure
     cells: tuple[OpenedCell, ...] = field(default=(), repr=False, compare=False)
+    stated: StatedRun | None = None  # of a run that asks for confidences by several prompts
 
     def reports(self) -> Iterator[CellReport]:
         """Every cell."""

@@ -19,6 +19,7 @@ from calprobe.analysis.asked.results import (
     ShiftSummary,
     Spread,
 )
+from calprobe.analysis.asked.stated.results_json import stated_json
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.metrics import Difference, Estimate
 
@@ -40,7 +41,7 @@ def run_json(run: AskedRunReport) -> dict[str, Any]:
         "sets": {name: _set(own) for name, own in run.sets.items()},
         "shifts": _shifts(run.shifts),
         "disclosure": run.disclosure.to_json(),
-    }
+    } | ({} if run.stated is None else {"stated": stated_json(run.stated)})
 
 
 def _set(own: SetReport) -> dict[str, Any]:

@@ -1,0 +1,155 @@
+"""Stated confidences of one set and variant as a matrix of prompts by answers: of own answers and of replaced ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.arrays import Floats
+
+AS_SAID, LENIENT, COMPLETE, EXPECTED = "ok", "lenient", "complete", "expected"
+# How each way of reading is called in tables.
+WAYS: Mapping[str, str] = {
+    AS_SAID: "as asked for",
+    LENIENT: "lenient too",
+    COMPLETE: "answers with all confidences",
+    EXPECTED: "mean over all replies of the scale",
+}
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class StatedPrompt:
+    """A prompt that asks for a confidence."""
+
+    name: str
+    forward: str = ""  # of a reversed one: the prompt that asks on the same scale the other way round; empty: none
+    is_reversed: bool = False  # it asks how probable it is that the answer is wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Confidences in answers under several prompts."""
+
+    confidence: Floats  # [prompts, answers], in [0, 1]; NaN where none could be read
+    lenient: Bools  # [prompts, answers], whether the reply was not in the form that was asked for
+
+    def by(self, way: str) -> Matrix:
+        """The matrix with what one way of reading lets stand."""
+        if way in (LENIENT, EXPECTED):
+            return self
+        strict = np.where(self.lenient, np.nan, self.confidence)
+        if way == COMPLETE:
+            strict = np.where(np.isnan(strict).any(axis=0), np.nan, strict)
+        return replace(self, confidence=strict)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedCell:
+    """The answers to one set of questions under one variant, or those to several sets end to end."""
+
+    set: str  # empty: of several sets
+    variant: str
+    prompts: tuple[StatedPrompt, ...]
+    own: Matrix  # of the model's own answers
+    asked: Bools  # [prompts, answers], False where a request failed or was not made
+    correct: Bools  # [answers], of the model's own
+    clusters: npt.NDArray[np.str_] | None  # [answers], the question of each; None: all differ
+    replaced: Mapping[str, Matrix] = field(default_factory=dict)  # by condition, see `calprobe.runs.stages`
+    # By condition: answers that the replacement repeats, or whose replacement is right itself; [answers].
+    invalid: Mapping[str, Bools] = field(default_factory=dict)
+    expected: Floats | None = None  # [prompts, answers], means over the closed sets of replies; None: not read
+
+    def __len__(self) -> int:
+        return len(self.correct)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The prompts by name."""
+        return tuple(prompt.name for prompt in self.prompts)
+
+    @property
+    def confidence(self) -> Floats:
+        """Of the model's own answers, [prompts, answers]."""
+        return self.own.confidence
+
+    def by(self, way: str) -> StatedCell:
+        """The cell as one way of reading sees it; replaced answers have the first two alone."""
+        if way == EXPECTED:
+            confidence = np.full_like(self.confidence, np.nan) if self.expected is None else self.expected
+            return replace(self, own=Matrix(confidence, np.zeros_like(self.own.lenient)), replaced={})
+        replaced = {} if way == COMPLETE else {name: own.by(way) for name, own in self.replaced.items()}
+        return replace(self, own=self.own.by(way), replaced=replaced)
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The ways of reading that give different numbers."""
+        strict = self.own.by(AS_SAID).confidence
+        lenient = self.own.lenient.any() or any(own.lenient.any() for own in self.replaced.values())
+        partial = np.isnan(strict).any(axis=0)
+        known = {AS_SAID: True, LENIENT: lenient, COMPLETE: partial.any() and not partial.all()}
+        return tuple(way for way, there in {**known, EXPECTED: self.expected is not None}.items() if there)
+
+    def of(self, names: Sequence[str]) -> Floats:
+        """The confidences of the model's own answers under some of the prompts, [prompts, answers]."""
+        return self.confidence[[self.names.index(name) for name in names]]
+
+
+def pooled(cells: Sequence[StatedCell]) -> StatedCell:
+    """The answers of several sets under one variant, end to end; prompts and conditions that not all have are left out.
+
+    Raises ValueError for no cell.
+    """
+    if not cells:
+        raise ValueError("pooled needs one cell or more; got none")
+    first = cells[0]
+    names = [name for name in first.names if all(name in own.names for own in cells)]
+    conditions = [name for name in first.replaced if all(name in own.replaced for own in cells)]
+    expected = [own.expected for own in cells]
+
+    def joined(parts: Sequence[npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
+        return np.concatenate(list(parts), axis=-1)
+
+    def rows(own: StatedCell, values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+        return values[[own.names.index(name) for name in names]]
+
+    def matrix(parts: Sequence[Matrix]) -> Matrix:
+        pairs = list(zip(cells, parts, strict=True))
+        return Matrix(
+            joined([rows(own, part.confidence) for own, part in pairs]),  # type: ignore[arg-type]
+            joined([rows(own, part.lenient) for own, part in pairs]),  # type: ignore[arg-type]
+        )
+
+    return StatedCell(
+        set="",
+        variant=first.variant,
+        prompts=tuple(prompt for prompt in first.prompts if prompt.name in names),
+        own=matrix([own.own for own in cells]),
+        asked=joined([rows(own, own.asked) for own in cells]),  # type: ignore[arg-type]
+        correct=joined([own.correct for own in cells]),  # type: ignore[arg-type]
+        clusters=_clusters(cells),
+        replaced={name: matrix([own.replaced[name] for own in cells]) for name in conditions},
+        invalid={
+            name: np.concatenate([own.invalid.get(name, np.zeros(len(own), np.bool_)) for own in cells])
+            for name in conditions
+        },
+        expected=None
+        if any(own is None for own in expected)
+        else np.concatenate(
+            [rows(own, found) for own, found in zip(cells, expected, strict=True) if found is not None], axis=-1
+        ),
+    )
+
+
+def _clusters(cells: Sequence[StatedCell]) -> npt.NDArray[np.str_] | None:
+    """The question of each answer, with its set in front; None where no set has a question with several."""
+    if all(own.clusters is None for own in cells):
+        return None
+    names: list[str] = []
+    for own in cells:
+        questions = np.arange(len(own)) if own.clusters is None else own.clusters
+        names += [f"{own.set}\0{question}" for question in questions]
+    return np.array(names, np.str_)

@@ -1,0 +1,46 @@
+"""A statistic of one set of answers with its draws, from which it gets an interval, alone or as a mean over sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calprobe.metrics import Estimate, Metric
+from calprobe.metrics.intervals import Draws, interval
+from calprobe.metrics.known_means import mean_over_sets
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A statistic before its interval is taken."""
+
+    draws: Draws
+    answers: int  # that it is of
+    metric: Metric | None = None  # None: the plain percentiles
+    trials: int = 0  # of a share: how many are drawn independently; 0: no share
+
+    @property
+    def estimate(self) -> Estimate:
+        """The value with its 95 % interval."""
+        return interval(self.draws, self.metric, self.trials)
+
+
+def macro(several: Sequence[Drawn], seed: int) -> Drawn:
+    """The plain mean over sets."""
+    answers = sum(own.answers for own in several)
+    return Drawn(mean_over_sets([own.draws for own in several], seed), answers, several[0].metric)
+
+
+def over_prompts(several: Sequence[Drawn]) -> Drawn:
+    """The plain mean over prompts, which were drawn together; NaN where one of them is undefined."""
+    draws = [own.draws for own in several]
+    by_chance = [own.by_chance for own in draws if own.by_chance is not None]
+    equal = len({len(own.resampled) for own in draws}) == 1
+    mean = Draws(
+        float(np.mean([own.value for own in draws])),
+        np.mean([own.resampled for own in draws], axis=0) if equal else np.empty(0),
+        np.mean(by_chance, axis=0) if equal and len(by_chance) == len(draws) else None,
+    )
+    return Drawn(mean, min(own.answers for own in several), several[0].metric)

@@ -1,0 +1,85 @@
+"""Fidelity of one cell: is the confidence in the model's own answer above that in another one in its place?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from calprobe.analysis.asked.stated.cells import StatedCell
+from calprobe.analysis.asked.stated.drawn import Drawn
+from calprobe.arrays import Floats
+from calprobe.metrics import Resampling
+from calprobe.metrics.known_means import known_mean
+from calprobe.runs.stages import COUNTERFACTUAL
+
+MEAN = "mean"  # over the prompts
+ORIGINAL = "original"
+SPLITS = ("all", "right", "wrong")  # of the model's own answers
+
+
+@dataclass(frozen=True, slots=True)
+class FidelityDraws:
+    """One prompt's comparison, or the mean over prompts."""
+
+    rate: Drawn  # own answer above the other, `P(>)`
+    ties: Drawn  # `P(=)`
+    neutral: Drawn  # `P(>) + P(=) / 2`
+    dropped: int  # answers with both confidences that the other one repeats, or whose other one is right
+
+
+def fidelity(cell: StatedCell, resampling: Resampling) -> dict[str, FidelityDraws]:
+    """By prompt, and behind them the mean; empty where no counterfactual was asked about."""
+    if COUNTERFACTUAL not in cell.replaced:
+        return {}
+    own, other = cell.confidence, cell.replaced[COUNTERFACTUAL].confidence
+    both = ~np.isnan(own) & ~np.isnan(other)
+    invalid = cell.invalid.get(COUNTERFACTUAL, np.zeros(len(cell), np.bool_))
+    used = both & ~invalid
+    above, equal = (np.where(used, found, np.nan) for found in (own > other, own == other))
+    names = [name for place, name in enumerate(cell.names) if both[place].any()]
+    rows = {name: [cell.names.index(name)] for name in names} | ({MEAN: _rows(cell, names)} if names else {})
+    return {
+        name: FidelityDraws(
+            *(_share(cell, values[places], resampling) for values in (above, equal, above + equal / 2)),
+            dropped=int((both & invalid)[places].sum(axis=1).max()),
+        )
+        for name, places in rows.items()
+    }
+
+
+def _rows(cell: StatedCell, names: list[str]) -> list[int]:
+    return [cell.names.index(name) for name in names]
+
+
+def _share(cell: StatedCell, values: Floats, resampling: Resampling) -> Drawn:
+    known = int((~np.isnan(values)).sum(axis=1).min())
+    trials = known if len(values) == 1 and cell.clusters is None else 0
+    return Drawn(known_mean(values, resampling, cell.clusters), known, trials=trials)
+
+
+def condition_means(cell: StatedCell, resampling: Resampling) -> dict[str, dict[str, dict[str, Drawn]]]:
+    """Mean confidence by condition, by split, by prompt and over the prompts; empty where no answer was replaced."""
+    if not cell.replaced:
+        return {}
+    matrices: Mapping[str, Floats] = {ORIGINAL: cell.confidence} | {
+        name: own.confidence for name, own in cell.replaced.items()
+    }
+    kept = dict(zip(SPLITS, (np.ones(len(cell), np.bool_), cell.correct, ~cell.correct), strict=True))
+    return {
+        condition: {split: _means(cell, np.where(rows, values, np.nan), resampling) for split, rows in kept.items()}
+        for condition, values in matrices.items()
+    }
+
+
+def _means(cell: StatedCell, values: Floats, resampling: Resampling) -> dict[str, Drawn]:
+    """Of the prompts that have any value there, and of all of these."""
+    known = [place for place in range(len(values)) if not np.isnan(values[place]).all()]
+    rows = {cell.names[place]: [place] for place in known} | ({MEAN: known} if known else {})
+    return {
+        name: Drawn(
+            known_mean(values[places], resampling, cell.clusters), int((~np.isnan(values[places])).sum(axis=1).min())
+        )
+        for name, places in rows.items()
+    }

@@ -1,0 +1,116 @@
+"""From the cells of an opened run to matrices of stated confidence, with what was put in the answers' places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from calprobe.analysis.asked.results import OpenedCell
+from calprobe.analysis.asked.stated.cells import Bools, Matrix, StatedCell, StatedPrompt
+from calprobe.answers import read_on_scale
+from calprobe.arrays import Floats
+from calprobe.confidence.asked import Cell
+from calprobe.confidence.asked.types import AskedConfidence, Reading
+from calprobe.prompts.types import PromptSet, Stated
+from calprobe.runs.replies import Reply
+from calprobe.runs.stages import StatedStage, stated_stage
+
+ESTIMATOR, OVER_SCALE = "stated_", ".expected"
+LEAST_PROMPTS = 3  # of a set without groups, for a study of its own: the audit compares two
+LENIENT = "lenient"  # the status
+
+
+def is_study(prompts: PromptSet | None, cells: Sequence[OpenedCell]) -> bool:
+    """Whether a run asks what this study asks: it has groups of prompts, three prompts, or replaced answers."""
+    if prompts is not None and (prompts.groups or len(prompts.stated) >= LEAST_PROMPTS):
+        return any(opened.cell.stated for opened in cells)
+    return any(conditions(opened.cell) for opened in cells)
+
+
+def prompts_of(prompts: PromptSet | None, cells: Sequence[OpenedCell]) -> tuple[StatedPrompt, ...]:
+    """The prompts that ask for a confidence, in the order of the prompt set; of an import by name."""
+    if prompts is None:
+        names = sorted({name for opened in cells for name in opened.cell.stated})
+        return tuple(StatedPrompt(name) for name in names)
+    found = []
+    for each in prompts.stated:
+        forward = prompts.forward_of(each.name)
+        found.append(StatedPrompt(each.name, "" if forward is None else forward.name, each.is_reversed))
+    return tuple(found)
+
+
+def stated_cell(
+    opened: OpenedCell, prompts: Sequence[StatedPrompt], texts: PromptSet | None = None
+) -> StatedCell | None:
+    """The matrix of one cell; None where none of these prompts was asked there.
+
+    Args:
+        opened: the cell.
+        prompts: that asked for a confidence; those that this cell lacks are left out.
+        texts: the run's prompt set, which lenient reading needs the scales of; None: of an import.
+    """
+    known = tuple(prompt for prompt in prompts if prompt.name in opened.cell.stated)
+    if not known:
+        return None
+    scales = {} if texts is None else {each.name: each for each in texts.stated}
+    own = _matrix(opened, known, "", scales)
+    return StatedCell(
+        set=opened.cell.set,
+        variant=opened.cell.variant,
+        prompts=known,
+        own=own,
+        asked=_asked(opened.cell, known),
+        correct=opened.read.answers.correct,
+        clusters=opened.cell.clusters,
+        replaced={name: _matrix(opened, known, name, scales) for name in conditions(opened.cell)},
+        expected=_expected(opened.confidences, known),
+    )
+
+
+def conditions(cell: Cell) -> tuple[str, ...]:
+    """What stood in the place of answers while confidences were asked for, in the order of the first replies."""
+    stages = dict.fromkeys(stage for row in cell.rows for stage in (*row.replies, *row.failed))
+    found = (stated_stage(stage) for stage in stages)
+    return tuple(dict.fromkeys(own.condition for own in found if own is not None and own.condition))
+
+
+def _matrix(
+    opened: OpenedCell, prompts: Sequence[StatedPrompt], condition: str, scales: Mapping[str, Stated]
+) -> Matrix:
+    """The confidences under one condition; NaN where nothing was asked or read."""
+    shape = len(prompts), len(opened.cell)
+    confidence, lenient = np.full(shape, np.nan), np.zeros(shape, np.bool_)
+    for place, prompt in enumerate(prompts):
+        stage = StatedStage(prompt.name, condition).stage
+        for at, row in enumerate(opened.cell.rows):
+            if (reply := row.replies.get(stage)) is None:
+                continue
+            reading = opened.read.way.read_stated(reply, prompt.name)
+            lenient[place, at] = reading.status == LENIENT
+            if reading.status == LENIENT and reading.value is None and prompt.name in scales:
+                reading = _leniently(reply, scales[prompt.name])
+            if reading.value is not None:
+                confidence[place, at] = float(reading.value)
+    return Matrix(confidence, lenient)
+
+
+def _leniently(reply: Reply, stated: Stated) -> Reading:
+    cut = reply.finish == "length"
+    return read_on_scale(reply.text, stated.scale, stated.expressions, cut=cut, lenient=True)
+
+
+def _asked(cell: Cell, prompts: Sequence[StatedPrompt]) -> Bools:
+    """Where there is a reply to be read, [prompts, answers]."""
+    stages = [StatedStage(prompt.name).stage for prompt in prompts]
+    return np.array([[stage in row.replies for row in cell.rows] for stage in stages], np.bool_)
+
+
+def _expected(confidences: Mapping[str, AskedConfidence], prompts: Sequence[StatedPrompt]) -> Floats | None:
+    """The means over the closed sets of replies, [prompts, answers]; None where no prompt has one."""
+    found = [confidences.get(f"{ESTIMATOR}{prompt.name}{OVER_SCALE}") for prompt in prompts]
+    known = next((own for own in found if own is not None), None)
+    if known is None:
+        return None
+    missing = np.full(len(known.confidence), np.nan)
+    return np.array([missing if own is None else own.confidence for own in found])

@@ -1,0 +1,114 @@
+"""What figures and pages of stated confidence show: correlations, reliability by prompt, confidence by condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.results import OpenedCell
+from calprobe.analysis.asked.stated.cells import AS_SAID, StatedCell, pooled
+from calprobe.analysis.asked.stated.fidelity import MEAN, SPLITS
+from calprobe.analysis.asked.stated.opening import stated_cell
+from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
+from calprobe.analysis.curves.calibration import METRICS, Calibration, calibration_line, draw_calibration
+from calprobe.analysis.curves.conditions_figure import Conditions, draw_conditions
+from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
+from calprobe.metrics import Resampling, bootstrap_many, standard_metrics
+
+if TYPE_CHECKING:
+    from calprobe.analysis.plots import Look
+
+Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
+
+
+@dataclass(frozen=True, slots=True)
+class StatedPictures:
+    """The figures of one run's part of the study, or of several runs side by side, as numbers."""
+
+    panels: Calibration  # a line for each prompt, over all sets
+    correlations: tuple[Correlations, ...]
+    conditions: tuple[Conditions, ...]
+
+    def drawn(self) -> Iterator[tuple[str, Drawn]]:
+        """The kinds of figures that there is something to draw of, each with the function that draws it."""
+        if self.panels.lines:
+            yield "prompts", lambda look: draw_calibration(self.panels, look)
+        if self.correlations:
+            yield "correlation", lambda look: draw_correlations(self.correlations, look)
+        if self.conditions:
+            yield "conditions", lambda look: draw_conditions(self.conditions, look)
+
+
+def stated_pictures(run: StatedRun, cells: Sequence[OpenedCell], options: AskedOptions) -> StatedPictures:
+    """The figures of one run, over all of its sets; a panel more for each further variant."""
+    found = [own for opened in cells if (own := stated_cell(opened, run.prompts)) is not None]
+    variants = list(dict.fromkeys(own.variant for own in found))
+    several = len(variants) > 1
+    lines = [
+        line
+        for variant in variants
+        for line in _lines(run, pooled([own for own in found if own.variant == variant]), options, several)
+    ]
+    scopes = {variant: _main(run, variant) for variant in variants}
+    titles = {variant: variant if several else "" for variant in variants}
+    return StatedPictures(
+        Calibration(tuple(lines)),
+        tuple(_correlations(own, titles[variant]) for variant, own in scopes.items() if own.pairs),
+        tuple(_conditions(own, titles[variant]) for variant, own in scopes.items() if own.conditions),
+    )
+
+
+def side_by_side(several: Sequence[tuple[str, StatedPictures]]) -> StatedPictures:
+    """The figures of several runs in one, each run by its name."""
+    named = [(name, own) for name, own in several]
+    return StatedPictures(
+        Calibration(()),
+        tuple(
+            Correlations(_title(name, found.title), found.prompts, found.values)
+            for name, own in named
+            for found in own.correlations
+        ),
+        tuple(
+            Conditions(_title(name, found.title), found.conditions, found.splits, found.means)
+            for name, own in named
+            for found in own.conditions
+        ),
+    )
+
+
+def _title(name: str, more: str) -> str:
+    return f"{name}, {more}" if more else name
+
+
+def _main(run: StatedRun, variant: str) -> StatedScope:
+    """All answers of a variant as they were said."""
+    found = [own for own in run.of(AS_SAID) if own.variant == variant]
+    return next((own for own in found if own.kind == "pooled"), found[0])
+
+
+def _lines(run: StatedRun, cell: StatedCell, options: AskedOptions, several: bool) -> Iterator[Any]:
+    metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
+    name = f"{run.label}, {cell.variant}" if several else run.label
+    for prompt, values in zip(cell.names, cell.by(AS_SAID).confidence, strict=True):
+        read = ~np.isnan(values)
+        if read.any():
+            sample = values[read], cell.correct[read]
+            found = bootstrap_many(metrics, {prompt: sample}, Resampling(0))[prompt]
+            yield calibration_line((name, run.model, prompt, ()), sample, found, options.ace_bins)
+
+
+def _correlations(own: StatedScope, title: str) -> Correlations:
+    names = tuple(own.values)
+    return Correlations(title, names, tuple(tuple(own.pearson(one, other) for other in names) for one in names))
+
+
+def _conditions(own: StatedScope, title: str) -> Conditions:
+    rows = tuple(
+        tuple(None if (found := splits[split].get(MEAN)) is None else found.value for split in SPLITS)
+        for splits in own.conditions.values()
+    )
+    return Conditions(title, tuple(own.conditions), SPLITS, rows)

@@ -1,0 +1,116 @@
+"""The published tables of the study of stated confidence, with the rows of one's own runs below them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from calprobe.analysis.asked.stated.cells import AS_SAID
+from calprobe.analysis.asked.stated.fidelity import MEAN
+from calprobe.analysis.asked.stated.results import StatedRun, StatedScope, StatedStudy
+from calprobe.metrics import Estimate
+from calprobe.metrics.stated2025 import ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10
+
+STATED2025 = "stated2025"
+# The paper's columns -> how one's own groups and prompts may be called.
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "Sca": ("scale",),
+    "Lex": ("lexical",),
+    "Lin": ("linguistic",),
+    "Rev": ("reversed",),
+    "P(1)": ("probability_1",),
+    "P(%)": ("probability_percent",),
+    "P(10)": ("probability_10",),
+    "CF(1)": ("confidence_1",),
+    "CT(1)": ("certainty_1",),
+    "L.": ("expression",),
+    "L. MC": ("letter", "L.MC"),
+    "RP(1)": ("reversed_1", "AP(1)"),
+    "RP(%)": ("reversed_percent", "AP(%)"),
+    "RP(10)": ("reversed_10", "AP(10)"),
+    "Avg": (MEAN,),
+}
+CAPTIONS = {
+    "msd": "Mean standard deviation (MSD) within groups of prompts",
+    "fidelity": "Fidelity rate",
+    "brier": "Brier score",
+    "ece": "ECE",
+    "smooth_ece": "Smooth ECE",
+    "auroc": "AUROC",
+}
+# The metric that may stand beside a published one, if the report has it, else the next.
+BESIDE = {"ece": (ECE_LOWER_EDGES.name, "ece"), "smooth_ece": (SMOOTH_ECE_RELPLOT10.name,)}
+NOT_BESIDE = (
+    "The published values are those of relplot 1.0, which are too small, by half and more for confidences at 0 and 1; "
+    "one's own stand beside them with --compat stated2025 alone"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedRow:
+    """A row of numbers: a published model, or one's own run on a set, macro, or pooled."""
+
+    of: str  # published, or the run
+    label: str
+    values: tuple[Estimate | float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatedBeside:
+    """A published table with one's own rows."""
+
+    key: str  # of the metric
+    table: str  # as the paper numbers it
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[StatedRow, ...]
+    note: str = ""
+
+
+@cache
+def published_stated() -> Mapping[str, Any]:
+    """The figures, as they stand in stated2025.json."""
+    text = files("calprobe.analysis.asked.stated").joinpath(f"{STATED2025}.json").read_text("utf-8")
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def beside_stated(study: StatedStudy) -> tuple[StatedBeside, ...]:
+    """Each published table, and the same quantity of the runs where they have it."""
+    return tuple(_table(study, key, found) for key, found in published_stated()["tables"].items())
+
+
+def _table(study: StatedStudy, key: str, found: Mapping[str, Any]) -> StatedBeside:
+    columns = tuple(published_stated()["groups" if key == "msd" else "prompts"])
+    rows = [
+        StatedRow("published", name, (*values, *(None,) * (len(columns) - len(values))))
+        for name, values in found["rows"].items()
+    ]
+    metric = next((name for name in BESIDE.get(key, (key,)) if name in {own.name for own in study.metrics}), "")
+    for run in study.runs:
+        rows += _own(run, key, metric, columns)
+    label = f" ({metric})" if metric and metric != key else ""
+    note = NOT_BESIDE if key == "smooth_ece" and not metric else ""
+    return StatedBeside(key, found["table"], f"{CAPTIONS[key]}{label}", columns, tuple(rows), note)
+
+
+def _own(run: StatedRun, key: str, metric: str, columns: Sequence[str]) -> Iterator[StatedRow]:
+    several = len({scope.variant for scope in run.scopes}) > 1
+    for scope in run.of(AS_SAID):
+        values = tuple(_value(scope, key, metric, name) for name in columns)
+        if any(value is not None for value in values):
+            yield StatedRow(run.label, f"{scope.variant}, {scope.name}" if several else scope.name, values)
+
+
+def _value(scope: StatedScope, key: str, metric: str, column: str) -> Estimate | None:
+    for name in (column, *NAMES.get(column, ())):
+        if key == "msd" and name in scope.deviations:
+            return scope.deviations[name].msd
+        if key == "fidelity" and name in scope.fidelity:
+            return scope.fidelity[name].rate
+        if metric and key not in ("msd", "fidelity") and name in scope.reliability:
+            return scope.reliability[name].metrics.get(metric)
+    return None

@@ -1,0 +1,56 @@
+"""Reliability of one cell: metrics of each prompt over the answers whose confidence could be read, and their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from calprobe.analysis.asked.cell_report import metrics_of
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.stated.cells import StatedCell
+from calprobe.analysis.asked.stated.drawn import Drawn, over_prompts
+from calprobe.analysis.asked.stated.fidelity import MEAN
+from calprobe.metrics import Metric, Resampling
+from calprobe.metrics.distinct import ECE_VALUES
+from calprobe.metrics.metric import is_resampled
+from calprobe.metrics.partial import draw_known
+from calprobe.metrics.smooth_ece import SMOOTH_ECE
+from calprobe.metrics.stated2025 import ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10
+
+WITHOUT_INTERVAL = (SMOOTH_ECE.name, SMOOTH_ECE_RELPLOT10.name)  # resampling them would take most of a report's time
+MAIN = ("accuracy", "mean_confidence", "brier", "brier_skill", "ece", "ece_values", "smooth_ece", "auroc")
+
+
+def reliability_metrics(options: AskedOptions) -> tuple[Metric, ...]:
+    """The metrics of this study: every one that is resampled, ECE over distinct values, and under compat the paper's."""
+    own = (ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10) if options.compat == "stated2025" else ()
+    return tuple(metric for metric in (*metrics_of(options), ECE_VALUES, *own) if is_resampled(metric))
+
+
+def reliability(cell: StatedCell, metrics: Sequence[Metric], resampling: Resampling) -> dict[str, dict[str, Drawn]]:
+    """By prompt, and behind them the mean of all that have any confidence: each metric's draws."""
+    known = {
+        name: values for name, values in zip(cell.names, cell.confidence, strict=True) if not np.isnan(values).all()
+    }
+    samples = {name: (values, cell.correct) for name, values in known.items()}
+    shown = {metric.name: metric for metric in metrics}
+    plain = [shown[name] for name in WITHOUT_INTERVAL if name in shown]
+    drawn = draw_known([own for own in metrics if own not in plain], samples, resampling, cell.clusters)
+    values_alone = draw_known(plain, samples, Resampling(0), cell.clusters)
+    units = 0 if cell.clusters is not None else 1
+    found = {
+        name: {
+            metric.name: Drawn(
+                (drawn[name] | values_alone[name])[metric.name],
+                answers := int((~np.isnan(known[name])).sum()),
+                metric,
+                answers * units if metric.proportion else 0,
+            )
+            for metric in metrics
+        }
+        for name in known
+    }
+    if found:
+        found[MEAN] = {name: over_prompts([own[name] for own in found.values()]) for name in shown}
+    return found

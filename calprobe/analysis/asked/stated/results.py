@@ -1,0 +1,138 @@
+"""What the study of stated confidence says of runs, as plain frozen data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from calprobe.analysis.asked.stated.cells import StatedPrompt
+from calprobe.analysis.asked.stated.reversal import Reversal
+from calprobe.metrics import Estimate, Metric
+from calprobe.metrics.distinct import ValueUse
+
+ScopeKind = Literal["set", "macro", "pooled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """How much the confidences of a group of prompts differ."""
+
+    prompts: tuple[str, ...]
+    answers: int  # with all of them; over sets their sum
+    msd: Estimate
+    largest: float  # that an MSD of so many prompts can be
+
+    @property
+    def share(self) -> Estimate:
+        """The MSD as a share of the largest, in [0, 1]."""
+        return Estimate(self.msd.value / self.largest, self.msd.low / self.largest, self.msd.high / self.largest)
+
+
+@dataclass(frozen=True, slots=True)
+class PairOfPrompts:
+    """How two prompts' confidences go together."""
+
+    first: str
+    second: str
+    answers: int  # with both
+    pearson: Estimate
+    spearman: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """The confidence in the model's own answers against that in others in their place."""
+
+    answers: int  # compared; of a mean over prompts the fewest
+    dropped: int  # the other one repeats the model's own, or is right itself
+    rate: Estimate  # F: the own one is higher
+    ties: Estimate
+    neutral: Estimate  # F plus half of the ties
+
+
+@dataclass(frozen=True, slots=True)
+class MeanConfidence:
+    """Mean confidence in what stood in the answer's place."""
+
+    answers: int
+    value: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class PromptReliability:
+    """One prompt's confidences against the correctness of the answers; or the mean over prompts."""
+
+    answers: int  # with a confidence; of a mean the fewest
+    coverage: float  # their share of the answers asked
+    metrics: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class StatedScope:
+    """The numbers of one set, of all sets end to end, or their means over sets, under one way of reading."""
+
+    variant: str
+    way: str  # see `cells.WAYS`
+    kind: ScopeKind
+    name: str  # of the set; macro, pooled
+    answers: int
+    deviations: Mapping[str, Deviation]  # by group
+    pairs: tuple[PairOfPrompts, ...]
+    fidelity: Mapping[str, Fidelity]  # by prompt, and `mean`; empty without counterfactual answers
+    conditions: Mapping[str, Mapping[str, Mapping[str, MeanConfidence]]]  # by condition, split, prompt and `mean`
+    reliability: Mapping[str, PromptReliability]  # by prompt, and `mean`
+    values: Mapping[str, ValueUse]  # by prompt; empty of means over sets
+    reversals: tuple[Reversal, ...]  # likewise
+
+    def pearson(self, first: str, second: str) -> float:
+        """r of two prompts, 1 of a prompt with itself; NaN where it is undefined."""
+        if first == second:
+            use = self.values.get(first)
+            return float("nan") if use is not None and use.distinct < 2 else 1.0
+        found = (own.pearson.value for own in self.pairs if {own.first, own.second} == {first, second})
+        return next(found, math.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedRun:
+    """One run's part of the study."""
+
+    label: str
+    model: str
+    prompts: tuple[StatedPrompt, ...]
+    groups: Mapping[str, tuple[str, ...]]
+    scopes: tuple[StatedScope, ...]
+
+    def of(self, way: str, kind: ScopeKind | None = None) -> Iterator[StatedScope]:
+        """The scopes under one way of reading, of one kind or of all."""
+        yield from (own for own in self.scopes if own.way == way and kind in (None, own.kind))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes numbers mean less than they seem to: constant confidences, scales that were not reversed."""
+        return tuple(dict.fromkeys(_warnings(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class StatedStudy:
+    """The study of one run or several."""
+
+    runs: tuple[StatedRun, ...]
+    metrics: tuple[Metric, ...]
+
+
+def _warnings(run: StatedRun) -> Iterator[str]:
+    for own in run.of("ok"):
+        where = f"{own.variant}, {own.name}" if len({scope.variant for scope in run.scopes}) > 1 else own.name
+        if constant := [name for name, use in own.values.items() if use.constant]:
+            yield (
+                f"{where}: always the same confidence under {', '.join(constant)}; consistency is then perfect, F 0 and "
+                "AUROC 0.5, without any meaning"
+            )
+        if ignored := [found.prompt for found in own.reversals if found.ignored]:
+            yield (
+                f"{where}: {', '.join(ignored)} got the numbers of the scale that was not reversed; their metrics are of "
+                "the wrong direction"
+            )

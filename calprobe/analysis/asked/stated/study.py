@@ -1,0 +1,188 @@
+"""The study of one run: every number by set, over all answers, and as a mean over sets, for each way of reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.results import OpenedCell
+from calprobe.analysis.asked.stated.cells import AS_SAID, COMPLETE, StatedCell, pooled
+from calprobe.analysis.asked.stated.consistency import correlations, deviations, groups_of
+from calprobe.analysis.asked.stated.drawn import Drawn, macro
+from calprobe.analysis.asked.stated.fidelity import FidelityDraws, condition_means, fidelity
+from calprobe.analysis.asked.stated.opening import is_study, prompts_of, stated_cell
+from calprobe.analysis.asked.stated.reliability import reliability, reliability_metrics
+from calprobe.analysis.asked.stated.results import (
+    Deviation,
+    Fidelity,
+    MeanConfidence,
+    PairOfPrompts,
+    PromptReliability,
+    ScopeKind,
+    StatedRun,
+    StatedScope,
+)
+from calprobe.analysis.asked.stated.reversal import reversals
+from calprobe.metrics import Metric
+from calprobe.metrics.consistency import largest_deviation
+from calprobe.metrics.distinct import value_use
+
+Groups = Mapping[str, tuple[str, ...]]
+Key = TypeVar("Key")
+Part = TypeVar("Part")
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class _Draws:
+    """All statistics of one cell before their intervals are taken."""
+
+    cell: StatedCell
+    deviations: Mapping[str, Drawn]
+    pairs: Mapping[tuple[str, str], tuple[Drawn, Drawn]]
+    fidelity: Mapping[str, FidelityDraws]
+    conditions: Mapping[str, Mapping[str, Mapping[str, Drawn]]]
+    reliability: Mapping[str, Mapping[str, Drawn]]
+
+
+def stated_run(asked: Asked, cells: Sequence[OpenedCell], options: AskedOptions) -> StatedRun | None:
+    """The study of a run from its opened cells; None where the run asks nothing of it."""
+    if not is_study(asked.prompts, cells):
+        return None
+    prompts = prompts_of(asked.prompts, cells)
+    matrices = [found for opened in cells if (found := stated_cell(opened, prompts, asked.prompts)) is not None]
+    groups = {} if asked.prompts is None else asked.prompts.groups
+    study = _Study(groups, reliability_metrics(options), options)
+    scopes = [
+        scope
+        for variant in dict.fromkeys(own.variant for own in matrices)
+        for scope in study.scopes([own for own in matrices if own.variant == variant])
+    ]
+    names = [prompt.name for prompt in prompts]
+    return StatedRun(asked.label, asked.model, prompts, groups_of(names, groups), tuple(scopes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Study:
+    """How one run's numbers are made."""
+
+    groups: Groups
+    metrics: Sequence[Metric]
+    options: AskedOptions
+
+    def scopes(self, cells: Sequence[StatedCell]) -> list[StatedScope]:
+        """Those of one variant: by way of reading, each set, then all of them."""
+        together = pooled(cells)
+        found = []
+        for way in together.ways:
+            own = [self._draws(cell.by(way), way) for cell in cells]
+            found += [self._scope(drawn, way, "set", drawn.cell.set) for drawn in own]
+            if len(cells) > 1:
+                found.append(self._scope(self._macro(own), way, "macro", "macro"))
+                found.append(self._scope(self._draws(together.by(way), way), way, "pooled", "pooled"))
+        return found
+
+    def _draws(self, cell: StatedCell, way: str) -> _Draws:
+        resampling = self.options.resampling
+        of_all = way == COMPLETE  # groups and pairs have their own complete answers
+        return _Draws(
+            cell,
+            {} if of_all else deviations(cell, groups_of(cell.names, self.groups), resampling),
+            {} if of_all else {(one, other): two for one, other, *two in correlations(cell, resampling)},  # type: ignore[misc]
+            fidelity(cell, resampling),
+            condition_means(cell, resampling),
+            reliability(cell, self.metrics, resampling),
+        )
+
+    def _macro(self, several: Sequence[_Draws]) -> _Draws:
+        """The means over sets of what all of them have."""
+        seed = self.options.resampling.seed
+
+        def mean(parts: Sequence[Drawn]) -> Drawn:
+            return macro(parts, seed)
+
+        return _Draws(
+            pooled([own.cell for own in several]),
+            _common([own.deviations for own in several], mean),
+            _common([own.pairs for own in several], lambda parts: tuple(map(mean, zip(*parts, strict=True)))),
+            _common([own.fidelity for own in several], lambda parts: _mean_fidelity(parts, mean)),
+            _common(
+                [own.conditions for own in several],
+                lambda of_condition: _common(of_condition, lambda of_split: _common(of_split, mean)),
+            ),
+            _common([own.reliability for own in several], lambda of_prompt: _common(of_prompt, mean)),
+        )
+
+    def _scope(self, drawn: _Draws, way: str, kind: ScopeKind, name: str) -> StatedScope:
+        cell = drawn.cell
+        groups = groups_of(cell.names, self.groups)
+        said = kind != "macro"
+        return StatedScope(
+            variant=cell.variant,
+            way=way,
+            kind=kind,
+            name=name,
+            answers=len(cell),
+            deviations={
+                group: Deviation(groups[group], own.answers, own.estimate, largest_deviation(len(groups[group])))
+                for group, own in drawn.deviations.items()
+            },
+            pairs=tuple(
+                PairOfPrompts(*pair, linear.answers, linear.estimate, ranked.estimate)
+                for pair, (linear, ranked) in drawn.pairs.items()
+            ),
+            fidelity={
+                prompt: Fidelity(
+                    own.rate.answers, own.dropped, own.rate.estimate, own.ties.estimate, own.neutral.estimate
+                )
+                for prompt, own in drawn.fidelity.items()
+            },
+            conditions={
+                condition: {
+                    split: {prompt: MeanConfidence(own.answers, own.estimate) for prompt, own in means.items()}
+                    for split, means in splits.items()
+                }
+                for condition, splits in drawn.conditions.items()
+            },
+            reliability={
+                prompt: PromptReliability(
+                    next(iter(own.values())).answers,
+                    _coverage(cell, prompt),
+                    {metric: found.estimate for metric, found in own.items()},
+                )
+                for prompt, own in drawn.reliability.items()
+            },
+            values={
+                prompt: value_use(values[~np.isnan(values)])
+                for prompt, values in zip(cell.names, cell.confidence, strict=True)
+            }
+            if said
+            else {},
+            reversals=tuple(reversals(cell, self.options.resampling)) if said and way == AS_SAID else (),
+        )
+
+
+def _coverage(cell: StatedCell, prompt: str) -> float:
+    """The share of the answers asked that have a confidence; of a mean over prompts that of all their requests."""
+    places = [cell.names.index(prompt)] if prompt in cell.names else range(len(cell.names))
+    asked = cell.asked[places]
+    read = ~np.isnan(cell.confidence[places]) & asked
+    return float(read.sum() / asked.sum()) if asked.any() else float("nan")
+
+
+def _common(several: Sequence[Mapping[Key, Part]], of: Callable[[list[Part]], Made]) -> dict[Key, Made]:
+    """What is made of the parts that all have, by key."""
+    keys = [key for key in several[0] if all(key in own for own in several)]
+    return {key: of([own[key] for own in several]) for key in keys}
+
+
+def _mean_fidelity(parts: Sequence[FidelityDraws], mean: Callable[[Sequence[Drawn]], Drawn]) -> FidelityDraws:
+    return FidelityDraws(
+        *(mean([getattr(own, name) for own in parts]) for name in ("rate", "ties", "neutral")),
+        dropped=sum(own.dropped for own in parts),
+    )

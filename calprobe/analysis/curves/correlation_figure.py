@@ -1,0 +1,62 @@
+"""A heat map of correlations: prompts by prompts, a panel for each run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calprobe.analysis.plots import frame
+from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LEAST_INCHES = 3.0  # width of a panel
+LABEL_INCHES = 1.0  # what names of prompts take beside a panel
+TITLE_INCHES = 0.5
+PALE = 0.7  # of the colour scale: black numbers stay readable on it
+
+
+@dataclass(frozen=True, slots=True)
+class Correlations:
+    """Pearson's r of the confidences under each two prompts."""
+
+    title: str
+    prompts: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]  # [prompts][prompts], in [-1, 1]; NaN where undefined
+
+
+def draw_correlations(several: Sequence[Correlations], look: Look = DEFAULT_LOOK) -> Figure:
+    """A panel for each; red above 0, blue below, the darker the farther from 0."""
+    columns = frame.fold(max(len(several), 1), look.width, LEAST_INCHES)
+    rows = -(-max(len(several), 1) // columns)
+    side = (look.width - LABEL_INCHES) / columns
+    side = min(side, 4.2)
+    figure = frame.blank_figure(look.width, (side + TITLE_INCHES) * rows + LABEL_INCHES)
+    panels = frame.panel_grid(figure, max(len(several), 1), columns)
+    for at, (axes, own) in enumerate(zip(panels, several, strict=False)):
+        below = at + columns >= len(several)
+        _draw(axes, own, named=at % columns == 0, below=below, points=6.5 if columns == 1 else 4.5)
+        frame.title_panel(axes, own.title)
+    frame.title_figure(figure, look)
+    frame.fix_layout(figure)
+    return figure
+
+
+def _draw(axes: Axes, own: Correlations, *, named: bool, below: bool, points: float) -> None:
+    size = len(own.prompts)
+    values = np.array(own.values, np.float64).reshape(size, size)
+    axes.imshow(values, cmap="RdBu_r", vmin=-1 / PALE, vmax=1 / PALE, aspect="equal")
+    for (row, column), value in np.ndenumerate(values):
+        text = f"{value:.2f}".replace("0.", ".", 1) if math.isfinite(value) else "–"
+        axes.text(column, row, text, ha="center", va="center", fontsize=points)
+    axes.set_xticks(range(size), own.prompts if below else [], rotation=90)
+    axes.set_yticks(range(size), own.prompts if named else [])
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)

@@ -1,0 +1,42 @@
+"""The figures of stated confidence on a page of asked runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from calprobe.analysis.asked.stated.pictures import StatedPictures
+from calprobe.analysis.html import charts, stated_charts
+from calprobe.analysis.html.views import Choice, FigureView
+from calprobe.analysis.palette import series_places
+
+
+def stated_figures(found: StatedPictures) -> Iterator[FigureView]:
+    """Reliability by prompt, correlations of prompts, and confidence by condition."""
+    for name in dict.fromkeys(line.run for line in found.panels.lines):
+        lines = [line for line in found.panels.lines if line.run == name]
+        places = series_places([line.estimator for line in lines])
+        yield FigureView(
+            "Reliability by prompt",
+            charts.calibration(lines, places),
+            "Accuracy against mean stated confidence of ACE's quantile bins, all sets together; on the dotted line the "
+            "two are equal. Below: the share of the answers in bins of equal width.",
+            tuple(Choice(line, place, charts.key(place)) for line, place in places.items()),
+        )
+    for own in found.correlations:
+        yield FigureView(
+            _titled("Correlation of prompts", own.title),
+            stated_charts.correlations(own),
+            "Pearson's correlation of the confidences in the same answers; numbers of columns are those of the rows.",
+        )
+    for condition in found.conditions:
+        yield FigureView(
+            _titled("Confidence by condition", condition.title),
+            stated_charts.conditions(condition),
+            "Mean over the prompts of the confidence in the model's own answer and in what was put in its place, with "
+            "95 % intervals.",
+            tuple(Choice(f"{split} answers", at, charts.key(at)) for at, split in enumerate(condition.splits)),
+        )
+
+
+def _titled(title: str, more: str) -> str:
+    return f"{title}: {more}" if more else title

@@ -1,0 +1,101 @@
+"""Stated confidence of several runs side by side: a table for each quantity, a column for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from calprobe.analysis.asked.stated.cells import AS_SAID
+from calprobe.analysis.asked.stated.fidelity import MEAN
+from calprobe.analysis.asked.stated.published import beside_stated
+from calprobe.analysis.asked.stated.results import StatedRun, StatedScope, StatedStudy
+from calprobe.analysis.run_names import last_names
+from calprobe.analysis.tables.labels import table_labels
+from calprobe.analysis.tables.types import Better, Column, Row, Table
+from calprobe.metrics import Estimate
+
+Values = Callable[[StatedScope], Mapping[str, Estimate]]  # by group or prompt
+
+
+def models_tables(study: StatedStudy) -> Iterator[Table]:
+    """MSD, fidelity and the metrics of the study's tables, a row a group or prompt; none of one run."""
+    if len(study.runs) < 2:
+        return
+    yield _table(study, "msd", "MSD within groups of prompts", "group", "smaller", _deviations)
+    if any(scope.fidelity for run in study.runs for scope in run.scopes):
+        yield _table(study, "fidelity", "Fidelity rate", "prompt", "larger", _fidelity)
+    for metric in study.metrics:
+        if metric.name in ("brier", "brier_skill", "ece", "ece_values", "smooth_ece", "auroc"):
+            yield _table(study, metric.name, metric.title, "prompt", metric.better, _metric(metric.name))
+
+
+def _deviations(scope: StatedScope) -> dict[str, Estimate]:
+    return {name: own.msd for name, own in scope.deviations.items()}
+
+
+def _fidelity(scope: StatedScope) -> dict[str, Estimate]:
+    return {name: own.rate for name, own in scope.fidelity.items()}
+
+
+def _metric(name: str) -> Values:
+    return lambda scope: {prompt: own.metrics[name] for prompt, own in scope.reliability.items()}
+
+
+def _table(study: StatedStudy, metric: str, caption: str, stub: str, better: Better | None, values: Values) -> Table:
+    names = last_names([run.label for run in study.runs])
+    columns = [
+        Column(names[run.label], better=better, keys={"run": run.label, "model": run.model}) for run in study.runs
+    ]
+    found = [_by_scope(run, values) for run in study.runs]
+    scopes = dict.fromkeys(scope for own in found for scope in own)
+    rows = [
+        Row(
+            "mean over prompts" if name == MEAN else name,
+            tuple(own.get(scope, {}).get(name) for own in found),
+            group=scope,
+            keys={"set": scope, stub: name, "metric": metric},
+        )
+        for scope in scopes
+        for name in dict.fromkeys(name for own in found for name in own.get(scope, {}))
+    ]
+    return Table(
+        f"{caption}, run by run.",
+        f"stated-runs-{metric.replace('_', '-')}",
+        stub,
+        tuple(columns),
+        tuple(rows),
+        kind="models",
+        best_within=None,
+        tidy=False,  # its numbers are those of the runs' own tables
+    )
+
+
+def _by_scope(run: StatedRun, values: Values) -> dict[str, Mapping[str, Estimate]]:
+    several = len({own.variant for own in run.scopes}) > 1
+    return {(f"{own.variant}, {own.name}" if several else own.name): values(own) for own in run.of(AS_SAID)}
+
+
+def published_stated_tables(study: StatedStudy) -> tuple[Table, ...]:
+    """Each of the paper's tables, one's own runs in groups of their own below its rows."""
+    found = beside_stated(study)
+    labels = table_labels("stated2025", [own.table for own in found])
+    return tuple(
+        Table(
+            caption=f"{own.caption}: {own.table} of the published study, and one's own.",
+            label=label,
+            kind="paper",
+            stub="of",
+            columns=tuple(Column(name, keys={"quantity": name}) for name in own.columns),
+            rows=tuple(
+                Row(
+                    row.label,
+                    row.values,
+                    group=row.of,
+                    keys={"run": row.of, "row": row.label, "paper_table": own.table},
+                )
+                for row in own.rows
+            ),
+            notes=(f"{own.note}.",) if own.note else (),
+            best_within=None,
+        )
+        for own, label in zip(found, labels, strict=True)
+    )

@@ -1,0 +1,290 @@
+"""The tables of stated confidence of one run: consistency, correlation, fidelity, conditions, reliability, reversal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from calprobe.analysis.asked.stated.cells import AS_SAID, COMPLETE, WAYS
+from calprobe.analysis.asked.stated.fidelity import MEAN, ORIGINAL, SPLITS
+from calprobe.analysis.asked.stated.reliability import MAIN
+from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
+from calprobe.analysis.tables.types import Column, Row, Table
+from calprobe.metrics import Estimate, Metric
+from calprobe.metrics.stated2025 import ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10
+
+KINDS = ("consistency", "correlation", "fidelity", "conditions", "reliability", "reversed")
+
+
+def scopes_of(run: StatedRun, *ways: str) -> list[tuple[str, dict[str, str], StatedScope]]:
+    """The scopes under some ways of reading, or all, each with its title and its keys."""
+    several = len({own.variant for own in run.scopes}) > 1
+    found = [own for own in run.scopes if not ways or own.way in ways]
+    return [(title_of(own, several), keys_of(own), own) for own in found]
+
+
+def title_of(own: StatedScope, several_variants: bool) -> str:
+    """What rows of a scope stand below: its set, macro or pooled, and the way of reading where it is not the first."""
+    variant = f"{own.variant}, " if several_variants else ""
+    return f"{variant}{own.name}" + (f", {WAYS[own.way]}" if own.way != AS_SAID else "")
+
+
+def keys_of(own: StatedScope) -> dict[str, str]:
+    """Which scope a line of a tidy file is of."""
+    return {"set": own.name, "variant": own.variant, "reading": own.way}
+
+
+def stated_run_tables(run: StatedRun, metrics: Sequence[Metric]) -> Iterator[Table]:
+    """Every table of a run's part of the study; captions do not name the run."""
+    first = next(run.of(AS_SAID), None)
+    if first is None:
+        return
+    if run.groups:
+        yield consistency_table(run)
+        yield from correlation_tables(run)
+    if first.fidelity:
+        yield fidelity_table(run)
+    if first.conditions:
+        yield conditions_table(run)
+    yield reliability_table(run, metrics)
+    if any(own.reversals for own in run.scopes):
+        yield reversed_table(run)
+
+
+def consistency_table(run: StatedRun) -> Table:
+    """A row a group of prompts: MSD, and its share of the largest that so many prompts can have."""
+    columns = (
+        Column("prompts", keys={"metric": "prompts"}),
+        Column("n", keys={"metric": "n"}),
+        Column("MSD", better="smaller", keys={"metric": "msd"}),
+        Column("largest", keys={"metric": "msd_largest"}),
+        Column("share", better="smaller", keys={"metric": "msd_share"}),
+    )
+    rows = [
+        Row(
+            name,
+            (len(own.prompts), own.answers, own.msd, own.largest, own.share),
+            group=title,
+            keys={**keys, "group": name},
+        )
+        for title, keys, scope in scopes_of(run)
+        for name, own in scope.deviations.items()
+    ]
+    groups = "; ".join(f"{name}: {', '.join(own)}" for name, own in run.groups.items() if len(own) < len(run.prompts))
+    return _table(
+        "consistency",
+        "Consistency: mean standard deviation (MSD) of the confidences in an answer, within groups of prompts",
+        "group",
+        columns,
+        rows,
+        notes=(
+            "n: answers with all confidences of the group. Largest: what an MSD of so many prompts can be at most; share: "
+            "of it. Groups of different sizes cannot be compared by their MSD.",
+            *((f"Groups: {groups}.",) if groups else ()),
+        ),
+    )
+
+
+def correlation_tables(run: StatedRun) -> Iterator[Table]:
+    """Pearson's and Spearman's matrix, over all answers and as means over sets."""
+    names = [prompt.name for prompt in run.prompts]
+    scopes = [found for found in scopes_of(run, AS_SAID) if found[2].kind != "set"] or scopes_of(run, AS_SAID)
+    columns = [Column(str(at), keys={"prompt_2": name}) for at, name in enumerate(names, 1)]
+    for metric, title in (("pearson", "Pearson's correlation"), ("spearman", "Spearman's rank correlation")):
+        rows = [
+            Row(
+                f"{at} {name}",
+                tuple(_correlation(scope, metric, name, other) for other in names),
+                group=title_of_scope,
+                keys={**keys, "metric": metric, "prompt": name},
+            )
+            for title_of_scope, keys, scope in scopes
+            for at, name in enumerate(names, 1)
+        ]
+        yield _table(
+            "correlation",
+            f"{title} of the confidences under each two prompts",
+            "prompt",
+            columns,
+            rows,
+            label=f"correlation-{metric}",
+            intervals=False,
+            notes=("Over the answers that have both confidences; undefined where one of them is always the same.",)
+            if metric == "pearson"
+            else (),
+        )
+
+
+def _correlation(scope: StatedScope, metric: str, first: str, second: str) -> Estimate | None:
+    """The number of two prompts; None of a prompt with itself, and of one that this scope lacks."""
+    return next((getattr(own, metric) for own in scope.pairs if {own.first, own.second} == {first, second}), None)
+
+
+def fidelity_table(run: StatedRun) -> Table:
+    """A row a prompt, and their mean: F, ties, and F with half of the ties."""
+    columns = (
+        Column("n", keys={"metric": "n"}),
+        Column("dropped", keys={"metric": "dropped"}),
+        Column("F", better="larger", keys={"metric": "fidelity"}),
+        Column("ties", keys={"metric": "ties"}),
+        Column("F, half of ties", better="larger", keys={"metric": "fidelity_half"}),
+    )
+    rows = [
+        Row(
+            _spelled(name),
+            (own.answers, own.dropped, own.rate, own.ties, own.neutral),
+            group=title,
+            keys={**keys, "prompt": name},
+        )
+        for title, keys, scope in scopes_of(run)
+        for name, own in scope.fidelity.items()
+    ]
+    return _table(
+        "fidelity",
+        "Fidelity: how often the confidence in the model's own answer is above that in a counterfactual one",
+        "prompt",
+        columns,
+        rows,
+        notes=(
+            "F counts a tie as not above, so a model that always says the same has F 0; with half of the ties it has 0.5. "
+            "Dropped: the counterfactual answer repeats the model's own, or is right itself.",
+        ),
+    )
+
+
+def conditions_table(run: StatedRun) -> Table:
+    """A row for what stood in the answer's place: mean confidence over the prompts, and of the first prompt alone."""
+    first = run.prompts[0].name
+    columns = [
+        Column(split, heading=heading, keys={"prompt": prompt, "answers": split, "metric": "mean_confidence"})
+        for heading, prompt in (("mean over prompts", MEAN), (first, first))
+        for split in SPLITS
+    ]
+    rows = [
+        Row(
+            condition,
+            tuple(
+                None if (found := splits[split].get(prompt)) is None else found.value
+                for prompt in (MEAN, first)
+                for split in SPLITS
+            ),
+            group=title,
+            keys={**keys, "condition": condition},
+        )
+        for title, keys, scope in scopes_of(run)
+        for condition, splits in scope.conditions.items()
+    ]
+    return _table(
+        "conditions",
+        "Mean confidence by what stood in the place of the answer",
+        "condition",
+        columns,
+        rows,
+        notes=(
+            f"All questions, and those that the model's own answer ({ORIGINAL}) is right or wrong on. Where it is right, "
+            "target and original say the same: compare these two on the wrong ones.",
+        ),
+    )
+
+
+def reliability_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
+    """A row a prompt, and their mean: coverage, metrics, and how many values there are."""
+    shown = sorted(metrics, key=lambda own: MAIN.index(own.name) if own.name in MAIN else len(MAIN))
+    columns = [
+        Column("n", keys={"metric": "n"}, priority=1),
+        Column("coverage", keys={"metric": "coverage"}, priority=2),
+        *(_metric_column(metric) for metric in shown),
+        Column("values", keys={"metric": "distinct_values"}, priority=4),
+        Column("mode", keys={"metric": "mode"}, priority=40),
+        Column("its share", keys={"metric": "mode_share"}, priority=8),
+    ]
+    rows = [
+        Row(
+            _spelled(name),
+            (own.answers, own.coverage, *(own.metrics[metric.name] for metric in shown), *_use(scope, name)),
+            group=title,
+            keys={**keys, "prompt": name},
+        )
+        for title, keys, scope in scopes_of(run)
+        for name, own in scope.reliability.items()
+        if scope.way != COMPLETE or own.answers
+    ]
+    return _table(
+        "reliability",
+        "Reliability: stated confidence against the correctness of the answers, by prompt",
+        "prompt",
+        columns,
+        rows,
+        directions=True,
+        notes=(
+            "n: answers with a confidence that could be read; coverage: their share. Brier skill: against always saying "
+            "the accuracy. Values: how many different confidences there are; mode: the most frequent one.",
+            *(f"Warning: {text}." for text in run.warnings),
+        ),
+    )
+
+
+PLACES = {name: 10 + place for place, name in enumerate(("brier", "ece", "auroc", "brier_skill", "mean_confidence"))}
+FIRST_OF_PAPER = {ECE_LOWER_EDGES.name: 16, SMOOTH_ECE_RELPLOT10.name: 17}
+
+
+def _metric_column(metric: Metric) -> Column:
+    """A metric's column; where there is no room for all, those of the study come first."""
+    priority = ({"smooth_ece": 15, "ece_values": 18, "accuracy": 19} | PLACES | FIRST_OF_PAPER).get(metric.name, 100)
+    return Column(
+        metric.title,
+        metric.better,
+        keys={"metric": metric.name},
+        printed=metric.name in MAIN or metric.name in FIRST_OF_PAPER,
+        priority=priority,
+    )
+
+
+def _use(scope: StatedScope, prompt: str) -> tuple[int | None, float | None, float | None]:
+    use = scope.values.get(prompt)
+    return (None, None, None) if use is None else (use.distinct, use.mode, use.mode_share)
+
+
+def reversed_table(run: StatedRun) -> Table:
+    """A row a reversed prompt: whether its numbers are those of the prompt that asks the other way round."""
+    columns = (
+        Column("n", keys={"metric": "n"}),
+        Column("same number", keys={"metric": "same_number"}),
+        Column("turned", keys={"metric": "turned"}),
+        Column("not reversed", better="smaller", keys={"metric": "nearer_to_same"}),
+        Column("r", better="larger", keys={"metric": "reversal_pearson"}),
+    )
+    rows = [
+        Row(
+            found.prompt,
+            (found.answers, found.same_number, found.turned, found.nearer, found.pearson),
+            group=title,
+            note=f"against {found.forward}",
+            keys={**keys, "prompt": found.prompt},
+        )
+        for title, keys, scope in scopes_of(run, AS_SAID)
+        for found in scope.reversals
+    ]
+    return _table(
+        "reversed",
+        "Reversed scales: did the model turn its number round?",
+        "prompt",
+        columns,
+        rows,
+        notes=(
+            "Same number: the reply to the reversed prompt is the number that the other one got; turned: it is 1 minus "
+            "that. Not reversed: it is nearer to the same number; above 0.5, metrics of that prompt are of the wrong "
+            "direction. Answers with 0.5 under the other prompt tell nothing and are left out; r: of both confidences.",
+        ),
+    )
+
+
+def _table(kind: str, caption: str, stub: str, columns: Sequence[Column], rows: Sequence[Row], **more: Any) -> Table:
+    """A table whose label is its kind."""
+    return Table(
+        caption, more.pop("label", kind), stub, tuple(columns), tuple(rows), kind=kind, best_within=None, **more
+    )
+
+
+def _spelled(prompt: str) -> str:
+    return "mean over prompts" if prompt == MEAN else prompt

@@ -1,0 +1,217 @@
+"""The study of stated confidence on scripted models: every number has the value that is known in closed form."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from stated_samples import (
+    CALIBRATED,
+    Scripted,
+    calibrated,
+    constant,
+    copies_gold,
+    ignores_reversal,
+    saying,
+    scripted_run,
+)
+
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
+from calprobe.analysis.asked.stated.results_json import stated_json
+from calprobe.metrics import Resampling, brier, smooth_ece
+from calprobe.metrics.consistency import largest_deviation
+from calprobe.metrics.stated2025 import smooth_ece_relplot10
+
+OPTIONS = AskedOptions(resampling=Resampling(40))
+FORWARD = (
+    "probability_1",
+    "probability_percent",
+    "probability_10",
+    "confidence_1",
+    "certainty_1",
+    "expression",
+    "letter",
+)
+REVERSED = ("reversed_1", "reversed_percent", "reversed_10")
+BRIER = (0.09 + 0.25 + 0.09) / 3  # of the calibrated plan: mean of v (1 - v)
+AUROC = 192.5 / 225  # of its 15 right and 15 wrong answers
+CLOSE = pytest.approx
+
+
+def study(asked: Asked, options: AskedOptions = OPTIONS) -> StatedRun:
+    found = report_asked_run(asked, options).stated
+    assert found is not None
+    return found
+
+
+def only(run: StatedRun, kind: str = "set", way: str = "ok") -> StatedScope:
+    (found,) = [own for own in run.scopes if own.kind == kind and own.way == way]
+    return found
+
+
+def of(rule: object, plan: object = CALIBRATED) -> StatedScope:
+    return only(study(scripted_run({"facts": Scripted(plan, rule)})))  # type: ignore[arg-type]
+
+
+def test_a_calibrated_model_is_consistent_faithful_and_reliable() -> None:
+    found = of(calibrated)
+    assert found.answers == 30
+    assert [own.msd.value for own in found.deviations.values()] == [0.0] * 5
+    assert all(own.pearson.value == CLOSE(1) and own.spearman.value == CLOSE(1) for own in found.pairs)
+    assert len(found.pairs) == 45
+    for name in (*FORWARD, *REVERSED, "mean"):
+        own, fidelity = found.reliability[name].metrics, found.fidelity[name]
+        assert own["brier"].value == CLOSE(BRIER)
+        assert own["brier_skill"].value == CLOSE(1 - BRIER / 0.25)
+        assert own["ece_values"].value == CLOSE(0, abs=1e-12)
+        assert own["ece"].value == CLOSE(0, abs=1e-12)
+        assert own["auroc"].value == CLOSE(AUROC)
+        assert own["accuracy"].value == CLOSE(0.5)
+        assert (fidelity.rate.value, fidelity.ties.value, fidelity.neutral.value) == (1.0, 0.0, 1.0)
+        assert (fidelity.answers, found.reliability[name].coverage) == (30, 1.0)
+    for own in found.reversals:
+        assert (own.same_number.value, own.turned.value, own.nearer.value) == (0.0, 1.0, 0.0)
+        assert own.pearson.value == CLOSE(1)
+        assert not own.ignored
+
+
+def test_mean_confidence_by_condition_and_by_right_and_wrong() -> None:
+    found = of(calibrated).conditions
+    assert list(found) == ["original", "target", "counterfactual", "abstain1"]
+    # Right answers: 1 of 0.1, 5 of 0.5, 9 of 0.9; wrong ones the other way round.
+    means = {"all": 0.5, "right": (0.1 + 2.5 + 8.1) / 15, "wrong": (0.9 + 2.5 + 0.9) / 15}
+    assert {split: own["mean"].value.value for split, own in found["original"].items()} == CLOSE(means)
+    assert {split: own["letter"].value.value for split, own in found["original"].items()} == CLOSE(means)
+    assert {own["mean"].value.value for own in found["target"].values()} == {CLOSE(0.95)}
+    assert {own["mean"].value.value for own in found["counterfactual"].values()} == {CLOSE(0.02)}
+    assert found["target"]["wrong"]["mean"].answers == 15
+
+
+def test_a_constant_model_is_consistent_and_means_nothing() -> None:
+    run = study(scripted_run({"facts": Scripted(CALIBRATED, constant)}))
+    found = only(run)
+    assert [own.msd.value for own in found.deviations.values()] == [0.0] * 5
+    assert all(np.isnan(own.pearson.value) for own in found.pairs)
+    for name in ("expression", "reversed_10", "mean"):
+        own, fidelity = found.reliability[name].metrics, found.fidelity[name]
+        assert own["brier"].value == CLOSE(0.5 * 0.01 + 0.5 * 0.81)
+        assert own["brier_skill"].value == CLOSE(1 - 0.41 / 0.25)
+        assert own["ece"].value == own["ece_values"].value == CLOSE(0.4)
+        assert own["auroc"].value == 0.5
+        assert (fidelity.rate.value, fidelity.ties.value, fidelity.neutral.value) == (0.0, 1.0, 0.5)
+    use = found.values["letter"]
+    assert (use.distinct, use.mode, use.mode_share, use.entropy, use.constant) == (1, 0.9, 1.0, 0.0, True)
+    (warning,) = run.warnings
+    assert warning.startswith("facts: always the same confidence under probability_1, ")
+
+
+def test_a_scale_that_was_not_reversed_is_found() -> None:
+    run = study(scripted_run({"facts": Scripted(CALIBRATED, ignores_reversal)}))
+    found = only(run)
+    for own in found.reversals:
+        assert (own.same_number.value, own.turned.value, own.nearer.value) == (1.0, 0.0, 1.0)
+        assert own.pearson.value == CLOSE(-1)
+        assert own.ignored
+    assert [own.prompt for own in found.reversals] == list(REVERSED)
+    # Seven confidences c and three 1 - c: they differ by 0.8 on the two levels that are not 0.5.
+    deviation = np.std([0.9] * 7 + [0.1] * 3, ddof=1)
+    assert found.deviations["All"].msd.value == CLOSE(2 / 3 * deviation)
+    assert found.deviations["All"].share.value == CLOSE(2 / 3 * deviation / largest_deviation(10))
+    assert found.deviations["reversed"].msd.value == 0
+    for name in REVERSED:
+        own = found.reliability[name].metrics
+        assert own["auroc"].value == CLOSE(1 - AUROC)
+        assert own["ece_values"].value == CLOSE(2 / 3 * 0.8)
+        assert own["brier"].value == CLOSE((2 * (0.9 * 0.81 + 0.1 * 0.01) + 0.25) / 3)
+    assert any("reversed_1, reversed_percent, reversed_10 got the numbers" in text for text in run.warnings)
+
+
+def test_a_model_that_is_as_sure_of_any_answer_as_of_the_right_one() -> None:
+    plan = [(0.2 if at % 4 < 2 else 0.8, at % 2 == 0) for at in range(40)]  # confidence and right: independent
+    found = of(copies_gold, plan)
+    fidelity = found.fidelity["mean"]
+    assert (fidelity.rate.value, fidelity.ties.value, fidelity.neutral.value) == (0.0, 1.0, 0.5)
+    for splits in found.conditions.values():
+        assert [own["mean"].value.value for own in splits.values()] == [CLOSE(0.5)] * 3
+    own = found.reliability["certainty_1"].metrics
+    assert own["auroc"].value == 0.5
+    assert own["ece_values"].value == CLOSE(0.3)
+    assert own["brier"].value == CLOSE((0.04 + 0.64) / 2)
+
+
+def test_macro_is_the_mean_of_sets_and_pooled_their_union() -> None:
+    plan = [(0.9, at < 5) for at in range(20)]
+    run = study(scripted_run({"a": Scripted(CALIBRATED, calibrated), "b": Scripted(plan, constant)}))
+    macro, pooled = only(run, "macro"), only(run, "pooled")
+    name = "probability_10"
+    of_b = (0.25 * 0.01) + 0.75 * 0.81
+    assert macro.reliability[name].metrics["brier"].value == CLOSE((BRIER + of_b) / 2)
+    assert pooled.reliability[name].metrics["brier"].value == CLOSE((30 * BRIER + 20 * of_b) / 50)
+    assert macro.fidelity[name].rate.value == CLOSE(0.5)
+    assert pooled.fidelity[name].rate.value == CLOSE(0.6)
+    # Between the sets alone: 0.9 is right 9 of 10 times in one and 5 of 20 times in the other.
+    assert pooled.reliability[name].answers == pooled.answers == 50
+    brier_ = macro.reliability["mean"].metrics["brier"]
+    assert brier_.low < brier_.value < brier_.high
+    assert macro.values == {}
+
+
+def test_what_could_not_be_read_leaves_its_own_numbers_alone() -> None:
+    asked = scripted_run(
+        {"facts": Scripted(CALIBRATED, calibrated)}, change=saying("no idea", "stated:probability_1", ["q0", "q1"])
+    )
+    run = study(asked)
+    found = only(run)
+    assert (found.deviations["scale"].answers, found.deviations["linguistic"].answers) == (28, 30)
+    assert found.reliability["probability_1"].coverage == CLOSE(28 / 30)
+    assert found.reliability["letter"].coverage == 1
+    assert (found.fidelity["probability_1"].answers, found.fidelity["letter"].answers) == (28, 30)
+    assert found.reliability["mean"].answers == 28
+    complete = only(run, way="complete")
+    assert {own.answers for own in complete.reliability.values()} == {28}
+    right = [own for place, (_, own) in enumerate(CALIBRATED) if place > 1]
+    said = [own for place, (own, _) in enumerate(CALIBRATED) if place > 1]
+    assert complete.reliability["letter"].metrics["brier"].value == CLOSE(float(brier(said, right)))
+
+
+def test_lenient_replies_are_a_second_line() -> None:
+    change = saying("90%", "stated:probability_1", [f"q{at}" for at in range(20, 30)])
+    run = study(scripted_run({"facts": Scripted(CALIBRATED, calibrated)}, change=change))
+    strict, lenient = only(run), only(run, way="lenient")
+    assert strict.reliability["probability_1"].answers == 20
+    assert lenient.reliability["probability_1"].answers == 30
+    assert lenient.reliability["probability_1"].metrics["brier"].value == CLOSE(BRIER)
+
+
+def test_no_order_of_replies_and_no_other_run_changes_a_number() -> None:
+    asked = scripted_run({"facts": Scripted(CALIBRATED, ignores_reversal)})
+    turned = Asked(asked.label, asked.model, asked.sets, tuple(reversed(asked.replies)), asked.prompts)
+    first, second = stated_json(study(asked)), stated_json(study(turned))
+    conditions = [run["variants"]["direct"]["ok"]["sets"]["facts"].pop("conditions") for run in (first, second)]
+    assert conditions[0] == conditions[1]
+    assert json.dumps(first, allow_nan=False) == json.dumps(second, allow_nan=False)
+
+
+def test_the_papers_errors_are_there_under_compat_alone() -> None:
+    asked = scripted_run({"facts": Scripted(CALIBRATED, constant)})
+    plain = only(study(asked)).reliability["letter"].metrics
+    assert "smooth_ece_relplot10" not in plain
+    assert "ece_lower_edges" not in plain
+    paper = (
+        only(study(asked, AskedOptions(compat="stated2025", resampling=Resampling(5)))).reliability["letter"].metrics
+    )
+    right = [own for _, own in CALIBRATED]
+    assert paper["smooth_ece_relplot10"].value == CLOSE(smooth_ece_relplot10([0.9] * 30, right))
+    assert paper["ece_lower_edges"].value == CLOSE(0.4)
+    assert paper["smooth_ece"].value == CLOSE(float(smooth_ece([0.9] * 30, right)))
+
+
+def test_a_run_of_two_phrasings_is_no_study() -> None:
+    import asked_replies as made
+
+    questions, replies = made.answered({"plain": ["A", "B"]}, [0, 0], {"plain": ["0.9", "0.5"]})
+    assert report_asked_run(made.asked(questions, replies), OPTIONS).stated is None

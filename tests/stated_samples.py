@@ -1,0 +1,106 @@
+"""Scripted models that state confidences by a known rule, as runs of made-up open questions in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from calprobe.analysis.asked.opened import Asked
+from calprobe.prompts import load_prompts
+from calprobe.prompts.types import PromptSet, Stated
+from calprobe.questions.types import Question, QuestionSet, SetSource
+from calprobe.runs.replies import Reply
+from calprobe.runs.stages import StatedStage
+
+TARGET, COUNTERFACTUAL, ABSTAIN = "target", "counterfactual", "abstain1"
+CONDITIONS = ("", TARGET, COUNTERFACTUAL, ABSTAIN)
+# Ten answers of each of three confidences, right as often as these say: calibrated to the last answer.
+LEVELS = (0.1, 0.5, 0.9)
+CALIBRATED = tuple((level, at < round(10 * level)) for level in LEVELS for at in range(10))
+Rule = Callable[[float, bool, Stated, str], float]  # confidence, right, prompt, condition -> what is stated, in [0, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """What a scripted model says."""
+
+    plan: Sequence[tuple[float, bool]]  # of each question: its confidence, and whether its answer is right
+    rule: Rule
+
+
+def calibrated(confidence: float, right: bool, prompt: Stated, condition: str) -> float:
+    """The plan's confidence in the own answer; 0.95 in the right one, 0.02 in any other."""
+    return {"": confidence, TARGET: 0.95}.get(condition, 0.02)
+
+
+def constant(confidence: float, right: bool, prompt: Stated, condition: str) -> float:
+    """Always 0.9."""
+    return 0.9
+
+
+def ignores_reversal(confidence: float, right: bool, prompt: Stated, condition: str) -> float:
+    """The number that the scale would have asked for the other way round."""
+    said = calibrated(confidence, right, prompt, condition)
+    return 1 - said if prompt.is_reversed else said
+
+
+def copies_gold(confidence: float, right: bool, prompt: Stated, condition: str) -> float:
+    """As sure of any answer as of the right one, which the plan says."""
+    return confidence
+
+
+def words_of(prompt: Stated, confidence: float) -> str:
+    """The reply that states a confidence on the prompt's scale."""
+    said = round(1 - confidence if prompt.is_reversed else confidence, 12)
+    if prompt.forward_scale in ("expressions", "letters"):
+        place = next(at for at, value in enumerate(prompt.expressions.values()) if value == said)
+        return list(prompt.expressions)[place] if prompt.forward_scale == "expressions" else "abcdefghijklm"[place]
+    return {"x": f"{said:g}", "x/100": f"{100 * said:g}%", "x/10": f"{10 * said:g}"}[prompt.forward_scale]
+
+
+def questions_of(n: int, name: str = "facts") -> QuestionSet:
+    """Open questions."""
+    found = tuple(Question(f"q{at}", f"What is number {at}?", "open", accepted=(f"gold {at}",)) for at in range(n))
+    return QuestionSet(name, found, SetSource("0" * 64))
+
+
+def replies_of(
+    model: Scripted, prompts: PromptSet, own: QuestionSet, conditions: Sequence[str] = CONDITIONS
+) -> Iterator[Reply]:
+    """Every reply of a scripted model to a set of questions."""
+    for at, (question, (confidence, right)) in enumerate(zip(own.questions, model.plan, strict=True)):
+        answer = f"gold {at}" if right else f"other {at}"
+        yield _reply(own.name, question.id, "answer", answer)
+        for prompt in prompts.stated:
+            for condition in conditions:
+                said = words_of(prompt, model.rule(confidence, right, prompt, condition))
+                yield _reply(own.name, question.id, StatedStage(prompt.name, condition).stage, said)
+
+
+def _reply(name: str, question: str, stage: str, text: str) -> Reply:
+    return Reply(f"{name} {question} {stage}", name, question, "direct", stage, text, "stop")
+
+
+def stated_prompts() -> PromptSet:
+    """The study's own prompts."""
+    return load_prompts("stated")
+
+
+def scripted_run(
+    models: Mapping[str, Scripted], label: str = "run", change: Callable[[Reply], Reply | None] = lambda own: own
+) -> Asked:
+    """A run with a set of questions for each scripted model; `change` may alter replies, or drop one with None."""
+    prompts = stated_prompts()
+    sets = tuple(questions_of(len(model.plan), name) for name, model in models.items())
+    replies = [
+        changed
+        for own, model in zip(sets, models.values(), strict=True)
+        for reply in replies_of(model, prompts, own)
+        if (changed := change(reply)) is not None
+    ]
+    return Asked(label, "scripted", sets, tuple(replies), prompts)
+
+
+def saying(text: str, stage: str, questions: Sequence[str]) -> Callable[[Reply], Reply]:
+    """A change: these questions' replies at a stage say something else."""
+    return lambda own: replace(own, text=text) if own.stage == stage and own.question in questions else own
