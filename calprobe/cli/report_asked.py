@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from calprobe.analysis.plots import Look
     from calprobe.analysis.tables import Table
 
-TABLES = ("answers", "confidence", "stated", "means", "form", "spread", "shift", "matrix", "across", "paper")
+TABLES = (
+    *("answers", "confidence", "stated", "means", "form", "spread", "shift", "matrix", "across", "paper"),
+    *("consistency", "correlation", "fidelity", "conditions", "reliability", "reversed", "models"),
+)
 OF_SCORES = ("reduction", "ties", "by", "recalibrate", "cluster")  # parameters that say nothing of replies
 OF_REPLIES = ("readers", "parse_threshold", "window")
 
@@ -55,7 +58,7 @@ class Shown:
     estimators: tuple[str, ...] | None
     metrics: tuple[str, ...] | None
     tables: tuple[str, ...] | None
-    against: bool
+    against: str | None  # published figures
     plots: Path | None
     look: Look
     page: Path | None
@@ -109,10 +112,18 @@ def _check_tables(shown: Shown) -> None:
 
 
 def _tables(report: AskedReport, shown: Shown) -> list[Table]:
+    from calprobe.analysis.asked.stated.results import StatedStudy
     from calprobe.analysis.tables.asked import asked_tables
     from calprobe.analysis.tables.published import published_tables
+    from calprobe.analysis.tables.stated_models import models_tables, published_stated_tables
 
-    every = [*asked_tables(report), *(published_tables(report) if shown.against else ())]
+    every = [*asked_tables(report)]
+    if report.stated is not None:
+        every += models_tables(report.stated)
+    if shown.against == "audit2026":
+        every += published_tables(report)
+    elif shown.against == "stated2025":
+        every += published_stated_tables(report.stated or StatedStudy((), ()))
     found = [table for table in every if shown.tables is None or table.kind in shown.tables]
     if not found:
         raise UsageError(f"--tables {','.join(shown.tables or ())}: the report has no such table; leave the option out")
@@ -120,16 +131,21 @@ def _tables(report: AskedReport, shown: Shown) -> list[Table]:
 
 
 def _write_figures(drawn: Mapping[str, Pictures], folder: Path, look: Look) -> None:
+    from calprobe.analysis.asked.stated.pictures import side_by_side
     from calprobe.analysis.plots import drawing, save
+    from calprobe.analysis.run_names import last_names
     from calprobe.cli.report_plots import FORMATS, file_names
 
-    names = file_names(list(drawn))
-    for label, own in drawn.items():
+    names, last = file_names(list(drawn)), last_names(list(drawn))
+    every = [(names[label], label, own) for label, own in drawn.items()]
+    if several := side_by_side([(last[label], own.stated) for label, own in drawn.items() if own.stated is not None]):
+        every.append(("runs", "", several))
+    for name, label, own in every:
         for kind, draw in own.drawn():
             with drawing(look.style):
                 figure = draw(replace(look, title=look.title if look.title is not None else label))
             for suffix in FORMATS:
-                path = folder / f"{names[label]}.{kind}{suffix}"
+                path = folder / f"{name}.{kind}{suffix}"
                 save(figure, path, look.style)
                 say(f"wrote {path}")
 

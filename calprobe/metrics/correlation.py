@@ -124,7 +124,8 @@ def _pearson(weights: Floats, x: Floats, y: Floats) -> Floats:
         xx, yy, xy = ((weights * a * b).sum(axis=1) for a, b in ((from_x, from_x), (from_y, from_y), (from_x, from_y)))
         found = np.clip(xy / np.sqrt(xx * yy), -1, 1)
     varies = _varies(weights, x) & _varies(weights, y)
-    return np.where(varies, found, np.nan)
+    correlations: Floats = np.where(varies, found, np.nan)
+    return correlations
 
 
 def _mean(weights: Floats, values: Floats, total: Floats) -> Floats:
@@ -136,7 +137,8 @@ def _varies(weights: Floats, values: Floats) -> npt.NDArray[np.bool_]:
     """Whether a resample holds two different values, [resamples]."""
     held = weights > 0
     most = np.where(held, values, -np.inf).max(axis=1)
-    return most > np.where(held, values, np.inf).min(axis=1)
+    varies: npt.NDArray[np.bool_] = most > np.where(held, values, np.inf).min(axis=1)
+    return varies
 
 
 def _mean_ranks(weights: Floats, values: Floats) -> Floats:
@@ -147,4 +149,5 @@ def _mean_ranks(weights: Floats, values: Floats) -> Floats:
     starts = np.searchsorted(of[order], np.arange(of.max() + 1))
     sizes = np.add.reduceat(weights[:, order], starts, axis=1)
     ranks = np.cumsum(sizes, axis=1) - (sizes - 1) / 2
-    return ranks.take(of, axis=1)
+    of_pairs: Floats = ranks.take(of, axis=1)
+    return of_pairs

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, check_numbers
+from calprobe.arrays import Floats, Ints, check_numbers
 from calprobe.metrics.intervals import Draws
 from calprobe.metrics.resamples import Block, ClusterLabels, Resampling, check_clusters, of_blocks
 
@@ -41,7 +41,7 @@ def known_mean(
     known = ~np.isnan(found)
     filled, there = np.where(known, found, 0.0), known.astype(np.float64)
 
-    def of_counts(counts: npt.NDArray[np.generic]) -> Floats:
+    def of_counts(counts: Floats | Ints) -> Floats:
         sums = (counts[:, None, :] * filled).sum(axis=2)
         sizes = (counts[:, None, :] * there).sum(axis=2)
         with np.errstate(invalid="ignore", divide="ignore"):

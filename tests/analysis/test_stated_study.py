@@ -17,16 +17,18 @@ from stated_samples import (
     scripted_run,
 )
 
-from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
 from calprobe.analysis.asked.stated.results_json import stated_json
+from calprobe.analysis.asked.stated.study import stated_run
 from calprobe.metrics import Resampling, brier, smooth_ece
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.metrics.stated2025 import smooth_ece_relplot10
 
-OPTIONS = AskedOptions(resampling=Resampling(40))
+OPTIONS = AskedOptions(resampling=Resampling(0))
+DRAWN = AskedOptions(resampling=Resampling(40))
 FORWARD = (
     "probability_1",
     "probability_percent",
@@ -43,7 +45,8 @@ CLOSE = pytest.approx
 
 
 def study(asked: Asked, options: AskedOptions = OPTIONS) -> StatedRun:
-    found = report_asked_run(asked, options).stated
+    cells = [cell for own in read_sets(asked, options) for cell in own.cells.values()]
+    found = stated_run(asked, cells, options)
     assert found is not None
     return found
 
@@ -86,8 +89,8 @@ def test_mean_confidence_by_condition_and_by_right_and_wrong() -> None:
     means = {"all": 0.5, "right": (0.1 + 2.5 + 8.1) / 15, "wrong": (0.9 + 2.5 + 0.9) / 15}
     assert {split: own["mean"].value.value for split, own in found["original"].items()} == CLOSE(means)
     assert {split: own["letter"].value.value for split, own in found["original"].items()} == CLOSE(means)
-    assert {own["mean"].value.value for own in found["target"].values()} == {CLOSE(0.95)}
-    assert {own["mean"].value.value for own in found["counterfactual"].values()} == {CLOSE(0.02)}
+    for condition, value in (("target", 0.95), ("counterfactual", 0.02), ("abstain1", 0.02)):
+        assert [own["mean"].value.value for own in found[condition].values()] == CLOSE([value] * 3)
     assert found["target"]["wrong"]["mean"].answers == 15
 
 
@@ -100,7 +103,7 @@ def test_a_constant_model_is_consistent_and_means_nothing() -> None:
         own, fidelity = found.reliability[name].metrics, found.fidelity[name]
         assert own["brier"].value == CLOSE(0.5 * 0.01 + 0.5 * 0.81)
         assert own["brier_skill"].value == CLOSE(1 - 0.41 / 0.25)
-        assert own["ece"].value == own["ece_values"].value == CLOSE(0.4)
+        assert [own["ece"].value, own["ece_values"].value] == CLOSE([0.4, 0.4])
         assert own["auroc"].value == 0.5
         assert (fidelity.rate.value, fidelity.ties.value, fidelity.neutral.value) == (0.0, 1.0, 0.5)
     use = found.values["letter"]
@@ -136,7 +139,7 @@ def test_a_model_that_is_as_sure_of_any_answer_as_of_the_right_one() -> None:
     fidelity = found.fidelity["mean"]
     assert (fidelity.rate.value, fidelity.ties.value, fidelity.neutral.value) == (0.0, 1.0, 0.5)
     for splits in found.conditions.values():
-        assert [own["mean"].value.value for own in splits.values()] == [CLOSE(0.5)] * 3
+        assert [own["mean"].value.value for own in splits.values()] == CLOSE([0.5] * 3)
     own = found.reliability["certainty_1"].metrics
     assert own["auroc"].value == 0.5
     assert own["ece_values"].value == CLOSE(0.3)
@@ -145,7 +148,7 @@ def test_a_model_that_is_as_sure_of_any_answer_as_of_the_right_one() -> None:
 
 def test_macro_is_the_mean_of_sets_and_pooled_their_union() -> None:
     plan = [(0.9, at < 5) for at in range(20)]
-    run = study(scripted_run({"a": Scripted(CALIBRATED, calibrated), "b": Scripted(plan, constant)}))
+    run = study(scripted_run({"a": Scripted(CALIBRATED, calibrated), "b": Scripted(plan, constant)}), DRAWN)
     macro, pooled = only(run, "macro"), only(run, "pooled")
     name = "probability_10"
     of_b = (0.25 * 0.01) + 0.75 * 0.81
@@ -190,7 +193,7 @@ def test_lenient_replies_are_a_second_line() -> None:
 def test_no_order_of_replies_and_no_other_run_changes_a_number() -> None:
     asked = scripted_run({"facts": Scripted(CALIBRATED, ignores_reversal)})
     turned = Asked(asked.label, asked.model, asked.sets, tuple(reversed(asked.replies)), asked.prompts)
-    first, second = stated_json(study(asked)), stated_json(study(turned))
+    first, second = (stated_json(study(own, DRAWN)) for own in (asked, turned))
     conditions = [run["variants"]["direct"]["ok"]["sets"]["facts"].pop("conditions") for run in (first, second)]
     assert conditions[0] == conditions[1]
     assert json.dumps(first, allow_nan=False) == json.dumps(second, allow_nan=False)
@@ -202,7 +205,7 @@ def test_the_papers_errors_are_there_under_compat_alone() -> None:
     assert "smooth_ece_relplot10" not in plain
     assert "ece_lower_edges" not in plain
     paper = (
-        only(study(asked, AskedOptions(compat="stated2025", resampling=Resampling(5)))).reliability["letter"].metrics
+        only(study(asked, AskedOptions(compat="stated2025", resampling=Resampling(0)))).reliability["letter"].metrics
     )
     right = [own for _, own in CALIBRATED]
     assert paper["smooth_ece_relplot10"].value == CLOSE(smooth_ece_relplot10([0.9] * 30, right))

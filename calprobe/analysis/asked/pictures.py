@@ -12,6 +12,7 @@ from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.results import AskedRunReport, CellReport, OpenedCell, SetReport
+from calprobe.analysis.asked.stated.pictures import StatedPictures, stated_pictures
 from calprobe.analysis.curves.calibration import (
     METRICS,
     Calibration,
@@ -38,6 +39,7 @@ class Pictures:
     calibration: Calibration  # by set, pooled over the variants that are read well enough; `run` is the set's name
     readers: tuple[Readers, ...]  # by set
     matrices: tuple[Matrix, ...]  # of several sets
+    stated: StatedPictures | None = None  # of a run that asks for confidences by several prompts
 
     def drawn(self) -> Iterator[tuple[str, Drawn]]:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
@@ -47,6 +49,8 @@ class Pictures:
             yield "readers", lambda look: draw_readers(self.readers, look)
         if self.matrices:
             yield "matrix", lambda look: draw_matrices(self.matrices, look)
+        if self.stated is not None:
+            yield from self.stated.drawn()
 
 
 def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
@@ -56,6 +60,7 @@ def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
         Calibration(tuple(lines)),
         tuple(_readers(own) for own in run.sets.values()),
         tuple(matrices(run)),
+        None if run.stated is None else stated_pictures(run.stated, run.cells, options),
     )
 
 

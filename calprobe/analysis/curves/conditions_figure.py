@@ -1,4 +1,4 @@
-"""Mean confidence by what stood in the answer's place: a panel for each run, a mark for all, right and wrong answers."""
+"""Mean confidence by what stood in the answer's place: a panel for each run, marks for right and for wrong answers."""
 
 from __future__ import annotations
 

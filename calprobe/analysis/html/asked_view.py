@@ -9,6 +9,7 @@ from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.html import asked_charts, charts, definitions
 from calprobe.analysis.html.page import render
+from calprobe.analysis.html.stated_view import stated_figures
 from calprobe.analysis.html.views import BigNumber, Choice, Definition, FigureView, PageView, RunView, WordingView
 from calprobe.analysis.number_text import interval, number
 from calprobe.analysis.palette import series_places
@@ -112,6 +113,8 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
         )
     for matrix in found.matrices:
         yield FigureView(matrix.title, asked_charts.matrix(matrix), "Variants by sets; the darker, the nearer to 1.")
+    if found.stated is not None:
+        yield from stated_figures(found.stated)
 
 
 def _definitions(report: AskedReport) -> tuple[Definition, ...]:

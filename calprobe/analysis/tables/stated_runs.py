@@ -78,8 +78,8 @@ def consistency_table(run: StatedRun) -> Table:
         columns,
         rows,
         notes=(
-            "n: answers with all confidences of the group. Largest: what an MSD of so many prompts can be at most; share: "
-            "of it. Groups of different sizes cannot be compared by their MSD.",
+            "n: answers with all confidences of the group. Largest: what an MSD of so many prompts can be at most; "
+            "share: of it. Groups of different sizes cannot be compared by their MSD.",
             *((f"Groups: {groups}.",) if groups else ()),
         ),
     )
@@ -146,8 +146,8 @@ def fidelity_table(run: StatedRun) -> Table:
         columns,
         rows,
         notes=(
-            "F counts a tie as not above, so a model that always says the same has F 0; with half of the ties it has 0.5. "
-            "Dropped: the counterfactual answer repeats the model's own, or is right itself.",
+            "F counts a tie as not above, so a model that always says the same has F 0; with half of the ties it has "
+            "0.5. Dropped: the counterfactual answer repeats the model's own, or is right itself.",
         ),
     )
 
@@ -181,8 +181,8 @@ def conditions_table(run: StatedRun) -> Table:
         columns,
         rows,
         notes=(
-            f"All questions, and those that the model's own answer ({ORIGINAL}) is right or wrong on. Where it is right, "
-            "target and original say the same: compare these two on the wrong ones.",
+            f"All questions, and those that the model's own answer ({ORIGINAL}) is right or wrong on. Where it is "
+            "right, target and original say the same: compare these two on the wrong ones.",
         ),
     )
 
@@ -217,8 +217,8 @@ def reliability_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
         rows,
         directions=True,
         notes=(
-            "n: answers with a confidence that could be read; coverage: their share. Brier skill: against always saying "
-            "the accuracy. Values: how many different confidences there are; mode: the most frequent one.",
+            "n: answers with a confidence that could be read; coverage: their share. Brier skill: against always "
+            "saying the accuracy. Values: how many different confidences there are; mode: the most frequent one.",
             *(f"Warning: {text}." for text in run.warnings),
         ),
     )

@@ -40,13 +40,11 @@ def fidelity(cell: StatedCell, resampling: Resampling) -> dict[str, FidelityDraw
     above, equal = (np.where(used, found, np.nan) for found in (own > other, own == other))
     names = [name for place, name in enumerate(cell.names) if both[place].any()]
     rows = {name: [cell.names.index(name)] for name in names} | ({MEAN: _rows(cell, names)} if names else {})
-    return {
-        name: FidelityDraws(
-            *(_share(cell, values[places], resampling) for values in (above, equal, above + equal / 2)),
-            dropped=int((both & invalid)[places].sum(axis=1).max()),
-        )
-        for name, places in rows.items()
-    }
+    found = {}
+    for name, places in rows.items():
+        rate, ties, neutral = (_share(cell, values[places], resampling) for values in (above, equal, above + equal / 2))
+        found[name] = FidelityDraws(rate, ties, neutral, int((both & invalid)[places].sum(axis=1).max()))
+    return found
 
 
 def _rows(cell: StatedCell, names: list[str]) -> list[int]:

@@ -62,9 +62,10 @@ def stated_pictures(run: StatedRun, cells: Sequence[OpenedCell], options: AskedO
     )
 
 
-def side_by_side(several: Sequence[tuple[str, StatedPictures]]) -> StatedPictures:
-    """The figures of several runs in one, each run by its name."""
-    named = [(name, own) for name, own in several]
+def side_by_side(named: Sequence[tuple[str, StatedPictures]]) -> StatedPictures | None:
+    """The figures of several runs in one, each run by its name; None of fewer than two."""
+    if len(named) < 2:
+        return None
     return StatedPictures(
         Calibration(()),
         tuple(

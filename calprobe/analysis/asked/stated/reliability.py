@@ -23,7 +23,7 @@ MAIN = ("accuracy", "mean_confidence", "brier", "brier_skill", "ece", "ece_value
 
 
 def reliability_metrics(options: AskedOptions) -> tuple[Metric, ...]:
-    """The metrics of this study: every one that is resampled, ECE over distinct values, and under compat the paper's."""
+    """Every metric that is resampled, ECE over distinct values, and under compat those of the paper."""
     own = (ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10) if options.compat == "stated2025" else ()
     return tuple(metric for metric in (*metrics_of(options), ECE_VALUES, *own) if is_resampled(metric))
 

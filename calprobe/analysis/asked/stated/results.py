@@ -128,11 +128,11 @@ def _warnings(run: StatedRun) -> Iterator[str]:
         where = f"{own.variant}, {own.name}" if len({scope.variant for scope in run.scopes}) > 1 else own.name
         if constant := [name for name, use in own.values.items() if use.constant]:
             yield (
-                f"{where}: always the same confidence under {', '.join(constant)}; consistency is then perfect, F 0 and "
-                "AUROC 0.5, without any meaning"
+                f"{where}: always the same confidence under {', '.join(constant)}; consistency is then perfect, "
+                "F 0 and AUROC 0.5, without any meaning"
             )
         if ignored := [found.prompt for found in own.reversals if found.ignored]:
             yield (
-                f"{where}: {', '.join(ignored)} got the numbers of the scale that was not reversed; their metrics are of "
-                "the wrong direction"
+                f"{where}: {', '.join(ignored)} got the numbers of the scale that was not reversed; their metrics "
+                "are of the wrong direction"
             )

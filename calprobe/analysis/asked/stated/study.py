@@ -109,7 +109,10 @@ class _Study:
         return _Draws(
             pooled([own.cell for own in several]),
             _common([own.deviations for own in several], mean),
-            _common([own.pairs for own in several], lambda parts: tuple(map(mean, zip(*parts, strict=True)))),
+            _common(
+                [own.pairs for own in several],
+                lambda parts: (mean([own[0] for own in parts]), mean([own[1] for own in parts])),
+            ),
             _common([own.fidelity for own in several], lambda parts: _mean_fidelity(parts, mean)),
             _common(
                 [own.conditions for own in several],
@@ -182,7 +185,5 @@ def _common(several: Sequence[Mapping[Key, Part]], of: Callable[[list[Part]], Ma
 
 
 def _mean_fidelity(parts: Sequence[FidelityDraws], mean: Callable[[Sequence[Drawn]], Drawn]) -> FidelityDraws:
-    return FidelityDraws(
-        *(mean([getattr(own, name) for own in parts]) for name in ("rate", "ties", "neutral")),
-        dropped=sum(own.dropped for own in parts),
-    )
+    rate, ties, neutral = (mean([getattr(own, name) for own in parts]) for name in ("rate", "ties", "neutral"))
+    return FidelityDraws(rate, ties, neutral, sum(own.dropped for own in parts))
