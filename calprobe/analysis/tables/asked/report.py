@@ -7,10 +7,12 @@ from dataclasses import replace
 
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
+from calprobe.analysis.asked.stated.reliability import reliability_metrics
 from calprobe.analysis.tables.asked.answers import answers_table, form_table, spread_table
 from calprobe.analysis.tables.asked.confidence import confidence_table, means_table, shift_table, stated_table
 from calprobe.analysis.tables.asked.several import across_tables, matrix_tables
 from calprobe.analysis.tables.labels import TableName, table_labels, table_names
+from calprobe.analysis.tables.stated_runs import stated_run_tables
 from calprobe.analysis.tables.types import Table
 from calprobe.messages import counted
 
@@ -38,6 +40,8 @@ def heading(run: AskedRunReport) -> tuple[str, ...]:
 def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:
     tables = [_named(table, run, name, own) for own in run.sets.values() for table in _of_set(own, report)]
     of_sets = [*([shift_table(run.shifts)] if run.shifts else []), *matrix_tables(run)]
+    if run.stated is not None:
+        of_sets += stated_run_tables(run.stated, reliability_metrics(report.options))
     tables += [_named(table, run, name) for table in of_sets]
     if not tables:
         tables = [_named(Table("Answers", "answers", "variant", (), (), kind="answers"), run, name)]
