@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from calprobe.analysis.asked.options import AskedOptions
     from calprobe.analysis.asked.pictures import Pictures
     from calprobe.analysis.asked.report import AskedReport
+    from calprobe.analysis.asked.stated.pictures import StatedPictures
     from calprobe.analysis.plots import Look
     from calprobe.analysis.tables import Table
 
@@ -137,7 +138,9 @@ def _write_figures(drawn: Mapping[str, Pictures], folder: Path, look: Look) -> N
     from calprobe.cli.report_plots import FORMATS, file_names
 
     names, last = file_names(list(drawn)), last_names(list(drawn))
-    every = [(names[label], label, own) for label, own in drawn.items()]
+    every: list[tuple[str, str, Pictures | StatedPictures]] = [
+        (names[label], label, own) for label, own in drawn.items()
+    ]
     if several := side_by_side([(last[label], own.stated) for label, own in drawn.items() if own.stated is not None]):
         every.append(("runs", "", several))
     for name, label, own in every:

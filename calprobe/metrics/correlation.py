@@ -113,7 +113,8 @@ def _without_rounding(values: Floats) -> Floats:
         return values
     known, of = np.unique(values, return_inverse=True)
     new = np.diff(known, prepend=-np.inf) > SAME
-    return known[new][np.cumsum(new) - 1][of.reshape(-1)]
+    least: Floats = known[new][np.cumsum(new) - 1][of.reshape(-1)]
+    return least
 
 
 def _pearson(weights: Floats, x: Floats, y: Floats) -> Floats:
