@@ -74,8 +74,10 @@ class FakeBackend:
                 continue
             for follow in dialogue.follow_ups:
                 if (follow.stage, sample) not in pending.known:
-                    said = f"{prompt}\nassistant: {first.text}\n{follow.text}"
-                    yield self._reply(dialogue, follow.stage, sample, said, follow.labels, follow.decoding)
+                    said = f"{prompt}\nassistant: {follow.instead or first.text}\n{follow.text}"
+                    labels = follow.labels or tuple(forms[0] for forms in follow.closed)
+                    made = self._reply(dialogue, follow.stage, sample, said, labels, follow.decoding)
+                    yield replace(made, given=follow.instead)
 
     def _reply(
         self, dialogue: Dialogue, stage: str, sample: int, prompt: str, labels: tuple[str, ...], decoding: Decoding

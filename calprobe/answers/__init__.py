@@ -1,5 +1,7 @@
 """Answers: text in, values out. Extraction, grading and stated confidence, without a model."""
 
+from calprobe.answers.answer_type import ANSWER_TYPES, answer_type
+from calprobe.answers.closed import closed_replies
 from calprobe.answers.grading import GRADERS, Grade, grade
 from calprobe.answers.on_scale import read_on_scale
 from calprobe.answers.readers import READERS, Reader, read, readers_of
@@ -7,6 +9,7 @@ from calprobe.answers.stated import PARSERS, read_stated
 from calprobe.answers.types import STATUSES, Reading
 
 __all__ = [
+    "ANSWER_TYPES",
     "GRADERS",
     "PARSERS",
     "READERS",
@@ -14,6 +17,8 @@ __all__ = [
     "Grade",
     "Reader",
     "Reading",
+    "answer_type",
+    "closed_replies",
     "grade",
     "read",
     "read_on_scale",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calprobe.asking.identity import engine_hash
-from calprobe.asking.known import AskFolder, Store, lacking
+from calprobe.asking.known import AskFolder, Store, lacking, own_answers
 from calprobe.asking.needs import refuse_incapable
 from calprobe.asking.options import STUDIES, AskOptions
 from calprobe.asking.plan import Plan
@@ -91,6 +91,7 @@ def ask(
         request = _requested(model, questions, out, options, question_options)
         started = time.monotonic()
         with _opened(model, backend_options, load_options) as backend:
+            request = _possible(request, backend)
             refuse_incapable(request.plan, backend)
             with locked(request.out):
                 _ask_into(request, backend, started)
@@ -124,11 +125,25 @@ def _requested(
     sets = tuple(_asked_set(each, prompts, filled, chosen) for each in named)
     _refuse_bad_sets(sets)
     plan = Plan(sets, prompts, filled)
-    _ = plan.asked  # a variant that cannot ask these questions is an error before a model is loaded
+    plan.check()
     name = model if isinstance(model, str) else model.model.name
     path = Path(out) if out is not None else default_out(name, "-".join(found.name for found in sets), options.shard)
     check_folder(path)
     return _Request(plan, path, options)
+
+
+def _possible(request: _Request, backend: Backend) -> _Request:
+    """The request without closed-set readings where the study alone asks for them, and the backend has none to give."""
+    plan, options = request.plan, request.options
+    if backend.capabilities.complete_softmax or options.collect is not None or not plan.collects("closed"):
+        return request
+    collect = tuple(what for what in plan.options.collect or () if what != "closed")
+    log.info(
+        "%s on %s shows no probabilities of all tokens: confidences are read from replies alone",
+        *(backend.model.name, backend.name),
+    )
+    filled = replace(plan.options, collect=collect)
+    return replace(request, plan=Plan(plan.sets, plan.prompts, filled), options=replace(options, collect=collect))
 
 
 def _prompts(options: AskOptions) -> PromptSet:
@@ -180,12 +195,21 @@ def _ask_into(request: _Request, backend: Backend, started: float) -> None:
     with closing(Journal.open(request.out)) as journal:
         store = Store(folder, journal)
         folder.missing()  # sets damaged shards aside
-        missing = lacking(request.plan, store, engine)
         _write_complete(store)
-        _say_what_is_there(request, folder, missing.total)
-        if missing.total:
-            load_s = time.monotonic() - started
-            ask_missing(Work(request.plan, engine, backend, store, missing, request.options, load_s))
+        for plan in _phases(request.plan, store, engine):
+            missing = lacking(plan, store, engine)
+            if not plan.waits_for_answers:
+                _say_what_is_there(request, folder, missing.total)
+            if missing.total:
+                load_s = time.monotonic() - started
+                ask_missing(Work(plan, engine, backend, store, missing, request.options, load_s))
+
+
+def _phases(plan: Plan, store: Store, engine: str) -> Iterator[Plan]:
+    """The plan, and, where the model's answers to other questions stand in for its own, the plan with these answers."""
+    yield plan
+    if plan.waits_for_answers:
+        yield replace(plan, responses={asked: own_answers(plan, store, asked, engine) for asked in plan.asked})
 
 
 def _open_folder(

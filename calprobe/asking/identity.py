@@ -75,6 +75,9 @@ def _follow_up_key(follow_up: FollowUp, parent: str) -> str:
             "text": follow_up.text,
             "continues": follow_up.continues,
             **_decided(follow_up.decoding, follow_up.labels),
+            # Only where they are given: the keys of other requests are those of earlier versions.
+            **({} if follow_up.instead is None else {"instead": follow_up.instead}),
+            **({"closed": [list(forms) for forms in follow_up.closed]} if follow_up.closed else {}),
         }
     )
 

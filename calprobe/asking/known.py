@@ -76,6 +76,17 @@ def pendings(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> Iterat
             yield pending
 
 
+def own_answers(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> dict[str, str]:
+    """The model's answers in the piece, by question; of several samples the first, none of those that failed."""
+    there = store.replies(asked)
+    found = {}
+    for dialogue in plan.dialogues(asked, engine, store.folder.manifest.shard):
+        reply = there.get(dialogue.keys[dialogue.stage, 0])
+        if reply is not None and reply.finish != "error":
+            found[dialogue.question] = reply.text
+    return found
+
+
 def unanswered(dialogue: Dialogue, failed: Reply) -> Iterable[Reply]:
     """A failure for each follow-up of a reply that failed: it is not asked."""
     if failed.stage != dialogue.stage:
@@ -91,6 +102,7 @@ def unanswered(dialogue: Dialogue, failed: Reply) -> Iterable[Reply]:
             finish="error",
             paraphrase=dialogue.paraphrase,
             sample=failed.sample,
+            given=follow_up.instead,
             error=f"not asked, because stage {failed.stage} failed: {failed.error}",
         )
 

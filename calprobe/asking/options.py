@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from calprobe.asking.replacing import Kind, Pool
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.prompts import PromptSet
@@ -15,10 +16,11 @@ from calprobe.questions.options import DrawRule
 if TYPE_CHECKING:
     from calprobe.asking.progress import AskProgress
 
-Collected = Literal["labels", "answer", "stated"]
+Collected = Literal["labels", "answer", "stated", "closed"]
 COLLECTED: tuple[Collected, ...] = get_args(Collected)
 LATER = ("p_true", "samples", "alternatives")  # names of the contract that this version does not collect yet
 Paraphrased = Literal["none", "hand"]
+Replaced = Literal["target", "counterfactual", "abstain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,12 @@ class AskOptions:
     samples: int | None = None  # answers to each question; None: 1
     temperature: float | None = None  # of answers; None: 0, greedy
     top_p: float | None = None  # None: 1
+    # Answers put in the place of the model's own before a confidence is asked for; None: none
+    replaced: tuple[Replaced, ...] | None = None
+    counterfactual: Pool | None = (
+        None  # what stands in: other questions' right answers, or the model's own; None: targets
+    )
+    answer_type: Kind | None = None  # of counterfactuals: any, or the same as that of the answer replaced; None: any
     seed: int | None = None  # of samples, draws and examples; None: 0
     max_new_tokens: int | None = None  # of an answer; None: the variant's
     shots: int | None = None  # examples in variants that have some; None: the variant's
@@ -51,6 +59,14 @@ class AskOptions:
             raise UsageError(f"--study {self.study}: known studies are {', '.join(STUDIES)}{near}")
         for name in self.collect or ():
             _check_collected(name)
+        for option, values, words in (
+            ("replaced", self.replaced or (), get_args(Replaced)),
+            ("counterfactual", (self.counterfactual or "targets",), get_args(Pool)),
+            ("answer-type", (self.answer_type or "any",), get_args(Kind)),
+        ):
+            for word in values:
+                if word not in words:
+                    raise UsageError(f"--{option} {word}: known are {', '.join(words)}{did_you_mean(word, words)}")
         for option, value in (("samples", self.samples), ("max-new-tokens", self.max_new_tokens)):
             _check(option, value is None or (_is_int(value) and value >= 1), value, "a whole number of at least 1")
         for option, value in (("seed", self.seed), ("shots", self.shots)):
@@ -76,8 +92,16 @@ class AskOptions:
             raise UsageError(
                 f"--samples {found.samples}: greedy samples are all the same; give --temperature, such as 1"
             )
-        if "stated" in (found.collect or ()) and "answer" not in (found.collect or ()):
+        collect = found.collect or ()
+        if "stated" in collect and "answer" not in collect:
             raise UsageError("--collect stated: a confidence is stated about an answer; collect answer, too")
+        for option, wanted in (("--collect closed", "closed" in collect), ("--replaced", bool(found.replaced))):
+            if wanted and "stated" not in collect:
+                raise UsageError(f"{option}: is about stated confidence; collect stated, too")
+        if "counterfactual" not in (found.replaced or ()):
+            for option, value in (("counterfactual", self.counterfactual), ("answer-type", self.answer_type)):
+                if value is not None:
+                    raise UsageError(f"--{option} has no meaning without counterfactual in --replaced; leave it out")
         return found
 
     def overrides(self) -> tuple[str, ...]:
@@ -110,6 +134,9 @@ DEFAULTS: Mapping[str, Any] = {
     "temperature": 0.0,
     "top_p": 1.0,
     "seed": 0,
+    "replaced": (),
+    "counterfactual": "targets",
+    "answer_type": "any",
 }
 STUDIES: Mapping[str, Study] = {
     "audit": Study(
@@ -129,16 +156,22 @@ STUDIES: Mapping[str, Study] = {
         "Quantifying the Consistency, Fidelity, and Reliability of LLM Verbalized Confidence",
         {
             "prompts": "stated",
-            "collect": ("answer", "stated"),
+            "collect": ("answer", "stated", "closed"),
             "samples": 1,
             "temperature": 0.0,
             "top_p": 1.0,
             "seed": 42,
+            "replaced": ("target", "counterfactual", "abstain"),
+            "counterfactual": "targets",
+            "answer_type": "any",
         },
     ),
 }
 # Options that change what a study asks; others change where and how the run is made.
-_OF_STUDY = {"prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens", "shots"}
+_OF_STUDY = {
+    *("prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens", "shots"),
+    *("replaced", "counterfactual", "answer_type"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,4 +215,4 @@ def _is_int(value: object) -> bool:
 def _typed(value: object) -> str:
     if isinstance(value, PromptSet):
         return value.name
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return ",".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from calprobe.answers import closed_replies
 from calprobe.asking.identity import keyed
 from calprobe.asking.options import AskOptions, parse_shard
+from calprobe.asking.replacing import Replacing
 from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
 from calprobe.errors import UsageError
-from calprobe.prompts import PromptSet, Variant, fill
+from calprobe.prompts import PromptSet, Stated, Variant, fill
 from calprobe.questions import Question, QuestionSet
 from calprobe.runs.reply_records import AskedPiece
-from calprobe.runs.stages import ANSWER, FINAL, LABEL, StatedStage
+from calprobe.runs.stages import ANSWER, COUNTERFACTUAL, FINAL, LABEL, StatedStage
+
+Given = Mapping[str, Mapping[str, str]]  # condition -> question's id -> answer
 
 
 @dataclass(frozen=True)  # without slots, for the cached properties
@@ -23,6 +27,8 @@ class Plan:
     sets: tuple[QuestionSet, ...]  # with the examples in their order
     prompts: PromptSet  # those of the run's variants
     options: AskOptions  # filled
+    # The model's own answers by piece and question, for counterfactuals from them; None: they are not known yet.
+    responses: Mapping[AskedPiece, Mapping[str, str]] | None = None
 
     @cached_property
     def asked(self) -> tuple[AskedPiece, ...]:
@@ -37,6 +43,11 @@ class Plan:
             for paraphrase in range(self._n_wordings(found))
         )
 
+    def check(self) -> None:
+        """Raise UsageError for what cannot be asked, before a model is loaded."""
+        for asked in self.asked:
+            self._given(self._set_of(asked), asked, None)
+
     def dialogues(self, asked: AskedPiece, engine: str, shard: str | None = None) -> Iterator[Dialogue]:
         """The piece's dialogues with their keys, in the order of the questions; of a share, every N-th.
 
@@ -45,16 +56,22 @@ class Plan:
             engine: from `calprobe.asking.identity.engine_hash`.
             shard: I/N, or None.
         """
-        found = next(each for each in self.sets if each.name == asked.set)
+        found = self._set_of(asked)
         variant = next(each for each in self.prompts.variants if each.name == asked.variant)
+        given = self._given(found, asked, shard)
         for question in of_share(found.questions, shard):
-            yield keyed(self._dialogue(found, question, variant, asked), engine)
+            yield keyed(self._dialogue(found, question, variant, asked, given), engine)
 
-    def _dialogue(self, found: QuestionSet, question: Question, variant: Variant, asked: AskedPiece) -> Dialogue:
+    def _set_of(self, asked: AskedPiece) -> QuestionSet:
+        return next(each for each in self.sets if each.name == asked.set)
+
+    def _dialogue(
+        self, found: QuestionSet, question: Question, variant: Variant, asked: AskedPiece, given: Given
+    ) -> Dialogue:
         options, wording = self.options, variant.of(question)
         worded = replace(question, text=question.wordings[asked.paraphrase]) if asked.paraphrase else question
-        labels = question.labels if self._collects("labels") and question.kind == "choice" else ()
-        stage = ANSWER if self._collects("answer") else LABEL
+        labels = question.labels if self.collects("labels") and question.kind == "choice" else ()
+        stage = ANSWER if self.collects("answer") else LABEL
         budget = wording.max_new_tokens if stage == ANSWER else 1
         return Dialogue(
             set=found.name,
@@ -66,7 +83,7 @@ class Plan:
             stage=stage,
             samples=tuple(range(asked.samples)),
             labels=labels,
-            follow_ups=tuple(self._follow_ups(asked.stages, labels)),
+            follow_ups=(*self._follow_ups(asked.stages, labels), *self._replaced(asked.stages, question, given)),
             raw=wording.raw,
         )
 
@@ -77,10 +94,47 @@ class Plan:
             yield FollowUp(FINAL, prompts.final_cue, decoding, continues=True, labels=labels)
         for stated in prompts.stated:
             if (stage := StatedStage(stated.name).stage) in stages:
-                yield FollowUp(stage, stated.text, Decoding(stated.max_new_tokens, seed=seed))
+                yield FollowUp(
+                    stage, stated.text, Decoding(stated.max_new_tokens, seed=seed), closed=self._closed(stated)
+                )
+
+    def _replaced(self, stages: Sequence[str], question: Question, given: Given) -> Iterator[FollowUp]:
+        """The stated prompts behind each answer that stands in the place of the model's own."""
+        seed = self.options.seed or 0
+        for condition, answers in given.items():
+            for stated in self.prompts.stated:
+                if (stage := StatedStage(stated.name, condition).stage) in stages:
+                    decoding = Decoding(stated.max_new_tokens, seed=seed)
+                    yield FollowUp(stage, stated.text, decoding, instead=answers[question.id])
+
+    def _given(self, found: QuestionSet, asked: AskedPiece, shard: str | None) -> Given:
+        """By condition, then by question's id, the answers that stand in the place of the model's own."""
+        replacing = self.replacing
+        if self.waits_for_answers:
+            replacing = replace(replacing, replaced=tuple(n for n in replacing.replaced if n != COUNTERFACTUAL))
+        if replacing.pool == "responses" and self.responses is not None:  # of a share, no other answers are known
+            own = replace(found, questions=tuple(of_share(found.questions, shard)))
+            return replacing.answers(own, self.prompts, self.responses[asked])
+        return replacing.answers(found, self.prompts)
+
+    @property
+    def waits_for_answers(self) -> bool:
+        """Whether counterfactuals are the model's own answers, which are not known yet: they are not asked about."""
+        replacing = self.replacing
+        return replacing.pool == "responses" and COUNTERFACTUAL in replacing.replaced and self.responses is None
+
+    @property
+    def replacing(self) -> Replacing:
+        """Which answers are replaced, and by what."""
+        options = self.options
+        pool, kind = options.counterfactual or "targets", options.answer_type or "any"
+        return Replacing(tuple(options.replaced or ()), pool, kind, options.seed or 0)
+
+    def _closed(self, stated: Stated) -> tuple[tuple[str, ...], ...]:
+        return closed_replies(stated.scale, stated.expressions) if self.collects("closed") else ()
 
     def _stages(self, found: QuestionSet, variant: Variant) -> tuple[str, ...]:
-        if not self._collects("answer"):
+        if not self.collects("answer"):
             if any(question.kind != "choice" for question in found.questions):
                 raise UsageError(f"--collect labels: {found.name} has questions without options; collect answer, too")
             return (LABEL,)
@@ -91,7 +145,8 @@ class Plan:
                 "put questions of one kind into one file"
             )
         final = [FINAL] if finals == {True} and self.prompts.final_cue else []
-        stated = [StatedStage(each.name).stage for each in self.prompts.stated] if self._collects("stated") else []
+        conditions = ("", *self.replacing.conditions(self.prompts)) if self.collects("stated") else ()
+        stated = [StatedStage(each.name, condition).stage for condition in conditions for each in self.prompts.stated]
         return (ANSWER, *final, *stated)
 
     def _n_wordings(self, found: QuestionSet) -> int:
@@ -99,7 +154,8 @@ class Plan:
             return 1
         return min((len(question.wordings) for question in found.questions), default=1)
 
-    def _collects(self, what: str) -> bool:
+    def collects(self, what: str) -> bool:
+        """Whether that is collected."""
         return what in (self.options.collect or ())
 
 

@@ -12,7 +12,8 @@ from calprobe.asking.plan import Plan
 from calprobe.backends.protocol import Backend
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.asked_questions import StoredSet
-from calprobe.runs.asked_records import BackendRecord, QuestionSetRecord, SamplingRecord
+from calprobe.runs.asked_records import BackendRecord, CounterfactualRecord, QuestionSetRecord, SamplingRecord
+from calprobe.runs.stages import COUNTERFACTUAL
 
 _PACKAGES = ("calprobe", "numpy", "pyarrow", "openai")
 ADDRESS = "address"  # of a backend's settings, the one that decides no reply
@@ -33,10 +34,16 @@ def manifest_of(backend: Backend, plan: Plan, sets: tuple[StoredSet, ...], optio
         sampling=SamplingRecord(filled.temperature or 0.0, filled.top_p or 1.0, filled.seed or 0),
         study=options.study,
         overrides=options.overrides(),
+        counterfactual=_counterfactual(plan),
         shard=options.shard,
         versions=_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _counterfactual(plan: Plan) -> CounterfactualRecord | None:
+    replacing = plan.replacing
+    return CounterfactualRecord(replacing.pool, replacing.kind) if COUNTERFACTUAL in replacing.replaced else None
 
 
 def backend_record(backend: Backend) -> BackendRecord:

@@ -30,6 +30,9 @@ class FollowUp:
     decoding: Decoding
     continues: bool = False  # "\n\nFinal answer:" continues the assistant's own turn
     labels: tuple[str, ...] = ()  # as in `Dialogue`
+    instead: str | None = None  # an answer in the place of the reply, which this follow-up then does not see
+    # Replies of which the probabilities are wanted, each in its forms: `Reply.label_scores`, by their first forms.
+    closed: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

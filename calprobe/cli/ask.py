@@ -51,9 +51,27 @@ _OF_LOADING = ("dtype", "device", "device_map", "revision", "trust_remote_code",
 @list_option("--variants", metavar="NAME,..", help="Only these variants of the prompts, in this order.")
 @list_option(
     "--collect",
-    metavar="labels,answer,stated",
-    help="labels: probabilities of the options' labels; answer: the reply; stated: confidence in words.  [default: "
-    "labels,answer]",
+    metavar="labels,answer,stated,closed",
+    help="labels: probabilities of the options' labels; answer: the reply; stated: confidence in words; closed: "
+    "probabilities of all confidences that could be stated.  [default: labels,answer]",
+)
+@list_option(
+    "--replaced",
+    metavar="target,counterfactual,abstain|none",
+    help="Ask for stated confidence in other answers, too: the right one, one to another question, and none at all.  "
+    "[default: none]",
+)
+@click.option(
+    "--counterfactual",
+    type=click.Choice(["targets", "responses"]),
+    help="Counterfactual answers are the right ones to other questions, or the model's own to them.  "
+    "[default: targets]",
+)
+@click.option(
+    "--answer-type",
+    type=click.Choice(["any", "same"]),
+    help="Counterfactual answers are of any type, or of the type of the answer that they replace: a year, a name, ..  "
+    "[default: any]",
 )
 @click.option("--samples", type=int, metavar="N", help="Answers to each question.  [default: 1]")
 @click.option("--temperature", type=float, metavar="T", help="Temperature of answers; 0: greedy.  [default: 0]")
@@ -126,7 +144,8 @@ def command(model: str, questions: tuple[str, ...], out: Path | None, quiet: boo
     backend = BackendOptions(**_only(given, _OF_BACKEND))
     options = AskOptions(
         **_only(given, ("study", "prompts", "variants", "collect", "samples", "temperature", "top_p", "seed")),
-        **_only(given, ("max_new_tokens", "shots", "paraphrases", "shard", "resume")),
+        **_only(given, ("counterfactual", "answer_type", "max_new_tokens", "shots", "paraphrases", "shard", "resume")),
+        replaced=() if given["replaced"] == ("none",) else given["replaced"],
         quiet=quiet,
     )
     run = ask(

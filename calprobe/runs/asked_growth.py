@@ -32,13 +32,22 @@ def joined(
     variants = {v.name: v for v in (*stored.prompts.variants, *asked.prompts.variants)}
     stated = {s.name: s for s in (*stored.prompts.stated, *asked.prompts.stated)}
     base = asked if asked.prompts.fingerprint == stored.prompts.fingerprint else stored
+    groups = dict(stored.prompts.groups) | dict(asked.prompts.groups)
+    abstentions = stored.prompts.abstentions or asked.prompts.abstentions
     manifest = replace(
         stored,
         sets=tuple(_record(stored, asked, found) for found in sets.values()),
-        prompts=replace(base.prompts, variants=tuple(variants.values()), stated=tuple(stated.values())),
+        prompts=replace(
+            base.prompts,
+            variants=tuple(variants.values()),
+            stated=tuple(stated.values()),
+            groups=groups,
+            abstentions=abstentions,
+        ),
         asked=tuple(pieces.values()),
         study=asked.study or stored.study,
         overrides=tuple(dict.fromkeys((*stored.overrides, *asked.overrides))),
+        counterfactual=stored.counterfactual or asked.counterfactual,
     )
     return manifest, tuple(sets.values())
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.prompts.types import PromptSet
-from calprobe.runs.asked_records import BackendRecord, QuestionSetRecord, SamplingRecord
+from calprobe.runs.asked_records import BackendRecord, CounterfactualRecord, QuestionSetRecord, SamplingRecord
 from calprobe.runs.manifest_records import ModelRecord
 from calprobe.runs.records import Piece
 from calprobe.runs.reply_records import AskedPiece, ReplyRecords
@@ -36,6 +36,7 @@ class AskManifest(RunManifest):
     sampling: SamplingRecord = field(default_factory=SamplingRecord)
     study: str | None = None
     overrides: tuple[str, ...] = ()  # options that differ from what the study fixes
+    counterfactual: CounterfactualRecord | None = None  # None: no answers of the model were replaced by others
     shard: str | None = None  # I/N: this folder has that share of each set's questions; None: all of them
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""
@@ -120,6 +121,12 @@ class AskManifest(RunManifest):
         for wanted in other.prompts.stated:
             if wanted != stated.get(wanted.name, wanted):
                 yield f"stated {wanted.name}: the text or its settings differ"
+        for what, own, others_own in (
+            ("abstentions", self.prompts.abstentions, other.prompts.abstentions),
+            ("counterfactual answers", self.counterfactual, other.counterfactual),
+        ):
+            if own and others_own and own != others_own:
+                yield f"{what}: these differ"
 
     def covers(self, other: Self) -> bool:
         """Whether the run has all that the other has: the same questions of its sets, and their pieces."""

@@ -43,6 +43,14 @@ class SamplingRecord:
     seed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class CounterfactualRecord:
+    """Which answers stood in the place of the model's own; the seed is that of the run."""
+
+    pool: str  # targets: right answers to other questions; responses: the model's own answers to them
+    answer_type: str  # any; same: answers of the type of the one that is replaced
+
+
 def questions_fingerprint(hashes: Sequence[str]) -> str:
     """SHA-256 (hex) of the questions with these hashes, in any order."""
     return hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()

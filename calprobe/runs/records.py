@@ -32,6 +32,13 @@ class OtherRunError(ShardError):
         super().__init__("it belongs to another run")
 
 
+class OtherColumnsError(ShardError):
+    """A shard with other columns than the kind of records has now."""
+
+    def __init__(self) -> None:
+        super().__init__("its columns are not those of this run")
+
+
 class FewerRowsError(ShardError):
     """A shard with fewer rows than the run has: of fewer instances, if the run has grown since."""
 

@@ -55,7 +55,7 @@ class Reply:
     set: str
     question: str  # id
     variant: str
-    stage: str  # label, answer, final, stated:PROMPT, p_true, ..
+    stage: str  # see `calprobe.runs.stages`
     text: str
     finish: Finish
     paraphrase: int = 0
@@ -66,8 +66,10 @@ class Reply:
     logprobs: tuple[float, ...] | None = None  # of the chosen tokens, at temperature 1; None where not known
     reasoning: str | None = None  # thought before the reply, kept apart; None: the model has none
     reasoning_is_open: bool = False  # the thought has no end, so that the text is empty
+    # Of a stated confidence: of all replies that its scale allows, see `calprobe.answers.closed_replies`.
     label_scores: LabelScores | None = None  # None: not asked for
     error: str = ""  # why there is no reply; empty unless finish is `error`
+    given: str | None = None  # the answer in the conversation, where it is not the model's own; None: its own
     correct: bool | None = None  # as whoever gave the reply graded it, of an import; None: to be read from the text
     tokens_in: int = 0  # of the prompt, as counted by the backend; cached ones included
     tokens_out: int = 0

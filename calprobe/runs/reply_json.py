@@ -36,6 +36,8 @@ def reply_json(reply: Reply) -> str:
     """The reply as one line of JSON; equal replies give equal lines. Raises ValueError for NaN."""
     values = {name: getattr(reply, name) for name in _NAMES}
     values["label_scores"] = None if reply.label_scores is None else stored_label_scores(reply.label_scores)
+    if reply.given is None:
+        del values["given"]  # as earlier versions wrote it, so that checksums of their replies hold
     return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 

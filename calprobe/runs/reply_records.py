@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from calprobe.runs.arrow import to_numbers
 from calprobe.runs.decode import DecodeError, decode
-from calprobe.runs.records import Piece, RecordKind, Shard, ShardError
+from calprobe.runs.records import OtherColumnsError, Piece, RecordKind, Shard, ShardError
 from calprobe.runs.replies import Reply
 from calprobe.runs.reply_json import label_scores_of, reply_json, stored_label_scores
 
@@ -50,8 +50,10 @@ _SCHEMA = pa.schema(
         pa.field("token_ids", pa.list_(pa.int32())),
         pa.field("logprobs", pa.list_(pa.float64())),
         pa.field("label_scores", _LABEL_SCORES),
+        pa.field("given", pa.string()),
     ]
 )
+_BEFORE_GIVEN = _SCHEMA.remove(_SCHEMA.get_field_index("given"))  # shards of versions without replaced answers
 _LISTS = ("prompt_ids", "token_ids", "logprobs")
 
 
@@ -62,7 +64,7 @@ class AskedPiece:
     set: str
     variant: str
     paraphrase: int
-    stages: tuple[str, ...]  # label, answer, final, stated:PROMPT, ..
+    stages: tuple[str, ...]  # see `calprobe.runs.stages`
     samples: int = 1  # of each stage
 
     @property
@@ -163,7 +165,10 @@ class ReplyRecords(RecordKind[PieceReplies]):
         return self._read(shard, piece, True)
 
     def _read(self, shard: Shard, piece: Piece, part: bool) -> PieceReplies:
-        table = shard.table(_SCHEMA, self.expected(piece), part=part)
+        try:
+            table = shard.table(_SCHEMA, self.expected(piece), part=part)
+        except OtherColumnsError:
+            table = shard.table(_BEFORE_GIVEN, self.expected(piece), part=part)
         asked = self.pieces[piece]
         found = PieceReplies(asked.set, asked.variant, asked.paraphrase, tuple(_replies(table)))
         try:

@@ -13,7 +13,7 @@ from calprobe.errors import CalprobeError
 from calprobe.messages import counted
 from calprobe.runs import atomic
 from calprobe.runs.file_names import file_name
-from calprobe.runs.records import FewerRowsError, OtherRunError, Piece, R, RecordKind, ShardError
+from calprobe.runs.records import FewerRowsError, OtherColumnsError, OtherRunError, Piece, R, RecordKind, ShardError
 
 FOLDER = "shards"
 # A shard that claims more rows could exhaust memory: real scores take bytes for each row.
@@ -91,7 +91,7 @@ class ShardFile:
         found = _undictionaried(file.schema_arrow)
         _check_stamp((found.metadata or {}).get(_STAMP), [stamp.encode() for stamp in self.stamps])
         if [found.field(name) for name in schema.names if name in found.names] != list(schema):
-            raise ShardError("its columns are not those of this run")
+            raise OtherColumnsError
         rows = file.metadata.num_rows
         if n_rows is not None and (rows != n_rows if not part else rows >= n_rows):
             raise (FewerRowsError if rows < n_rows else ShardError)(f"it has {rows} rows of {n_rows}")

@@ -10,13 +10,13 @@ from typing import Any
 
 from calprobe.backends.local.chat import PromptWriter, template_hash, thinking_mode
 from calprobe.backends.local.check import ragged_engine
-from calprobe.backends.local.conversation import Conversation
+from calprobe.backends.local.conversation import Behind, Conversation
 from calprobe.backends.local.labels import LABEL_RULE, LabelVocabulary
 from calprobe.backends.local.limits import Limits
 from calprobe.backends.local.plain import PlainRunner
 from calprobe.backends.local.ragged import RaggedRunner
 from calprobe.backends.local.turns import Turns
-from calprobe.backends.protocol import Capabilities, Pending
+from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.runs.manifest_records import ModelRecord
@@ -61,8 +61,8 @@ class TransformersBackend:
         self._writer = PromptWriter(model)
         ends = end_tokens(model, self._writer)
         found = ragged_engine(model)
-        vocabulary = LabelVocabulary(self._writer.tokens, model.tokenizer, vocabulary_size(model))
-        self._turns = Turns(model, self._writer, vocabulary, ends)
+        self._vocabulary = LabelVocabulary(self._writer.tokens, model.tokenizer, vocabulary_size(model), ends)
+        self._turns = Turns(model, self._writer, self._vocabulary, ends)
         self._runner: RaggedRunner | PlainRunner
         if isinstance(found, str):
             log.info("%s: asked through transformers' generate, one question at a time (%s)", model.name, found)
@@ -130,7 +130,7 @@ class TransformersBackend:
         if not missing:
             return
         prompt = self._writer.opening(dialogue)
-        behind = tuple(self._writer.follow_up(dialogue, follow_up) for follow_up in dialogue.follow_ups)
+        behind = tuple(self._behind(dialogue, follow_up) for follow_up in dialogue.follow_ups)
         for sample in missing:
             of_sample = {stage: reply for (stage, number), reply in known.items() if number == sample}
             first = of_sample.get(dialogue.stage)
@@ -140,6 +140,14 @@ class TransformersBackend:
                     " asked behind it; ask for it again"
                 )
             yield Conversation(dialogue, sample, prompt, behind, of_sample)
+
+    def _behind(self, dialogue: Dialogue, follow_up: FollowUp) -> Behind:
+        writer = self._writer
+        instead = None if follow_up.instead is None else writer.replaced(dialogue, follow_up.instead)
+        tree = None
+        if follow_up.closed:
+            tree = self._vocabulary.tree(follow_up.closed, writer.in_front_of_reply(dialogue, follow_up))
+        return Behind(writer.follow_up(dialogue, follow_up), instead, tree)
 
 
 def end_tokens(model: LoadedModel, writer: PromptWriter) -> frozenset[int]:

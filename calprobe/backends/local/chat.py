@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from jinja2 import TemplateError
@@ -74,6 +75,29 @@ class PromptWriter:
                 " after a reply; use prompts without follow-ups"
             )
         return Prompt(self.tokens.plain(behind), self.tokens.inner_chat(behind))
+
+    def replaced(self, dialogue: Dialogue, answer: str) -> Prompt:
+        """An answer in the place of the first reply, as the model would have written it."""
+        text = self.in_front_of_reply(dialogue) + answer
+        return Prompt(text, self.tokens.inner(text))
+
+    def in_front_of_reply(self, dialogue: Dialogue, follow_up: FollowUp | None = None) -> str:
+        """What is written between a prompt and the reply to it: nothing, or a blank.
+
+        A blank where the reply continues text, and where the template has one there.
+        """
+        if follow_up is None:
+            continues = dialogue.messages[-1].role == "assistant" or not self._is_chat(dialogue)
+        else:
+            continues = follow_up.continues
+        if continues:
+            return " "
+        return self._of_template if self._is_chat(dialogue) else ""
+
+    @cached_property
+    def _of_template(self) -> str:
+        question = [Message("user", "a")]
+        return self._between(question, self._rendered(question))
 
     def opens_thought(self, prompt: str) -> bool:
         """Whether that prompt ends inside a thought."""

@@ -9,11 +9,21 @@ import numpy as np
 
 from calprobe.backends.local.chat import Prompt, PromptWriter
 from calprobe.backends.local.choosing import Draw
+from calprobe.backends.local.closed import ReplyTree
 from calprobe.backends.local.labels import Ids, LabelForms
 from calprobe.backends.local.noise import sample_key
 from calprobe.backends.local.reasoning import Split, split_thought
 from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
 from calprobe.runs.replies import Finish, LabelScores, Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What a follow-up adds to a conversation."""
+
+    prompt: Prompt  # between the reply and the follow-up's own reply
+    instead: Prompt | None = None  # in the place of the reply; None: the reply
+    tree: ReplyTree | None = None  # of the replies that are scored
 
 
 @dataclass(slots=True, eq=False)
@@ -23,10 +33,10 @@ class Conversation:
     dialogue: Dialogue
     sample: int
     prompt: Prompt
-    behind: tuple[Prompt, ...]  # of each follow-up: what stands between the reply and the follow-up's own reply
+    behind: tuple[Behind, ...]  # of each follow-up
     replies: dict[str, Reply] = field(default_factory=dict)  # by stage, those known before among them
     ids: list[int] = field(default_factory=list)
-    n_cached: int = 0  # tokens from the first on that the model has forwarded
+    row: Ids = ()  # tokens that the model has forwarded in its row of the cache, from the first on
 
     @property
     def is_answered(self) -> bool:
@@ -43,16 +53,29 @@ class Conversation:
         """At most, of prompt, reply, and the longest follow-up with its reply."""
         reply = self.replies.get(self.dialogue.stage)
         n_reply = self.dialogue.decoding.max_new_tokens if reply is None else len(reply.token_ids or ())
-        pairs = zip(self.behind, self.dialogue.follow_ups, strict=True)
-        longest = max((len(prompt.ids) + follow_up.decoding.max_new_tokens for prompt, follow_up in pairs), default=0)
-        return len(self.prompt.ids) + n_reply + longest
+        longest = n_reply
+        for behind, follow_up in zip(self.behind, self.dialogue.follow_ups, strict=True):
+            before = n_reply if behind.instead is None else len(behind.instead.ids)
+            after = max(follow_up.decoding.max_new_tokens, behind.tree.n_places if behind.tree else 0)
+            longest = max(longest, before + len(behind.prompt.ids) + after)
+        return len(self.prompt.ids) + longest
 
     def begin(self) -> Ids:
         """Forget what was forwarded; the tokens that come first: the prompt, with the reply if it is there."""
         reply = self.replies.get(self.dialogue.stage)
         self.ids = [*self.prompt.ids, *((reply.token_ids or ()) if reply else ())]
-        self.n_cached = 0
+        self.row = ()
         return tuple(self.ids)
+
+    @property
+    def order(self) -> list[int]:
+        """The follow-ups by number, those that share a beginning side by side: first those behind the reply itself."""
+        places: dict[str | None, int] = {None: 0}
+        for follow_up in self.dialogue.follow_ups:
+            places.setdefault(follow_up.instead, len(places))
+        named = zip(self.dialogue.follow_ups, self.behind, strict=True)
+        keys = [(places[follow_up.instead], behind.prompt.ids) for follow_up, behind in named]
+        return sorted(range(len(keys)), key=keys.__getitem__)
 
     def due(self, number: int) -> FollowUp | None:
         """The follow-up with that number; None if there is none, or its reply is there."""
@@ -71,12 +94,15 @@ class Turn:
     decoding: Decoding
     prompt: Prompt  # all in front of the reply
     forms: LabelForms | None  # None: no label scores are asked for
+    tree: ReplyTree | None  # None: no replies of a closed set are scored
     budget: int  # tokens at most
+    given: str | None = None  # see `Reply.given`
     key: int = 0  # of its noise
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     firsts: list[Sequence[float]] = field(default_factory=list)  # log-probabilities of `forms.firsts` at each position
     ranks: Sequence[int] = ()  # [labels], at the first position, see `LabelScores.ranks`
+    closed: LabelScores | None = None  # of the tree, once they are known
     finish: Finish | None = None  # None: goes on
 
     def __post_init__(self) -> None:
@@ -138,9 +164,10 @@ class Turn:
             logprobs=tuple(self.logprobs),
             reasoning=split.reasoning,
             reasoning_is_open=split.is_open,
-            label_scores=None
+            label_scores=self.closed
             if self.forms is None
             else self._placed(self.forms.scores(places, firsts, rest), split, writer),
+            given=self.given,
             tokens_in=len(self.prompt.ids),
             tokens_out=len(ids) + (self.finish == "stop"),
         )
@@ -164,7 +191,7 @@ class Turn:
         return Split(None, writer.tokens.decoded(ids), False)
 
 
-def refused(conversation: Conversation, stage: str, prompt: Prompt, error: str) -> Reply:
+def refused(conversation: Conversation, stage: str, prompt: Prompt, error: str, given: str | None = None) -> Reply:
     """A reply that says why there is none."""
     dialogue = conversation.dialogue
     return Reply(
@@ -180,5 +207,6 @@ def refused(conversation: Conversation, stage: str, prompt: Prompt, error: str) 
         prompt=prompt.text,
         prompt_ids=prompt.ids,
         error=error,
+        given=given,
         tokens_in=len(prompt.ids),
     )

@@ -10,6 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from calprobe.backends.local.cache import RaggedCache
+from calprobe.backends.local.closed import ReplyTree
+from calprobe.kernels import linear_logprob
 from calprobe.kernels.onednn import linear
 from calprobe.models import LoadedModel
 from calprobe.models.head import HeadUnusable, ScoringHead, hidden_states, scoring_head
@@ -72,6 +74,40 @@ class Engine:
         sums = torch.zeros(len(new), dtype=torch.float64).index_add_(0, rows, chosen.cpu().double())
         return [float(total) for total in sums]
 
+    @torch.inference_mode()
+    def tree(
+        self, cache: RaggedCache, first_row: int, lengths: Sequence[int], roots: Sequence[int], tree: ReplyTree
+    ) -> Tensor:
+        """Log-probabilities of the tree's `targets` behind neighbouring rows: [rows, edges] float64, on the CPU.
+
+        The slots from each row's length on are overwritten.
+
+        Args:
+            cache: has room for them.
+            first_row: of `len(roots)` rows.
+            lengths: tokens that each row keeps: all of its prompt but the last one.
+            roots: the last token of each row's prompt.
+            tree: of the replies.
+        """
+        tokens = torch.tensor([[root, *tree.tokens] for root in roots])
+        kept = torch.tensor(lengths)
+        positions = kept[:, None] + torch.tensor(tree.depths)
+        cache.aim(first_row, kept, tree.n_places)
+        hidden = self._hidden(cache, tokens, positions, self._tree_masks(kept, positions, tree))
+        n_edges = len(tree.targets)
+        if self.head is None:
+            of_edges = torch.repeat_interleave(torch.arange(tree.n_places), tree.offsets.diff()).to(hidden.device)
+            logprobs: Tensor = hidden.float().log_softmax(2)[:, of_edges, tree.targets.to(hidden.device)]
+            return logprobs.double().cpu()
+        firsts = n_edges * torch.arange(len(roots))[:, None]
+        offsets = torch.cat([(firsts + tree.offsets[:-1]).flatten(), torch.tensor([n_edges * len(roots)])])
+        targets = tree.targets.repeat(len(roots)).to(hidden.device)
+        found = linear_logprob(
+            hidden.flatten(0, 1), self.head.weight, targets, offsets.to(hidden.device), self.head.rule
+        )[1]
+        of_rows: Tensor = found.view(len(roots), n_edges)
+        return of_rows.double().cpu()
+
     def _forward(self, cache: RaggedCache, first_row: int, kept: Sequence[int], new: Sequence[Sequence[int]]) -> Tensor:
         """Hidden states [rows, width, dim] of the new tokens, or logits where the head cannot be taken out."""
         lengths = torch.tensor(kept)
@@ -79,29 +115,54 @@ class Engine:
         tokens = torch.tensor([[*ids, *(ids[-1:] * (width - len(ids)))] for ids in map(list, new)])
         positions = lengths[:, None] + torch.arange(width)
         cache.aim(first_row, lengths, width)
+        return self._hidden(cache, tokens, positions, self._masks(positions, int(lengths.max()) + width))
+
+    def _hidden(
+        self, cache: RaggedCache, tokens: Tensor, positions: Tensor, masks: Tensor | dict[str, Tensor]
+    ) -> Tensor:
+        """Hidden states [rows, width, dim] of the tokens, or logits where the head cannot be taken out."""
         given = {
             "input_ids": tokens.to(self.model.device),
             # Behind a row's last token stands padding, possibly past the model's last position.
             "position_ids": positions.clamp(max=(self.model.max_positions or 2**31) - 1).to(self.model.device),
-            "attention_mask": self._masks(positions, int(lengths.max()) + width),
+            "attention_mask": masks,
             "past_key_values": cache,
             "use_cache": True,
         }
         if self.head is None:
             everywhere: Tensor = self.network(**given).logits
             return everywhere
-        with hidden_states(self.network, fast=width * len(new) >= _FEW_ROWS) as keeper:
+        with hidden_states(self.network, fast=tokens.numel() >= _FEW_ROWS) as keeper:
             self.network(**given)
         return keeper.hidden
 
     def _masks(self, positions: Tensor, n_slots: int) -> Tensor | dict[str, Tensor]:
         """0 where a new token sees a slot, the dtype's lowest value elsewhere: [rows, 1, width, slots]."""
         slots = torch.arange(n_slots)
-        seen = slots <= positions[:, :, None]
+        return self._windowed(slots <= positions[:, :, None], slots[None], positions)
+
+    def _tree_masks(self, kept: Tensor, positions: Tensor, tree: ReplyTree) -> Tensor | dict[str, Tensor]:
+        """As `_masks`: a place of the tree sees its row's prompt, and what is above it in the tree."""
+        n_slots = int(kept.max()) + tree.n_places
+        slots = torch.arange(n_slots) - kept[:, None]  # [rows, slots], counted from the tree's first place
+        in_tree = (slots >= 0) & (slots < tree.n_places)
+        places = slots.clamp(0, tree.n_places - 1)
+        seen = (slots < 0)[:, None] | (in_tree[:, None] & tree.above[:, places].transpose(0, 1))
+        at = torch.where(slots < 0, slots, torch.tensor(tree.depths)[places]) + kept[:, None]
+        return self._windowed(seen, at, positions)
+
+    def _windowed(self, seen: Tensor, at: Tensor, positions: Tensor) -> Tensor | dict[str, Tensor]:
+        """The masks of layers with and without a window.
+
+        Args:
+            seen: [rows, width, slots] bool, without regard to windows.
+            at: the position of the token in each slot, [rows, slots]; one row may stand for all.
+            positions: of the new tokens, [rows, width].
+        """
         window = self.windows.size
-        if window is None or n_slots <= window:
+        if window is None or seen.shape[2] <= window:
             return self._additive(seen)
-        near = seen & (slots > positions[:, :, None] - window)
+        near = seen & (at[:, None] > positions[:, :, None] - window)
         if not self.windows.mixed:
             return self._additive(near)
         return {"full_attention": self._additive(seen), "sliding_attention": self._additive(near)}

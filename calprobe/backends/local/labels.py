@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from calprobe.backends.local.closed import Forms, ReplyTree, reply_tree
+from calprobe.backends.local.token_text import Ids as Ids
 from calprobe.backends.local.token_text import TokenText
 from calprobe.models.tokenizers import TOKENIZER_LOCK
 from calprobe.runs.replies import LabelScores
@@ -17,7 +19,6 @@ LABEL_RULE = (
     " the tokens of the label and of the label behind a space, as sequences"
 )
 _END_OF_SEQUENCE = -1  # see `LabelScores.forms`
-Ids = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +81,11 @@ def _sum(logprobs: Iterable[float]) -> float:
 class LabelVocabulary:
     """A vocabulary by what its tokens say; read when the first labels are asked for."""
 
-    def __init__(self, tokens: TokenText, tokenizer: Any, n_tokens: int) -> None:
-        self._tokens, self._tokenizer, self._n_tokens = tokens, tokenizer, n_tokens
+    def __init__(self, tokens: TokenText, tokenizer: Any, n_tokens: int, ends: frozenset[int] = frozenset()) -> None:
+        self._tokens, self._tokenizer, self._n_tokens, self._ends = tokens, tokenizer, n_tokens, ends
         self._ids: dict[str, list[int]] | None = None
         self._known: dict[tuple[str, ...], LabelForms] = {}
+        self._trees: dict[tuple[tuple[Forms, ...], str], ReplyTree] = {}
 
     def forms(self, labels: tuple[str, ...]) -> LabelForms:
         """The forms of each label."""
@@ -92,6 +94,13 @@ class LabelVocabulary:
             firsts = sorted({sequence[0] for forms in sequences for sequence in forms})
             self._known[labels] = LabelForms(labels, sequences, tuple(firsts))
         return self._known[labels]
+
+    def tree(self, closed: tuple[Forms, ...], between: str) -> ReplyTree:
+        """The tree of a closed set of replies; `between` is what stands in front of a reply."""
+        if (closed, between) not in self._trees:
+            forms = {form: self._tokens.inner(between + form) for of_reply in closed for form in of_reply}
+            self._trees[closed, between] = reply_tree(closed, forms.__getitem__, self._ends)
+        return self._trees[closed, between]
 
     def _forms_of(self, label: str) -> tuple[Ids, ...]:
         if self._ids is None:

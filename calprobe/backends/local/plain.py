@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from calprobe.arrays import Floats
+from calprobe.backends.local.closed import ReplyTree
 from calprobe.backends.local.conversation import Conversation, Turn
 from calprobe.backends.local.labels import Ids
 from calprobe.backends.local.turns import Turns
@@ -45,6 +48,8 @@ class PlainRunner:
 
     def _reply(self, turn: Turn) -> Reply:
         try:
+            if turn.tree is not None:
+                (turn.closed,) = turn.tree.scores(self._edges(turn.prompt.ids, turn.tree))
             self._generate(turn)
             rest = {(place, sequence): self._rest(turn, place, sequence) for place, sequence in turn.rests}
         except Exception as error:
@@ -83,6 +88,21 @@ class PlainRunner:
         only = torch.full_like(scores, -torch.inf)
         only[0, turn.tokens[-1] if turn.finish != "stop" else min(self._turns.ends)] = 0.0
         return only
+
+    @torch.inference_mode()
+    def _edges(self, prompt: Ids, tree: ReplyTree) -> Floats:
+        """Log-probabilities of the tree's targets, [1, edges]: a pass over each path from root to leaf."""
+        found = np.full(len(tree.targets), np.nan)
+        for path in tree.paths():
+            inputs = torch.tensor(
+                [[*prompt, *(tree.tokens[place - 1] for place in path[1:])]], device=self._model.device
+            )
+            logits = self._network(input_ids=inputs, use_cache=False).logits[0, len(prompt) - 1 :]
+            logprobs = logits.float().log_softmax(1).cpu()
+            for row, place in enumerate(path):
+                edges = slice(*tree.offsets[place : place + 2].tolist())
+                found[edges] = logprobs[row, tree.targets[edges]].double().numpy()
+        return found[None]
 
     @torch.inference_mode()
     def _rest(self, turn: Turn, place: int, sequence: Ids) -> float:

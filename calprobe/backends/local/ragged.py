@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator, Iterator, Sequence
+from itertools import groupby
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from calprobe.backends.local.conversation import Conversation, Turn
 from calprobe.backends.local.engine import Engine
 from calprobe.backends.local.labels import Ids
 from calprobe.backends.local.limits import Limits, batches
-from calprobe.backends.local.sharing import Head, plan_sharing
+from calprobe.backends.local.sharing import Head, plan_sharing, shared_tokens
 from calprobe.backends.local.turns import Turns
 from calprobe.errors import CalprobeError
 from calprobe.models.memory import is_out_of_memory
@@ -80,7 +81,7 @@ class RaggedRunner:
             logits = logits[[rows.row_of(conversation) for conversation in waiting]]
             rows.bring_to_front(waiting)
             yield from self._generated(rows, [self._turns.first(c) for c in waiting], logits)
-        for number in range(max(len(c.dialogue.follow_ups) for c in wave)):
+        for number in max((c.order for c in wave), key=len):
             yield from self._followed(rows, number)
 
     def _prefilled(self, wave: Sequence[Conversation]) -> tuple[_Rows, Tensor]:
@@ -106,7 +107,7 @@ class RaggedRunner:
         in_rows: list[Conversation | None] = [None] * len(forwarded)
         source = list(range(len(forwarded)))
         for conversation, ids in zip(wave, begun, strict=True):
-            conversation.n_cached = len(ids)
+            conversation.row = ids
             row = of_beginning[ids]
             if in_rows[row] is None:
                 in_rows[row] = conversation
@@ -148,7 +149,11 @@ class RaggedRunner:
             yield cut.start, lengths[cut], new[cut]
 
     def _followed(self, rows: _Rows, number: int) -> Iterator[Reply]:
-        """The replies to the follow-ups with that number. Each goes on behind the first reply, over the last one."""
+        """The replies to the follow-ups with that number.
+
+        Each goes on behind what it has in common with all that its row has: the conversation that it follows up, and
+        the first words of the follow-up before it.
+        """
         turns: list[Turn] = []
         for conversation in rows.conversations:
             follow_up = conversation.due(number)
@@ -161,14 +166,27 @@ class RaggedRunner:
                 turns.append(turn)
         if not turns:
             return
-        turns.sort(key=lambda turn: len(turn.prompt.ids) - turn.conversation.n_cached)
+        kept = {id(turn): shared_tokens(turn.conversation.row, turn.prompt.ids[:-1]) for turn in turns}
+        turns.sort(key=lambda turn: (turn.tree.n_places if turn.tree else 0, len(turn.prompt.ids) - kept[id(turn)]))
         rows.bring_to_front([turn.conversation for turn in turns])
-        lengths = [min(turn.conversation.n_cached, len(turn.prompt.ids) - 1) for turn in turns]
+        lengths = [kept[id(turn)] for turn in turns]
         new = [turn.prompt.ids[length:] for turn, length in zip(turns, lengths, strict=True)]
         logits = torch.cat([self._engine.extend(self._cache, *part) for part in self._parts(lengths, new)])
-        for turn in turns:
-            turn.conversation.n_cached = len(turn.conversation.ids)
+        self._score_closed_sets(turns)
         yield from self._generated(rows, turns, logits)
+
+    def _score_closed_sets(self, turns: Sequence[Turn]) -> None:
+        """Score the replies of the turns' closed sets; the turns are in the first rows, where their prompts stay."""
+        first_row = 0
+        for tree, group in groupby(turns, key=lambda turn: turn.tree):
+            own = list(group)
+            for cut in batches([tree.n_places] * len(own), self.limits.tokens) if tree is not None else ():
+                prompts = [turn.prompt.ids for turn in own[cut]]
+                lengths, roots = [len(ids) - 1 for ids in prompts], [ids[-1] for ids in prompts]
+                edges = self._engine.tree(self._cache, first_row + cut.start, lengths, roots, tree)
+                for turn, scores in zip(own[cut], tree.scores(edges.numpy()), strict=True):
+                    turn.closed = scores
+            first_row += len(own)
 
     def _generated(self, rows: _Rows, turns: list[Turn], logits: Tensor) -> Iterator[Reply]:
         """Generate the replies of the first rows, from the logits of their first tokens; finished rows leave."""

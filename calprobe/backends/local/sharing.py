@@ -54,7 +54,7 @@ def plan_sharing(prompts: Sequence[Ids], least: int = LEAST_SHARED) -> SharedPla
             for place in members:
                 head_of[place] = head
             continue
-        shared = _shared_tokens(prompts[members[0]], prompts[members[-1]], known)
+        shared = shared_tokens(prompts[members[0]], prompts[members[-1]], known)
         start = len(heads[head].ids) if head >= 0 else 0
         length = min(shared, len(prompts[members[0]]) - 1)
         if length - start >= least:
@@ -68,8 +68,8 @@ def plan_sharing(prompts: Sequence[Ids], least: int = LEAST_SHARED) -> SharedPla
     return SharedPlan(tuple(heads), tuple(head_of))
 
 
-def _shared_tokens(first: Ids, last: Ids, known: int) -> int:
-    """Tokens that both begin with; in sorted order all between share them too."""
+def shared_tokens(first: Ids, last: Ids, known: int = 0) -> int:
+    """Tokens that both begin with, `known` of them for certain; in sorted order all between share them too."""
     end = min(len(first), len(last))
     place = known
     while place < end and first[place] == last[place]:

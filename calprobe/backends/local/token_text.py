@@ -8,6 +8,8 @@ from typing import Any
 from calprobe.models import LoadedModel
 from calprobe.models.tokenizers import TOKENIZER_LOCK
 
+Ids = tuple[int, ...]
+
 # Private-use character that goes into special tokens in a user's text, so that they are known for text afterwards.
 _MARK = "\ue001"
 # Text in front of a piece, so that the tokenizer reads it as the middle of a text; the first one serves whose tokens
@@ -24,21 +26,21 @@ class TokenText:
         self._special = sorted(set(self._tokenizer.all_special_tokens), key=len, reverse=True)
         self._marked = re.compile("|".join(re.escape(_with_mark(token)) for token in self._special))
 
-    def raw(self, text: str) -> tuple[int, ...]:
+    def raw(self, text: str) -> Ids:
         """A text from its beginning: one start token, then its tokens; what looks like a special token is text."""
         return self._start_token_id, *self._without_start(self._ids(text, as_text=True))
 
-    def inner(self, text: str) -> tuple[int, ...]:
+    def inner(self, text: str) -> Ids:
         """A text that goes on inside another; what looks like a special token is text."""
         return tuple(self._inside(text, as_text=True))
 
-    def chat(self, text: str) -> tuple[int, ...]:
+    def chat(self, text: str) -> Ids:
         """What a chat template has rendered, of messages that went through `as_text`: from its beginning."""
         ids = self._pieces(text, beginning=True)
         start = self._start_token_id
         return tuple(ids[1:] if ids[:2] == [start, start] else ids)
 
-    def inner_chat(self, text: str) -> tuple[int, ...]:
+    def inner_chat(self, text: str) -> Ids:
         """As `chat`, for what the template has rendered inside a conversation."""
         return tuple(self._pieces(text, beginning=False))
 

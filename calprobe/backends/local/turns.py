@@ -9,7 +9,7 @@ from torch import Tensor
 
 from calprobe.backends.local.chat import Prompt, PromptWriter
 from calprobe.backends.local.choosing import choose
-from calprobe.backends.local.conversation import Conversation, Turn, refused
+from calprobe.backends.local.conversation import Behind, Conversation, Turn, refused
 from calprobe.backends.local.labels import Ids, LabelForms, LabelVocabulary
 from calprobe.backends.protocol import Dialogue, FollowUp
 from calprobe.models import LoadedModel
@@ -39,21 +39,37 @@ class Turns:
     def follow_up(self, conversation: Conversation, number: int) -> Turn | Reply:
         """The turn of a follow-up's reply; a Reply that says why there is none, where the model cannot take it."""
         follow_up, behind = conversation.dialogue.follow_ups[number], conversation.behind[number]
-        said = conversation.ids[len(conversation.prompt.ids) :]
-        text = conversation.prompt.text + self.writer.tokens.decoded(tuple(said), with_special=True) + behind.text
-        prompt = Prompt(text, (*conversation.ids, *behind.ids))
+        prompt = self._prompt(conversation, behind)
         why = self._why_not(prompt.ids)
         if why:
-            conversation.replies[follow_up.stage] = refused(conversation, follow_up.stage, prompt, why)
-            return conversation.replies[follow_up.stage]
-        return self._turn(conversation, follow_up.stage, prompt, follow_up)
+            refusal = refused(conversation, follow_up.stage, prompt, why, follow_up.instead)
+            conversation.replies[follow_up.stage] = refusal
+            return refusal
+        turn = self._turn(conversation, follow_up.stage, prompt, follow_up)
+        turn.given = follow_up.instead
+        if behind.tree is not None and self._has_room(len(prompt.ids) + behind.tree.depth):
+            turn.tree = behind.tree
+        return turn
+
+    def _prompt(self, conversation: Conversation, behind: Behind) -> Prompt:
+        """All in front of a follow-up's reply."""
+        begun = conversation.prompt
+        if behind.instead is not None:
+            ids = (*begun.ids, *behind.instead.ids, *behind.prompt.ids)
+            return Prompt(begun.text + behind.instead.text + behind.prompt.text, ids)
+        said = conversation.ids[len(begun.ids) :]
+        text = begun.text + self.writer.tokens.decoded(tuple(said), with_special=True) + behind.prompt.text
+        return Prompt(text, (*conversation.ids, *behind.prompt.ids))
 
     def _turn(self, conversation: Conversation, stage: str, prompt: Prompt, asked: Dialogue | FollowUp) -> Turn:
         forms = self._vocabulary.forms(asked.labels) if asked.labels else None
         budget = asked.decoding.max_new_tokens
         if self._model.max_positions is not None:
             budget = min(budget, self._model.max_positions - len(prompt.ids))
-        return Turn(conversation, stage, asked.decoding, prompt, forms, budget)
+        return Turn(conversation, stage, asked.decoding, prompt, forms, None, budget)
+
+    def _has_room(self, n_tokens: int) -> bool:
+        return self._model.max_positions is None or n_tokens <= self._model.max_positions
 
     def _why_not(self, ids: Ids) -> str:
         """Why the model cannot take a prompt; empty if it can."""
@@ -81,10 +97,11 @@ class Turns:
         """The reply of a turn, put into its conversation."""
         conversation = turn.conversation
         reply = turn.reply(self.writer, rest)
+        said = (*turn.prompt.ids, *turn.tokens)
+        # The token that used up the budget was chosen and not forwarded.
+        conversation.row = said[: len(said) - (turn.finish == "length")]
         if turn.stage == conversation.dialogue.stage:
-            conversation.ids = [*turn.prompt.ids, *turn.tokens]
-            # The token that used up the budget was chosen and not forwarded.
-            conversation.n_cached = len(conversation.ids) - (turn.finish == "length")
+            conversation.ids = list(said)
         conversation.replies[turn.stage] = reply
         return reply
 

@@ -9,6 +9,7 @@ import queue
 import threading
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from calprobe.backends.openai.answers import Answer
@@ -136,7 +137,9 @@ class OpenAIBackend:
         self, dialogue: Dialogue, follow_up: FollowUp, first: Reply, arrived: queue.SimpleQueue[Any]
     ) -> None:
         turns = _turns_behind(dialogue, follow_up, first.text)
-        asked = _Asked(dialogue, follow_up.stage, first.sample, turns, follow_up.decoding, follow_up.labels)
+        asked = _Asked(
+            dialogue, follow_up.stage, first.sample, turns, follow_up.decoding, follow_up.labels, follow_up.instead
+        )
         arrived.put(await self._reply(asked, opened=follow_up.continues))
 
     async def _reply(self, asked: _Asked, opened: bool) -> Reply:
@@ -159,21 +162,24 @@ class OpenAIBackend:
         return whole_texts(asked.answered(answer, self._client.scrubbed))
 
 
+@dataclass(frozen=True, slots=True)
 class _Asked:
     """One request of a dialogue."""
 
-    def __init__(
-        self, dialogue: Dialogue, stage: str, sample: int, turns: Turns, decoding: Decoding, labels: tuple[str, ...]
-    ) -> None:
-        self._dialogue, self._stage, self._sample = dialogue, stage, sample
-        self._turns, self._decoding, self.labels = turns, decoding, labels
+    dialogue: Dialogue
+    stage: str
+    sample: int
+    turns: Turns
+    decoding: Decoding
+    labels: tuple[str, ...]
+    given: str | None = None  # see `Reply.given`
 
     def body(self, model: str, server: Server) -> dict[str, Any]:
         """The JSON of the request."""
-        decoding = self._decoding
+        decoding = self.decoding
         body: dict[str, Any] = {
             "model": model,
-            "messages": list(self._turns),
+            "messages": list(self.turns),
             server.budget: decoding.max_new_tokens,
             "temperature": decoding.temperature,
             **EXTRAS[server.flavour],
@@ -192,7 +198,7 @@ class _Asked:
             **self._identity(),
             text=scrubbed(answer.text),
             finish=finish,
-            prompt="\n".join(f"{turn['role']}: {turn['content']}" for turn in self._turns),
+            prompt="\n".join(f"{turn['role']}: {turn['content']}" for turn in self.turns),
             prompt_ids=answer.prompt_ids,
             token_ids=answer.token_ids,
             logprobs=None if steps is None else tuple(step.chosen.logprob for step in steps),
@@ -207,15 +213,16 @@ class _Asked:
         return Reply(**self._identity(), text="", finish="error", error=reason or "no reason given")
 
     def _identity(self) -> dict[str, Any]:
-        dialogue = self._dialogue
+        dialogue = self.dialogue
         return {
-            "key": dialogue.keys[self._stage, self._sample],
+            "key": dialogue.keys[self.stage, self.sample],
             "set": dialogue.set,
             "question": dialogue.question,
             "variant": dialogue.variant,
-            "stage": self._stage,
+            "stage": self.stage,
             "paraphrase": dialogue.paraphrase,
-            "sample": self._sample,
+            "sample": self.sample,
+            "given": self.given,
         }
 
     def _label_scores(self, answer: Answer) -> LabelScores | None:
@@ -228,7 +235,7 @@ class _Asked:
 
     def _seed(self) -> int:
         """31 bits of the request's key, which has the run's seed and the sample's number in it."""
-        key = self._dialogue.keys[self._stage, self._sample]
+        key = self.dialogue.keys[self.stage, self.sample]
         return int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) >> 1
 
 
@@ -248,10 +255,14 @@ def _turns(dialogue: Dialogue) -> Turns:
 
 
 def _turns_behind(dialogue: Dialogue, follow_up: FollowUp, reply: str) -> Turns:
-    """The conversation with the reply, and what follows it."""
+    """The conversation with the reply, or with what stands in its place, and what follows it."""
     turns = _turns(dialogue)
     if turns[-1]["role"] == "assistant":  # the reply continued it
-        turns, reply = turns[:-1], turns[-1]["content"] + reply
+        opening = turns[-1]["content"]
+        given = reply if follow_up.instead is None else f" {follow_up.instead}"
+        turns, reply = turns[:-1], opening + given
+    elif follow_up.instead is not None:
+        reply = follow_up.instead
     if follow_up.continues:
         return (*turns, {"role": "assistant", "content": reply + follow_up.text})
     return (*turns, {"role": "assistant", "content": reply}, {"role": "user", "content": follow_up.text})

@@ -101,7 +101,7 @@ class VllmBackend:
             follow_ups = [
                 request
                 for number, (p, sample) in enumerate(samples)
-                for request in self._follow_ups(p, sample, *firsts[number])
+                for request in self._follow_ups(p, sample, prompts[id(p)], *firsts[number])
             ]
             for reply, _ in self._answered(follow_ups):
                 yield reply
@@ -119,7 +119,7 @@ class VllmBackend:
     def _first(self, dialogue: Dialogue, sample: int, prompt: Prompt) -> _Request:
         return _Request(dialogue, dialogue.stage, sample, prompt.text, prompt.ids, dialogue.decoding, dialogue.labels)
 
-    def _follow_ups(self, pending: Pending, sample: int, reply: Reply, ids: Ids) -> Iterator[_Request]:
+    def _follow_ups(self, pending: Pending, sample: int, prompt: Prompt, reply: Reply, ids: Ids) -> Iterator[_Request]:
         """What is asked behind a reply; its tokens are the conversation so far, never its text tokenised again."""
         if reply.finish == "error":
             return
@@ -128,8 +128,20 @@ class VllmBackend:
         for follow_up in dialogue.follow_ups:
             if (follow_up.stage, sample) not in pending.known:
                 behind = self._writer.follow_up(dialogue, follow_up)
-                text, all_ids = said + behind.text, (*ids, *behind.ids)
-                yield _Request(dialogue, follow_up.stage, sample, text, all_ids, follow_up.decoding, follow_up.labels)
+                so_far, text = ids, said
+                if follow_up.instead is not None:
+                    instead = self._writer.replaced(dialogue, follow_up.instead)
+                    so_far, text = (*prompt.ids, *instead.ids), prompt.text + instead.text
+                yield _Request(
+                    dialogue,
+                    follow_up.stage,
+                    sample,
+                    text + behind.text,
+                    (*so_far, *behind.ids),
+                    follow_up.decoding,
+                    follow_up.labels,
+                    follow_up.instead,
+                )
 
     def _answered(self, requests: Sequence[_Request]) -> Iterator[tuple[Reply, Ids]]:
         """The replies in the order of the requests, each with its conversation's tokens."""
@@ -215,6 +227,7 @@ class _Request:
     ids: Ids
     decoding: Decoding
     labels: tuple[str, ...]
+    given: str | None = None  # see `Reply.given`
 
     @property
     def seed(self) -> int:
@@ -233,6 +246,7 @@ class _Request:
             "stage": self.stage,
             "paraphrase": dialogue.paraphrase,
             "sample": self.sample,
+            "given": self.given,
         }
 
     def failed(self, reason: str) -> Reply:

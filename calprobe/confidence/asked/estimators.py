@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from calprobe.confidence.asked.cell import ANSWER, FINAL, LABEL, Cell
+from calprobe.confidence.asked.closed import expected_confidence, has_closed
 from calprobe.confidence.asked.labels import (
     LabelMasses,
     answer_masses,
@@ -111,6 +112,17 @@ def _allowed(cell: Cell) -> Iterator[AskedEstimator]:
             _stated(name),
             AUDIT,
         )
+        if has_closed(cell, name):
+            yield AskedEstimator(
+                f"stated_{name}.expected",
+                f"expected value of what the model would state when asked by {name}, over all replies of the scale",
+                "stated",
+                _expected(name),
+            )
+
+
+def _expected(name: str) -> Callable[[Read], AskedConfidence]:
+    return lambda read: expected_confidence(read.cell, name, read.answers, read.way)
 
 
 def _knows_places(cell: Cell) -> bool:

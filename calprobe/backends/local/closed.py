@@ -1,0 +1,133 @@
+"""Probabilities of all replies of a closed set, from one pass over the tree of their tokens.
+
+    P(reply) = sum over its forms f of P(f, then an end token)
+
+A reply is counted only where it ends: "1" is no part of "10". Replies share beginnings, so 101 of them are a tree of
+about as many tokens, all behind one prompt: each place sees the prompt and what is above it in the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from calprobe.arrays import Floats
+from calprobe.backends.local.token_text import Ids
+from calprobe.runs.replies import LabelScores
+
+Forms = tuple[str, ...]
+
+
+class _Form(NamedTuple):
+    """Where a form is in the tree."""
+
+    path: tuple[int, ...]  # its edges, from the root on
+    ends: tuple[int, ...]  # edges to end tokens behind it
+
+
+@dataclass(frozen=True, eq=False)
+class ReplyTree:
+    """The tokens of all forms of all replies. Place 0 is the last token of the prompt; the others are `tokens`."""
+
+    labels: tuple[str, ...]
+    tokens: Ids  # [places - 1], parents before children
+    depths: Ids  # [places], tokens behind the prompt's last one
+    above: Tensor  # [places, places] bool: whether the place in the row sees that in the column: itself and its parents
+    targets: Tensor  # [edges] int64: next tokens that are scored, place by place
+    offsets: Tensor  # [places + 1] int64: edges of each place
+    forms: tuple[tuple[_Form, ...], ...]  # [labels]
+
+    @property
+    def n_places(self) -> int:
+        """Places of a pass, the prompt's last token among them."""
+        return len(self.depths)
+
+    @property
+    def depth(self) -> int:
+        """Tokens of the longest form."""
+        return max(self.depths)
+
+    def paths(self) -> Iterator[list[int]]:
+        """The places from the root to each leaf."""
+        leaves = self.above.sum(0) == 1  # seen by itself alone
+        for leaf in leaves.nonzero().flatten().tolist():
+            yield self.above[leaf].nonzero().flatten().tolist()
+
+    def scores(self, edges: Floats) -> list[LabelScores]:
+        """The log-probability of each reply.
+
+        Args:
+            edges: log-probabilities of `targets`, [rows, edges] float64.
+        """
+        logprobs = np.empty((len(edges), len(self.labels)))
+        for column, forms in enumerate(self.forms):
+            of_forms = [
+                edges[:, list(form.path)].sum(1) + np.logaddexp.reduce(edges[:, list(form.ends)], axis=1)
+                for form in forms
+            ]
+            logprobs[:, column] = np.minimum(np.logaddexp.reduce(of_forms, axis=0), 0.0)
+        return [_label_scores(self.labels, row) for row in logprobs]
+
+
+def _label_scores(labels: tuple[str, ...], logprobs: Floats) -> LabelScores:
+    """At the first position, of which ranks are not counted; the forms are known from the labels."""
+    first = np.zeros(1, np.int64)
+    return LabelScores(
+        labels,
+        (),
+        positions=first,
+        logprobs=logprobs[None].copy(),
+        least=np.full(1, -np.inf),
+        starts=first,
+        ranks=np.full((1, len(labels)), -1, np.int64),
+    )
+
+
+def reply_tree(closed: Sequence[Forms], ids_of: Callable[[str], Ids], ends: Iterable[int]) -> ReplyTree:
+    """The tree of a closed set.
+
+    Args:
+        closed: replies in their forms; the first form names the reply.
+        ids_of: tokens of a form as the model would write it.
+        ends: tokens that end a reply.
+    """
+    ids = [[ids_of(form) for form in forms] for forms in closed]
+    place_of: dict[Ids, int] = {(): 0}
+    for prefix in sorted({form[:end] for forms in ids for form in forms for end in range(1, len(form) + 1)}):
+        place_of[prefix] = len(place_of)  # sorted: a prefix comes before what goes on from it
+    prefixes = list(place_of)
+    complete = {form for forms in ids for form in forms}
+    children: list[list[int]] = [[] for _ in prefixes]
+    for prefix in prefixes[1:]:
+        children[place_of[prefix[:-1]]].append(prefix[-1])
+    ending = tuple(sorted(ends))
+    targets = [
+        list(dict.fromkeys((*own, *(ending if prefix in complete else ()))))
+        for prefix, own in zip(prefixes, children, strict=True)
+    ]
+    starts = np.concatenate([[0], np.cumsum([len(own) for own in targets])])
+    edge = {
+        (place, token): int(starts[place]) + at for place, own in enumerate(targets) for at, token in enumerate(own)
+    }
+
+    def form(own: Ids) -> _Form:
+        path = tuple(edge[place_of[own[:at]], token] for at, token in enumerate(own))
+        return _Form(path, tuple(edge[place_of[own], token] for token in ending))
+
+    above = torch.eye(len(prefixes), dtype=torch.bool)
+    for place, prefix in enumerate(prefixes[1:], start=1):
+        above[place] |= above[place_of[prefix[:-1]]]
+    return ReplyTree(
+        labels=tuple(forms[0] for forms in closed),
+        tokens=tuple(prefix[-1] for prefix in prefixes[1:]),
+        depths=tuple(map(len, prefixes)),
+        above=above,
+        targets=torch.tensor([token for own in targets for token in own]),
+        offsets=torch.from_numpy(starts).long(),
+        forms=tuple(tuple(form(own) for own in dict.fromkeys(forms)) for forms in ids),
+    )
