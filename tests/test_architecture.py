@@ -215,6 +215,7 @@ def test_scoring_on_a_cpu_imports_neither_triton_nor_pandas(tmp_path: Path) -> N
     assert result.stdout.strip() == "[]", result.stderr
 
 
+@pytest.mark.proof
 def test_transformers_works_from_the_repositorys_root() -> None:
     # transformers looks for a Hub package named `kernels`, which the folder of that name must not be taken for.
     result = fresh_python("import transformers; transformers.LlamaForCausalLM", safe_path=False)

@@ -115,6 +115,8 @@ CAUSAL_CONFIGS: dict[str, Any] = {
 }
 # What takes no tree mask: ALiBi, state spaces, recurrences and hybrids. Found by the check on load, here for its test.
 TAKES_NO_TREE = {"bloom", "falcon-alibi", "mpt", "mamba", "rwkv", "falcon-h1"}
+# Of each way to score and to place tokens one: what `make test` looks at where `make test-proofs` takes all.
+QUICK = {"gpt2", "llama", "gemma2", "gemma3", "bloom", "mamba", "opt", "phi", "cohere"}
 
 MASKED_VOCAB = 260  # of `tiny_masked_tokenizer`
 _BERT: dict[str, Any] = {

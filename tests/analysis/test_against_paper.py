@@ -28,7 +28,7 @@ from calprobe.metrics import Estimate, Resampling
 from calprobe.runs import Manifest, SourceRecord, TemplateRecord
 from calprobe.words import Reduction
 
-QUICK = Resampling(20)
+QUICK = Resampling(6)
 AS_THE_PAPER = ReportOptions(compat="kissling2026", resampling=QUICK, slices=SliceOptions("domain"))
 GPT2 = with_model(name="gpt2", id="openai-community/gpt2")
 NUMBERS = (0, 1, 2, 3, 4)

@@ -13,7 +13,7 @@ from calprobe.analysis import Report, ReportOptions, report
 from calprobe.analysis.tables import best_cells, report_tables, tidy_csv
 from calprobe.metrics import Estimate, Resampling, auroc, bootstrap_mean, standard_metrics
 
-QUICK = ReportOptions(resampling=Resampling(20))
+QUICK = ReportOptions(resampling=Resampling(6))
 
 
 @pytest.fixture(scope="module")

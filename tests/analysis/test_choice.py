@@ -10,7 +10,9 @@ import pytest
 from commands import calprobe
 from compared_runs import run_of
 
-QUICK = ("--bootstrap", 5)
+QUICK = ("--bootstrap", 0)
+
+pytestmark = pytest.mark.usefixtures("each_report_once")
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, ace, holm
 from calprobe.runs import open_run
 
-N_RESAMPLES = 200
+N_RESAMPLES = 60
 SCORES = ReportOptions(ace_bins=4, resampling=Resampling(N_RESAMPLES, seed=3))
 OPTIONS = CompareOptions(by_domain=True, estimators=("average_min", "base", "consistency_vote_2"), scores=SCORES)
 

@@ -30,8 +30,8 @@ from calprobe.runs import Manifest, TemplateRecord
 NUMBERS = (0, 1, 2, 5)
 EXPOSURES = {name: [place % 5 for place in range(n)] for name, n, _ in SHAPES}
 OPTIONS = [
-    ReportOptions(resampling=Resampling(30, 7), ace_bins=5),
-    ReportOptions(resampling=Resampling(30), cluster="relation"),
+    ReportOptions(resampling=Resampling(8, 7), ace_bins=5),
+    ReportOptions(resampling=Resampling(8), cluster="relation"),
 ]
 
 
@@ -87,7 +87,7 @@ def test_runs_that_do_not_compare_are_named(runs: list[str], tmp_path: Path, cap
 
 
 def test_only_what_is_wanted_is_there_in_the_order_asked(runs: list[str]) -> None:
-    quick = report(runs[0], ReportOptions(resampling=Resampling(5)))
+    quick = report(runs[0], ReportOptions(resampling=Resampling(3)))
     own = gather(quick, Wanted(("average_min", "base", "nothing"), ("domain",))).runs[runs[0]]
     assert estimators(own.curves["accuracy-rejection"]) == ["average_min", "base"]
     assert estimators(own.only(("base", "margin")).curves["calibration"]) == ["base"]
@@ -101,7 +101,7 @@ def estimators(curves: Curves) -> list[str]:
 
 
 def test_slices_at_hand_need_no_others(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ReportOptions(resampling=Resampling(5), slices=SliceOptions("domain"))
+    options = ReportOptions(resampling=Resampling(3), slices=SliceOptions("domain"))
     found = report(runs[0], options)
     monkeypatch.setattr(contents, "slice_run", lambda *_: pytest.fail("computed anew"))
     assert gather(found, Wanted((), ("domain",))).runs[runs[0]].slices == (found.runs[0].slices,)

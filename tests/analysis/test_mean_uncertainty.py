@@ -16,7 +16,7 @@ from calprobe.confidence import Distributions, uncertainties
 from calprobe.metrics import Resampling
 from calprobe.runs import open_run
 
-QUICK = ReportOptions(resampling=Resampling(50))
+QUICK = ReportOptions(resampling=Resampling(12))
 
 
 def test_by_hand() -> None:

@@ -25,7 +25,7 @@ from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, standard_metrics
 from calprobe.runs import open_run
 
-QUICK = ReportOptions(ace_bins=4, resampling=Resampling(20))
+QUICK = ReportOptions(ace_bins=4, resampling=Resampling(6))
 ESTIMATORS = ("base", "chance", "consistency_vote_2", "margin")
 
 
@@ -64,7 +64,7 @@ def test_a_report_a_comparison_and_slices_agree_on_it(runs: list[str]) -> None:
     assert found == {(name, metric) for name in ESTIMATORS for metric in names[name] & set(metrics)}
 
     by = SliceOptions("domain", ESTIMATORS)
-    (sliced,) = report(runs[0], ReportOptions(ace_bins=4, resampling=Resampling(20), slices=by)).runs
+    (sliced,) = report(runs[0], ReportOptions(ace_bins=4, resampling=Resampling(6), slices=by)).runs
     assert sliced.slices is not None
     for slice_ in sliced.slices.slices:
         defined = {

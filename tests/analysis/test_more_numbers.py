@@ -15,7 +15,7 @@ from calprobe.analysis.tables import report_sections
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, Within, bootstrap, recalibrated, standard_metrics
 
-QUICK = ReportOptions(resampling=Resampling(30))
+QUICK = ReportOptions(resampling=Resampling(8))
 SHAPES = [(f"P{number}", 4, 3) for number in range(100, 130)]
 ACE = [metric for metric in standard_metrics() if metric.name == "ace"]
 

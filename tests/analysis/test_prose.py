@@ -25,7 +25,7 @@ from calprobe.analysis.run_facts import RunFacts
 from calprobe.metrics import Estimate, Resampling
 from calprobe.runs import StartToken
 
-QUICK = ReportOptions(resampling=Resampling(20))
+QUICK = ReportOptions(resampling=Resampling(6))
 
 
 @pytest.fixture(scope="module")

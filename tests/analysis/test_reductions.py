@@ -21,7 +21,7 @@ from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
 from calprobe.metrics import Estimate, Resampling
 from calprobe.runs import PieceScores, RunFolder, open_run
 
-QUICK = ReportOptions(resampling=Resampling(20))
+QUICK = ReportOptions(resampling=Resampling(6))
 SHAPE = ("P30", 4, 3)
 
 

@@ -27,7 +27,7 @@ from calprobe.runs import open_run
 
 COMPLETE = [metric.name for metric in multiclass_metrics()]
 OVER_PARAPHRASES = ("average", "consistency", "mixture", "fixed")
-QUICK = ReportOptions(resampling=Resampling(20))
+QUICK = ReportOptions(resampling=Resampling(6))
 
 
 def drop_relation(run: Path, relation: str) -> None:
@@ -50,7 +50,7 @@ def meant(estimator: EstimatorReport) -> list[Metric]:
 
 
 def test_numbers_are_those_of_confidences_and_metrics(run_path: Path) -> None:
-    options = ReportOptions("mean_answer", ace_bins=5, resampling=Resampling(30, seed=4))
+    options = ReportOptions("mean_answer", ace_bins=5, resampling=Resampling(8, seed=4))
     (found,) = report(run_path, options).runs
     table = open_run(run_path).table("mean_answer")
     confidences = estimate(table)
@@ -164,8 +164,8 @@ def test_several_runs_keep_their_order_and_names(run_path: Path, tmp_path: Path)
 
 @pytest.mark.usefixtures("two_clusters_enough")
 def test_relations_can_be_drawn_completely(run_path: Path) -> None:
-    options = ReportOptions(resampling=Resampling(50), cluster="relation")
-    (found,), (plain,) = (report(run_path, o).runs for o in (options, ReportOptions(resampling=Resampling(50))))
+    options = ReportOptions(resampling=Resampling(12), cluster="relation")
+    (found,), (plain,) = (report(run_path, o).runs for o in (options, ReportOptions(resampling=Resampling(12))))
     table = open_run(run_path).table()
     confidence = estimate(table)["base"]
     expected = bootstrap(

@@ -61,7 +61,7 @@ def test_report_page_and_figures_read_a_run_once(
     path: str, tmp_path: Path, calls: Counter[str], by: tuple[str, ...]
 ) -> None:
     drawn = ["--html", str(tmp_path / "page.html"), "--plots", str(tmp_path / "figures")]
-    result = CliRunner().invoke(cli, ["report", path, "--bootstrap", "2", *by, *drawn])
+    result = CliRunner().invoke(cli, ["report", path, "--bootstrap", "0", *by, *drawn])
     assert result.exit_code == 0, result.output
     assert (tmp_path / "page.html").exists()
     shards = {f"{name}.{number}": 1 for name, _, _ in SHAPES for number in NUMBERS}
@@ -70,7 +70,7 @@ def test_report_page_and_figures_read_a_run_once(
 
 def test_compared_runs_are_read_once(path: str, tmp_path: Path, calls: Counter[str]) -> None:
     other = run_of(tmp_path / "other", seed=1)
-    result = CliRunner().invoke(cli, ["compare", path, other, "--bootstrap", "2", "--by-domain"])
+    result = CliRunner().invoke(cli, ["compare", path, other, "--bootstrap", "0", "--by-domain"])
     assert result.exit_code == 0, result.output
     assert set(calls.values()) == {2}  # one a run
 

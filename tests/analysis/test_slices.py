@@ -23,7 +23,7 @@ from calprobe.runs import Manifest, open_run
 from calprobe.words import SliceKind
 
 CARDINALITY = {"P30": "N:1", "P36": "1:1", "P1376": "1:1"}
-QUICK = Resampling(40)
+QUICK = Resampling(8)
 
 
 def some_1_to_1(manifest: Manifest) -> Manifest:

@@ -38,6 +38,7 @@ def address() -> Iterator[str]:
     del server
 
 
+@pytest.mark.proof
 def test_a_run_over_llama_cpp(address: str, tmp_path: Path) -> None:
     backend = BackendOptions("openai", base_url=address, concurrency=2)
     run = ask("smollm2", QUESTIONS, tmp_path / "run", OPTIONS, backend_options=backend)

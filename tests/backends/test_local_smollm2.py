@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from proofs import few_of
 from real_models import smollm2
 from tiny_backends import LETTERS, asked, dialogue, next_logprobs
 
@@ -69,9 +70,10 @@ def first_difference(reply: Reply) -> tuple[int, float] | None:
     return None if len(said) == len(reply.token_ids) else (min(len(said), len(reply.token_ids)), float("inf"))
 
 
-def test_label_probabilities_and_greedy_text_are_the_models_own(shared: Path) -> None:
-    replies = asked(backend(), *mmlu(shared, 5, follow_ups=FOLLOW_UPS))
-    assert len(replies) == 15
+@pytest.mark.parametrize("n_questions", few_of([2, 5], lambda count: count == 2))
+def test_label_probabilities_and_greedy_text_are_the_models_own(shared: Path, n_questions: int) -> None:
+    replies = asked(backend(), *mmlu(shared, n_questions, follow_ups=FOLLOW_UPS))
+    assert len(replies) == 3 * n_questions
     for key, reply in replies.items():
         parts = first_difference(reply) if reply.stage == "answer" else None
         assert parts is None or parts[1] < TIE, f"{key} at token {parts[0]}: {parts[1]} nats apart"

@@ -9,13 +9,14 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import confidence
 import numpy as np
 import pandas as pd
 import pytest
-from growth.compare import beside_bootstrap, beside_estimators, distance, row
-from growth.measure import Size, figure
+from growth.compare import against_plain, beside_bootstrap, beside_estimators, distance, row
+from growth.measure import Size, figure, measure
 from growth.plain import plain_bootstrap, plain_confidences
 from growth.render import render
 from growth.tables import SPREAD, random_table
@@ -123,6 +124,30 @@ def test_what_is_no_size_is_refused() -> None:
             Size.read(text)
 
 
+def test_what_is_recorded(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What the command line does, in this process; `test_from_the_command_line` is the proof."""
+
+    def here(what: str, size: Size, threads: int) -> Any:
+        try:
+            return json.loads(json.dumps({"plain": against_plain, "growth": measure}[what](size)))
+        except ValueError as error:
+            raise subprocess.CalledProcessError(1, what, stderr=f"Traceback\nValueError: {error}\n") from error
+
+    out = tmp_path / "new" / "record.json"
+    monkeypatch.setattr(confidence, "in_child", here)
+    asked = ["--sizes", "20:1:2", "20:-1", "--plain", "10:12:2", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["confidence.py", *asked])
+    assert confidence.main() == 0
+    record = json.loads(out.read_text("utf-8"))
+    assert capsys.readouterr().out.endswith("\n" + render(record))
+    measured, failed = record["sizes"]
+    assert (measured["instances"], measured["templates"], measured["resamples"]) == (20, 1, 2)
+    assert {"base", "all estimators"} <= {f["what"] for f in measured["figures"]}
+    assert failed["fault"].startswith("failed (exit status 1): ValueError")
+    assert len(record["against_plain"]) == 2
+
+
+@pytest.mark.proof
 def test_from_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

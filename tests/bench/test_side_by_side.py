@@ -163,6 +163,7 @@ def test_slices_of_a_probe() -> None:
         slice_of(probe, "P9999")
 
 
+@pytest.mark.proof
 def test_a_child_scores_and_answers(tmp_path: Path) -> None:
     folder = str(save_tiny_model(tmp_path / "model"))
     spec = ModelSpec("tiny", "causal", folder, None, folder, "float32", "cpu")
@@ -176,6 +177,21 @@ def test_a_child_scores_and_answers(tmp_path: Path) -> None:
     assert reached["roof"]["fastest_gflop_per_s"] >= reached["roof"]["all_shapes_gflop_per_s"] > 0
     assert sum(reached["profile"]["operators"].values()) <= 1.001
     assert json.dumps([rows, reached])
+
+
+def test_what_a_child_does(tmp_path: Path) -> None:
+    """In this process: `test_a_child_scores_and_answers` is the proof."""
+    folder = str(save_tiny_model(tmp_path / "model"))
+    spec = ModelSpec("tiny", "causal", folder, None, folder, "float32", "cpu")
+    said = io.StringIO()
+    found = child.take_part(Job("calprobe", spec, (PIECE,), (), 3, 1, "analyse"), ["again\n"] * 3, said)
+    assert said.getvalue() == "ready\ndone\ndone\ndone\n"
+    (row,), reached = rows_of("author", {"calprobe": found}, PIECE.n_statements, "float32"), achieved(found)
+    assert (row["note"], row["statements"], row["repeats"], reached["path"]) == (None, 6, 3, "tree")
+    assert 0 < reached["forwarded"] == reached["heads"] < reached["tokens"] == sum(len(t) for t in PIECE.texts())
+    assert reached["roof"]["fastest_gflop_per_s"] >= reached["roof"]["all_shapes_gflop_per_s"] > 0
+    assert sum(reached["profile"]["operators"].values()) <= 1.001
+    assert json.dumps([row, reached])
 
 
 def test_a_child_scores_a_masked_model(tmp_path: Path) -> None:
@@ -247,6 +263,17 @@ def test_truth_and_scaling_score_the_same_statements(tmp_path: Path) -> None:
 
 
 def test_a_child_that_fails_is_a_row_and_no_more(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import sys; print('first', file=sys.stderr); sys.exit('the folder is gone')")
+    spec = ModelSpec("tiny", "causal", "nowhere", None, "nowhere", "float32", "cpu")
+    found = replace(contest_of(spec), script=script).once("calprobe", [PIECE])
+    assert found.fault == "failed (exit status 1): the folder is gone"
+    (row,), reached = replace(contest_of(spec), script=script).on_slice("author", [PIECE])
+    assert (row["scorer"], row["note"], reached) == ("calprobe", found.fault, [])
+
+
+@pytest.mark.proof
+def test_a_child_without_a_model_fails(tmp_path: Path) -> None:
     spec = ModelSpec("tiny", "causal", str(tmp_path), None, str(tmp_path), "float32", "cpu")
     found = contest_of(spec).once("calprobe", [PIECE])
     assert found.fault is not None

@@ -77,7 +77,7 @@ def test_data_files_hold_what_the_library_gives(kind: str, tmp_path: Path, capsy
     for suffix in DATA_SUFFIXES:
         curve("a", "b", "--kind", kind, *options, "--out", tmp_path / "new" / f"curve{suffix}")
     assert capsys.readouterr() == ("", "")
-    scores = ReportOptions("mean", "kissling2026", 5, Resampling(30, 2), "relation")
+    scores = ReportOptions("mean", "kissling2026", 5, Resampling(8, 2), "relation")
     expected = FUNCTIONS[kind](["a", "b"], CurveOptions(scores, ("margin", "base")))
     assert_frame_equal(pd.read_csv(tmp_path / "new/curve.csv"), expected.frame(), check_dtype=False, rtol=1e-15)
     assert_frame_equal(pd.read_parquet(tmp_path / "new/curve.parquet"), expected.frame(), check_dtype=False)

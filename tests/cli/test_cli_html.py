@@ -10,7 +10,9 @@ from run_samples import write_run
 
 from calprobe.cli.app import cli
 
-QUICK = ("--bootstrap", "5")
+QUICK = ("--bootstrap", "0")
+
+pytestmark = pytest.mark.usefixtures("each_report_once")
 
 
 @pytest.fixture(scope="module")

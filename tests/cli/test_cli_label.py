@@ -13,7 +13,9 @@ from compared_runs import run_of, with_model
 from calprobe.cli.labels import labelled
 from calprobe.errors import UsageError
 
-QUICK = ("--bootstrap", 5)
+QUICK = ("--bootstrap", 0)
+
+pytestmark = pytest.mark.usefixtures("each_report_once")
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ def test_each_run_gets_what_its_templates_allow_and_several_are_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plots = tmp_path / "figures"
-    main(["report", "runs/a", "runs/b", "--json", "--bootstrap", "20", "--plots", str(plots)])
+    main(["report", "runs/a", "runs/b", "--json", "--bootstrap", "0", "--plots", str(plots)])
     assert kinds_of(plots) == {
         "runs-a": {"accuracy-rejection", "calibration"},
         "runs-b": {"accuracy-rejection", "calibration", "markers"},

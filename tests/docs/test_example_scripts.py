@@ -6,6 +6,8 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 import calprobe
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -20,6 +22,14 @@ def example(name: str) -> ModuleType:
     return module
 
 
+def test_a_few_steps_of_train_with_probe(tmp_path: Path) -> None:
+    script = example("train_with_probe")
+    history = script.train(tmp_path, steps=4, every=2)
+    assert [logs["step"] for logs in history] == [0, 2, 4]
+    assert [line.split()[0] for line in script.table(history).splitlines()] == ["step", "0", "2", "4"]
+
+
+@pytest.mark.proof
 def test_train_with_probe(tmp_path: Path) -> None:
     script = example("train_with_probe")
     texts = script.told(calprobe.load_probe("mini"))

@@ -1,23 +1,27 @@
 """Commands in child processes of their own that meet with a fault: killed before a chosen write, out of room, ..
 
-Importing torch takes seconds, so one process does it once, loads a tiny model, and forks a child for each command.
+Importing torch takes seconds, so one process, a fork of that of the tests, loads a tiny model and forks a child for
+each command.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
+import io
 import json
+import logging
 import os
 import signal
-import subprocess
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TextIO
 
 LONGEST_S = 120.0
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -53,7 +57,7 @@ class Child:
         end = time.monotonic() + LONGEST_S
         while not any(change.startswith("os.rename") and change.endswith(".parquet") for change in self.changes()):
             assert time.monotonic() < end, "no shard was written"
-            time.sleep(0.02)
+            time.sleep(0.005)
 
     def send(self, number: int) -> None:
         os.kill(self.pid, number)
@@ -70,21 +74,20 @@ class Forge:
     def __init__(self, place: Path) -> None:
         self.place = place
         self.count = 0
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-        self.process = subprocess.Popen(
-            [sys.executable, __file__, str(place / "tiny")],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        (read_order, write_order), (read_answer, write_answer) = os.pipe(), os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            os.close(write_order)  # so that the forge ends with the process of the tests
+            os.close(read_answer)
+            _be_forge(place / "tiny", os.fdopen(read_order), os.fdopen(write_answer, "w"))
+        os.close(read_order)
+        os.close(write_answer)
+        self.orders, self.answers = os.fdopen(write_order, "w"), os.fdopen(read_answer)
 
     def ask(self, request: Mapping[str, Any]) -> Any:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+        self.orders.write(json.dumps(request) + "\n")
+        self.orders.flush()
+        return json.loads(self.answers.readline())
 
     def start(self, *arguments: object, watch: Path, at: int = 0, send: int = signal.SIGKILL, **fault: Any) -> Child:
         """Start a command.
@@ -110,19 +113,48 @@ class Forge:
         return self.start(*arguments, watch=watch, **fault).wait()
 
     def close(self) -> None:
-        self.process.communicate(timeout=60)
+        self.orders.close()
+        self.answers.close()
+        os.waitpid(self.pid, 0)
 
 
-def _serve(model: str) -> None:
-    """Fork a child for each request on stdin, or wait for one; the answers go to stdout, a line each."""
-    answers, ready = os.fdopen(os.dup(1), "w"), _loaded(Path(model))
-    for line in sys.stdin:
+def _be_forge(model: Path, orders: TextIO, answers: TextIO) -> NoReturn:
+    code = 70
+    try:
+        _forget_the_tests()
+        _serve(_loaded(model), orders, answers)
+        code = 0
+    except BaseException:  # noqa: BLE001 - what began as a test must not go on as one
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _forget_the_tests() -> None:
+    """What pytest has changed of a process, back to what a new one has; the children set the streams."""
+    os.environ |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    logging.getLogger().handlers.clear()
+    logging.getLogger().setLevel(logging.WARNING)
+    importlib.reload(warnings)  # pytest records them
+    warnings.resetwarnings()
+    for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+        warnings.simplefilter("ignore", category)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _serve(ready: Any, orders: TextIO, answers: TextIO) -> None:
+    """Fork a child for each order, or wait for one; an answer is a line each."""
+    gc.collect()
+    gc.freeze()  # else each child would look through all that the tests hold
+    for line in orders:
         request = json.loads(line)
         if "wait" in request:
             answer = os.waitpid(request["wait"], 0)[1]
         else:
             answer = os.fork()
             if not answer:
+                orders.close()
                 _be_child(request["start"], ready)
         answers.write(f"{answer}\n")
         answers.flush()
@@ -142,10 +174,12 @@ def _loaded(folder: Path) -> Any:
     )
     for name in (*modules, "launched"):
         importlib.import_module(name)
+    import torch
     from tiny_models import save_tiny_model
 
     from calprobe.models import load_model
 
+    torch.set_num_threads(1)  # OpenMP's threads are lost in a fork
     return load_model(str(save_tiny_model(folder)))
 
 
@@ -161,6 +195,7 @@ def _be_child(order: dict[str, Any], model: Any) -> None:
             (place / f"std{name}").touch()
             file = fault.get(name, place / f"std{name}")
             os.dup2(os.open(file, os.O_WRONLY | os.O_APPEND), number)
+        _open_streams()
         _meet(fault)
         _watch(order, os.open(place / "changes", os.O_WRONLY | os.O_CREAT | os.O_APPEND), fault.get("pause", 0))
         command = partial(_command, order["arguments"], model)
@@ -174,6 +209,15 @@ def _be_child(order: dict[str, Any], model: Any) -> None:
             except OSError:
                 code = code or 120  # as Python itself ends then
         os._exit(code if isinstance(code, int) else 1)
+
+
+def _open_streams() -> None:
+    """As a new Python opens them for pipes."""
+    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.__stdout__ = open(1, "w", io.DEFAULT_BUFFER_SIZE, "utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.__stderr__ = open(  # noqa: SIM115
+        2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
+    )
 
 
 def _command(arguments: list[str], model: Any) -> Any:
@@ -242,7 +286,3 @@ def _watch(order: Mapping[str, Any], log: int, pause: float) -> None:
             time.sleep(pause)
 
     sys.addaudithook(hook)
-
-
-if __name__ == "__main__":
-    _serve(sys.argv[1])

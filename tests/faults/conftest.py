@@ -31,7 +31,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.fixture(scope="session")
 def forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
-    forge = Forge(tmp_path_factory.mktemp("forge"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TOKENIZERS_PARALLELISM", "false")  # else its library warns of the fork
+        forge = Forge(tmp_path_factory.mktemp("forge"))
     yield forge
     forge.close()
 

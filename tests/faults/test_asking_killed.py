@@ -15,6 +15,7 @@ import pytest
 from asked_samples import PROMPTS, question_set
 from chat_server import ChatServer, serving
 from fake_backend import FakeBackend
+from proofs import few_of
 
 from calprobe.asking import AskOptions, ask
 from calprobe.backends import BackendOptions
@@ -23,6 +24,7 @@ from calprobe.runs import open_asked
 from calprobe.runs.journal import read_journals
 from calprobe.runs.shards import shard_path
 
+FEW = 3  # runs in the suite
 KILLS = int(os.environ.get("CALPROBE_FAULTS", "0")) or 6
 RESTARTS = 10 if "CALPROBE_FAULTS" in os.environ else 3
 QUESTIONS = question_set(8)
@@ -74,7 +76,7 @@ def there(out: Path) -> int:
     return len(keys | {reply.key for reply in read_journals(out)})
 
 
-@pytest.mark.parametrize("number", range(KILLS))
+@pytest.mark.parametrize("number", few_of(range(KILLS), lambda number: number < FEW))
 def test_killed_at_random_moments_until_it_is_done(
     whole: dict[str, bytes], tmp_path: Path, record_property: Callable[[str, object], None], number: int
 ) -> None:

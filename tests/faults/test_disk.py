@@ -122,7 +122,7 @@ def test_a_read_only_folder(
 
 def test_a_folder_that_is_removed_while_it_is_scored_into(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    child = forge.start("score", *ASKED, "--out", run, watch=run, pause=0.1)
+    child = forge.start("score", *ASKED, "--out", run, watch=run, pause=0.03)
     child.wait_for_first_shard()
     shutil.rmtree(run)
     stopped = child.wait()

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 from children import Ended, Forge
 from commands import exports_of
+from proofs import few_of
 
 from calprobe.runs import open_run
 
 MANY = int(os.environ.get("CALPROBE_FAULTS", "10")) > 10
 SEED = int(os.environ.get("CALPROBE_FAULTS_SEED", "0"))
-FEW = 3  # kills of each growth in the suite, beside those around the manifest
+FEW = 3  # kills of each growth among the proofs, beside those around the manifest, which are in the suite
 SCORE = ("score", "--model", "tiny", "--probe", "mini", "--save-tokens", "--quiet", "--batch-tokens", "64")
 GROWTHS = {
     "templates": (
@@ -55,19 +56,20 @@ def growth(request: pytest.FixtureRequest, forge: Forge, tmp_path_factory: pytes
     return Growth(small, large, begun, grown, ended)
 
 
-def moments(changes: tuple[str, ...]) -> list[int]:
-    """Before which changes to kill: all in `make test-faults`; else those around the manifest, and a few."""
+def moments(changes: tuple[str, ...], few: int) -> list[int]:
+    """Before which changes to kill: all in `make test-faults`; else those around the manifest, or a few others."""
     every = range(1, len(changes) + 1)
     if MANY:
         return list(every)
     manifest = next(place for place, change in enumerate(changes, 1) if change.endswith("/manifest.json"))
-    return sorted({manifest, manifest + 1, *random.Random(SEED).sample(every, FEW)})
+    return sorted(random.Random(SEED).sample(every, few)) if few else [manifest, manifest + 1]
 
 
-def test_killed_at_a_write_either_request_goes_on(growth: Growth, forge: Forge, tmp_path: Path) -> None:
+@pytest.mark.parametrize("few", few_of([0] if MANY else [0, FEW], lambda few: few == 0))
+def test_killed_at_a_write_either_request_goes_on(growth: Growth, forge: Forge, tmp_path: Path, few: int) -> None:
     before = {path.name: path.read_bytes() for path in (growth.begun / "shards").iterdir()}
     wanted = exports_of(growth.grown)
-    for at in moments(growth.ended.changes):
+    for at in moments(growth.ended.changes, few):
         run = tmp_path / f"killed-{at}"
         shutil.copytree(growth.begun, run)
         killed = forge.run(*SCORE, *growth.large, "--out", run, watch=run, at=at)

@@ -1,7 +1,7 @@
 """Killed at any moment: nothing scored is lost but the group in flight, no number is wrong, and the run goes on.
 
-Ten moments in the suite, chosen by their write and seeded; `make test-faults` tries a hundred, and
-fifty more on the clock.
+Three moments in the suite and ten among the proofs, chosen by their write and seeded; `make test-faults` tries a
+hundred, and fifty more on the clock.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from typing import Any
 import pytest
 from children import Ended, Forge
 from commands import exports_of
+from proofs import few_of
 from unbroken import ASKED, Complete, shards_in
 
 from calprobe.runs import open_run
 from calprobe.runs.manifest_file import FILE_NAME
 
+FEW = 3  # kills in the suite
 KILLS = int(os.environ.get("CALPROBE_FAULTS", "10"))
 TIMED_KILLS = KILLS // 2 if KILLS > 10 else 0
 SEED = int(os.environ.get("CALPROBE_FAULTS_SEED", "0"))
@@ -63,7 +65,7 @@ def assert_it_goes_on(forge: Forge, run: Path, complete: Complete) -> None:
     assert sorted(path.name for path in (run / "shards").iterdir()) == sorted(complete.order)
 
 
-@pytest.mark.parametrize("number", range(KILLS))
+@pytest.mark.parametrize("number", few_of(range(KILLS), lambda number: number < FEW))
 def test_sigkill_before_a_random_write(
     forge: Forge, complete: Complete, tmp_path: Path, reported: Report, record_property: Record, number: int
 ) -> None:
@@ -125,8 +127,12 @@ def test_sigkill_at_a_random_time(
     assert_it_goes_on(forge, run, complete)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("part", [0.5, 0.7])
+SIGNALS = [(number, part) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) for part in (0.5, 0.7)]
+
+
+@pytest.mark.parametrize(
+    ("number", "part"), few_of(SIGNALS, lambda number, part: (number == signal.SIGTERM) == (part == 0.7))
+)
 def test_a_signal_that_can_be_held_finishes_the_group(
     forge: Forge, complete: Complete, tmp_path: Path, reported: Report, number: int, part: float
 ) -> None:

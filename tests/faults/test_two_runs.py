@@ -17,7 +17,7 @@ from calprobe.runs.lock import OWNER_NAME, read_owner
 
 def begun(forge: Forge, run: Path) -> Child:
     """A child that scores slowly and has written its first piece."""
-    child = forge.start("score", *ASKED, "--out", run, watch=run, pause=0.1)
+    child = forge.start("score", *ASKED, "--out", run, watch=run, pause=0.03)
     child.wait_for_first_shard()
     return child
 

@@ -20,9 +20,8 @@ from calprobe.runs import open_run
 
 MANY = int(os.environ.get("CALPROBE_FAULTS", "10")) > 10
 SEED = int(os.environ.get("CALPROBE_FAULTS_SEED", "0"))
-FEW = 3  # kills of a command in the suite
+FEW = 3  # kills of a command where not all are asked for
 QUICK = ("--bootstrap", "0")
-IF_MANY = pytest.mark.skipif(not MANY, reason="`make test-faults` kills more commands")
 
 
 def moments(count: int) -> list[int]:
@@ -35,11 +34,11 @@ def moments(count: int) -> list[int]:
     ("name", "command"),
     [
         ("scores.parquet", ("export", "--what", "candidates", "--out")),
-        pytest.param("scores.csv", ("export", "--what", "candidates", "--out"), marks=IF_MANY),
+        pytest.param("scores.csv", ("export", "--what", "candidates", "--out"), marks=pytest.mark.proof),
         ("tokens.jsonl", ("export", "--what", "tokens", "--out")),
-        ("confidences.csv", ("export", "--what", "confidences", "--out")),
-        pytest.param("curve.json", ("curve", "--kind", "accuracy-rejection", *QUICK, "--out"), marks=IF_MANY),
-        ("curve.svg", ("curve", "--kind", "accuracy-rejection", *QUICK, "--out")),
+        pytest.param("confidences.csv", ("export", "--what", "confidences", "--out"), marks=pytest.mark.proof),
+        pytest.param("curve.json", ("curve", "--kind", "accuracy-rejection", *QUICK, "--out"), marks=pytest.mark.proof),
+        pytest.param("curve.svg", ("curve", "--kind", "accuracy-rejection", *QUICK, "--out"), marks=pytest.mark.proof),
         ("page.html", ("report", *QUICK, "--html")),
     ],
 )

@@ -14,7 +14,7 @@ from run_samples import write_run
 from calprobe.cli.app import COMMANDS, cli, main
 
 COMPLETE = "CALPROBE_FUZZ" in os.environ  # `make fuzz`: all junk for every option
-FEW = 6  # pieces of junk for an option in the suite
+FEW = 3  # pieces of junk for an option in the suite
 JUNK = [
     *("", " ", "-1", "0", "1e9", "99999999999999999999", "9" * 5000, "nan", "None", ",", "a,b", "../../x", "/dev/null"),
     *("NO/SUCH/FILE", "x" * 5000, "\x1b[2J", "\u202e", "\udcff", "東京", "[bold]", "%s{0}", "--help", "-"),
@@ -22,7 +22,7 @@ JUNK = [
 # What a command needs beside the one option that is tried; RUN, PROBE, TABLE and OUT are replaced.
 NEEDED = {
     "score": ["--model", "tiny-clm", "--probe", "PROBE", "--out", "OUT", "--limit", "1", "--quiet"],
-    "report": ["RUN", "--bootstrap", "2"],
+    "report": ["RUN", "--bootstrap", "0"],
     "compare": ["RUN", "RUN2", "--bootstrap", "2"],
     "curve": ["RUN", "--kind", "calibration", "--out", "OUT.csv", "--bootstrap", "2"],
     "export": ["RUN", "--what", "candidates", "--out", "OUT.csv"],

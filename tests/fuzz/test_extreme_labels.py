@@ -44,6 +44,9 @@ def ended(*arguments: object) -> int:
     return 0
 
 
+pytestmark = pytest.mark.usefixtures("each_report_once")
+
+
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Runs of both tiny models on the labels, made where the environment holds secrets."""
@@ -85,7 +88,7 @@ def test_every_report_is_made_and_none_holds_a_secret(
     scored: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _seconds: None)  # the hub's client waits longer before each new try
-    runs, quick = [scored / model for model in MODELS], ("--bootstrap", "2")
+    runs, quick = [scored / model for model in MODELS], ("--bootstrap", "0")
     for form in FORMATS:
         assert ended("report", *runs, *quick, "--by", "relation", "--format", form) == 0
     assert ended("report", *runs, *quick, "--html", scored / "page.html") == 0
@@ -140,7 +143,7 @@ def test_answer_spaces_of_one_and_relations_of_one_instance(tmp_path: Path, caps
     scoring = ("--model", "tiny-clm", "--probe", tmp_path / "probe", "--relations", "ONE", "--quiet")
     assert ended("score", *scoring, "--out", tmp_path / "run") == 0
     capsys.readouterr()
-    assert ended("report", tmp_path / "run", "--json", "--bootstrap", "2") == 0
+    assert ended("report", tmp_path / "run", "--json", "--bootstrap", "0") == 0
     (found,) = json.loads(capsys.readouterr().out).values()
     base = found["estimators"]["base"]
     assert (found["accuracy"]["value"], base["mean_confidence"]["value"], base["ace"]["value"]) == (1, 1, 0)

@@ -68,12 +68,18 @@ def test_names_say_where_training_is() -> None:
     assert (model.network is network, model.adapter_merged) == (True, None)
 
 
-def test_wrappers_are_taken_off_and_left_complete() -> None:
+@pytest.mark.proof
+def test_a_compiled_network_is_unwrapped() -> None:
     network = new_model()
     compiled: Any = torch.compile(network)
-    for wrapped in (network, nn.DataParallel(network), compiled):
-        assert unwrapped(wrapped) is network
+    assert unwrapped(compiled) is network
     assert compiled._orig_mod is network
+
+
+def test_wrappers_are_taken_off_and_left_complete() -> None:
+    network = new_model()
+    for wrapped in (network, nn.DataParallel(network)):
+        assert unwrapped(wrapped) is network
     peft = pytest.importorskip("peft")
     adapted = peft.get_peft_model(new_model(), peft.LoraConfig(target_modules=["c_attn"], task_type="CAUSAL_LM"))
     assert unwrapped(nn.DataParallel(adapted)) is adapted.get_base_model()

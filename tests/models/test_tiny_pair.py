@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from proofs import few_of
 
 import calprobe
 from calprobe.errors import UsageError
@@ -134,6 +135,7 @@ def test_exposures_need_no_torch() -> None:
     subprocess.run([sys.executable, "-c", f"{code}; assert 'torch' not in sys.modules"], check=True)
 
 
+@pytest.mark.parametrize("model", few_of(PAIR, lambda name: name == "tiny-clm"), indirect=True)
 def test_accuracy_and_confidence_rise_with_exposure(model: LoadedModel, tmp_path: Path) -> None:
     options = calprobe.ScoreOptions(relations=QUICK, quiet=True)
     frame = calprobe.confidences(calprobe.score(model, None, tmp_path / "run", options))

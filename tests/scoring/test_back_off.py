@@ -219,6 +219,7 @@ score(model, "mini", out / "run", ScoreOptions(first=12, relations=("capital",),
 """
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit on a process's memory is Linux's")
 def test_a_run_survives_a_real_lack_of_memory(tmp_path: Path) -> None:
     folder = save_tiny_model(tmp_path / "tiny")

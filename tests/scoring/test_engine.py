@@ -15,21 +15,27 @@ from calprobe.runs import open_run
 from calprobe.scoring import ScoreOptions, find_way, score, score_in_memory, score_pieces, select
 
 SAVED = {"causal": save_tiny_model, "masked": save_tiny_masked_model}
-OPTIONS = ScoreOptions(templates="0,1", batch_tokens=64, save_tokens=True, quiet=True)
+# A masked model has a row for each token of a statement: some rows in a batch, as there are of statements.
+BATCH_TOKENS = {"causal": 64, "masked": 256}
 
 
-@pytest.fixture(params=SAVED)
-def model(request: pytest.FixtureRequest, tmp_path: Path) -> LoadedModel:
-    return load_model(str(SAVED[request.param](tmp_path / "model")))
+@pytest.fixture(scope="module", params=SAVED)
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
+    return load_model(str(SAVED[request.param](tmp_path_factory.mktemp("model") / "model")))
+
+
+@pytest.fixture
+def asked(model: LoadedModel) -> ScoreOptions:
+    return ScoreOptions(templates="0,1", batch_tokens=BATCH_TOKENS[model.kind], save_tokens=True, quiet=True)
 
 
 def test_scores_in_memory_are_those_of_the_folder(
-    model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: LoadedModel, asked: ScoreOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = score(model, PROBE, tmp_path / "run", OPTIONS)
+    stored = score(model, PROBE, tmp_path / "run", asked)
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.rglob("*"))
-    run = score_in_memory(model, PROBE, OPTIONS)
+    run = score_in_memory(model, PROBE, asked)
     assert sorted(tmp_path.rglob("*")) == before
     assert [piece.checksum() for piece in run.pieces] == [piece.checksum() for piece in stored.pieces]
     tokens = [[run.read_tokens(piece).checksum() for piece in run.pieces] for run in (run, stored)]
@@ -37,24 +43,26 @@ def test_scores_in_memory_are_those_of_the_folder(
     assert (run.identity, run.partial) == (stored.identity, False)
 
 
-def test_a_run_in_memory_is_reported_like_an_opened_one(model: LoadedModel, tmp_path: Path) -> None:
-    stored = score(model, PROBE, tmp_path / "run", OPTIONS)
+def test_a_run_in_memory_is_reported_like_an_opened_one(
+    model: LoadedModel, asked: ScoreOptions, tmp_path: Path
+) -> None:
+    stored = score(model, PROBE, tmp_path / "run", asked)
     options = ReportOptions(resampling=Resampling(0))
-    found, expected = (report(run, options).runs[0] for run in (score_in_memory(model, PROBE, OPTIONS), stored))
+    found, expected = (report(run, options).runs[0] for run in (score_in_memory(model, PROBE, asked), stored))
     assert found.accuracy == expected.accuracy
     metrics = [[estimator.metrics for estimator in each.estimators] for each in (found, expected)]
     assert repr(metrics[0]) == repr(metrics[1])  # NaN among them
 
 
-def test_pieces_come_in_order_and_progress_is_reported(model: LoadedModel) -> None:
+def test_pieces_come_in_order_and_progress_is_reported(model: LoadedModel, asked: ScoreOptions) -> None:
     seen = [0, 0]
 
     def advance(statements: int, tokens: int) -> None:
         seen[0] += statements
         seen[1] += tokens
 
-    selection = select(PROBE, OPTIONS)
-    pieces = list(score_pieces(model, selection, OPTIONS, advance=advance))
+    selection = select(PROBE, asked)
+    pieces = list(score_pieces(model, selection, asked, advance=advance))
     # The groups of a masked model are single pieces here, those of a causal one all relations under a template.
     by_template = model.kind == "causal"
     expected = sorted(selection.pieces, key=lambda piece: piece.template) if by_template else list(selection.pieces)
@@ -62,9 +70,9 @@ def test_pieces_come_in_order_and_progress_is_reported(model: LoadedModel) -> No
     assert seen == [sum(p.n_statements for p in pieces), sum(int(p.column("n_tokens").sum()) for p in pieces)]
 
 
-def test_shards_are_disjoint_and_complete(model: LoadedModel) -> None:
-    selection = select(PROBE, OPTIONS)
-    way = find_way(model, selection, OPTIONS)
+def test_shards_are_disjoint_and_complete(model: LoadedModel, asked: ScoreOptions) -> None:
+    selection = select(PROBE, asked)
+    way = find_way(model, selection, asked)
     parts = [
         [(p.relation, p.template) for p in score_pieces(model, selection, ScoreOptions(shard=f"{n}/2"), way)]
         for n in (1, 2)
@@ -72,16 +80,16 @@ def test_shards_are_disjoint_and_complete(model: LoadedModel) -> None:
     assert sorted(parts[0] + parts[1]) == sorted(selection.pieces)
 
 
-def test_memory_that_runs_out_makes_batches_smaller(model: LoadedModel, tmp_path: Path) -> None:
-    selection = select(PROBE, OPTIONS)
-    way = find_way(model, selection, OPTIONS)
+def test_memory_that_runs_out_makes_batches_smaller(model: LoadedModel, asked: ScoreOptions, tmp_path: Path) -> None:
+    selection = select(PROBE, asked)
+    way = find_way(model, selection, asked)
     memory = LimitedMemory(model.network)
-    memory.n_tokens = 40
+    memory.n_tokens = BATCH_TOKENS[model.kind] * 5 // 8
     try:
-        pieces = list(score_pieces(model, selection, OPTIONS, way))
+        pieces = list(score_pieces(model, selection, asked, way))
     finally:
         memory.hook.remove()
-    expected = score(model, PROBE, tmp_path / "run", OPTIONS)
+    expected = score(model, PROBE, tmp_path / "run", asked)
     for piece, stored in zip(sorted(pieces, key=lambda p: (p.relation, p.template)), expected.pieces, strict=True):
         assert piece.column("sum") == pytest.approx(stored.column("sum"), abs=1e-3)
-    assert open_run(tmp_path / "run").manifest.settings.batch_tokens == 64
+    assert open_run(tmp_path / "run").manifest.settings.batch_tokens == BATCH_TOKENS[model.kind]

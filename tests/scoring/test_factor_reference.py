@@ -34,6 +34,7 @@ def plain_scores(context: str, completion: str) -> list[float]:
     return [float(logprobs[place, ids[place]]) for place in range(len(before), len(ids))]
 
 
+@pytest.mark.proof
 def test_token_scores_are_those_of_one_text_at_a_time(shared: Path) -> None:
     relation = load_probe(shared / "factor" / "expert_factor.csv").relations[0]
     chosen = [relation.instances[index] for index in INSTANCES]

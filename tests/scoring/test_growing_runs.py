@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from proofs import few_of
 from scored_samples import PROBE
 from tiny_models import save_tiny_masked_model, save_tiny_model
 
@@ -61,7 +62,7 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
 
 
 def scored(model: LoadedModel, out: Path, probe: Probe = SMALL, **options: Any) -> Run:
-    asked = {"limit": 3, "batch_tokens": 20, "quiet": True} | options
+    asked = {"limit": 3, "batch_tokens": 100, "quiet": True} | options
     return score(model, probe, out, ScoreOptions(**asked))
 
 
@@ -92,14 +93,16 @@ def assert_near(run: Run, once: Run) -> None:
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
 
 
-@pytest.mark.parametrize("kind", ["causal", "masked"])
-@pytest.mark.parametrize("path", [None, "plain"])
+PATHS = [(kind, path) for kind in ("causal", "masked") for path in (None, "plain")]
+
+
+@pytest.mark.parametrize(("kind", "path"), few_of(PATHS, lambda kind, path: kind == "causal" or path is None))
 def test_more_templates_are_the_bytes_of_one_request(
     model: LoadedModel, masked: LoadedModel, kind: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scorer = model if kind == "causal" else masked
     # Some groups for each template. A masked model has a row for each token, and one row in each of so small batches.
-    options = {"save_tokens": True, "path": path, "limit": 2, "batch_tokens": 20 if kind == "causal" else 200}
+    options = {"save_tokens": True, "path": path, "limit": 2, "batch_tokens": 100 if kind == "causal" else 1000}
     once = scored(scorer, tmp_path / "once", templates="0,1,2", **options)
     first = scored(scorer, tmp_path / "run", templates="1", **options)
     before, n_before = shards(first), first.progress.statements
@@ -127,7 +130,10 @@ GROWTHS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("how", GROWTHS)
+QUICK = ("a larger sample", "first to all", "relations", "everything")
+
+
+@pytest.mark.parametrize("how", few_of(GROWTHS, QUICK.__contains__))
 def test_more_instances_or_relations_have_the_scores_of_one_request(
     model: LoadedModel, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

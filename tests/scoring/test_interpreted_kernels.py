@@ -1,4 +1,4 @@
-"""A complete run with the Triton kernels, interpreted on the CPU, against the same run with the torch references."""
+"""Runs with the Triton kernels, interpreted on the CPU, against the same runs with the torch references."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("triton", reason="Triton exists for Linux on x86-64 only")
+
+from tiny_models import save_tiny_masked_model, save_tiny_model
+
+from calprobe.kernels import gather_reduce_triton, linear_logprob_triton
+from calprobe.models import LoadOptions, load_model
+from calprobe.probes import Instance, Probe, Relation
+from calprobe.scoring import ScoreOptions, score
 
 # A child scores, since Triton takes its interpreter or not when it is first imported. It prints how often each kernel
 # was launched, so that a run on the references cannot pass for one on the kernels.
@@ -37,7 +45,24 @@ for chosen in ("reference", "triton"):
 FLOATS = ("sum", "mean", "sum_answer", "mean_answer", "first", "logprobs")
 
 
+def assert_equal(run: Path, reference: Path) -> list[Path]:
+    """Shards with the same columns and, up to rounding, numbers; those of the run."""
+    shards, references = (sorted((place / "shards").iterdir()) for place in (run, reference))
+    assert [shard.name for shard in shards] == [shard.name for shard in references]
+    for ours, theirs in zip(map(pq.read_table, shards), map(pq.read_table, references), strict=True):
+        assert ours.schema.remove_metadata() == theirs.schema.remove_metadata()
+        for name in ours.column_names:
+            got, expected = ours.column(name).combine_chunks(), theirs.column(name).combine_chunks()
+            if name in FLOATS:
+                pair = (column.flatten() if name == "logprobs" else column for column in (got, expected))
+                np.testing.assert_allclose(*(column.to_numpy() for column in pair), rtol=1e-6, atol=1e-5)
+            else:
+                assert got.equals(expected), name
+    return shards
+
+
 # A masked model has a row for each token, and one template of it takes as long as several of a causal one.
+@pytest.mark.proof
 @pytest.mark.parametrize(("model", "templates"), [("tiny-clm", "0,1"), ("tiny-mlm", "0")])
 def test_a_run_on_the_kernels_equals_one_on_the_references(model: str, templates: str, tmp_path: Path) -> None:
     command = [sys.executable, "-c", CHILD, model, templates, str(tmp_path)]
@@ -48,16 +73,36 @@ def test_a_run_on_the_kernels_equals_one_on_the_references(model: str, templates
     assert set(by_references.values()) == {0}
     assert by_kernels["gather_reduce_triton"] == len(templates.split(","))  # a group of each template
     assert by_kernels["linear_logprob_triton"] > 1  # the check of the path, and batches
-    shards, references = (sorted((tmp_path / name / "shards").iterdir()) for name in ("triton", "reference"))
-    assert [shard.name for shard in shards] == [
+    assert [shard.name for shard in assert_equal(tmp_path / "triton", tmp_path / "reference")] == [
         f"instrument-family.t{number}.parquet" for number in templates.split(",")
     ]
-    for ours, theirs in zip(map(pq.read_table, shards), map(pq.read_table, references), strict=True):
-        assert ours.schema.remove_metadata() == theirs.schema.remove_metadata()
-        for name in ours.column_names:
-            got, expected = ours.column(name).combine_chunks(), theirs.column(name).combine_chunks()
-            if name in FLOATS:
-                pair = (column.flatten() if name == "logprobs" else column for column in (got, expected))
-                np.testing.assert_allclose(*(column.to_numpy() for column in pair), rtol=1e-6, atol=1e-5)
-            else:
-                assert got.equals(expected), name
+
+
+SAVED = {"causal": save_tiny_model, "masked": save_tiny_masked_model}
+ONE = Probe(
+    "one",
+    (Relation("capital", ("Paris", "Rome"), (Instance(0, "Peru", 0),), ("In [X]: [Y].", "[Y] of [X].")),),
+    "f" * 64,
+)
+
+
+@pytest.mark.skipif(os.environ.get("TRITON_INTERPRET") != "1", reason="Triton is not interpreted in this process")
+@pytest.mark.parametrize("kind", SAVED)
+def test_a_small_run_on_the_kernels_equals_one_on_the_references(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_model(str(SAVED[kind](tmp_path / "model")), LoadOptions(device="cpu"))
+    options = ScoreOptions(templates="0,1" if kind == "causal" else "0", save_tokens=True, quiet=True)
+    with (
+        patch.object(
+            linear_logprob_triton, "linear_logprob_triton", wraps=linear_logprob_triton.linear_logprob_triton
+        ) as of_tokens,
+        patch.object(
+            gather_reduce_triton, "gather_reduce_triton", wraps=gather_reduce_triton.gather_reduce_triton
+        ) as of_statements,
+    ):
+        for chosen in ("reference", "triton"):
+            monkeypatch.setenv("CALPROBE_KERNELS", chosen)
+            score(model, ONE, tmp_path / chosen, options)
+            assert (of_tokens.call_count > 1, of_statements.call_count > 0) == (chosen == "triton",) * 2
+    assert_equal(tmp_path / "triton", tmp_path / "reference")

@@ -1,7 +1,7 @@
 """Processes that `accelerate launch` starts, with torch's launcher behind it: equal bytes.
 
-Part of `make test-faults`. Three processes of torch's launcher, and their ways to end early, are in the suite: see
-tests/faults/test_processes_lost.py.
+A proof, and part of `make test-faults`. Three processes of torch's launcher, and their ways to end early, are in the
+suite: see tests/faults/test_processes_lost.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from tiny_models import save_tiny_model
 from calprobe.cli import main
 from calprobe.runs import open_run
 
-MANY = int(os.environ.get("CALPROBE_FAULTS", "10")) > 10
 # On CPUs too; the port is added, a free one, so that two test processes do not meet.
 ACCELERATE = (
     *("accelerate.commands.launch", "--multi_gpu", "--num_processes=2", "--num_machines=1"),
@@ -27,7 +26,7 @@ ACCELERATE = (
 )
 
 
-@pytest.mark.skipif(not MANY, reason="the launcher takes half a minute; `make test-faults` starts it")
+@pytest.mark.proof
 def test_two_processes_give_the_bytes_of_one(tmp_path: Path) -> None:
     model, process = save_tiny_model(tmp_path / "tiny"), tmp_path / "process.py"
     process.write_text(PROCESS)

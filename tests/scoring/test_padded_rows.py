@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from proofs import few_of
 from statement_rows import as_token_rows, one_at_a_time, random_rows, split
-from tiny_models import CAUSAL_CONFIGS, VOCAB, loaded, tiny_causal
+from tiny_models import CAUSAL_CONFIGS, QUICK, VOCAB, loaded, tiny_causal
 
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.padded import PlainExecutor, target_logprobs
 
 
-@pytest.mark.parametrize("architecture", CAUSAL_CONFIGS)
+@pytest.mark.parametrize("architecture", few_of(CAUSAL_CONFIGS, QUICK.__contains__))
 def test_equals_one_statement_at_a_time(architecture: str) -> None:
     network, rows = tiny_causal(architecture), random_rows(seed=1)
     expected = one_at_a_time(network, rows)

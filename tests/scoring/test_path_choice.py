@@ -8,9 +8,10 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 import torch
+from proofs import few_of
 from scored_samples import CPU_MESSAGE
 from statement_rows import as_token_rows, one_at_a_time, random_rows, split
-from tiny_models import CAUSAL_CONFIGS, TAKES_NO_TREE, loaded, tiny_causal
+from tiny_models import CAUSAL_CONFIGS, QUICK, TAKES_NO_TREE, loaded, tiny_causal
 
 from calprobe.errors import CalprobeError
 from calprobe.scoring.executor import EdgeScores, score_rows
@@ -19,7 +20,7 @@ from calprobe.scoring.path_choice import Tolerance, choose_path, disagreement, e
 from calprobe.scoring.tree import TreeExecutor
 
 
-@pytest.mark.parametrize("architecture", CAUSAL_CONFIGS)
+@pytest.mark.parametrize("architecture", few_of(CAUSAL_CONFIGS, QUICK.__contains__))
 def test_the_chosen_path_equals_one_statement_at_a_time(architecture: str) -> None:
     network, rows = tiny_causal(architecture), random_rows(seed=11, n_statements=40, longest=40)
     path = choose_path(loaded(network), 96, random_rows(seed=12, n_statements=6, longest=40))

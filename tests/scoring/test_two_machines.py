@@ -75,6 +75,7 @@ def machines() -> Iterator[list[Machine]]:
                     ip(*end)
 
 
+@pytest.mark.proof
 def test_what_a_lost_machine_had_taken_is_scored_by_the_first(machines: list[Machine], tmp_path: Path) -> None:
     model, out, alone, driver = (tmp_path / name for name in ("tiny", "run", "alone", "driver.py"))
     save_tiny_model(model)

@@ -40,7 +40,7 @@ from calprobe.metrics import (
 )
 from calprobe.runs import Manifest, RunFolder, ScoreTable, TemplateRecord, open_run
 
-QUICK = ReportOptions(ace_bins=4, resampling=Resampling(40, 1))
+QUICK = ReportOptions(ace_bins=4, resampling=Resampling(8, 1))
 OPTIONS = CurveOptions(QUICK)
 MARKED = (("paraphrase", None), ("paraphrase", None), ("verbal", "certainly"), ("numeric", "75"), ("numeric", "0"))
 EXPOSURES = {"P1376": (0, 1, 2, 3, 4, 5, 8, 9), "P30": (0,) * 12, "P36": tuple(range(10))}
@@ -247,7 +247,7 @@ def test_ranges_double_and_never_overlap() -> None:
 
 @pytest.mark.usefixtures("two_clusters_enough")
 def test_the_seed_decides_and_clusters_widen(folder: Path) -> None:
-    seeds = [replace(QUICK, resampling=Resampling(40, seed)) for seed in (1, 1, 2)]
+    seeds = [replace(QUICK, resampling=Resampling(8, seed)) for seed in (1, 1, 2)]
     first, again, other = (accuracy_rejection(folder / "a", CurveOptions(scores)).frame() for scores in seeds)
     assert first.equals(again)
     assert not first.equals(other)

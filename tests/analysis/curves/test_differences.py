@@ -14,7 +14,7 @@ from calprobe.analysis.curves.differences import Forest, ForestRow, draw_differe
 from calprobe.analysis.plots import COLUMN_INCHES, PAGE_INCHES, Look, drawing, save
 from calprobe.metrics import Resampling
 
-SCORES = ReportOptions(ace_bins=4, resampling=Resampling(20))
+SCORES = ReportOptions(ace_bins=4, resampling=Resampling(6))
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from calprobe.analysis.curves.accuracy_ace import AccuracyAce
 from calprobe.analysis.html import page_wants
 from calprobe.metrics import Resampling
 
-QUICK = ReportOptions(resampling=Resampling(20))
+QUICK = ReportOptions(resampling=Resampling(6))
 SHAPES = (("P30", 12, 3), ("P1376", 9, 5), ("P36", 8, 4))
 
 SCRIPT = "<script>document.title='owned'</script>"

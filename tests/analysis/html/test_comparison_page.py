@@ -18,7 +18,7 @@ from calprobe.metrics import Resampling
 def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     folder = tmp_path_factory.mktemp("runs")
     runs = [run_of(folder / kind, seed, with_model(kind=kind)) for seed, kind in enumerate(("causal", "masked"))]
-    return compare(runs, CompareOptions(by_domain=True, scores=ReportOptions(resampling=Resampling(20))))
+    return compare(runs, CompareOptions(by_domain=True, scores=ReportOptions(resampling=Resampling(6))))
 
 
 def test_every_difference_is_there(comparison: Comparison) -> None:
@@ -37,7 +37,7 @@ def test_every_difference_is_there(comparison: Comparison) -> None:
 
 def test_one_run_has_a_page_too(tmp_path_factory: pytest.TempPathFactory) -> None:
     path = run_of(tmp_path_factory.mktemp("runs") / "one")
-    found = compare(path, CompareOptions(margin=0.1, scores=ReportOptions(resampling=Resampling(20))))
+    found = compare(path, CompareOptions(margin=0.1, scores=ReportOptions(resampling=Resampling(6))))
     page = Page(comparison_page(found))
     assert page.open == []
     assert "A average_min, B margin" in page.text

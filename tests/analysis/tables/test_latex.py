@@ -34,7 +34,7 @@ from calprobe.analysis.tables import (
 from calprobe.analysis.tables.latex_text import latex_text
 from calprobe.metrics import Difference, Estimate, Resampling
 
-QUICK = ReportOptions(resampling=Resampling(20))
+QUICK = ReportOptions(resampling=Resampling(6))
 HARD = (
     r"""runs/a_b %&#$ {}~^\ "q" `b` <|im_start|> [opt] *x* --x ,, '' ?` !` @ /,;:.=+()""",
     "é ñ ü ç ş ő å Ø ß ł ő Ǆ ﬁ – — ≥ ≤ … × μ ’ “ ” ▁the → \u00a0 ½ №",

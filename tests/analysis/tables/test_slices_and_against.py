@@ -14,7 +14,7 @@ from calprobe.analysis.paper_figures import paper_figures
 from calprobe.analysis.tables import Table, best_cells, latex, markdown, reductions_tables, report_tables, tidy_csv
 from calprobe.metrics import Resampling
 
-QUICK = ReportOptions(resampling=Resampling(20), slices=SliceOptions("domain"))
+QUICK = ReportOptions(resampling=Resampling(6), slices=SliceOptions("domain"))
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ from calprobe.analysis.tables import (
 from calprobe.metrics import Difference, Estimate, Resampling
 from calprobe.runs import Manifest
 
-QUICK = ReportOptions(resampling=Resampling(20))
+QUICK = ReportOptions(resampling=Resampling(6))
 NAN = float("nan")
 METRICS = ("Brier", "ACE")
 FOUR = ("base", "margin", "average_vote_2", "average_min")
