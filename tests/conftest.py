@@ -16,7 +16,7 @@ from calprobe.analysis.results import RunReport
 from calprobe.analysis.scored_run import ScoredRun
 
 # An example may take longer than hypothesis's fifth of a second where other processes want the same cores.
-settings.register_profile("suite", deadline=None, max_examples=25)
+settings.register_profile("suite", deadline=None, max_examples=15)
 settings.register_profile("thorough", deadline=None, max_examples=200)  # `make fuzz`: --hypothesis-profile=thorough
 settings.load_profile("suite")
 

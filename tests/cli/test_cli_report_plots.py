@@ -72,6 +72,7 @@ def test_a_run_without_a_plain_template_gets_no_figures_and_is_named(
     assert not (tmp_path / "figures").exists()
 
 
+@pytest.mark.proof
 def test_runs_of_other_instances_share_no_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other, plots = run_of(tmp_path / "other", shapes=(("P36", 10, 4),)), tmp_path / "figures"
     main(["report", "runs/a", other, "--json", "--bootstrap", "0", "--plots", str(plots)])

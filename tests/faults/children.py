@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import io
 import json
 import logging
 import os
@@ -212,9 +211,9 @@ def _be_child(order: dict[str, Any], model: Any) -> None:
 
 
 def _open_streams() -> None:
-    """As a new Python opens them for pipes."""
+    """As a new Python opens them for files."""
     sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stdout = sys.__stdout__ = open(1, "w", io.DEFAULT_BUFFER_SIZE, "utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = sys.__stderr__ = open(  # noqa: SIM115
         2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
     )

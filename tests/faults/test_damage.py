@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from children import Forge
 from commands import exports_of
+from proofs import few_of
 from run_samples import SHAPES, make_manifest, make_piece
 from unbroken import ASKED, Complete
 
@@ -121,7 +122,9 @@ def damaged(shard: Path, how: str) -> bytes:
     return bytes(content)
 
 
-@pytest.mark.parametrize("how", ["page header", "values", "footer", "half", "empty"])
+@pytest.mark.parametrize(
+    "how", few_of(["page header", "values", "footer", "half", "empty"], lambda how: how in ("values", "half"))
+)
 def test_a_damaged_shard_is_scored_again(
     forge: Forge, complete: Complete, tmp_path: Path, reported: Callable[[Path], Any], how: str
 ) -> None:

@@ -90,6 +90,7 @@ def test_killed_at_a_write_either_request_goes_on(growth: Growth, forge: Forge, 
         )
 
 
+@pytest.mark.proof
 def test_killed_again_and_again(growth: Growth, forge: Forge, tmp_path: Path) -> None:
     run, kills = tmp_path / "run", 0
     shutil.copytree(growth.begun, run)

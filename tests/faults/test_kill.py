@@ -80,6 +80,7 @@ def test_sigkill_before_a_random_write(
     assert_it_goes_on(forge, run, complete)
 
 
+@pytest.mark.proof
 def test_sigkill_again_and_again(forge: Forge, complete: Complete, tmp_path: Path, reported: Report) -> None:
     run, kills = tmp_path / "run", 0
     while True:  # each life gets a little further than its predecessor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from calprobe.scoring import ScoreOptions, find_way, score, score_in_memory, sco
 
 SAVED = {"causal": save_tiny_model, "masked": save_tiny_masked_model}
 # A masked model has a row for each token of a statement: some rows in a batch, as there are of statements.
-BATCH_TOKENS = {"causal": 64, "masked": 256}
+BATCH_TOKENS = {"causal": 64, "masked": 1024}
 
 
 @pytest.fixture(scope="module", params=SAVED)
@@ -61,6 +62,7 @@ def test_pieces_come_in_order_and_progress_is_reported(model: LoadedModel, asked
         seen[0] += statements
         seen[1] += tokens
 
+    asked = replace(asked, batch_tokens=64, first=1)
     selection = select(PROBE, asked)
     pieces = list(score_pieces(model, selection, asked, advance=advance))
     # The groups of a masked model are single pieces here, those of a causal one all relations under a template.

@@ -160,6 +160,7 @@ def test_more_instances_or_relations_have_the_scores_of_one_request(
         assert tokens.logprobs[lengths].tobytes() == old.logprobs.tobytes()
 
 
+@pytest.mark.proof
 def test_step_by_step(model: LoadedModel, tmp_path: Path) -> None:
     """Templates, instances, relations, in turn."""
     once = scored(model, tmp_path / "once", templates="0,1", limit=None)

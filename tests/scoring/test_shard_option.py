@@ -69,6 +69,7 @@ def test_a_shard_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None
     assert "--shard 0/4: in I/N, I goes from 1 to 4" in capsys.readouterr().err
 
 
+@pytest.mark.proof
 def test_jobs_that_find_different_budgets_deal_alike(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ def test_a_run_is_drawn_by_threshold_and_by_rank_with_its_votes() -> None:
     assert {f"k={k}" for k in (2, 3, 4, 5)} <= {text.get_text() for text in by_threshold.texts}
 
 
+@pytest.mark.proof
 def test_bands_are_drawn_whatever_the_number_of_lines() -> None:
     result = rejection(estimators=PAPERS[:2])
     bands = plot(result).axes[1].collections
@@ -156,6 +157,7 @@ def test_options_are_drawn_with_bands_and_the_shared_accuracy_once() -> None:
             assert set(getattr(line.low, name)) <= set(outline[:, 1].tolist())
 
 
+@pytest.mark.proof
 def test_options_of_many_runs_have_the_same_axes() -> None:
     panels = plot(options(MANY)).axes
     assert len(panels) == 10  # of eight runs and of two: accuracy, confidence and ACE of base and margin
