@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 
 import torch
@@ -83,10 +84,15 @@ def model_record(model: LoadedModel) -> ModelRecord:
 
 def _versions() -> dict[str, str]:
     """Versions of Python and of the packages that decide a score; those that are not installed are left out."""
-    versions = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return versions
+    found = {package: _version(package) for package in _PACKAGES}
+    known = {package: version for package, version in found.items() if version is not None}
+    return {"python": platform.python_version(), **known}
+
+
+@cache
+def _version(package: str) -> str | None:
+    """Of what is installed, None of what is not; read once in a process, since its metadata is a file to parse."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
