@@ -56,7 +56,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counter
 
 
-@pytest.mark.parametrize("by", [(), ("--by", "domain")])
+@pytest.mark.parametrize("by", [pytest.param((), marks=pytest.mark.proof), ("--by", "domain")])
 def test_report_page_and_figures_read_a_run_once(
     path: str, tmp_path: Path, calls: Counter[str], by: tuple[str, ...]
 ) -> None:

@@ -102,6 +102,7 @@ def test_a_random_head_sits_on_the_real_encoder(spec: ModelSpec) -> None:
     assert network.get_output_embeddings().weight is network.get_input_embeddings().weight
 
 
+@pytest.mark.proof
 @pytest.mark.weights
 def test_minilm_is_the_model_of_the_reference() -> None:
     reference: Any = minilm_mlm().network

@@ -31,6 +31,7 @@ def _beside_the_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
+@pytest.mark.proof
 def test_table_in_a_pipe() -> None:
     environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"} | {"PYTHONSAFEPATH": "1"}
     command = [sys.executable, "-m", "calprobe", "compare", "a", "b", "--bootstrap", "20"]
@@ -116,6 +117,7 @@ def test_two_paths_of_one_model_do_not_differ(tmp_path: Path, monkeypatch: pytes
     assert {(own["difference"]["value"], own["difference"]["p"]) for own in differences} == {(0.0, 1.0)}
 
 
+@pytest.mark.proof
 def test_the_tiny_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for model in ("tiny-clm", "tiny-mlm"):

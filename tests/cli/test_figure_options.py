@@ -97,6 +97,7 @@ def test_a_correlation_of_two_runs_is_refused_with_advice(tmp_path: Path, capsys
     assert (tmp_path / "x.csv").exists()
 
 
+@pytest.mark.proof
 def test_report_takes_the_look_of_its_figures(tmp_path: Path) -> None:
     plots = tmp_path / "figures"
     main(["report", "a", "--bootstrap", "0", "--plots", str(plots), "--width", "single", "--title", "Table's"])

@@ -6,6 +6,7 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
 from children import LONGEST_S, Forge
 from commands import exports_of
 from unbroken import ASKED, Complete
@@ -30,6 +31,7 @@ def test_three_processes_give_the_bytes_of_one(forge: Forge, complete: Complete,
     assert (one.pieces, one.statements, one.tokens) == (several.pieces, several.statements, several.tokens)
 
 
+@pytest.mark.proof
 def test_what_a_killed_process_leaves_is_scored_by_the_next_run(
     forge: Forge, complete: Complete, tmp_path: Path
 ) -> None:

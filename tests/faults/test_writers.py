@@ -39,7 +39,7 @@ def moments(count: int) -> list[int]:
         pytest.param("confidences.csv", ("export", "--what", "confidences", "--out"), marks=pytest.mark.proof),
         pytest.param("curve.json", ("curve", "--kind", "accuracy-rejection", *QUICK, "--out"), marks=pytest.mark.proof),
         pytest.param("curve.svg", ("curve", "--kind", "accuracy-rejection", *QUICK, "--out"), marks=pytest.mark.proof),
-        ("page.html", ("report", *QUICK, "--html")),
+        pytest.param("page.html", ("report", *QUICK, "--html"), marks=pytest.mark.proof),
     ],
 )
 def test_a_file_is_the_old_one_or_the_new(

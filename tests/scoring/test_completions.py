@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import pytest
+from proofs import few_of
 from statement_rows import as_token_rows, one_at_a_time, split
 from tiny_models import TAKES_NO_TREE, VOCAB, loaded, tiny_causal
 
@@ -49,7 +50,7 @@ def test_the_chosen_path_equals_one_statement_at_a_time(architecture: str) -> No
     np.testing.assert_allclose(score_rows(executor_of(path, loaded(network), 96), rows), expected, atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("path", ["tree", "padded", "plain"])
+@pytest.mark.parametrize("path", few_of(["tree", "padded", "plain"], lambda path: path == "tree"))
 def test_batch_size_and_order_change_nothing(path: Path) -> None:
     model, rows = loaded(tiny_causal("gemma2")), rows_with_contexts(seed=3)
     expected = expected_scores(model.network, rows)

@@ -62,7 +62,7 @@ def test_pieces_come_in_order_and_progress_is_reported(model: LoadedModel, asked
         seen[0] += statements
         seen[1] += tokens
 
-    asked = replace(asked, batch_tokens=64, first=1)
+    asked = replace(asked, batch_tokens=64)
     selection = select(PROBE, asked)
     pieces = list(score_pieces(model, selection, asked, advance=advance))
     # The groups of a masked model are single pieces here, those of a causal one all relations under a template.

@@ -29,7 +29,7 @@ def test_the_chosen_path_equals_one_statement_at_a_time(architecture: str) -> No
     np.testing.assert_allclose(scores, one_at_a_time(network, rows), atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("path", ["tree", "padded", "plain"])
+@pytest.mark.parametrize("path", few_of(["tree", "padded", "plain"], lambda path: path == "tree"))
 def test_batch_size_and_order_change_nothing(path: Path) -> None:
     model, rows = loaded(tiny_causal("gemma2")), random_rows(seed=13, n_statements=40, longest=40)
     expected = one_at_a_time(model.network, rows)

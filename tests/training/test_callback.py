@@ -218,6 +218,7 @@ def test_evaluating_needs_no_training(tmp_path: Path) -> None:
     assert (tmp_path / "runs" / "step-0" / "manifest.json").is_file()
 
 
+@pytest.mark.proof
 def test_scores_are_the_weights_own_under_autocast(tmp_path: Path) -> None:
     found = []
     for bf16 in (False, True):

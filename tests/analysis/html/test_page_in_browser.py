@@ -134,6 +134,7 @@ def test_sorting_works_from_the_keyboard_and_starts_with_the_best(browser: Brows
         assert names[:2] == ["average_max", "average_min"]
 
 
+@pytest.mark.proof
 def test_undefined_values_stay_last(browser: Browser, tmp_path: Path) -> None:
     row = "<tr><th scope='row'>{}</th><td>{}</td></tr>".format
     rows = "".join(row(name, text) for name, text in (("a", "–"), ("b", "0.2"), ("c", "10.0"), ("d", "-0.3")))
@@ -163,6 +164,7 @@ def test_a_point_under_the_pointer_shows_its_value(browser: Browser, file: Path)
         assert page.locator(".tip").is_visible()
 
 
+@pytest.mark.proof
 def test_a_legend_hides_and_shows_a_series(browser: Browser, file: Path) -> None:
     with Opened(browser, file, java_script_enabled=False) as page:
         figure = page.locator("#figures figure").first
