@@ -149,8 +149,8 @@ def test_notes_on_a_handful_of_relations() -> None:
 def test_notes_on_scores_and_ranges() -> None:
     scores, ranges = prose.score_notes("mean", replace(QUICK, compat="kissling2026", cluster="relation"))
     assert scores.startswith("Scores: reduction mean, compat kissling2026. Confidence is normalised over the K cand")
-    assert ranges == "Ranges: 95 % bootstrap intervals (20 resamples of the relations, each drawn completely, seed 0)."
-    assert "(20 resamples of the instances, seed 0)" in list(prose.score_notes("sum", QUICK))[1]
+    assert ranges == "Ranges: 95 % bootstrap intervals (6 resamples of the relations, each drawn completely, seed 0)."
+    assert "(6 resamples of the instances, seed 0)" in list(prose.score_notes("sum", QUICK))[1]
     assert len(list(prose.score_notes("sum", ReportOptions(resampling=Resampling(0))))) == 1
 
 

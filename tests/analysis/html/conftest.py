@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from coarse_smoothing import coarse_smoothing
 from page_samples import contents_of
 
 from calprobe.analysis.contents import ReportContents
@@ -10,4 +11,5 @@ from calprobe.analysis.contents import ReportContents
 
 @pytest.fixture(scope="session")
 def contents(tmp_path_factory: pytest.TempPathFactory) -> ReportContents:
-    return contents_of(tmp_path_factory.mktemp("runs"))
+    with coarse_smoothing():  # as in the modules that show them
+        return contents_of(tmp_path_factory.mktemp("runs"))

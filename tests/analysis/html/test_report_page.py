@@ -117,7 +117,7 @@ def test_a_partial_run_says_so(contents: ReportContents) -> None:
 def test_manifest_and_options_end_the_page(contents: ReportContents, page: Page) -> None:
     shown = [json.loads(text) for text in page.inside["pre"]]
     assert [manifest["model"]["name"] for manifest in shown] == ["tiny", "tiny"]
-    assert "95 % bootstrap, 20 resamples of the instances, seed 0" in page.text
+    assert "95 % bootstrap, 6 resamples of the instances, seed 0" in page.text
 
 
 def test_without_templates_for_a_figure_there_is_none(tmp_path: Path) -> None:
