@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+
+from asked_samples import make_ask_manifest
 
 from calprobe.analysis.asked.opened import Asked
 from calprobe.prompts import load_prompts
 from calprobe.prompts.types import PromptSet, Stated
 from calprobe.questions.types import Question, QuestionSet, SetSource
+from calprobe.runs import AskedPiece, AskManifest, ModelRecord, PieceReplies
+from calprobe.runs.asked_questions import StoredSet, write_questions
+from calprobe.runs.folder import RecordFolder
 from calprobe.runs.replies import Reply
 from calprobe.runs.stages import StatedStage
 
@@ -104,3 +110,17 @@ def scripted_run(
 def saying(text: str, stage: str, questions: Sequence[str]) -> Callable[[Reply], Reply]:
     """A change: these questions' replies at a stage say something else."""
     return lambda own: replace(own, text=text) if own.stage == stage and own.question in questions else own
+
+
+def write_scripted(path: Path, models: Mapping[str, Scripted], name: str = "scripted") -> Path:
+    """The run folder of scripted models, a set of questions each."""
+    asked = scripted_run(models)
+    assert asked.prompts is not None
+    conditions = [StatedStage(prompt.name, own).stage for own in CONDITIONS for prompt in asked.prompts.stated]
+    pieces = tuple(AskedPiece(own.name, "direct", 0, ("answer", *conditions)) for own in asked.sets)
+    manifest = make_ask_manifest(*asked.sets, prompts=asked.prompts, asked=pieces, model=ModelRecord(name))
+    folder = RecordFolder[AskManifest, PieceReplies].open(path, manifest)
+    write_questions(path, [StoredSet.of(own) for own in asked.sets])
+    for piece in pieces:
+        folder.write_piece(PieceReplies.of(piece, [own for own in asked.replies if own.set == piece.set]))
+    return path

@@ -43,7 +43,7 @@ class Pictures:
 
     def drawn(self) -> Iterator[tuple[str, Drawn]]:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
-        if self.calibration.lines:
+        if self.calibration.lines and self.stated is None:  # ten prompts have panels of their own
             yield "reliability", lambda look: draw_calibration(self.calibration, replace(look, form="overlay"))
         if self.readers:
             yield "readers", lambda look: draw_readers(self.readers, look)
@@ -109,7 +109,8 @@ def matrix_values(run: AskedRunReport) -> Iterator[tuple[str, str, MatrixValue]]
     yield f"Accuracy by {reader}", "accuracy", lambda cell: cell.accuracy[cell.reader].value
     if any(cell.shift is not None for cell in cells):
         yield "Normalisation shift", "shift", lambda cell: cell.shift
-    for name in dict.fromkeys(name for cell in cells for name in cell.overconfidence):
+    stated = dict.fromkeys(name for cell in cells for name in cell.overconfidence)
+    for name in stated if run.stated is None else ():
         yield f"Parse rate, {name}", f"parse_rate_{name}", _rate(name)
 
 

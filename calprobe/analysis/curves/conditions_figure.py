@@ -38,7 +38,7 @@ class Conditions:
 
 def draw_conditions(several: Sequence[Conditions], look: Look = DEFAULT_LOOK) -> Figure:
     """A panel for each run, with 95 % intervals."""
-    columns = frame.fold(max(len(several), 1), look.width, LEAST_INCHES)
+    columns = 2 if len(several) > 1 and look.width >= 2 * LEAST_INCHES else 1
     rows = -(-max(len(several), 1) // columns)
     figure = frame.blank_figure(look.width, PANEL_INCHES * rows + 0.5)
     panels = frame.panel_grid(figure, max(len(several), 1), columns)

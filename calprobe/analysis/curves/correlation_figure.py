@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LEAST_INCHES = 3.0  # width of a panel
+LEAST_INCHES, MOST_INCHES = 3.0, 4.2  # width of a panel
 LABEL_INCHES = 1.0  # what names of prompts take beside a panel
 TITLE_INCHES = 0.5
 PALE = 0.7  # of the colour scale: black numbers stay readable on it
@@ -33,10 +33,9 @@ class Correlations:
 
 def draw_correlations(several: Sequence[Correlations], look: Look = DEFAULT_LOOK) -> Figure:
     """A panel for each; red above 0, blue below, the darker the farther from 0."""
-    columns = frame.fold(max(len(several), 1), look.width, LEAST_INCHES)
+    columns = 2 if len(several) > 1 and look.width >= 2 * LEAST_INCHES else 1
     rows = -(-max(len(several), 1) // columns)
-    side = (look.width - LABEL_INCHES) / columns
-    side = min(side, 4.2)
+    side = min((look.width - LABEL_INCHES) / columns, MOST_INCHES)
     figure = frame.blank_figure(look.width, (side + TITLE_INCHES) * rows + LABEL_INCHES)
     panels = frame.panel_grid(figure, max(len(several), 1), columns)
     for at, (axes, own) in enumerate(zip(panels, several, strict=False)):

@@ -94,7 +94,8 @@ def _numbers(run: AskedRunReport) -> Iterator[BigNumber]:
 
 
 def _figures(found: Pictures) -> Iterator[FigureView]:
-    for name in dict.fromkeys(line.run for line in found.calibration.lines):
+    overlaid = () if found.stated is not None else found.calibration.lines
+    for name in dict.fromkeys(line.run for line in overlaid):
         lines = [line for line in found.calibration.lines if line.run == name]
         places = series_places([line.estimator for line in lines])
         yield FigureView(

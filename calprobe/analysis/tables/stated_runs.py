@@ -90,7 +90,10 @@ def correlation_tables(run: StatedRun) -> Iterator[Table]:
     names = [prompt.name for prompt in run.prompts]
     scopes = [found for found in scopes_of(run, AS_SAID) if found[2].kind != "set"] or scopes_of(run, AS_SAID)
     columns = [Column(str(at), keys={"prompt_2": name}) for at, name in enumerate(names, 1)]
-    for metric, title in (("pearson", "Pearson's correlation"), ("spearman", "Spearman's rank correlation")):
+    for metric, stub, title in (
+        ("pearson", "Pearson's r", "Pearson's correlation"),
+        ("spearman", "Spearman's rho", "Spearman's rank correlation"),
+    ):
         rows = [
             Row(
                 f"{at} {name}",
@@ -104,7 +107,7 @@ def correlation_tables(run: StatedRun) -> Iterator[Table]:
         yield _table(
             "correlation",
             f"{title} of the confidences under each two prompts",
-            "prompt",
+            stub,
             columns,
             rows,
             label=f"correlation-{metric}",

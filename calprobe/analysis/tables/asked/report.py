@@ -38,7 +38,7 @@ def heading(run: AskedRunReport) -> tuple[str, ...]:
 
 
 def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:
-    tables = [_named(table, run, name, own) for own in run.sets.values() for table in _of_set(own, report)]
+    tables = [_named(table, run, name, own) for own in run.sets.values() for table in _of_set(own, report, run.stated is not None)]
     of_sets = [*([shift_table(run.shifts)] if run.shifts else []), *matrix_tables(run)]
     if run.stated is not None:
         of_sets += stated_run_tables(run.stated, reliability_metrics(report.options))
@@ -51,12 +51,13 @@ def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[T
     return tables
 
 
-def _of_set(own: SetReport, report: AskedReport) -> Iterator[Table]:
+def _of_set(own: SetReport, report: AskedReport, study: bool) -> Iterator[Table]:
     yield answers_table(own)
     if any(cell.estimators for cell in own.cells.values()):
         yield confidence_table(own, report.metrics)
     if any(cell.overconfidence for cell in own.cells.values()):
         yield stated_table(own)
+    if any(cell.overconfidence for cell in own.cells.values()) and not study:
         yield means_table(own, report.options.threshold)
     if own.drops or own.repairs:
         yield form_table(own)
