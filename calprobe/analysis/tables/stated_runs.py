@@ -204,7 +204,7 @@ def reliability_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
     rows = [
         Row(
             _spelled(name),
-            (own.answers, own.coverage, *(own.metrics[metric.name] for metric in shown), *_use(scope, name)),
+            (own.answers, own.coverage, *(own.metrics.get(metric.name) for metric in shown), *_use(scope, name)),
             group=title,
             keys={**keys, "prompt": name},
         )

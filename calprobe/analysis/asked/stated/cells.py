@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats
 
-AS_SAID, LENIENT, COMPLETE, EXPECTED = "ok", "lenient", "complete", "expected"
+AS_SAID, LENIENT, COMPLETE, ANSWERED, EXPECTED = "ok", "lenient", "complete", "answered", "expected"
 # How each way of reading is called in tables.
 WAYS: Mapping[str, str] = {
     AS_SAID: "as asked for",
     LENIENT: "lenient too",
     COMPLETE: "answers with all confidences",
+    ANSWERED: 'without answers that say "I do not know"',
     EXPECTED: "mean over all replies of the scale",
 }
 Bools = npt.NDArray[np.bool_]
@@ -38,7 +39,7 @@ class Matrix:
     lenient: Bools  # [prompts, answers], whether the reply was not in the form that was asked for
 
     def by(self, way: str) -> Matrix:
-        """The matrix with what one way of reading lets stand."""
+        """The matrix with what one way of reading lets stand; whichever answers it leaves out are still there."""
         if way in (LENIENT, EXPECTED):
             return self
         strict = np.where(self.lenient, np.nan, self.confidence)
@@ -61,7 +62,10 @@ class StatedCell:
     replaced: Mapping[str, Matrix] = field(default_factory=dict)  # by condition, see `calprobe.runs.stages`
     # By condition: answers that the replacement repeats, or whose replacement is right itself; [answers].
     invalid: Mapping[str, Bools] = field(default_factory=dict)
-    expected: Floats | None = None  # [prompts, answers], means over the closed sets of replies; None: not read
+    abstained: Bools | None = None  # [answers], that say the model does not know; None: no such answers
+    # Means over the closed sets of replies, of own answers and by condition, [prompts, answers]; None: not read.
+    expected: Floats | None = None
+    expected_replaced: Mapping[str, Floats] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.correct)
@@ -77,12 +81,23 @@ class StatedCell:
         return self.own.confidence
 
     def by(self, way: str) -> StatedCell:
-        """The cell as one way of reading sees it; replaced answers have the first two alone."""
+        """The cell as one way of reading sees it."""
         if way == EXPECTED:
-            confidence = np.full_like(self.confidence, np.nan) if self.expected is None else self.expected
-            return replace(self, own=Matrix(confidence, np.zeros_like(self.own.lenient)), replaced={})
-        replaced = {} if way == COMPLETE else {name: own.by(way) for name, own in self.replaced.items()}
-        return replace(self, own=self.own.by(way), replaced=replaced)
+            nothing, never = np.full_like(self.confidence, np.nan), np.zeros_like(self.own.lenient)
+            own = Matrix(nothing if self.expected is None else self.expected, never)
+            replaced = {name: Matrix(values, never) for name, values in self.expected_replaced.items()}
+            return replace(self, own=own, replaced=replaced)
+        found = replace(self, own=self.own.by(way), replaced={name: own.by(way) for name, own in self.replaced.items()})
+        return found if way != ANSWERED or self.abstained is None else found.without(self.abstained)
+
+    def without(self, answers: Bools) -> StatedCell:
+        """The cell as if nothing had been read of some answers, [answers]."""
+
+        def cut(matrix: Matrix) -> Matrix:
+            return replace(matrix, confidence=np.where(answers, np.nan, matrix.confidence))
+
+        replaced = {name: cut(own) for name, own in self.replaced.items()}
+        return replace(self, own=cut(self.own), asked=self.asked & ~answers, replaced=replaced)
 
     @property
     def ways(self) -> tuple[str, ...]:
@@ -90,7 +105,13 @@ class StatedCell:
         strict = self.own.by(AS_SAID).confidence
         lenient = self.own.lenient.any() or any(own.lenient.any() for own in self.replaced.values())
         partial = np.isnan(strict).any(axis=0)
-        known = {AS_SAID: True, LENIENT: lenient, COMPLETE: partial.any() and not partial.all()}
+        abstained = self.abstained is not None and self.abstained.any() and not self.abstained.all()
+        known = {
+            AS_SAID: True,
+            LENIENT: lenient,
+            COMPLETE: partial.any() and not partial.all(),
+            ANSWERED: abstained,
+        }
         return tuple(way for way, there in {**known, EXPECTED: self.expected is not None}.items() if there)
 
     def of(self, names: Sequence[str]) -> Floats:
@@ -108,7 +129,6 @@ def pooled(cells: Sequence[StatedCell]) -> StatedCell:
     first = cells[0]
     names = [name for name in first.names if all(name in own.names for own in cells)]
     conditions = [name for name in first.replaced if all(name in own.replaced for own in cells)]
-    expected = [own.expected for own in cells]
 
     def joined(parts: Sequence[npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
         return np.concatenate(list(parts), axis=-1)
@@ -136,11 +156,17 @@ def pooled(cells: Sequence[StatedCell]) -> StatedCell:
             name: np.concatenate([own.invalid.get(name, np.zeros(len(own), np.bool_)) for own in cells])
             for name in conditions
         },
-        expected=None
-        if any(own is None for own in expected)
-        else np.concatenate(
-            [rows(own, found) for own, found in zip(cells, expected, strict=True) if found is not None], axis=-1
+        abstained=np.concatenate(
+            [np.zeros(len(own), np.bool_) if own.abstained is None else own.abstained for own in cells]
         ),
+        expected=None
+        if any(own.expected is None for own in cells)
+        else joined([rows(own, own.expected) for own in cells if own.expected is not None]),  # type: ignore[arg-type]
+        expected_replaced={
+            name: joined([rows(own, own.expected_replaced[name]) for own in cells])  # type: ignore[misc]
+            for name in conditions
+            if all(name in own.expected_replaced for own in cells)
+        },
     )
 
 

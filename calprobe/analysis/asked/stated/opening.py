@@ -9,14 +9,16 @@ import numpy as np
 from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.stated.cells import Bools, Matrix, StatedCell, StatedPrompt
 from calprobe.answers import read_on_scale
+from calprobe.answers.short import normalised
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Cell
-from calprobe.confidence.asked.types import AskedConfidence, Reading
+from calprobe.confidence.asked.closed import closed_readings
+from calprobe.confidence.asked.types import Reading
 from calprobe.prompts.types import PromptSet, Stated
+from calprobe.questions.types import Question
 from calprobe.runs.replies import Reply
-from calprobe.runs.stages import StatedStage, stated_stage
+from calprobe.runs.stages import COUNTERFACTUAL, StatedStage, stated_stage
 
-ESTIMATOR, OVER_SCALE = "stated_", ".expected"
 LEAST_PROMPTS = 3  # of a set without groups, for a study of its own: the audit compares two
 LENIENT = "lenient"  # the status
 
@@ -62,9 +64,14 @@ def stated_cell(
         own=own,
         asked=_asked(opened.cell, known),
         correct=opened.read.answers.correct,
+        abstained=opened.read.answers.abstained,
         clusters=opened.cell.clusters,
         replaced={name: _matrix(opened, known, name, scales) for name in conditions(opened.cell)},
-        expected=_expected(opened.confidences, known),
+        invalid={COUNTERFACTUAL: _invalid(opened, known, COUNTERFACTUAL)},
+        expected=_expected(opened, known, ""),
+        expected_replaced={
+            name: values for name in conditions(opened.cell) if (values := _expected(opened, known, name)) is not None
+        },
     )
 
 
@@ -106,11 +113,28 @@ def _asked(cell: Cell, prompts: Sequence[StatedPrompt]) -> Bools:
     return np.array([[stage in row.replies for row in cell.rows] for stage in stages], np.bool_)
 
 
-def _expected(confidences: Mapping[str, AskedConfidence], prompts: Sequence[StatedPrompt]) -> Floats | None:
+def _invalid(opened: OpenedCell, prompts: Sequence[StatedPrompt], condition: str) -> Bools:
+    """Answers whose replacement repeats the model's own, or is right itself, [answers]."""
+    stages = [StatedStage(prompt.name, condition).stage for prompt in prompts]
+    rows = zip(opened.cell.rows, opened.read.answers.readings, strict=True)
+    found = [
+        (next((row.replies[stage].given for stage in stages if stage in row.replies), None), row, own)
+        for row, own in rows
+    ]
+    return np.array(
+        [given is not None and _says_the_same(given, row.question, own) for given, row, own in found], np.bool_
+    )
+
+
+def _says_the_same(given: str, question: Question, own: Reading) -> bool:
+    """Whether an answer that was put into the conversation is the model's own one, or one of the right ones."""
+    text = normalised(given)
+    right = {normalised(each) for each in (*question.accepted, question.gold)}
+    return text in right or (own.value is not None and text == normalised(str(own.value)))
+
+
+def _expected(opened: OpenedCell, prompts: Sequence[StatedPrompt], condition: str) -> Floats | None:
     """The means over the closed sets of replies, [prompts, answers]; None where no prompt has one."""
-    found = [confidences.get(f"{ESTIMATOR}{prompt.name}{OVER_SCALE}") for prompt in prompts]
-    known = next((own for own in found if own is not None), None)
-    if known is None:
-        return None
-    missing = np.full(len(known.confidence), np.nan)
-    return np.array([missing if own is None else own.confidence for own in found])
+    found = [closed_readings(opened.cell, prompt.name, opened.read.way, condition).expected for prompt in prompts]
+    values = np.array(found).reshape(len(prompts), len(opened.cell))
+    return None if np.isnan(values).all() else values

@@ -19,7 +19,11 @@ from calprobe.metrics.smooth_ece import SMOOTH_ECE
 from calprobe.metrics.stated2025 import ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10
 
 WITHOUT_INTERVAL = (SMOOTH_ECE.name, SMOOTH_ECE_RELPLOT10.name)  # resampling them would take most of a report's time
-MAIN = ("accuracy", "mean_confidence", "brier", "brier_skill", "ece", "ece_values", "smooth_ece", "auroc")
+ALWAYS = (  # under every way of reading
+    *("accuracy", "mean_confidence", "brier", "brier_skill", "ece", "ece_values", "smooth_ece", "auroc"),
+    *(ECE_LOWER_EDGES.name, SMOOTH_ECE_RELPLOT10.name),
+)
+MAIN = ALWAYS[:8]  # in tables, in this order
 
 
 def reliability_metrics(options: AskedOptions) -> tuple[Metric, ...]:

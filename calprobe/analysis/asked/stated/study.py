@@ -16,7 +16,7 @@ from calprobe.analysis.asked.stated.consistency import correlations, deviations,
 from calprobe.analysis.asked.stated.drawn import Drawn, macro
 from calprobe.analysis.asked.stated.fidelity import FidelityDraws, condition_means, fidelity
 from calprobe.analysis.asked.stated.opening import is_study, prompts_of, stated_cell
-from calprobe.analysis.asked.stated.reliability import reliability, reliability_metrics
+from calprobe.analysis.asked.stated.reliability import ALWAYS, reliability, reliability_metrics
 from calprobe.analysis.asked.stated.results import (
     Deviation,
     Fidelity,
@@ -90,13 +90,14 @@ class _Study:
     def _draws(self, cell: StatedCell, way: str) -> _Draws:
         resampling = self.options.resampling
         of_all = way == COMPLETE  # groups and pairs have their own complete answers
+        few = way != AS_SAID
         return _Draws(
             cell,
             {} if of_all else deviations(cell, groups_of(cell.names, self.groups), resampling),
             {} if of_all else {(one, other): two for one, other, *two in correlations(cell, resampling)},  # type: ignore[misc]
-            fidelity(cell, resampling),
-            condition_means(cell, resampling),
-            reliability(cell, self.metrics, resampling),
+            {} if of_all else fidelity(cell, resampling),
+            {} if of_all else condition_means(cell, resampling),
+            reliability(cell, [own for own in self.metrics if own.name in ALWAYS] if few else self.metrics, resampling),
         )
 
     def _macro(self, several: Sequence[_Draws]) -> _Draws:

@@ -38,7 +38,11 @@ def heading(run: AskedRunReport) -> tuple[str, ...]:
 
 
 def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:
-    tables = [_named(table, run, name, own) for own in run.sets.values() for table in _of_set(own, report, run.stated is not None)]
+    tables = [
+        _named(table, run, name, own)
+        for own in run.sets.values()
+        for table in _of_set(own, report, run.stated is not None)
+    ]
     of_sets = [*([shift_table(run.shifts)] if run.shifts else []), *matrix_tables(run)]
     if run.stated is not None:
         of_sets += stated_run_tables(run.stated, reliability_metrics(report.options))
