@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -124,3 +125,22 @@ def write_scripted(path: Path, models: Mapping[str, Scripted], name: str = "scri
     for piece in pieces:
         folder.write_piece(PieceReplies.of(piece, [own for own in asked.replies if own.set == piece.set]))
     return path
+
+
+def in_conversation(model: Scripted, prompts: PromptSet) -> Callable[[list[dict[str, str]]], str]:
+    """What a scripted model says in a conversation about one of `questions_of`, whoever has answered in its name."""
+    by_text = {prompt.text: prompt for prompt in prompts.stated}
+
+    def says(messages: list[dict[str, str]]) -> str:
+        found = re.search(r"number (\d+)", messages[0]["content"])
+        assert found is not None
+        place = int(found[1])
+        confidence, right = model.plan[place]
+        gold, own = f"gold {place}", f"gold {place}" if right else f"other {place}"
+        if (prompt := by_text.get(messages[-1]["content"])) is None:
+            return own
+        given = messages[1]["content"]
+        condition = {gold: TARGET, own: ""} | dict.fromkeys(prompts.abstentions, ABSTAIN)
+        return words_of(prompt, model.rule(confidence, right, prompt, condition.get(given, COUNTERFACTUAL)))
+
+    return says
