@@ -10,8 +10,16 @@ from typing import Any
 import pytest
 from chat_server import completion, serving
 from commands import calprobe
-from stated_samples import Rule, Scripted, constant, ignores_reversal, in_conversation, stated_prompts, write_scripted
-from stated_samples import calibrated as calibrated_rule
+from stated_samples import (
+    Rule,
+    Scripted,
+    calibrated,
+    constant,
+    ignores_reversal,
+    in_conversation,
+    stated_prompts,
+    write_scripted,
+)
 
 from calprobe.metrics.consistency import largest_deviation
 
@@ -58,28 +66,20 @@ def asked(path: Path, rule: Rule) -> dict[str, Any]:
     return json.loads(found.stdout)[str(out)]["stated"]  # type: ignore[no-any-return]
 
 
-def test_a_calibrated_model_behind_a_server(tmp_path: Path) -> None:
-    stated = asked(tmp_path, calibrated_rule)
+def test_a_calibrated_model_that_ignores_reversed_scales_behind_a_server(tmp_path: Path) -> None:
+    stated = asked(tmp_path, ignores_reversal)
     facts = stated["variants"]["direct"]["ok"]["sets"]["facts"]
-    assert stated["warnings"] == []
-    for own in facts["consistency"].values():
-        assert own["msd"]["value"] == 0
-        assert own["n"] == len(PLAN)
-    for own in facts["reliability"].values():
+    for name in ("probability_1", "probability_percent", "probability_10", "expression", "letter"):
+        own = facts["reliability"][name]
         assert own["metrics"]["ece_values"]["value"] == pytest.approx(0, abs=1e-12)
         assert own["metrics"]["brier"]["value"] == pytest.approx((4 * 0.1875 + 2 * 0.25 + 5 * 0.16) / 11)
         assert own["coverage"] == 1
-    assert {own["fidelity"]["value"] for own in facts["fidelity"].values()} == {1.0}
-    assert {own["dropped"] for own in facts["fidelity"].values()} == {0}
-    assert {own["ignored"] for own in facts["reversed"].values()} == {False}
-
-
-def test_a_model_that_ignores_reversed_scales_behind_a_server(tmp_path: Path) -> None:
-    stated = asked(tmp_path, ignores_reversal)
-    facts = stated["variants"]["direct"]["ok"]["sets"]["facts"]
+        fidelity = facts["fidelity"][name]
+        assert (fidelity["n"], fidelity["fidelity"]["value"], fidelity["dropped"]) == (11, 1.0, 0)
+    assert facts["fidelity"]["reversed_1"]["fidelity"]["value"] == 0  # 1 - c of both: the other way round
     assert {own["ignored"] for own in facts["reversed"].values()} == {True}
-    assert {own["pearson"]["value"] for own in facts["reversed"].values()} == {pytest.approx(-1)}
-    assert facts["consistency"]["reversed"]["msd"]["value"] == 0
+    assert [own["pearson"]["value"] for own in facts["reversed"].values()] == pytest.approx([-1] * 3)
+    assert [facts["consistency"][name]["msd"]["value"] for name in ("scale", "linguistic", "reversed")] == [0, 0, 0]
     # Seven times c and three times 1 - c: |1 - 2c| apart.
     apart = (4 * 0.5 + 5 * 0.6) / 11
     assert facts["consistency"]["All"]["msd"]["value"] == pytest.approx(apart * (0.21 * 10 / 9) ** 0.5)
@@ -90,7 +90,7 @@ def test_a_model_that_ignores_reversed_scales_behind_a_server(tmp_path: Path) ->
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     path = tmp_path_factory.mktemp("stated")
-    models = {"calibrated": calibrated_rule, "constant": constant}
+    models = {"calibrated": calibrated, "constant": constant}
     return [write_scripted(path / name, {"facts": Scripted(PLAN, rule)}, name) for name, rule in models.items()]
 
 
