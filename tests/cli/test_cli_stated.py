@@ -112,13 +112,10 @@ def test_published_tables_stand_beside(runs: list[Path]) -> None:
     assert len([line for line in paper.stdout.splitlines() if line.startswith(str(runs[1]))]) == 5 + 5 * 11
 
 
-def test_figures_and_page(runs: list[Path], tmp_path: Path) -> None:
-    page, plots = tmp_path / "stated.html", tmp_path / "figures"
-    done = calprobe("report", *runs, "--bootstrap", 0, "--html", page, "--plots", plots)
+def test_the_page_has_the_figures(runs: list[Path], tmp_path: Path) -> None:
+    page = tmp_path / "stated.html"
+    done = calprobe("report", runs[0], "--bootstrap", 0, "--html", page, "--json")
     assert done.returncode == 0, done.stderr
-    kinds = {path.name for path in plots.iterdir() if path.suffix == ".png"}
-    assert {"runs.correlation.png", "runs.conditions.png"} <= kinds
-    assert {name.split(".")[-2] for name in kinds} == {"prompts", "correlation", "conditions", "readers"}
     html = page.read_text("utf-8")
     for title in ("Reliability by prompt", "Correlation of prompts", "Confidence by condition", "Disclosure"):
         assert title in html

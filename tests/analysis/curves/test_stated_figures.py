@@ -1,0 +1,45 @@
+"""Figures of stated confidence: what stands in them, of one run and of several side by side."""
+
+from __future__ import annotations
+
+import pytest
+
+from calprobe.analysis.asked.stated.pictures import StatedPictures, side_by_side
+from calprobe.analysis.curves.calibration import Calibration
+from calprobe.analysis.curves.conditions_figure import Conditions, draw_conditions
+from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
+from calprobe.metrics import Estimate
+
+NAN = float("nan")
+TWO = Correlations("", ("p", "q"), ((1.0, -0.25), (-0.25, NAN)))
+MEANS = Conditions(
+    "", ("original", "target"), ("all", "wrong"), ((Estimate(0.7, 0.6, 0.8), None), (Estimate(0.9), None))
+)
+
+
+def test_a_cell_has_its_number_and_its_side_of_0() -> None:
+    (axes,) = draw_correlations([TWO]).axes
+    assert [text.get_text() for text in axes.texts] == ["1.00", "-.25", "-.25", "–"]
+    (image,) = axes.images
+    assert image.norm.vmin == -image.norm.vmax
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["p", "q"]
+
+
+def test_a_mean_that_is_not_there_has_no_mark() -> None:
+    figure = draw_conditions([MEANS])
+    (axes,) = figure.axes
+    assert [line.get_ydata().tolist() for line in axes.lines] == [[0.7, 0.9], []]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["all answers", "wrong answers"]
+
+
+def test_runs_stand_side_by_side_by_their_names() -> None:
+    own = StatedPictures(Calibration(()), (TWO,), (MEANS,))
+    assert side_by_side([("a", own)]) is None
+    both = side_by_side([("a", own), ("b", own)])
+    assert both is not None
+    assert [kind for kind, _ in both.drawn()] == ["correlation", "conditions"]
+    assert [found.title for found in (*both.correlations, *both.conditions)] == ["a", "b", "a", "b"]
+    left, right = draw_correlations(both.correlations).axes
+    assert left.get_position().y0 == pytest.approx(right.get_position().y0)
+    assert left.get_position().x1 < right.get_position().x0
