@@ -17,7 +17,7 @@ BENCH_OUT ?= bench/results/side_by_side_cpu.json
 BENCH_MASKED_OUT ?= bench/results/side_by_side_masked_cpu.json
 BENCH_CONFIDENCE_OUT ?= bench/results/confidence.json
 BENCH_ASKING_OUT ?= out/asking_cpu.json
-QUESTIONS ?= mmlu_test.jsonl.gz
+QUESTIONS ?= mmlu=mmlu_test.jsonl.gz
 
 FAULTS ?= 100
 
@@ -139,7 +139,7 @@ bench: $(BENCH_VENV)/.installed ## calprobe and its peers side by side, about 30
 	$(BENCH_VENV)/bin/python bench/side_by_side.py --bear $(BEAR) --out $(BENCH_MASKED_OUT) --random minilm xlm-r-mini \
 		--slices P36:2 P30:10 mixed:1:3 --sample 18 --scaling ""
 
-bench-asking: $(BENCH_VENV)/.installed ## labels and replies against transformers and lm-eval (QUESTIONS=FILE.jsonl)
+bench-asking: $(BENCH_VENV)/.installed ## labels and replies against transformers and lm-eval (QUESTIONS=FILE.jsonl or mmlu=FILE)
 	$(BENCH_VENV)/bin/python bench/asking.py --questions $(QUESTIONS) --out $(BENCH_ASKING_OUT)
 
 bench-confidence: $(VENV)/.installed ## estimators and bootstrap from 1,000 to 1,000,000 instances (10 GB of memory)

@@ -1,13 +1,13 @@
 """calprobe against its peers on questions: the same prompts, the same weights in float32, in turns.
 
-    python bench/asking.py --questions FILE.jsonl.gz --out FILE.json      (make bench-asking QUESTIONS=FILE)
+    python bench/asking.py --questions mmlu=FILE.jsonl.gz --out FILE.json      (make bench-asking QUESTIONS=mmlu=FILE)
 
-Two tasks on the same questions in the model's chat template: the log-probabilities of the letters at the first
-position, and greedy replies. Each contestant runs in a process of its own: it loads the model, tries its batch sizes on
-a sample (which is its warm-up), and answers all questions several times at the fastest of them, in turns with the
-others. Only answering is timed, templates and tokens included. Everything is held against a plain forward pass and
-`generate` of one prompt at a time. No ratio is printed or written where letters differ by more than 1e-3, or where a
-reply differs other than by a tie within 1e-4 nats.
+Two tasks in the model's chat template: the log-probabilities of the letters at the first position, and greedy replies;
+each under the five variants of the audit, and under the plainest of them alone. Each contestant runs in a process of
+its own: it loads the model, tries its batch sizes on a sample (which is its warm-up), and answers all prompts several
+times at the fastest of them, in turns with the others. Only answering is timed, templates and tokens included.
+Everything is held against a plain forward pass and `generate` of one prompt at a time. No ratio is printed or written
+where letters differ by more than 1e-3, or where a reply differs other than by a tie within 1e-4 nats.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def render(record: dict[str, Any]) -> str:
     lines = ["| task | contestant | replies/s (p20 to p80) | batch | calprobe is | note |", "|---|---|---|---|---|---|"]
     ratios: dict[str, list[float]] = {}
     for row in record["rows"]:
-        task = f"{row['task']}, {row['shots']} shots"
+        task = f"{row['task']}, {row['design']}"
         speed = f"{row['p50']} ({row['p20']} to {row['p80']})" if "p50" in row else ""
         times = row.get("calprobe_is_times_as_fast")
         if times is not None:
@@ -122,14 +122,12 @@ def render(record: dict[str, Any]) -> str:
 def options() -> argparse.ArgumentParser:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--questions", type=Path, help="JSONL of questions with `question` and four `options`, .gz or not"
-    )
-    parser.add_argument("--n", type=int, default=200, help="questions drawn (default: 200)")
+    parser.add_argument("--questions", help="as of `calprobe ask`; only those with four options are asked")
+    parser.add_argument("--n", type=int, default=40, help="questions drawn (default: 40, 200 prompts of the audit)")
     parser.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
     parser.add_argument("--model", default="smollm2-135m", help="alias, folder or GGUF file")
     parser.add_argument("--tasks", nargs="+", default=list(GOALS), choices=list(GOALS), help="default: both")
-    parser.add_argument("--shots", nargs="+", type=int, default=[0, 3], help="examples in prompts (default: 0 3)")
+    parser.add_argument("--designs", nargs="+", default=["audit", "surface_paraphrase"], help="default: %(default)s")
     parser.add_argument("--contestants", nargs="+", default=list(CONTESTANTS), choices=list(CONTESTANTS))
     parser.add_argument("--max-new-tokens", type=int, default=32, help="of a reply (default: 32)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: the machine's cores")
@@ -156,15 +154,15 @@ def main() -> int:
     settings = {"model": arguments.model, "dtype": "float32", "threads": arguments.threads, "seed": arguments.seed}
     settings |= {
         "questions": arguments.n,
-        "shots": arguments.shots,
+        "designs": arguments.designs,
         "max_new_tokens": arguments.max_new_tokens,
         "sample": arguments.sample,
     }
     record: dict[str, Any] = {"machine": machine("cpu"), "settings": settings, "note": arguments.note, "rows": []}
     try:
-        for task, shots in product(arguments.tasks, arguments.shots):
-            prompts = prompts_of(arguments.questions, arguments.n, arguments.seed, shots)
-            rows = [{"shots": shots} | row for row in compared(task, arguments, prompts)]
+        for task, design in product(arguments.tasks, arguments.designs):
+            prompts = prompts_of(arguments.questions, arguments.n, arguments.seed, design)
+            rows = [{"design": design} | row for row in compared(task, arguments, prompts)]
             record["rows"] += rows
             print(json.dumps(rows, indent=1), flush=True)
     except CalprobeError as error:

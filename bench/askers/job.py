@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import random
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
+from calprobe.prompts import fill, load_prompts
+from calprobe.questions import QuestionOptions, load_questions
+
+SHOTS = 3  # of the variant with examples
 LETTERS = ("A", "B", "C", "D")
 
 
@@ -41,23 +42,19 @@ class AskJob:
         return tuple(self.prompts[place * len(self.prompts) // n_prompts] for place in range(n_prompts))
 
 
-def prompts_of(file: Path, n_questions: int, seed: int, shots: int = 0) -> tuple[str, ...]:
-    """The user's turn of each of `n_questions` questions with four options, drawn from a JSONL file (.gz or not).
+def prompts_of(questions: str, n_questions: int, seed: int, design: str) -> tuple[str, ...]:
+    """The user's turns for `n_questions` questions with four options, drawn from a set.
 
-    `shots` others of that file, the same for all, stand in front with their answers.
+    Args:
+        questions: as `calprobe ask --questions`: a name, FILE.jsonl, or NAME=FILE.
+        n_questions: questions drawn.
+        seed: of the draw.
+        design: "audit", each question under the five variants of calprobe's own prompts, question by question; or the
+            name of one of these variants.
     """
-    content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-    # Not splitlines: texts have separators of other kinds in them.
-    questions = [json.loads(line) for line in content.decode("utf-8").split("\n") if line]
-    possible = [question for question in questions if len(question["options"]) == len(LETTERS)]
-    drawn = random.Random(seed).sample(possible, n_questions + shots)
-    examples = "".join(f"{_listed(each)} {LETTERS[each['answer']]}\n\n" for each in drawn[n_questions:])
-    return tuple(f"{_INSTRUCTION}\n\n{examples}{_listed(each)}" for each in drawn[:n_questions])
-
-
-_INSTRUCTION = "Read the question and choose the one option that answers it. Give the letter of that option first."
-
-
-def _listed(question: dict[str, Any]) -> str:
-    options = (f"{letter}. {option}" for letter, option in zip(LETTERS, question["options"], strict=True))
-    return "\n".join([question["question"], *options, "Answer:"])
+    (found,) = load_questions([questions], QuestionOptions(seed=seed, draw=n_questions, shots=SHOTS))
+    prompts = load_prompts("audit")
+    variants = [each for each in prompts.variants if design in ("audit", each.name)]
+    asked = [question for question in found.questions if len(question.options) == len(LETTERS)]
+    filled = (fill(variant, question, found.shots, prompts) for question in asked for variant in variants)
+    return tuple(only.text for (only,) in filled)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
 
 from calprobe.asking.known import Lacking, Store, missing_keys, pendings, unanswered
 from calprobe.asking.options import AskOptions
@@ -26,6 +27,7 @@ log = logging.getLogger(__name__)
 
 _UNTIL = "the requests in progress are answered"
 _HOPELESS = 20  # first requests of a session that all fail: a wrong setting would fail on all others too
+_TURN = 32  # questions of a variant, before the next variant asks them
 _NAMED = 3  # reasons of failures that a message names
 
 
@@ -102,13 +104,28 @@ def _ask(work: Work, session: _Session, held: Held, meter: Meter) -> None:
 
 def _handed_out(work: Work, session: _Session, held: Held) -> Iterator[Pending]:
     """The dialogues, one by one as the backend takes them; none after a signal, so that the backend ends."""
-    for asked in work.lacking.counts:
-        for pending in pendings(work.plan, work.store, asked, work.engine):
-            if held.asked:
-                return
-            for key in missing_keys(pending):
-                session.waiting[key] = (asked, pending.dialogue)
-            yield pending
+    for asked, pending in _in_turns(work):
+        if held.asked:
+            return
+        for key in missing_keys(pending):
+            session.waiting[key] = (asked, pending.dialogue)
+        yield pending
+
+
+def _in_turns(work: Work) -> Iterator[tuple[AskedPiece, Pending]]:
+    """All that is missing. The pieces of a set take turns, some questions each.
+
+    So a question comes in all its variants within a short time: what these share is forwarded once by a backend that
+    keeps the beginnings of prompts.
+    """
+    for _, pieces in groupby(work.lacking.counts, key=lambda asked: asked.set):
+        left = [(asked, pendings(work.plan, work.store, asked, work.engine)) for asked in pieces]
+        while left:
+            for asked, missing in list(left):
+                turn = list(islice(missing, _TURN))
+                if len(turn) < _TURN:
+                    left.remove((asked, missing))
+                yield from ((asked, pending) for pending in turn)
 
 
 def _take(work: Work, session: _Session, reply: Reply, meter: Meter) -> None:

@@ -6,8 +6,9 @@ import json
 import logging
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,9 @@ from fake_backend import ABLE, FakeBackend
 
 from calprobe.asking import AskOptions, Interrupted, ask
 from calprobe.asking.progress import AskProgress
+from calprobe.backends.protocol import Pending
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.runs import AskedRun, ModelRecord, open_asked
+from calprobe.runs import AskedRun, ModelRecord, Reply, open_asked
 from calprobe.runs.journal import journal_path, read_journals
 from calprobe.runs.merge import merge_runs
 from calprobe.runs.shards import shard_path
@@ -56,6 +58,20 @@ def test_everything_is_asked_once(tmp_path: Path) -> None:
     assert (run.manifest.backend.address, run.manifest.backend.settings["dtype"]) == ("nowhere", "float32")
     assert not (run.path / "journal").exists()
     assert not backend.closed  # the caller's own
+
+
+def test_a_question_is_asked_under_its_variants_within_a_short_time(tmp_path: Path) -> None:
+    class Noting(FakeBackend):
+        def replies(self, pending: Iterable[Pending]) -> Iterator[Reply]:
+            for reply in super().replies(pending):
+                order.append(reply.variant)
+                yield reply
+
+    order: list[str] = []
+    ask(Noting(), question_set(80), tmp_path / "run", AskOptions(prompts=PROMPTS, collect=("answer",), quiet=True))
+    turns = [(variant, len(list(turn))) for variant, turn in groupby(order)]
+    assert [variant for variant, _ in turns] == ["direct", "steps"] * 3
+    assert [length for variant, length in turns if variant == "direct"] == [32, 32, 16]
 
 
 def test_a_second_time_nothing_is_asked(whole: AskedRun) -> None:

@@ -26,6 +26,9 @@ from tiny_models import QUICK
 
 from calprobe.backends import Decoding, Dialogue, FollowUp, Message, Pending
 from calprobe.backends.local import TransformersBackend
+from calprobe.backends.local.chat import Prompt
+from calprobe.backends.local.conversation import Conversation
+from calprobe.backends.local.limits import in_order
 from calprobe.backends.local.ragged import RaggedRunner
 from calprobe.errors import UsageError
 from calprobe.models.memory import is_out_of_memory
@@ -131,6 +134,20 @@ def test_follow_ups_grow_from_tokens() -> None:
 
 def sampled(named: str = "q", **changes: Any) -> list[Dialogue]:
     return questions(named, decoding=Decoding(8, 1.0, 0.9, seed=5), samples=(0, 1, 4), **changes)
+
+
+def test_prompts_that_share_much_are_forwarded_together() -> None:
+    def conversation(ids: tuple[int, ...], budget: int) -> Conversation:
+        dialogue = Dialogue("s", "q", "v", (), Decoding(budget))
+        return Conversation(dialogue, 0, Prompt("", ids), ())
+
+    long, short = tuple(range(20)), tuple(range(50, 60))
+    family = [conversation((*long, 1), 4), conversation((*long, 2, 3), 4)]
+    alone, other_reply = conversation(short, 4), conversation((*long, 7), 9)
+    cousin = conversation((*long[:8], *range(30, 45)), 4)  # shares less than half
+    order = [family[1], other_reply, cousin, alone, family[0]]
+    for each in (order, order[::-1]):
+        assert in_order(each) == [alone, *family, cousin, other_reply]
 
 
 def test_order_neighbours_and_batches_change_nothing() -> None:

@@ -15,25 +15,29 @@ from askers.job import AskJob, prompts_of
 from peers.job import Outcome
 from tiny_models import tiny_tokenizer
 
+from calprobe.prompts import load_prompts
+
 
 def question_file(folder: Path) -> Path:
     file = folder / "questions.jsonl"
-    rows = [{"question": f"Which\u2028{n}?", "options": ["w", "x", "y", "z"], "answer": n % 4} for n in range(9)]
-    rows.append({"question": "Two?", "options": ["a", "b"], "answer": 0})
+    rows = [
+        {"id": str(n), "question": f"Which\u2028{n}?", "options": ["w", "x", "y", "z"], "answer": n % 4}
+        for n in range(9)
+    ]
     file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
     return file
 
 
-def test_prompts_are_drawn_once_and_examples_are_not_among_them(tmp_path: Path) -> None:
-    file = question_file(tmp_path)
-    plain, with_shots = prompts_of(file, 5, 0), prompts_of(file, 5, 0, shots=2)
-    assert len(set(plain)) == 5
-    assert all("Two?" not in prompt and prompt.endswith("D. z\nAnswer:") for prompt in plain)
-    head = with_shots[0].partition("\n\nWhich")[0]
-    assert all(prompt.startswith(head) and prompt.count("Answer: ") == 2 for prompt in with_shots)
-    asked = [prompt.rpartition("Which\u2028")[2][0] for prompt in with_shots]
-    examples = [part[0] for part in with_shots[0].split("Which\u2028")[1:3]]
-    assert not set(asked) & set(examples)
+def test_prompts_are_those_of_the_audit_question_by_question(tmp_path: Path) -> None:
+    file = str(question_file(tmp_path))
+    variants = [each.name for each in load_prompts("audit").variants]
+    every, plain = prompts_of(file, 5, 0, "audit"), prompts_of(file, 5, 0, "surface_paraphrase")
+    assert len(set(every)) == 25
+    assert every[variants.index("surface_paraphrase") :: 5] == plain
+    with_shots = every[variants.index("fewshot_3") :: 5]
+    assert all(prompt.count("Which\u2028") == 4 for prompt in with_shots)
+    asked = {prompt.split("Which\u2028")[4][0] for prompt in with_shots}
+    assert not asked & {part[0] for part in with_shots[0].split("Which\u2028")[1:4]}
 
 
 def test_jobs_go_through_json(tmp_path: Path) -> None:
@@ -63,7 +67,7 @@ def test_no_ratio_without_the_same_labels() -> None:
     right = agree | {"pipeline": Agreement(None, {})}
     rows = rows_of("labels", {"calprobe": ours, "pipeline": peer}, right, 2)
     assert rows[1]["calprobe_is_times_as_fast"] == 2.5
-    table = asking.render({"rows": [{"shots": 0} | row for row in rows]})
-    assert "labels, 0 shots: 2.5 times as fast as the fastest peer (goal: 2.0)" in table
+    table = asking.render({"rows": [{"design": "audit"} | row for row in rows]})
+    assert "labels, audit: 2.5 times as fast as the fastest peer (goal: 2.0)" in table
     nan = Outcome("pipeline", sums=np.full((2, 4), np.nan), seconds=(1.0,))
     assert labels_agree(nan, truth).why_not is not None

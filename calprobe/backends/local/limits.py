@@ -43,11 +43,11 @@ class Limits:
         return 8 * self.rows
 
     def waves(self, conversations: Sequence[Conversation], model: LoadedModel) -> list[list[Conversation]]:
-        """Conversations that fit in memory together, those of one prompt design and of similar length side by side."""
+        """Conversations that fit in memory together, those that share much or are of similar length side by side."""
         room = int(free_bytes(model.device) * _SHARE)
         waves: list[list[Conversation]] = []
         longest = 0
-        for conversation in sorted(conversations, key=_kind_and_length):
+        for conversation in in_order(conversations):
             longest = max(longest, conversation.n_tokens)
             fits = waves and len(waves[-1]) < self.rows
             if fits and (len(waves[-1]) + 1) * longest * self.bytes_of_token <= room:
@@ -58,9 +58,37 @@ class Limits:
         return waves
 
 
-def _kind_and_length(conversation: Conversation) -> tuple[str, int, int]:
-    dialogue = conversation.dialogue
-    return dialogue.variant, dialogue.decoding.max_new_tokens, len(conversation.prompt.ids)
+def in_order(conversations: Sequence[Conversation]) -> list[Conversation]:
+    """Families of prompts that share half of their tokens, the shorter families first; of one length of reply together.
+
+    Rows that are answered together all look at as many places as the longest of them, until the last one has ended.
+    """
+    families: list[list[Conversation]] = []
+    for conversation in sorted(conversations, key=lambda c: (_budget(c), c.prompt.ids)):
+        if families and _are_kin(families[-1][-1], conversation):
+            families[-1].append(conversation)
+        else:
+            families.append([conversation])
+    families = [sorted(family, key=_length) for family in families]
+    families.sort(key=lambda family: (_budget(family[0]), _length(family[-1])))
+    return [conversation for family in families for conversation in family]
+
+
+def _are_kin(one: Conversation, other: Conversation) -> bool:
+    """Whether they share half of the longer prompt, and have replies of one length."""
+    if _budget(one) != _budget(other):
+        return False
+    shared = next((n for n, (a, b) in enumerate(zip(one.prompt.ids, other.prompt.ids, strict=False)) if a != b), None)
+    least = min(_length(one), _length(other))
+    return 2 * (least if shared is None else shared) >= max(_length(one), _length(other))
+
+
+def _budget(conversation: Conversation) -> int:
+    return conversation.dialogue.decoding.max_new_tokens
+
+
+def _length(conversation: Conversation) -> int:
+    return len(conversation.prompt.ids)
 
 
 def batches(widths: Sequence[int], most_tokens: int, per_pass: int = 0) -> list[slice]:
