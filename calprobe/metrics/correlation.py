@@ -58,7 +58,7 @@ def correlation(
 
     >>> found = correlation([0.1, 0.2, 0.9, float("nan")], [0.0, 0.5, 0.6, 1.0])
     >>> found.instances, round(found.pearson.value, 3), round(found.spearman.value, 3)
-    (3, 0.744, 1.0)
+    (3, 0.714, 1.0)
     """
     first, second = check_vector("x", x), check_vector("y", y)
     if len(first) != len(second):

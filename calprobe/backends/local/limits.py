@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from calprobe.backends.local.conversation import Conversation
 from calprobe.models import LoadedModel
@@ -24,12 +26,15 @@ class Limits:
     tokens: int  # of a forward pass, padding among them; a longer prompt goes alone
     per_pass: int  # tokens that the beginning of a pass costs
     bytes_of_token: int  # keys and values of a token in all layers; 0: not known
+    slots_as_place: int  # slots whose attention costs a token as much as its matrix products
 
     @classmethod
     def of(cls, model: LoadedModel, bytes_of_token: int) -> Limits:
         """The usual ones of the model's device."""
         rows, per_pass = (_CPU_ROWS, _CPU_PER_PASS) if model.device.type == "cpu" else (_GPU_ROWS, _GPU_PER_PASS)
-        return cls(rows, auto_batch_tokens(model), per_pass, bytes_of_token)
+        # Both grow with the hidden size; attention reaches a few times fewer operations a second on a CPU.
+        config: Any = model.network.config
+        return cls(rows, auto_batch_tokens(model), per_pass, bytes_of_token, config.get_text_config().hidden_size)
 
     def halved(self) -> Limits | None:
         """Half of each; None if a single conversation with short passes did not fit either."""
@@ -41,6 +46,10 @@ class Limits:
     def window(self) -> int:
         """Conversations among which shared beginnings and equal lengths are looked for."""
         return 8 * self.rows
+
+    def passes(self, kept: Sequence[int], new: Sequence[int]) -> list[slice]:
+        """Cuts of neighbouring rows, a forward pass each: rows that have `kept` slots get `new` tokens."""
+        return batches(new, self.tokens, self.per_pass, kept, self.slots_as_place)
 
     def waves(self, conversations: Sequence[Conversation], model: LoadedModel) -> list[list[Conversation]]:
         """Conversations that fit in memory together, those that share much or are of similar length side by side."""
@@ -91,23 +100,50 @@ def _length(conversation: Conversation) -> int:
     return len(conversation.prompt.ids)
 
 
-def batches(widths: Sequence[int], most_tokens: int, per_pass: int = 0) -> list[slice]:
+def pass_order(n_kept: int, n_new: int) -> tuple[int, int]:
+    """A sort key that brings rows together which cost little in one forward pass.
+
+    Rows that keep up to about twice as many slots are alike, as all rows look at those of the longest; among them, the
+    rows with as many new tokens.
+
+    >>> sorted([(500, 9), (20, 90), (30, 10)], key=lambda row: pass_order(*row))
+    [(30, 10), (20, 90), (500, 9)]
+    """
+    return n_kept.bit_length(), n_new
+
+
+def batches(
+    widths: Sequence[int],
+    most_tokens: int,
+    per_pass: int = 0,
+    kept: Sequence[int] | None = None,
+    slots_as_place: float = math.inf,
+) -> list[slice]:
     """Cuts of neighbouring rows, each as wide as its widest row, of at most that many places (or of one row).
 
-    Of all cuts the cheapest: places, padding among them, and as much as `per_pass` places for each pass.
+    Of all cuts the cheapest. A place, padding among them, costs 1, and as much again for `slots_as_place` slots that it
+    looks at; a pass costs `per_pass` more.
+
+    Args:
+        widths: new tokens of each row.
+        most_tokens: places of a pass.
+        per_pass: in places.
+        kept: slots that each row has before; None: none.
+        slots_as_place: see above.
 
     >>> batches([2, 2, 3, 9], 18)
     [slice(0, 3, None), slice(3, 4, None)]
     """
-    cost, start_of = [0], [0]
+    cost, start_of = [0.0], [0]
     for end in range(1, len(widths) + 1):
-        best, width = None, 0
+        best, width, longest = None, 0, 0
         for start in range(end - 1, -1, -1):
             width = max(width, widths[start])
+            longest = max(longest, kept[start] if kept else 0)
             places = (end - start) * width
             if places > most_tokens and end - start > 1:
                 break
-            total = cost[start] + places + per_pass
+            total = cost[start] + places * (1 + (longest + width) / slots_as_place) + per_pass
             if best is None or total <= best[0]:
                 best = total, start
         assert best is not None, "one row is always possible"

@@ -13,7 +13,7 @@ from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.conversation import Conversation, Turn
 from calprobe.backends.local.engine import Engine
 from calprobe.backends.local.labels import Ids
-from calprobe.backends.local.limits import Limits, batches
+from calprobe.backends.local.limits import Limits, batches, pass_order
 from calprobe.backends.local.sharing import Head, plan_sharing, shared_tokens
 from calprobe.backends.local.turns import Turns
 from calprobe.errors import CalprobeError
@@ -90,7 +90,10 @@ class RaggedRunner:
         distinct = list(dict.fromkeys(begun))
         plan = plan_sharing(distinct)
         head_rows = self._prefill_heads(plan.heads)
-        order = sorted(range(len(distinct)), key=lambda place: len(distinct[place]) - plan.shared(place))
+        order = sorted(
+            range(len(distinct)),
+            key=lambda place: pass_order(plan.shared(place), len(distinct[place]) - plan.shared(place)),
+        )
         self._cache.reserve(len(wave), max(c.n_tokens for c in wave))
         shared = [(head_rows[plan.head_of[p]], row, plan.shared(p)) for row, p in enumerate(order) if plan.shared(p)]
         self._cache.copy(self._heads, shared)
@@ -129,7 +132,10 @@ class RaggedRunner:
             parent = heads[place].parent
             return len(heads[parent].ids) if parent >= 0 else 0
 
-        order = sorted(range(len(heads)), key=lambda place: (heads[place].level, len(heads[place].ids) - kept(place)))
+        order = sorted(
+            range(len(heads)),
+            key=lambda place: (heads[place].level, *pass_order(kept(place), len(heads[place].ids) - kept(place))),
+        )
         for row, place in enumerate(order):
             row_of[place] = row
         for level in range(heads[order[-1]].level + 1):
@@ -145,7 +151,7 @@ class RaggedRunner:
         self, lengths: Sequence[int], new: Sequence[Sequence[int]]
     ) -> Iterator[tuple[int, Sequence[int], Sequence[Sequence[int]]]]:
         """Batches of rows: the first row, the lengths, and the new tokens."""
-        for cut in batches([len(ids) for ids in new], self.limits.tokens, self.limits.per_pass):
+        for cut in self.limits.passes(lengths, [len(ids) for ids in new]):
             yield cut.start, lengths[cut], new[cut]
 
     def _followed(self, rows: _Rows, number: int) -> Iterator[Reply]:
@@ -167,7 +173,12 @@ class RaggedRunner:
         if not turns:
             return
         kept = {id(turn): shared_tokens(turn.conversation.row, turn.prompt.ids[:-1]) for turn in turns}
-        turns.sort(key=lambda turn: (turn.tree.n_places if turn.tree else 0, len(turn.prompt.ids) - kept[id(turn)]))
+
+        def order(turn: Turn) -> tuple[int, int, int]:
+            n_kept = kept[id(turn)]
+            return turn.tree.n_places if turn.tree else 0, *pass_order(n_kept, len(turn.prompt.ids) - n_kept)
+
+        turns.sort(key=order)
         rows.bring_to_front([turn.conversation for turn in turns])
         lengths = [kept[id(turn)] for turn in turns]
         new = [turn.prompt.ids[length:] for turn, length in zip(turns, lengths, strict=True)]
