@@ -40,9 +40,9 @@ KNOWS: dict[str, set[str]] = {
     "doctor": {"kernels", "metrics", "models", "planning", "probes", "analysis", "runs", "scoring", "statements"},
     "training": {"metrics", "models", "probes", "analysis", "runs", "scoring"},
 }
-# What any stage may use and what uses none: checks of arrays, errors, the cache's folders, signals, messages, the
-# words of the domain.
-EVERYBODYS = {"arrays", "errors", "folders", "interrupts", "messages", "words"}
+# What any stage may use and what uses none: checks of arrays, errors, the cache's folders, signals, messages, progress,
+# the words of the domain.
+EVERYBODYS = {"arrays", "errors", "folders", "interrupts", "messages", "progress", "words"}
 NO_TORCH = (
     *("probes", "statements", "planning", "questions", "prompts", "runs", "answers", "interop"),
     *("confidence", "metrics", "analysis"),

@@ -224,7 +224,8 @@ def _open_folder(
             manifest, sets = joined(stored, there, asked, sets)
             if not stored.covers(manifest) and stored.shard is not None:
                 raise UsageError(f"{out}: the shares of a run do not grow; merge them, and ask the merged run for more")
-            asked = replace(manifest, backend=asked.backend, versions=asked.versions)
+            model = stored.model.with_size_of(asked.model)
+            asked = replace(manifest, model=model, backend=asked.backend, versions=asked.versions)
             write_questions(out, sets)  # first: a killed process leaves more questions, never fewer
     folder = AskFolder.open(out, asked, options.resume)
     write_questions(out, sets)

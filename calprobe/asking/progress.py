@@ -1,20 +1,14 @@
-"""Progress of asking: a bar on a terminal, else a line in the log every half minute, and the caller's own function."""
+"""What is counted while questions are asked; how it is shown is `calprobe.progress`."""
 
 from __future__ import annotations
 
-import logging
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 
+from calprobe.progress import rate, seconds_left, watchers
 from calprobe.runs.replies import Reply
-
-log = logging.getLogger(__name__)
-
-_SECONDS_BETWEEN_LINES = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +23,26 @@ class AskProgress:
     piece: str = ""  # that is asked: mmlu.direct; empty before the first
 
     @property
+    def done(self) -> int:
+        """The replies."""
+        return self.replies
+
+    @property
+    def part(self) -> str:
+        """The piece."""
+        return self.piece
+
+    @property
     def seconds_left(self) -> float | None:
         """Seconds to the end at the present average speed; None before the first reply."""
-        return (self.total - self.replies) * self.seconds / self.replies if self.replies > 0 else None
+        return seconds_left(self.replies, self.total, self.seconds)
 
     @property
     def rates(self) -> str:
         """Replies and generated tokens a second, and how many requests failed, if any did."""
-        replies, tokens = self.replies / self.seconds, self.tokens / self.seconds
+        replies, tokens = rate(self.replies, self.seconds), rate(self.tokens, self.seconds)
         failed = f", {self.failures:,} failed" if self.failures else ""
-        return f"{_rate(replies)} replies/s, {_rate(tokens)} tokens/s{failed}"
+        return f"{replies} replies/s, {tokens} tokens/s{failed}"
 
 
 ProgressHook = Callable[[AskProgress], None]
@@ -67,55 +71,5 @@ class Meter:
 @contextmanager
 def progress(total: int, label: str, quiet: bool = False, hook: ProgressHook | None = None) -> Iterator[Meter]:
     """Show progress over `total` replies, in the way that stderr allows; `quiet` leaves only the hook."""
-    hooks = [] if hook is None else [hook]
-    if quiet or not total:
-        yield Meter(total, hooks)
-    elif sys.stderr.isatty():
-        with _bar(total, label) as show:
-            yield Meter(total, [show, *hooks])
-    else:
-        yield Meter(total, [_lines(), *hooks])
-
-
-def _lines() -> ProgressHook:
-    """Progress for a log: one line every half minute, and one at the end."""
-    last_line = time.monotonic()
-
-    def show(now: AskProgress) -> None:
-        nonlocal last_line
-        if time.monotonic() - last_line >= _SECONDS_BETWEEN_LINES or now.replies == now.total:
-            last_line = time.monotonic()
-            left = f"{now.seconds_left or 0:,.0f} s left"
-            log.info(f"{now.replies:,} of {now.total:,} replies, {now.rates}, {left}")
-
-    return show
-
-
-@contextmanager
-def _bar(total: int, label: str) -> Iterator[ProgressHook]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f} %  {task.fields[rates]}  {task.fields[left]}"),
-        TextColumn("{task.fields[piece]}", markup=False),
-    )
-    bar = Progress(*columns, console=Console(stderr=True))
-    task = bar.add_task(label, total=total, rates="", left="", piece="")
-
-    def show(now: AskProgress) -> None:
-        left = "-:--:-- left" if now.seconds_left is None else f"{timedelta(seconds=round(now.seconds_left))} left"
-        bar.update(task, completed=now.replies, rates=now.rates, left=left, piece=now.piece)
-
-    bar.start()
-    try:
-        yield show
-    finally:
-        with suppress(OSError):  # the terminal was closed; the signal that says so ends the run
-            bar.stop()
-
-
-def _rate(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+    with watchers(total, label, "replies", quiet=quiet, hook=hook) as found:
+        yield Meter(total, found)

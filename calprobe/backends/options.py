@@ -24,6 +24,9 @@ class BackendOptions:
     attempts: int = 6  # openai: of one request, the first included
     requests_per_minute: int | None = None  # openai: at most; None: as the server allows
     top_logprobs: int | None = None  # openai, vllm: the window of label probabilities; None: as large as it can be
+    parameters: int | None = (
+        None  # openai, vllm: of the model, for the manifest; None: as the server says, else unknown
+    )
     continues: bool | None = None  # openai: whether the server continues an assistant's turn; None: as it is known
     tensor_parallel: int = 1  # vllm: cards that share each layer
     pipeline_parallel: int = 1  # vllm: groups of cards that share the layers
@@ -38,7 +41,7 @@ class BackendOptions:
             raise UsageError(f"--backend {self.backend}: known are {', '.join(BACKENDS)}{near}")
         for name in ("concurrency", "attempts", "tensor_parallel", "pipeline_parallel"):
             self._check_count(name, getattr(self, name))
-        for name in ("max_requests", "requests_per_minute", "max_model_len", "top_logprobs"):
+        for name in ("max_requests", "requests_per_minute", "max_model_len", "top_logprobs", "parameters"):
             if (value := getattr(self, name)) is not None:
                 self._check_count(name, value)
         if not self.timeout_s > 0:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calprobe.backends.label_rule import said_label
 from calprobe.runs.replies import LabelScores
 
 
@@ -28,7 +29,7 @@ class Step(NamedTuple):
 def window_label_scores(labels: tuple[str, ...], steps: Sequence[Step], text: str) -> LabelScores:
     """The labels' log-probabilities at the first position and wherever a label was generated.
 
-    A label's mass is the sum over the tokens of the window that are the label when blanks around them are left out.
+    A label's mass is the sum over the tokens of the window that say it (`said_label`).
     What the window does not show is not known: a label without any token there is -inf, and `least` bounds it.
 
     Args:
@@ -36,7 +37,7 @@ def window_label_scores(labels: tuple[str, ...], steps: Sequence[Step], text: st
         steps: of the reply, from the first generated token on.
         text: of the reply, to find where its tokens stand.
     """
-    places = [n for n, step in enumerate(steps) if n == 0 or step.chosen.text.strip() in labels]
+    places = [n for n, step in enumerate(steps) if n == 0 or said_label(step.chosen.text) in labels]
     starts = _starts([step.chosen.text for step in steps], text)
     logprobs = np.full((len(places), len(labels)), -np.inf)
     ranks = np.zeros((len(places), len(labels)), np.int64)
@@ -47,7 +48,7 @@ def window_label_scores(labels: tuple[str, ...], steps: Sequence[Step], text: st
         values = np.array([token.logprob for token in window])
         least[row] = values.min() if len(values) else 0.0
         for column, label in enumerate(labels):
-            own = [n for n, token in enumerate(window) if token.text.strip() == label]
+            own = [n for n, token in enumerate(window) if said_label(token.text) == label]
             ranks[row, column] = len(window)
             if own:
                 logprobs[row, column] = min(np.logaddexp.reduce(values[own]), 0.0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +21,7 @@ MOST_RESAMPLES = 100_000  # p-values as small as 1e-5
 MOST_ROWS = 1_000_000  # of answers that are printed
 
 
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 AUTO = 0  # what `auto` is as a number of bins
 
 
@@ -44,6 +47,22 @@ class NumberOrAuto(Number):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number; BadParameter for anything else."""
         return AUTO if value == "auto" else super().convert(value, param, ctx)
+
+
+class Count(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.5 on
+    """A number of things, as digits or as models are named by it: 134515008, 135M, 7.6B."""
+
+    name = "count"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number; BadParameter for anything else."""
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"([0-9]{1,15})([.][0-9]{1,9})?([KMBT]?)", value.upper().replace(",", ""))
+        if found is None or (found[2] and not found[3]):
+            self.fail(f"{value!r} is no number such as 134515008, 135M or 7.6B", param, ctx)
+        number = Decimal(found[1] + (found[2] or "")) * UNITS[found[3]]
+        return int(number)
 
 
 class _Place(click.Path):

@@ -5,26 +5,26 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import list_option, typed
+from calprobe.cli.arguments import Count, list_option, typed
 from calprobe.cli.question_options import chosen_questions, question_options
+from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
-from calprobe.words import Dtype
 
 if TYPE_CHECKING:
     from calprobe.runs import AskedRun
 
 _OF_BACKEND = (
     *("backend", "base_url", "concurrency", "max_requests", "requests_per_minute", "top_logprobs", "timeout_s"),
+    "parameters",
     *("attempts", "tensor_parallel", "pipeline_parallel", "executor", "max_model_len", "eager"),
 )
 _OF_SERVER = ("base_url", "concurrency", "max_requests", "requests_per_minute", "timeout_s", "attempts")
 _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len", "eager")
-_OF_LOADING = ("dtype", "device", "device_map", "revision", "trust_remote_code", "allow_pickle")
 
 
 @click.command(short_help="Ask questions of an instruct model, and keep every reply.")
@@ -92,36 +92,24 @@ _OF_LOADING = ("dtype", "device", "device_map", "revision", "trust_remote_code",
 @click.option(
     "--top-logprobs", type=int, metavar="N", help="Window of label probabilities of a server or vLLM.  [default: all]"
 )
+@click.option(
+    "--parameters",
+    type=Count(),
+    metavar="N",
+    help="Parameters of a model of a server or vLLM, such as 7.6B.  [default: as the server says, if it does]",
+)
 @click.option("--tensor-parallel", type=int, metavar="N", help="vLLM: GPUs that share each layer.  [default: 1]")
 @click.option("--pipeline-parallel", type=int, metavar="N", help="vLLM: groups of GPUs in a row.  [default: 1]")
 @click.option("--executor", type=click.Choice(["auto", "mp", "ray"]), help="vLLM: one machine, or several with Ray.")
 @click.option("--max-model-len", type=int, metavar="N", help="vLLM: longest prompt with its reply, in tokens.")
 @click.option("--eager", is_flag=True, help="vLLM: start sooner and run slower, without compiled graphs.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="Run folder.  [default: runs/MODEL-SETS]")
-@click.option(
-    "--dtype",
-    type=click.Choice(get_args(Dtype)),
-    default="auto",
-    show_default=True,
-    help="auto: the checkpoint's own on a GPU, float32 on a CPU.",
-)
-@click.option(
-    "--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N", help="The device that computes."
-)
-@click.option("--device-map", metavar="auto", help="Spread a large model over devices (accelerate).")
-@click.option("--revision", metavar="R", help="Branch, tag or commit of a hub id.")
-@click.option("--allow-pickle", is_flag=True, help="Read .bin checkpoints; they can run code.")
-@click.option("--trust-remote-code", is_flag=True, help="Run Python code from the model's repository.")
-@click.option(
-    "--resume/--no-resume",
-    default=True,
-    show_default=True,
-    help="Resume the run in RUN; --no-resume deletes its replies and starts over.",
-)
+@out_option("runs/MODEL-SETS")
+@load_options
+@resume_option("replies")
 @click.option(
     "--shard", metavar="I/N", help="Ask only every N-th question, from the I-th on, in a run of its own; see merge."
 )
-@click.option("--quiet", is_flag=True, help="Show no progress on stderr.")
+@quiet_option
 def command(model: str, questions: tuple[str, ...], out: Path | None, quiet: bool, **given: Any) -> None:
     """Ask questions of an instruct model under several prompts, and keep every reply.
 
@@ -155,7 +143,7 @@ def command(model: str, questions: tuple[str, ...], out: Path | None, quiet: boo
         options,
         question_options=chosen_questions(given, seed=options.filled().seed or 0, shots_from=given["shots_from"]),
         backend_options=backend,
-        load_options=_load_options(given, quiet) if backend.backend == "transformers" else None,
+        load_options=None if backend.backend == "openai" else _load_options(given, quiet),
     )
     say(_next_step(run))
 
@@ -166,9 +154,9 @@ def _refuse_idle_options(given: dict[str, Any]) -> None:
         given["backend"] = "openai" if given["base_url"] is not None else "transformers"
     context, name = click.get_current_context(), given["backend"]
     foreign = {
-        "transformers": (*_OF_SERVER, *_OF_VLLM, "top_logprobs"),
+        "transformers": (*_OF_SERVER, *_OF_VLLM, "top_logprobs", "parameters"),
         "vllm": (*_OF_SERVER, "device_map", "device"),
-        "openai": (*_OF_VLLM, *_OF_LOADING),
+        "openai": (*_OF_VLLM, *LOADING),
     }[name]
     for parameter in foreign:
         if typed(context, parameter):
@@ -184,7 +172,7 @@ def _only(given: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 def _load_options(given: dict[str, Any], quiet: bool) -> Any:
     from calprobe.models import LoadOptions
 
-    return LoadOptions(**{name: given[name] for name in _OF_LOADING}, quiet=quiet)
+    return LoadOptions(**{name: given[name] for name in LOADING}, quiet=quiet)
 
 
 def _next_step(run: AskedRun) -> str:

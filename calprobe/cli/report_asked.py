@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +17,10 @@ from calprobe.messages import did_you_mean
 
 if TYPE_CHECKING:
     from calprobe.analysis.asked.options import AskedOptions
-    from calprobe.analysis.asked.pictures import Pictures
+    from calprobe.analysis.asked.pictures import Drawn, Pictures
     from calprobe.analysis.asked.report import AskedReport
     from calprobe.analysis.asked.stated.pictures import StatedPictures
+    from calprobe.analysis.curves.size_figure import SizePanel
     from calprobe.analysis.plots import Look
     from calprobe.analysis.tables import Table
 
@@ -69,7 +70,7 @@ def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Sh
     """Print the report, and write figures and page where they are wanted."""
     from calprobe.analysis.asked.choice import choose_asked
     from calprobe.analysis.asked.folder import asked_runs
-    from calprobe.analysis.asked.pictures import pictures
+    from calprobe.analysis.asked.pictures import pictures, size_panels
     from calprobe.analysis.asked.report_asked import report_asked
     from calprobe.analysis.html import asked_page
 
@@ -86,6 +87,7 @@ def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Sh
     drawn = {run.label: pictures(run, options) for run in found.runs}
     if shown.plots is not None:
         _write_figures(drawn, shown.plots, shown.look)
+        _write_joint_figures(size_panels(found.across), shown.plots, shown.look)
     if shown.page is not None:
         write_page(asked_page(few, drawn), shown.page)
 
@@ -133,24 +135,39 @@ def _tables(report: AskedReport, shown: Shown) -> list[Table]:
 
 def _write_figures(drawn: Mapping[str, Pictures], folder: Path, look: Look) -> None:
     from calprobe.analysis.asked.stated.pictures import side_by_side
-    from calprobe.analysis.plots import drawing, save
     from calprobe.analysis.run_names import last_names
-    from calprobe.cli.report_plots import FORMATS, file_names
+    from calprobe.cli.report_plots import JOINT, file_names
 
     names, last = file_names(list(drawn)), last_names(list(drawn))
     every: list[tuple[str, str, Pictures | StatedPictures]] = [
         (names[label], label, own) for label, own in drawn.items()
     ]
     if several := side_by_side([(last[label], own.stated) for label, own in drawn.items() if own.stated is not None]):
-        every.append(("runs", "", several))
+        every.append((JOINT, "", several))
     for name, label, own in every:
+        titled = replace(look, title=look.title if look.title is not None else label)
         for kind, draw in own.drawn():
-            with drawing(look.style):
-                figure = draw(replace(look, title=look.title if look.title is not None else label))
-            for suffix in FORMATS:
-                path = folder / f"{name}.{kind}{suffix}"
-                save(figure, path, look.style)
-                say(f"wrote {path}")
+            _write_figure(draw, folder / f"{name}.{kind}", titled)
+
+
+def _write_joint_figures(panels: Sequence[SizePanel], folder: Path, look: Look) -> None:
+    from calprobe.analysis.curves.size_figure import draw_sizes
+    from calprobe.cli.report_plots import JOINT
+
+    if panels:
+        _write_figure(lambda look: draw_sizes(panels, look), folder / f"{JOINT}.sizes", look)
+
+
+def _write_figure(draw: Drawn, path: Path, look: Look) -> None:
+    """Write a figure in each format, and say so."""
+    from calprobe.analysis.plots import drawing, save
+    from calprobe.cli.report_plots import FORMATS
+
+    with drawing(look.style):
+        figure = draw(look)
+    for suffix in FORMATS:
+        save(figure, Path(f"{path}{suffix}"), look.style)
+        say(f"wrote {path}{suffix}")
 
 
 def refuse_runs_of_replies(command: str, paths: Iterable[str], instead: str) -> None:

@@ -13,10 +13,11 @@ import click
 
 from calprobe.cli.arguments import joined_option, list_option
 from calprobe.cli.output import print_result
+from calprobe.cli.run_options import load_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import printable, printable_json, say
 from calprobe.errors import UsageError
 from calprobe.messages import counted
-from calprobe.words import Dtype, ModelKind, PllMetric, ScoringPath, WordSplit
+from calprobe.words import ModelKind, PllMetric, ScoringPath, WordSplit
 
 if TYPE_CHECKING:
     from calprobe.models import LoadOptions
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     metavar="bear|bear-big|mini|factor|DIR|FILE.csv",
     help="The probe.  [default: mini for tiny-clm and tiny-mlm, else bear]",
 )
-@click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="Run folder.  [default: runs/MODEL-PROBE]")
+@out_option("runs/MODEL-PROBE")
 @joined_option(
     "--templates",
     default="0",
@@ -52,17 +53,7 @@ if TYPE_CHECKING:
     "--first", type=int, metavar="N", help="Score only the first N instances of each relation, a biased sample."
 )
 @click.option("--kind", type=click.Choice(get_args(ModelKind)), help="Kind of the model.  [default: as in its config]")
-@click.option(
-    "--dtype",
-    type=click.Choice(get_args(Dtype)),
-    default="auto",
-    show_default=True,
-    help="auto: the checkpoint's own on a GPU, float32 on a CPU.",
-)
-@click.option(
-    "--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N", help="The device that computes."
-)
-@click.option("--device-map", metavar="auto", help="Spread a large model over devices (accelerate).")
+@load_options
 @click.option("--batch-tokens", default="auto", show_default=True, metavar="auto|N", help="Tokens in one forward pass.")
 @click.option(
     "--path",
@@ -88,12 +79,7 @@ if TYPE_CHECKING:
     help="Store the probe's subjects and candidates in RUN (for show).  [default: for mini and factor, which have an"
     " open licence]",
 )
-@click.option(
-    "--resume/--no-resume",
-    default=True,
-    show_default=True,
-    help="Resume the run in RUN; --no-resume deletes its scores and starts over.",
-)
+@resume_option("scores")
 @click.option(
     "--shard",
     metavar="I/N",
@@ -103,10 +89,7 @@ if TYPE_CHECKING:
     "--dry-run", is_flag=True, help="Score nothing: print statements with their tokens, work, memory and time."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the dry run as JSON.")
-@click.option("--revision", metavar="R", help="Branch, tag or commit of a hub id.")
-@click.option("--allow-pickle", is_flag=True, help="Read .bin checkpoints; they can run code.")
-@click.option("--trust-remote-code", is_flag=True, help="Run Python code from the model's repository.")
-@click.option("--quiet", is_flag=True, help="Show no progress on stderr.")
+@quiet_option
 def command(
     model: str,
     probe: str | None,
@@ -171,12 +154,12 @@ def command(
         resume=resume,
         quiet=quiet or rank > 0,
     )
-    load_options = LoadOptions(**load, quiet=quiet)  # type: ignore[arg-type]
+    loading = LoadOptions(**load, quiet=quiet)  # type: ignore[arg-type]
     if dry_run:
-        print_result(_dry_run(model, probe, out, options, load_options, as_json))
+        print_result(_dry_run(model, probe, out, options, loading, as_json))
         return
     try:
-        run = score(model, probe, out, options, load_options)
+        run = score(model, probe, out, options, loading)
     except Stopped as stopped:  # another process has printed the reason
         sys.exit(stopped.exit_code)
     if rank == 0:

@@ -158,7 +158,7 @@ _ENTRIES = (
         "xw27/scibench",
         LAYOUT_OF["scibench"],
         {"train": "*.json"},
-        "mit",
+        terms="Its page names no licence; the authors' own repository, mandyyyyii/scibench, is under MIT.",
     ),
     NamedSet(
         "truthfulqa",

@@ -129,14 +129,19 @@ class AskManifest(RunManifest):
                 yield f"{what}: these differ"
 
     def covers(self, other: Self) -> bool:
-        """Whether the run has all that the other has: the same questions of its sets, and their pieces."""
+        """Whether the run has all that the other has: the same questions of its sets, their pieces, and
+        the size of the model if the other knows it."""
         has = {record.name: record.fingerprint for record in self.sets}
-        return all(
-            piece in self._asked
-            and set(asked.stages) <= set(self._asked[piece].stages)
-            and asked.samples <= self._asked[piece].samples
-            for piece, asked in other._asked.items()
-        ) and all(has.get(record.name) == record.fingerprint for record in other.sets)
+        return (
+            other.model.size in (None, self.model.size)
+            and all(
+                piece in self._asked
+                and set(asked.stages) <= set(self._asked[piece].stages)
+                and asked.samples <= self._asked[piece].samples
+                for piece, asked in other._asked.items()
+            )
+            and all(has.get(record.name) == record.fingerprint for record in other.sets)
+        )
 
     def grown(self, other: Self) -> Self:
         """What `calprobe.runs.asked_growth.joined` made of this run and a request."""
@@ -222,6 +227,8 @@ def asked_faults(manifest: AskManifest) -> Iterator[str]:
         yield "sets: n_questions must be 0 or more"
     if len(set(manifest.pieces)) < len(manifest.pieces):
         yield "asked: two pieces have one name"
+    if (size := manifest.model.size) is not None and not 0 <= (size.embeddings or 0) <= size.parameters > 0:
+        yield "model: size must be a number of parameters, those of embeddings among them"
     variants = {variant.name for variant in manifest.prompts.variants}
     for asked in manifest.asked:
         if asked.set not in names or asked.variant not in variants:

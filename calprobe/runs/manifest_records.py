@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal, Self
 
 from calprobe.probes.types import Cardinality
 from calprobe.runs.progress import NOTHING, Progress
 from calprobe.words import ModelKind, Scored, TemplateKind
 
 IMPORTED = "imported"  # what files and reports call the path of an import
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSize:
+    """How many parameters a model has."""
+
+    parameters: int  # embeddings and head included, those that layers share once
+    source: Literal["weights", "server", "given"]  # counted, said by the server, typed by the user
+    embeddings: int | None = None  # of these, in the token embeddings and the head; None: not known
+
+    @property
+    def others(self) -> int | None:
+        """Parameters without those of the token embeddings and the head; None: not known."""
+        return None if self.embeddings is None else self.parameters - self.embeddings
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +41,11 @@ class ModelRecord:
     weights_fingerprint: str | None = None
     tokenizer_fingerprint: str | None = None
     note: str = ""  # what has to be said wherever the model is shown
+    size: ModelSize | None = None  # None: not known
+
+    def with_size_of(self, other: Self) -> Self:
+        """This record with the other's size, if the other has one."""
+        return self if other.size is None else replace(self, size=other.size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from importlib import metadata
 import torch
 
 from calprobe.models import LoadedModel
+from calprobe.models.parameters import parameter_counts
 from calprobe.runs import Manifest, ModelRecord, Settings, StartToken
+from calprobe.runs.manifest_records import ModelSize
 from calprobe.scoring.candidate_tokens import SameTokens
 from calprobe.scoring.device import cpu_products, device_name
 from calprobe.scoring.fit import Way
@@ -68,6 +70,7 @@ def manifest_of(
 def model_record(model: LoadedModel) -> ModelRecord:
     """The manifest's record of the model."""
     base, _, adapter = model.source.partition(" + ")
+    counts = parameter_counts(model.network)
     return ModelRecord(
         name=model.name,
         id=base,
@@ -79,6 +82,7 @@ def model_record(model: LoadedModel) -> ModelRecord:
         tokenizer_fingerprint=model.tokenizer_fingerprint,
         note=model.note,
         adapter_merged=model.adapter_merged,
+        size=ModelSize(counts.total, "weights", counts.embeddings),
     )
 
 

@@ -21,6 +21,7 @@ from calprobe.backends.protocol import Pending
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs import AskedRun, ModelRecord, Reply, open_asked
 from calprobe.runs.journal import journal_path, read_journals
+from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.merge import merge_runs
 from calprobe.runs.shards import shard_path
 
@@ -304,6 +305,18 @@ def test_progress_counts_replies_and_failures(tmp_path: Path) -> None:
     assert [now.replies for now in seen] == list(range(1, 26))
     assert (seen[-1].total, seen[-1].tokens, seen[-1].failures, seen[-1].seconds_left) == (25, 24, 1, 0)
     assert seen[-1].rates.endswith("1 failed")
+
+
+def test_a_size_that_is_given_later_is_recorded_and_asks_nothing(tmp_path: Path) -> None:
+    plain = FakeBackend().model
+    ask(FakeBackend(), QUESTIONS, tmp_path / "run", ALL)
+    for size in (ModelSize(7_600_000_000, "given"), None, ModelSize(7_615_616_512, "given")):
+        backend = FakeBackend(model=replace(plain, size=size))
+        run = ask(backend, QUESTIONS, tmp_path / "run", ALL)
+        assert not backend.asked
+        assert not run.partial
+        assert run.manifest.model.size is not None  # None leaves what is known
+    assert run.manifest.model.size.parameters == 7_615_616_512
 
 
 def test_the_manifest_says_what_a_study_had_overridden(tmp_path: Path) -> None:

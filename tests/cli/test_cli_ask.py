@@ -135,3 +135,17 @@ def test_a_server_that_is_not_there_is_an_error(files: tuple[str, ...], tmp_path
     assert done.returncode == 1
     assert f"{gone.url}: no connection to the server" in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_the_size_of_a_served_model_is_recorded(server: ChatServer, files: tuple[str, ...], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert ask(server, *files, "--parameters", "7.6B", "--out", out, "--quiet").returncode == 0
+    size = open_asked(out).manifest.model.size
+    assert size is not None
+    assert (size.parameters, size.source) == (7_600_000_000, "given")
+    done = ask(server, *files, "--parameters", "many", "--out", out)
+    assert done.returncode == 2
+    assert "'many' is no number such as 134515008, 135M or 7.6B" in done.stderr
+    done = calprobe("ask", "--model", "smollm2-135m", *files, "--parameters", "1", "--out", tmp_path / "other")
+    assert done.returncode == 2
+    assert "--parameters has no meaning with --backend transformers" in done.stderr

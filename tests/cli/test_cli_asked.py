@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from commands import calprobe
 from run_samples import write_run
+
+from calprobe.runs import AskManifest
+from calprobe.runs.manifest_file import read_any_manifest, write_manifest
+from calprobe.runs.manifest_records import ModelSize
 
 QUICK = ("--bootstrap", "20")
 
@@ -197,3 +202,30 @@ def test_two_runs_have_what_only_several_show(run: str, tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert set(found) == {"first", str(other), "across"}
     assert found["across"]["shifts"]["all"]["cells"] == 4
+    assert found["across"]["size_and_spread"] == {}
+    assert found["first"]["parameters"] is None
+    assert "not known" in found["first"]["disclosure"]["size"]
+
+
+def with_size(path: Path, parameters: int) -> str:
+    """A copy of a run's folder in which the model has a size."""
+    manifest = read_any_manifest(path)
+    assert isinstance(manifest, AskManifest)
+    size = ModelSize(parameters, "weights", parameters // 5)
+    write_manifest(replace(manifest, model=replace(manifest.model, size=size)), path)
+    return str(path)
+
+
+def test_runs_of_known_size_have_a_figure_and_tables_of_size_and_spread(tmp_path: Path) -> None:
+    runs = []
+    for number, parameters in enumerate((135_000_000, 360_000_000, 1_700_000_000, 3_000_000_000)):
+        out = tmp_path / f"run{number}"
+        calprobe("import", "replies", replies(tmp_path), "--questions", questions(tmp_path), "--out", out)
+        runs.append(with_size(out, parameters))
+    figures, page = tmp_path / "figures", tmp_path / "page.html"
+    done = calprobe("report", *runs, *QUICK, "--tables", "across", "--plots", figures, "--html", page)
+    assert done.returncode == 0, done.stderr
+    assert "1,700,000,000" in done.stdout
+    assert (figures / "runs.sizes.png").is_file()
+    assert "Size and spread on quiz" in page.read_text("utf-8")
+    assert "3,000,000,000 parameters, " in page.read_text("utf-8")

@@ -174,7 +174,7 @@ def test_stretches_of_a_long_piece_are_reported_and_change_nothing(
     model: LoadedModel, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(pieces_module, "_STRETCH", 100)
-    monkeypatch.setattr("calprobe.scoring.progress._SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("calprobe.progress._SECONDS_BETWEEN_LINES", 0.0)
     with caplog.at_level(logging.INFO, "calprobe"):
         parts = score(model, MADE_UP, tmp_path / "parts")
     said = [record.getMessage().partition(",")[0] for record in caplog.records if "tokens/s" in record.getMessage()]

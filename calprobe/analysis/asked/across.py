@@ -1,4 +1,4 @@
-"""What several cells or runs show together: normalisation shifts, averages of recovered shares, size against spread."""
+"""What several cells or runs show together: normalisation shifts, averages of recovered shares."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from calprobe.analysis.asked.results import (
     Recovered,
     Repair,
     ShiftSummary,
-    SizeAndSpread,
 )
-from calprobe.metrics import Estimate, bootstrap_mean, recovered_share, spearman, spearman_p_value
+from calprobe.analysis.asked.sizes import sizes_and_spreads
+from calprobe.metrics import Estimate, bootstrap_mean, recovered_share
 
 ALL = "all"
 SHIFTS = (0.05, 0.20)  # the study's two sizes of a shift that matters
@@ -56,7 +56,7 @@ def across_runs(runs: Sequence[AskedRunReport], options: AskedOptions) -> Across
     return AcrossRuns(
         shifts=shift_summaries([cell for run in runs for cell in run.reports()], options),
         recovered=tuple(_recovered(runs)),
-        sizes=tuple(_sizes(runs)),
+        sizes=tuple(sizes_and_spreads(runs)),
     )
 
 
@@ -75,18 +75,3 @@ def averages(repairs: Sequence[Repair]) -> tuple[float, float]:
     """The recovered share of the mean accuracies, and the mean of the shares."""
     columns = np.array([(own.first, own.repaired, own.reference) for own in repairs]).T
     return float(recovered_share(*columns.mean(axis=1))), float(recovered_share(*columns).mean())
-
-
-def _sizes(runs: Sequence[AskedRunReport]) -> Iterator[SizeAndSpread]:
-    """The rank correlation of parameters and spread, for each set and reader of four runs or more."""
-    pairs: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for run in runs:
-        for name, own in run.sets.items():
-            for reader, spread in own.spread.items():
-                if run.parameters and not math.isnan(spread.value.value):
-                    pairs.setdefault((name, reader), []).append((float(run.parameters), spread.value.value))
-    for (name, reader), points in pairs.items():
-        if len(points) > 3:
-            sizes, spreads = zip(*points, strict=True)
-            rho = spearman(sizes, spreads)
-            yield SizeAndSpread(name, reader, len(points), rho, spearman_p_value(rho.value, len(points)))

@@ -10,6 +10,7 @@ from calprobe.analysis.run_names import model_name
 from calprobe.errors import UsageError
 from calprobe.prompts import labelled
 from calprobe.runs import AskedRun, AskManifest, open_run
+from calprobe.runs.manifest_records import ModelSize
 
 
 def asked_runs(runs: Mapping[str, str | Path | AskedRun] | Iterable[str | Path | AskedRun]) -> list[Asked]:
@@ -43,7 +44,6 @@ def asked_of(label: str, run: AskedRun) -> Asked:
     """The run as analysis reads it. Raises CalprobeError if its questions are missing or damaged."""
     manifest = run.manifest
     sets = tuple(labelled(own, manifest.prompts.labels) for own in run.questions.values())
-    parameters = manifest.backend.settings.get("parameters", "")
     return Asked(
         label=label,
         model=model_name(manifest.model),
@@ -51,7 +51,7 @@ def asked_of(label: str, run: AskedRun) -> Asked:
         replies=tuple(reply for piece in run.by_piece.values() for reply in piece.replies),
         prompts=None if manifest.is_import else manifest.prompts,
         partial=run.partial,
-        parameters=int(parameters) if parameters.isdecimal() else None,
+        size=manifest.model.size,
         about=_about(manifest),
     )
 
@@ -66,4 +66,18 @@ def _opened(label: str, run: str | Path | AskedRun) -> AskedRun:
 def _about(manifest: AskManifest) -> dict[str, str]:
     """What the manifest says that a reader of the numbers has to know."""
     found = {"asked by": "another tool" if manifest.is_import else manifest.describe()}
-    return found | ({"model": manifest.model.note} if manifest.model.note else {})
+    if rule := manifest.backend.settings.get("label_forms"):
+        found["label tokens"] = rule
+    if manifest.model.note:
+        found["model"] = manifest.model.note
+    size = manifest.model.size
+    unknown = "number of parameters not known" + ("" if manifest.is_import else " (calprobe ask --parameters N)")
+    return found | {"size": unknown if size is None else _size(size)}
+
+
+def _size(size: ModelSize) -> str:
+    """The number of parameters, and who counted them."""
+    said = f"{size.parameters:,} parameters"
+    if size.others is not None:
+        return f"{said}, {size.others:,} without token embeddings and head, counted in the weights"
+    return f"{said}, as {'the server says' if size.source == 'server' else 'given'}"

@@ -16,6 +16,7 @@ from calprobe.confidence.asked.estimators import Read
 from calprobe.errors import UsageError
 from calprobe.prompts.types import PromptSet
 from calprobe.questions.types import QuestionSet
+from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.replies import Reply
 
 
@@ -29,7 +30,7 @@ class Asked:
     replies: tuple[Reply, ...]
     prompts: PromptSet | None = None  # None: of an import
     partial: bool = False
-    parameters: int | None = None  # of the model
+    size: ModelSize | None = None  # of the model; None: not known
     about: Mapping[str, str] = field(default_factory=dict)  # what else the manifest says, for the disclosure
 
     def asks_for_another_form(self, cell: Cell) -> bool:

@@ -11,7 +11,15 @@ import numpy as np
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
-from calprobe.analysis.asked.results import AskedRunReport, CellReport, OpenedCell, SetReport
+from calprobe.analysis.asked.results import (
+    AcrossRuns,
+    AskedRunReport,
+    CellReport,
+    OpenedCell,
+    SetReport,
+    SizeAndSpread,
+    SizePoint,
+)
 from calprobe.analysis.asked.stated.pictures import StatedPictures, stated_pictures
 from calprobe.analysis.curves.calibration import (
     METRICS,
@@ -22,6 +30,8 @@ from calprobe.analysis.curves.calibration import (
 )
 from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
 from calprobe.analysis.curves.readers_figure import Readers, draw_readers
+from calprobe.analysis.curves.size_figure import SizePanel, SizeSeries
+from calprobe.analysis.run_names import last_names
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, standard_metrics
 
@@ -57,7 +67,7 @@ def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
     """The figures of one run."""
     lines = [line for own in run.sets.values() for line in _lines(own, _cells(run, own.name), options)]
     return Pictures(
-        Calibration(tuple(lines)),
+        Calibration(tuple(lines), "questions"),
         tuple(_readers(own) for own in run.sets.values()),
         tuple(matrices(run)),
         None if run.stated is None else stated_pictures(run.stated, run.cells, options),
@@ -134,6 +144,33 @@ def _number(own: SetReport, variant: str, value: MatrixValue) -> float:
     return float("nan") if found is None else found.value
 
 
+def size_panels(across: AcrossRuns | None) -> tuple[SizePanel, ...]:
+    """Size against spread, a panel for each set; none without two runs of known size."""
+    found: dict[str, list[SizeAndSpread]] = {}
+    for own in across.sizes if across is not None else ():
+        found.setdefault(own.set, []).append(own)
+    readers = list(dict.fromkeys(own.reader for several in found.values() for own in several))
+    return tuple(_size_panel(name, several, readers) for name, several in found.items())
+
+
+def _size_panel(name: str, several: Sequence[SizeAndSpread], readers: Sequence[str]) -> SizePanel:
+    every: dict[str, SizePoint] = {point.run: point for own in several for point in own.points}
+    points = sorted(every.values(), key=lambda point: point.size.parameters)
+    models, folders = [point.model for point in points], last_names([point.run for point in points])
+    series = []
+    for own in several:
+        spreads = {point.run: point.spread for point in own.points}
+        values = tuple(spreads.get(point.run, Estimate(float("nan"))) for point in points)
+        series.append(SizeSeries(own.reader, readers.index(own.reader), values, own.rho))
+    return SizePanel(
+        title=name,
+        names=tuple(p.model if models.count(p.model) == 1 else folders[p.run] for p in points),
+        models=tuple(models),
+        parameters=tuple(point.size.parameters for point in points),
+        series=tuple(series),
+    )
+
+
 def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: Sequence[str] | None) -> Calibration:
     """The reliability diagrams of runs, as `report` draws them: a panel for each set, of several runs for each of both.
 
@@ -148,5 +185,5 @@ def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: 
     known = list(dict.fromkeys(line.estimator for line in lines))
     if unknown := [name for name in estimators or () if name not in known]:
         raise UsageError(f"--estimator: no {unknown[0]!r} for this curve; give some of {', '.join(known)}")
-    found = Calibration(tuple(lines))
+    found = Calibration(tuple(lines), "questions")
     return found if estimators is None else found.only(estimators)

@@ -30,7 +30,7 @@ def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
     return AskedRunReport(
         label=asked.label,
         model=asked.model,
-        parameters=asked.parameters,
+        size=asked.size,
         questions=sum(own.questions for own in read),
         partial=asked.partial,
         sets=sets,

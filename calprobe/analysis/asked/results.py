@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from calprobe.analysis.asked.disclosure import Disclosure
 from calprobe.analysis.asked.stated.results import StatedRun
@@ -12,9 +11,7 @@ from calprobe.confidence.asked import AskedEstimator, Cell
 from calprobe.confidence.asked.estimators import Read
 from calprobe.confidence.asked.types import AskedConfidence
 from calprobe.metrics import Difference, Estimate
-
-if TYPE_CHECKING:
-    pass
+from calprobe.runs.manifest_records import ModelSize
 
 Counts = Mapping[str, int]
 
@@ -198,7 +195,7 @@ class AskedRunReport:
 
     label: str
     model: str
-    parameters: int | None  # of the model; None where the manifest does not say
+    size: ModelSize | None  # of the model; None where the manifest does not say
     questions: int
     partial: bool
     sets: Mapping[str, SetReport]
@@ -225,14 +222,31 @@ class Recovered:
 
 
 @dataclass(frozen=True, slots=True)
+class SizePoint:
+    """One run of a model of known size: its spread over variants."""
+
+    run: str  # its label
+    model: str
+    size: ModelSize
+    spread: Estimate
+
+
+@dataclass(frozen=True, slots=True)
 class SizeAndSpread:
-    """Rank correlation over runs between the number of parameters and the spread."""
+    """Number of parameters and spread over runs, of one set and reader, with their rank correlation.
+
+    Correlations are NaN with fewer than four runs.
+    """
 
     set: str
     reader: str
-    runs: int
+    points: tuple[SizePoint, ...]  # the smaller models first
+    unknown: tuple[str, ...]  # labels of runs with a spread, but without a known size
     rho: Estimate  # Bonett and Wright's interval
     p_value: float
+    rho_others: Estimate  # by parameters without token embeddings and head; NaN where one of the runs does not know
+    # The least and the largest rho with one family of models left out; NaN where fewer than four runs are left.
+    without_a_family: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,9 @@ from calprobe.analysis.curves.inputs import (
 from calprobe.analysis.palette import BLACK, COLOURS
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.families import families
-from calprobe.analysis.plots.labels import Label, Placing, place_all, place_numbers
+from calprobe.analysis.plots.labels import Label
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
+from calprobe.analysis.plots.named_points import write_names
 from calprobe.analysis.plots.names import run_names
 from calprobe.analysis.plots.style import FAINT, INK
 from calprobe.analysis.scored_run import Runs, ScoredRun
@@ -159,8 +160,6 @@ LEAST_INCHES = 1.9  # width of a panel
 SPELLED_INCHES = 2.6  # of one that has room for the name of the correlation
 BAR = "#c4c4c4"  # intervals: lighter than the lines that lead to names
 KIND_MARKERS: Mapping[str | None, str] = {"causal": "o", "masked": "s", None: "D"}
-MOST_NAMES = 8  # written at their points; more are numbered, with a legend
-_NAMES = Placing()
 
 
 def draw_accuracy_ace(result: AccuracyAce, look: Look = DEFAULT_LOOK) -> Figure:
@@ -187,30 +186,9 @@ def draw_accuracy_ace(result: AccuracyAce, look: Look = DEFAULT_LOOK) -> Figure:
     accuracy = "Accuracy" if result.accuracy_of == "own" else "Accuracy of base"
     frame.outer_labels(panels, columns, f"{accuracy} (higher is better)", "ACE (lower is better)")
     frame.title_figure(figure, look)
-    _write_names(figure, labelled, {names[run]: runs[run] for run in names}, _kind_samples(result.points, runs))
+    named = {names[run]: frame.sample(**runs[run].dots()) for run in names}
+    write_names(figure, labelled, named, _kind_samples(result.points, runs))
     return figure
-
-
-def _write_names(
-    figure: Figure, labelled: Sequence[tuple[Axes, list[Label]]], named: Mapping[str, _Look], kinds: dict[str, Artist]
-) -> None:
-    """Names at the points, if all find a place; else numbers, and a legend of them."""
-    if len(named) <= MOST_NAMES:
-        frame.legend_below(figure, kinds)
-        frame.fix_layout(figure)
-        if place_all(labelled, _NAMES):
-            return
-        for legend in figure.legends:
-            legend.remove()
-        figure.set_layout_engine("constrained")
-    numbers = {name: at for at, name in enumerate(named, 1)}
-    samples: dict[str, Artist] = {
-        f"{number}  {name}": frame.sample(**named[name].dots()) for name, number in numbers.items()
-    }
-    frame.legend_below(figure, samples | kinds)
-    frame.fix_layout(figure)
-    for axes, labels in labelled:
-        place_numbers(axes, labels, numbers, _NAMES)
 
 
 @dataclass(frozen=True, slots=True)

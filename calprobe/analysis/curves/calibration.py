@@ -108,6 +108,7 @@ class Calibration(Curves):
     )
 
     lines: tuple[CalibrationLine, ...]
+    of: str = "facts"  # what an instance is, in the plural
 
     def only(self, estimators: Sequence[str]) -> Self:
         """See `Curves.only`."""
@@ -235,7 +236,7 @@ def _panels(result: Calibration, look: Look) -> Figure:
             heading = names[run] if at == 0 and len(rows) > 1 else ""
             first_row = len(rows) > 1 and not any(other.left for other in block[1 : at + 1])
             frame.title_panel(pair.curve, series.name, _spelled(series.line.ace.value), heading, room=first_row)
-    _label([pair for block in blocks for pair in block])
+    _label([pair for block in blocks for pair in block], result.of)
     frame.title_figure(figure, look, next(iter(names.values())) if len(rows) == 1 else "")
     bins = frame.sample(color=INK, marker="o", linestyle="none")
     entries = {"bin of ACE, 95 % interval": bins, "smooth curve": frame.sample(**_SMOOTH)}
@@ -265,14 +266,14 @@ def _overlaid(result: Calibration, look: Look) -> Figure:
         _draw_counts(pair.counts, row)
         frame.share_axis(pair.curve, "both")
         frame.title_panel(pair.curve, names[run])
-    _label(blocks[0])
+    _label(blocks[0], result.of)
     frame.title_figure(figure, look)
     frame.legend_below(figure, entries | {"perfectly calibrated": frame.sample(**_IDENTITY)})
     frame.fix_layout(figure)
     return figure
 
 
-def _label(pairs: Sequence[frame.PanelPair]) -> None:
+def _label(pairs: Sequence[frame.PanelPair], of: str) -> None:
     """All panels have the same axes, with their numbers at the left and at the lowest ones."""
     for pair in pairs:
         if pair is not pairs[0]:
@@ -281,7 +282,7 @@ def _label(pairs: Sequence[frame.PanelPair]) -> None:
         pair.counts.tick_params(labelleft=pair.left, labelbottom=pair.lowest)
         if pair.left:
             pair.curve.set_ylabel("Accuracy")
-            pair.counts.set_ylabel("Facts")
+            pair.counts.set_ylabel(of.capitalize())
         if pair.lowest:
             pair.counts.set_xlabel("Confidence")
 

@@ -1,13 +1,14 @@
-"""The page's figures of asked runs as SVG: accuracies by reader, and matrices of variants by sets."""
+"""The page's figures of asked runs as SVG: accuracies by reader, matrices of variants by sets, size against spread."""
 
 from __future__ import annotations
 
 import math
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from calprobe.analysis.curves.matrix_figure import Matrix
 from calprobe.analysis.curves.readers_figure import Readers
+from calprobe.analysis.curves.size_figure import SizePanel, short_count, size_ticks
 from calprobe.analysis.html import svg
 from calprobe.analysis.html.charts import series_class
 from calprobe.analysis.number_text import spelled
@@ -32,6 +33,37 @@ def readers(own: Readers) -> Markup:
             drawn.append(svg.mark(frame, (x, found.value), f"{variant}, {reader}: {spelled(found)}", shape=place))
         parts.append(svg.element("g", *drawn, class_=series_class(place)))
     return svg.drawing(frame, f"Accuracy on {own.title} under each variant, by reader of answers.", *parts)
+
+
+def sizes(own: SizePanel) -> Markup:
+    """The spread of each model under each reader, against its number of parameters on an axis of powers of ten."""
+    ends = own.exponents
+    across = svg.Axis("parameters", *ends, size_ticks(ends), lambda at: short_count(10**at))
+    tops = [max(found.value, found.high) for series in own.series for found in series.spread]
+    frame = svg.Frame(across, svg.Axis.around("spread", [*tops, 0.0], zero=True))
+    at = [math.log10(size) for size in own.parameters]
+    first = [found.value for found in own.series[0].spread]
+    paths = [svg.line(frame, [(at[n], first[n]) for n in path], "ideal") for path in own.family_paths]
+    names = [_name(frame, name, (x, y)) for name, x, y in zip(own.names, at, first, strict=True)]
+    parts = [frame.axes(), *paths, *names]
+    for series in own.series:
+        drawn = []
+        for name, size, x, found in zip(own.names, own.parameters, at, series.spread, strict=True):
+            said = f"{name}, {size:,} parameters, {series.reader}: {spelled(found)}"
+            drawn.append(svg.intervals(frame, [(x, found.low, found.high)]))
+            drawn.append(svg.mark(frame, (x, found.value), said, shape=series.place))
+        parts.append(svg.element("g", *drawn, class_=series_class(series.place)))
+    return svg.drawing(frame, f"Parameters and spread on {own.title}, by reader of answers.", *parts)
+
+
+def _name(frame: svg.Frame, name: str, point: svg.Point) -> Markup:
+    """A name above its point, on the side where the figure has more room."""
+    if not math.isfinite(point[1]):
+        return Markup("")
+    side = "end" if frame.x.share(point[0]) > 0.5 else "start"
+    gap = -6 if side == "end" else 6
+    place = {"x": frame.across(point[0]) + gap, "y": frame.down(point[1]) - 6}
+    return svg.element("text", escape(name), class_=f"tick {side}", **place)
 
 
 def matrix(own: Matrix) -> Markup:

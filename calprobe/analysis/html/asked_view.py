@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calprobe.analysis.asked.pictures import Pictures
+from calprobe.analysis.asked.pictures import Pictures, size_panels
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport
+from calprobe.analysis.curves.size_figure import SizePanel, spelled_rho
 from calprobe.analysis.html import asked_charts, charts, definitions
 from calprobe.analysis.html.page import render
 from calprobe.analysis.html.stated_view import stated_figures
@@ -31,9 +32,10 @@ def _page(report: AskedReport, pictures: dict[str, Pictures]) -> PageView:
 
     tables = asked_tables(report)
     runs = tuple(_run(run, at, tables, pictures[run.label]) for at, run in enumerate(report.runs))
+    joint = tuple(_sizes(panel) for panel in size_panels(report.across))
     sections = [
         ("runs", "Runs", True),
-        ("figures", "Figures", any(run.figures for run in runs)),
+        ("figures", "Figures", any(run.figures for run in runs) or bool(joint)),
         ("tables", "Tables", True),
         ("disclosure", "Disclosure", True),
         ("definitions", "Definitions", True),
@@ -51,6 +53,7 @@ def _page(report: AskedReport, pictures: dict[str, Pictures]) -> PageView:
         definitions=_definitions(report),
         made=(("calprobe", __version__), ("readers", ", ".join(report.options.evaluators))),
         manifests=(),
+        figures=joint,
         across=tuple(table for table in tables if table.kind == "across"),
     )
 
@@ -100,7 +103,7 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
         places = series_places([line.estimator for line in lines])
         yield FigureView(
             f"Reliability on {name}",
-            charts.calibration(lines, places),
+            charts.calibration(lines, places, "question"),
             "Accuracy against mean confidence of ACE's quantile bins, pooled over the variants that are read well "
             "enough; on the dotted line the two are equal. Below: the share of the rows in bins of equal width.",
             tuple(Choice(line, place, charts.key(place)) for line, place in places.items()),
@@ -116,6 +119,17 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
         yield FigureView(matrix.title, asked_charts.matrix(matrix), "Variants by sets; the darker, the nearer to 1.")
     if found.stated is not None:
         yield from stated_figures(found.stated)
+
+
+def _sizes(panel: SizePanel) -> FigureView:
+    first = panel.series[0]
+    return FigureView(
+        f"Size and spread on {panel.title}",
+        asked_charts.sizes(panel),
+        f"Largest minus smallest accuracy over variants, against the number of parameters, embeddings included. "
+        f"{spelled_rho(first.rho, first.reader, len(panel.names))}.",
+        tuple(Choice(series.reader, series.place, charts.key(series.place)) for series in panel.series),
+    )
 
 
 def _definitions(report: AskedReport) -> tuple[Definition, ...]:

@@ -42,8 +42,11 @@ def key(place: int) -> Markup:
     )
 
 
-def calibration(lines: Sequence[CalibrationLine], places: Places) -> Markup:
-    """Accuracy against confidence on ACE's bins, and below it how the confidences are spread, on ECE's."""
+def calibration(lines: Sequence[CalibrationLine], places: Places, of: str = "instance") -> Markup:
+    """Accuracy against confidence on ACE's bins, and below it how the confidences are spread, on ECE's.
+
+    `of` is what an instance is called.
+    """
     height = 320.0 + STRIP
     bare = svg.Axis("", label=lambda _: "")
     frame = svg.Frame(bare, svg.Axis("accuracy"), height=height, bottom=svg.BOTTOM + STRIP + 14)
@@ -62,20 +65,20 @@ def calibration(lines: Sequence[CalibrationLine], places: Places) -> Markup:
         ends = zip(bins.confidence.tolist(), line.ace.low.tolist(), line.ace.high.tolist(), strict=True)
         drawn.append(svg.intervals(frame, ends))
         for point, n in zip(points, bins.count.tolist(), strict=True):
-            said = f"{line.estimator}: confidence {point[0]:.3f}, accuracy {point[1]:.3f}\n{counted(n, 'instance')}"
+            said = f"{line.estimator}: confidence {point[0]:.3f}, accuracy {point[1]:.3f}\n{counted(n, of)}"
             drawn.append(svg.mark(frame, point, said, shape=places[line.estimator]))
-        parts.append(svg.element("g", *drawn, *_counts(strip, line), class_=series_class(places[line.estimator])))
+        parts.append(svg.element("g", *drawn, *_counts(strip, line, of), class_=series_class(places[line.estimator])))
     label = f"Calibration of {_names(lines)}: accuracy against mean confidence of bins."
     return svg.drawing(frame, label, *parts, class_="crowd" if len(lines) > 1 else None)
 
 
-def _counts(strip: svg.Frame, line: CalibrationLine) -> Iterable[Markup]:
+def _counts(strip: svg.Frame, line: CalibrationLine, of: str) -> Iterable[Markup]:
     """A bar for each of ECE's bins that holds an instance."""
     edges = line.ece.bins.edges.tolist()
     bins = zip(edges[:-1], edges[1:], line.ece.bins.count.tolist(), _shares(line), strict=True)
     for start, end, n, share in bins:
         if n:
-            said = f"{line.estimator}: {counted(n, 'instance')}\nof confidence {start:.1f} to {end:.1f}"
+            said = f"{line.estimator}: {counted(n, of)}\nof confidence {start:.1f} to {end:.1f}"
             yield svg.bar(strip, start, end, float(share), said)
 
 

@@ -27,6 +27,15 @@ def families(models: Iterable[str]) -> list[list[str]]:
     return [sorted(sizes, key=lambda model: sizes[model]) for sizes in several]
 
 
+def family_of(model: str) -> str:
+    """The name without its size: models of one family share it.
+
+    >>> family_of("Qwen/Qwen2.5-7B-Instruct"), family_of("gpt2-xl")
+    ('qwen2.5-instruct', 'gpt2')
+    """
+    return _family(model)[0]
+
+
 def _family(model: str) -> tuple[str, float]:
     """The name without its size, and the size: parameters in millions, or a word's place."""
     kept: list[str] = []

@@ -11,7 +11,7 @@ from typing import Any
 from calprobe.backends.local.chat import PromptWriter, template_hash, thinking_mode
 from calprobe.backends.local.check import ragged_engine
 from calprobe.backends.local.conversation import Behind, Conversation
-from calprobe.backends.local.labels import LABEL_RULE, LabelVocabulary
+from calprobe.backends.local.labels import LOCAL_LABEL_RULE, LabelVocabulary
 from calprobe.backends.local.limits import Limits
 from calprobe.backends.local.plain import PlainRunner
 from calprobe.backends.local.ragged import RaggedRunner
@@ -86,7 +86,7 @@ class TransformersBackend:
             "thinking": thinking_mode(writer.variables, writer.markers),
             "start_token": self._loaded.start_token,
             "end_tokens": sorted(self._turns.ends),
-            "label_forms": LABEL_RULE,
+            "label_forms": LOCAL_LABEL_RULE,
         }
 
     def replies(self, pending: Iterable[Pending]) -> Iterator[Reply]:

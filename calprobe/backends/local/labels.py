@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from calprobe.backends.label_rule import LABEL_RULE, said_label
 from calprobe.backends.local.closed import Forms, ReplyTree, reply_tree
 from calprobe.backends.local.token_text import Ids as Ids
 from calprobe.backends.local.token_text import TokenText
 from calprobe.models.tokenizers import TOKENIZER_LOCK
 from calprobe.runs.replies import LabelScores
 
-LABEL_RULE = (
-    "all tokens that are the label after leading white space is stripped, case-sensitive; a label without such a token:"
-    " the tokens of the label and of the label behind a space, as sequences"
+LOCAL_LABEL_RULE = (
+    f"{LABEL_RULE}; a label without such a token: the tokens of the label and of the label behind a space, as sequences"
 )
 _END_OF_SEQUENCE = -1  # see `LabelScores.forms`
 
@@ -111,7 +111,7 @@ class LabelVocabulary:
         return tuple(dict.fromkeys(self._tokens.inner(text) for text in (label, f" {label}")))
 
     def _by_text(self) -> dict[str, list[int]]:
-        """Ids of the vocabulary by their text without leading white space; ids that no logit belongs to left out."""
+        """Ids of the vocabulary by what they say (`said_label`); ids that no logit belongs to left out."""
         n_known = min(self._n_tokens, len(self._tokenizer))
         with TOKENIZER_LOCK:
             texts = self._tokenizer.backend_tokenizer.decode_batch(
@@ -119,5 +119,5 @@ class LabelVocabulary:
             )
         found: dict[str, list[int]] = {}
         for token, text in enumerate(texts):
-            found.setdefault(text.lstrip(), []).append(token)
+            found.setdefault(said_label(text), []).append(token)
         return found

@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from calprobe.backends.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.backends.openai.answers import Answer
 from calprobe.backends.openai.client import Client, RequestFailedError
 from calprobe.backends.openai.server import EXTRAS, Server, look_at
@@ -20,7 +21,7 @@ from calprobe.backends.protocol import Capabilities, Decoding, Dialogue, FollowU
 from calprobe.backends.window import Step, WindowToken, window_label_scores
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import without_secrets
-from calprobe.runs.manifest_records import ModelRecord
+from calprobe.runs.manifest_records import ModelRecord, ModelSize
 from calprobe.runs.replies import Finish, LabelScores, Reply
 from calprobe.runs.reply_json import whole_texts
 
@@ -68,7 +69,7 @@ class OpenAIBackend:
         self._client, self._server, self._loop = client, server, loop
         self.versions: Mapping[str, str] = server.versions
         said = server.says if server.says and server.says != model else None
-        self.model = ModelRecord(name=model, revision=said)
+        self.model = ModelRecord(name=model, revision=said, size=_size(client.options.parameters, server))
         self.capabilities = Capabilities(
             complete_softmax=False,
             top_logprobs=server.top_logprobs,
@@ -82,6 +83,7 @@ class OpenAIBackend:
         """What decides replies: the server's software, its window, and what calprobe switches off."""
         server = self._server
         own = {"address": self._client.address, "server": server.flavour, "top_logprobs": server.top_logprobs}
+        own["label_forms"] = LABEL_RULE_OF_WINDOW
         extras = {name: value for name, value in EXTRAS[server.flavour].items() if name != "return_token_ids"}
         return own | extras | ({"weights": dict(server.details)} if server.details else {})
 
@@ -237,6 +239,14 @@ class _Asked:
         """31 bits of the request's key, which has the run's seed and the sample's number in it."""
         key = self.dialogue.keys[self.stage, self.sample]
         return int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) >> 1
+
+
+def _size(given: int | None, server: Server) -> ModelSize | None:
+    """As it was typed, else as llama.cpp lists it among what it says of the model."""
+    if given is not None:
+        return ModelSize(given, "given")
+    said = server.details.get("n_params")
+    return ModelSize(said, "server") if isinstance(said, int) and said > 0 else None
 
 
 async def _all(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:

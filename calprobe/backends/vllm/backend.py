@@ -9,6 +9,7 @@ from importlib import metadata
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
+from calprobe.backends.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.backends.options import BackendOptions
 from calprobe.backends.protocol import Capabilities, Decoding, Dialogue, Pending
 from calprobe.backends.vllm.opening import Opened, opened
@@ -75,6 +76,7 @@ class VllmBackend:
         return {
             "dtype": self._found.dtype,
             "top_logprobs": self._found.window,
+            "label_forms": LABEL_RULE_OF_WINDOW,
             "tensor_parallel": options.tensor_parallel,
             "pipeline_parallel": options.pipeline_parallel,
             "chat_template": template_hash(writer.template),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calprobe.backends.options import BackendOptions
 from calprobe.errors import CalprobeError
-from calprobe.runs.manifest_records import ModelRecord
+from calprobe.runs.manifest_records import ModelRecord, ModelSize
 
 if TYPE_CHECKING:
     from calprobe.models import LoadOptions
@@ -58,6 +58,7 @@ def opened(name: str, options: BackendOptions, load_options: LoadOptions | None)
         weights_fingerprint=_fingerprint(Path(location)) if source.form == "folder" else None,
         tokenizer_fingerprint=tokenizer_fingerprint(tokenizer),
         note=note,
+        size=None if options.parameters is None else ModelSize(options.parameters, "given"),
     )
     dtype = str(config.dtype).removeprefix("torch.")
     return Opened(engine, tokenizer, record, dtype, window, int(config.max_model_len))

@@ -43,6 +43,7 @@ def across_tables(found: AcrossRuns) -> Iterator[Table]:
     if found.recovered:
         yield _across(_recovered_table(found.recovered))
     if found.sizes:
+        yield _across(_points_table(found.sizes))
         yield _across(_sizes_table(found.sizes))
 
 
@@ -84,14 +85,54 @@ def _sizes_table(sizes: tuple[SizeAndSpread, ...]) -> Table:
             Column("runs", keys={"metric": "runs"}),
             Column("rho", keys={"metric": "size_spread_rho"}),
             Column("p", keys={"metric": "size_spread_p"}),
+            Column("rho without embeddings", keys={"metric": "size_spread_rho_without_embeddings"}),
+            Column("least", heading="a family left out", keys={"metric": "size_spread_rho_without_a_family_least"}),
+            Column("most", heading="a family left out", keys={"metric": "size_spread_rho_without_a_family_most"}),
         ),
         tuple(
             Row(
                 own.reader,
-                (own.runs, own.rho, own.p_value),
+                (len(own.points), own.rho, own.p_value, own.rho_others, *own.without_a_family),
                 group=own.set,
                 keys={"set": own.set, "reader": own.reader},
             )
             for own in sizes
         ),
+        notes=(
+            "A correlation needs four runs. Models of one family are no independent draws: the last two columns are "
+            "the least and the largest correlation with one family left out.",
+        ),
+    )
+
+
+def _points_table(sizes: tuple[SizeAndSpread, ...]) -> Table:
+    """A row a run, grouped by set: its size, and its spread under each reader."""
+    readers = list(dict.fromkeys(own.reader for own in sizes))
+    spreads = {(own.set, point.run, own.reader): point.spread for own in sizes for point in own.points}
+    points = {(own.set, point.run): point for own in sizes for point in own.points}
+    unknown = dict.fromkeys(run for own in sizes for run in own.unknown)
+    return Table(
+        "Parameters and spread",
+        "points",
+        "run",
+        (
+            Column("parameters", keys={"metric": "parameters"}),
+            Column("without embeddings", keys={"metric": "parameters_without_embeddings"}),
+            *(Column(reader, heading="spread", keys={"reader": reader, "metric": "spread"}) for reader in readers),
+        ),
+        tuple(
+            Row(
+                run,
+                (
+                    point.size.parameters,
+                    point.size.others,
+                    *(spreads.get((name, run, reader)) for reader in readers),
+                ),
+                group=name,
+                note=point.model,
+                keys={"run": run, "model": point.model, "set": name},
+            )
+            for (name, run), point in points.items()
+        ),
+        notes=(f"Number of parameters not known: {', '.join(unknown)}.",) if unknown else (),
     )

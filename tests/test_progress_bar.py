@@ -9,7 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-import calprobe.scoring.progress as progress_module
+import calprobe.progress as progress_module
+from calprobe.asking import progress as asking
+from calprobe.asking.progress import AskProgress
+from calprobe.runs.replies import Reply
 from calprobe.scoring.progress import ScoreProgress, progress
 
 
@@ -84,12 +87,49 @@ def test_a_closed_terminal_raises_no_error_of_the_bar(monkeypatch: pytest.Monkey
         meter.advance(1, 1)
 
 
-def test_a_notebook_has_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     shell = SimpleNamespace(config={"IPKernelApp": {}})
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+
+
+@pytest.mark.usefixtures("notebook")
+def test_a_notebook_has_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
     with progress(1000, "tiny") as meter:
         meter.begin("P30")
         meter.advance(1000, 5000)
     said = capsys.readouterr().err
     assert "tiny: 100%" in said
     assert "P30" in said
+
+
+def reply(number: int, **changes: object) -> Reply:
+    return Reply(f"{number}", "quiz", f"q{number}", "plain", "answer", text="A", finish="stop", tokens_out=4, **changes)  # type: ignore[arg-type]
+
+
+def test_replies_have_the_same_lines(clock: list[float], caplog: pytest.LogCaptureFixture) -> None:
+    seen: list[AskProgress] = []
+    with caplog.at_level(logging.INFO, "calprobe"), asking.progress(2, "tiny", hook=seen.append) as meter:
+        for number in range(2):
+            clock[0] += 4.0
+            meter.count(reply(number), "quiz.plain")
+    assert [record.getMessage() for record in caplog.records] == [
+        "2 of 2 replies, 0.2 replies/s, 1.0 tokens/s, 0 s left"
+    ]
+    assert [(now.done, now.part, now.seconds_left) for now in seen] == [(1, "quiz.plain", 4.0), (2, "quiz.plain", 0.0)]
+
+
+@pytest.mark.usefixtures("notebook")
+def test_replies_have_the_same_bar_in_a_notebook(capsys: pytest.CaptureFixture[str]) -> None:
+    with asking.progress(1, "tiny") as meter:
+        meter.count(reply(0), "quiz.plain")
+    said = capsys.readouterr().err
+    assert "tiny: 100%" in said
+    assert "quiz.plain" in said
+
+
+def test_replies_say_nothing_if_quiet(capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "calprobe"), asking.progress(1, "tiny", quiet=True) as meter:
+        meter.count(reply(0), "quiz.plain")
+    assert not caplog.records
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,167 @@
+"""Progress of long work: a bar on a terminal or in a notebook, else a line in the log every half minute.
+
+What is counted is its stage's own matter, see `calprobe.scoring.progress` and `calprobe.asking.progress`.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import timedelta
+from typing import Protocol, TypeVar
+
+log = logging.getLogger(__name__)
+
+_SECONDS_BETWEEN_LINES = 30.0
+
+
+class Progress(Protocol):
+    """How far work is."""
+
+    @property
+    def done(self) -> int:
+        """Units that are done since this session began."""
+
+    @property
+    def total(self) -> int:
+        """Units that were missing when it began."""
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds to the end; None before the first unit is done."""
+
+    @property
+    def rates(self) -> str:
+        """How many of what a second, and what else is worth a word."""
+
+    @property
+    def part(self) -> str:
+        """What is being worked on; empty before the first."""
+
+
+P = TypeVar("P", bound=Progress)
+Show = Callable[[Progress], None]
+
+
+@contextmanager
+def watchers(
+    total: int, label: str, unit: str, *, quiet: bool = False, hook: Callable[[P], None] | None = None
+) -> Iterator[Sequence[Callable[[P], None]]]:
+    """What is to be called with the progress after every change: what shows it in the way that stderr allows, the hook.
+
+    Args:
+        total: units that are missing; with 0, nothing is shown.
+        label: what is done, beside the bar.
+        unit: what is counted, in the plural: statements, replies.
+        quiet: call the hook alone.
+        hook: the caller's own.
+    """
+    hooks = [] if hook is None else [hook]
+    with _shown(total, label, unit, quiet) as show:
+        yield hooks if show is None else [show, *hooks]
+
+
+def _shown(total: int, label: str, unit: str, quiet: bool) -> AbstractContextManager[Show | None]:
+    if quiet or not total:
+        return nullcontext()
+    if sys.stderr.isatty():
+        return _bar(total, label)
+    if _in_notebook():
+        return _notebook_bar(total, label, unit)
+    return nullcontext(_lines(unit))
+
+
+def seconds_left(done: int, total: int, seconds: float) -> float | None:
+    """Seconds to the end at the average speed so far; None before the first unit is done.
+
+    >>> seconds_left(100, 300, 2.0)
+    4.0
+    """
+    return (total - done) * seconds / done if done > 0 else None
+
+
+def rate(count: float, seconds: float) -> str:
+    """So many a second, with a decimal where they are few.
+
+    >>> rate(3, 2.0), rate(3000, 2.0)
+    ('1.5', '1,500')
+    """
+    value = count / max(seconds, 1e-9)
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def _lines(unit: str) -> Show:
+    """Progress for a log: one line every half minute, and one at the end."""
+    last_line = time.monotonic()
+    last_done = 0
+
+    def show(now: Progress) -> None:
+        nonlocal last_line, last_done
+        at_end = now.done == now.total != last_done
+        if now.done and (time.monotonic() - last_line >= _SECONDS_BETWEEN_LINES or at_end):
+            last_line = time.monotonic()
+            log.info(f"{now.done:,} of {now.total:,} {unit}, {now.rates}, {now.seconds_left or 0:,.0f} s left")
+        last_done = now.done
+
+    return show
+
+
+@contextmanager
+def _bar(total: int, label: str) -> Iterator[Show]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %  {task.fields[rates]}  {task.fields[left]}"),
+        TextColumn("{task.fields[part]}", markup=False),
+    )
+    bar = Bar(*columns, console=Console(stderr=True))
+    task = bar.add_task(label, total=total, rates="", left="", part="")
+
+    def show(now: Progress) -> None:
+        bar.update(task, completed=now.done, rates=now.rates, left=_time_left(now), part=now.part)
+
+    bar.start()
+    try:
+        yield show
+    finally:
+        with suppress(OSError):  # the terminal was closed; the signal that says so ends the run
+            bar.stop()
+
+
+def _time_left(now: Progress) -> str:
+    """0:01:40 left, or -:--:-- before anything is done."""
+    left = now.seconds_left
+    return "-:--:-- left" if left is None else f"{timedelta(seconds=round(left))} left"
+
+
+def _in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook, which shows stderr below a cell."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and "IPKernelApp" in shell.config
+
+
+@contextmanager
+def _notebook_bar(total: int, label: str, unit: str) -> Iterator[Show]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # without ipywidgets tqdm warns, and draws its bar as text
+        from tqdm.auto import tqdm  # comes with transformers
+
+        bar = tqdm(total=total, desc=label, unit=f" {unit}", unit_scale=True)
+
+    def show(now: Progress) -> None:
+        bar.set_postfix_str(now.part, refresh=False)
+        bar.update(now.done - bar.n)
+
+    try:
+        yield show
+    finally:
+        bar.close()
