@@ -33,7 +33,7 @@ from calprobe.analysis.curves.readers_figure import Readers, draw_readers
 from calprobe.analysis.curves.size_figure import SizePanel, SizeSeries
 from calprobe.analysis.run_names import last_names
 from calprobe.errors import UsageError
-from calprobe.metrics import Estimate, Resampling, bootstrap_many, standard_metrics
+from calprobe.metrics import ACE_BINS, Estimate, Resampling, bootstrap_many, standard_metrics
 
 if TYPE_CHECKING:
     from calprobe.analysis.plots import Look
@@ -88,7 +88,9 @@ def _lines(own: SetReport, cells: dict[str, OpenedCell], options: AskedOptions) 
         confidence, correct = pooled(there, name)
         if len(confidence):
             values = bootstrap_many(metrics, {name: (confidence, correct)}, Resampling(0))[name]
-            yield calibration_line((own.name, own.name, name, ()), (confidence, correct), values, options.ace_bins)
+            # Twenty bins of a few questions would be a question each.
+            bins = None if options.ace_bins == ACE_BINS else options.ace_bins
+            yield calibration_line((own.name, own.name, name, ()), (confidence, correct), values, bins)
 
 
 def pooled(cells: Sequence[OpenedCell], name: str) -> tuple[np.ndarray, np.ndarray]:

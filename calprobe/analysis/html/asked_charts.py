@@ -15,6 +15,7 @@ from calprobe.analysis.number_text import spelled
 
 ROW, COLUMN, NAMES = 30, 96, 150  # sizes of a matrix: of its cells, and of the names at its left
 HEAD = 26  # height of the names above it
+LEAST_WIDTH = 440  # as other figures
 
 
 def readers(own: Readers) -> Markup:
@@ -68,26 +69,29 @@ def _name(frame: svg.Frame, name: str, point: svg.Point) -> Markup:
 
 def matrix(own: Matrix) -> Markup:
     """A cell for each variant and set, the darker the nearer to 1, with its number."""
-    width, height = NAMES + COLUMN * len(own.sets), HEAD + ROW * len(own.variants)
+    column = max(COLUMN, (LEAST_WIDTH - NAMES) / max(len(own.sets), 1))  # no wider letters than in other figures
+    width, height = NAMES + column * len(own.sets), HEAD + ROW * len(own.variants)
     parts = [
-        svg.element("text", name, x=NAMES + COLUMN * (at + 0.5), y=HEAD - 9, class_="tick mid")
+        svg.element("text", name, x=NAMES + column * (at + 0.5), y=HEAD - 9, class_="tick mid")
         for at, name in enumerate(own.sets)
     ]
     for row, (variant, values) in enumerate(zip(own.variants, own.values, strict=True)):
         top = HEAD + ROW * row
         parts.append(svg.element("text", variant, x=NAMES - 8, y=top + ROW / 2 + 4, class_="tick end"))
-        for column, value in enumerate(values):
-            parts += _cell(value, NAMES + COLUMN * column, top, f"{variant}, {own.sets[column]}")
+        for place, value in enumerate(values):
+            box = (NAMES + column * place, top, column)
+            parts += _cell(value, box, f"{variant}, {own.sets[place]}")
     label = f"{own.title}, variants by sets."
     return svg.element("svg", *parts, viewBox=f"0 0 {width} {height}", role="img", aria_label=label, class_="s0")
 
 
-def _cell(value: float, left: float, top: float, of: str) -> tuple[Markup, Markup]:
+def _cell(value: float, box: tuple[float, float, float], of: str) -> tuple[Markup, Markup]:
+    left, top, width = box
     known = math.isfinite(value)
     text = f"{value:.3f}" if known else "–"
     said = svg.element("title", f"{of}: {text}")
     shade = f"{0.55 * min(max(value, 0.0), 1.0):.2f}" if known else "0"
     cell = svg.element(
-        "rect", said, x=left + 1, y=top + 1, width=COLUMN - 2, height=ROW - 2, class_="heat", fill_opacity=shade
+        "rect", said, x=left + 1, y=top + 1, width=width - 2, height=ROW - 2, class_="heat", fill_opacity=shade
     )
-    return cell, svg.element("text", text, x=left + COLUMN / 2, y=top + ROW / 2 + 4, class_="heat-text mid")
+    return cell, svg.element("text", text, x=left + width / 2, y=top + ROW / 2 + 4, class_="heat-text mid")

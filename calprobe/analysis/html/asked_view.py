@@ -64,7 +64,7 @@ def _few(names: list[str], what: str) -> str:
 
 def _run(run: AskedRunReport, at: int, tables: tuple[Table, ...], found: Pictures) -> RunView:
     own = tuple(table for table in tables if table.keys.get("run") == run.label)
-    head = heading(run)[0].removeprefix(f"{run.label}: ")
+    head = heading(run)[0].removeprefix(f"{run.label}: ").replace(", PARTIAL, ", ", ")
     return RunView(
         anchor=f"run-{at}",
         label=run.label,
@@ -104,8 +104,8 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
         yield FigureView(
             f"Reliability on {name}",
             charts.calibration(lines, places, "question"),
-            "Accuracy against mean confidence of ACE's quantile bins, pooled over the variants that are read well "
-            "enough; on the dotted line the two are equal. Below: the share of the rows in bins of equal width.",
+            "Accuracy against mean confidence of quantile bins, as many as the number of rows allows, pooled over the "
+            "variants that are read well enough; on the dotted line the two are equal. Below: the share of the rows in bins of equal width.",
             tuple(Choice(line, place, charts.key(place)) for line, place in places.items()),
         )
     for own in found.readers:
