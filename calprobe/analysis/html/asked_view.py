@@ -105,7 +105,8 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
             f"Reliability on {name}",
             charts.calibration(lines, places, "question"),
             "Accuracy against mean confidence of quantile bins, as many as the number of rows allows, pooled over the "
-            "variants that are read well enough; on the dotted line the two are equal. Below: the share of the rows in bins of equal width.",
+            "variants that are read well enough; on the dotted line the two are equal. Below: the share of the rows in "
+            "bins of equal width.",
             tuple(Choice(line, place, charts.key(place)) for line, place in places.items()),
         )
     for own in found.readers:
