@@ -135,13 +135,13 @@ def test_what_is_recorded(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
     out = tmp_path / "new" / "record.json"
     monkeypatch.setattr(confidence, "in_child", here)
-    asked = ["--sizes", "20:1:2", "20:-1", "--plain", "10:12:2", "--out", str(out)]
+    asked = ["--sizes", "20:12:2", "20:-1", "--plain", "10:12:2", "--out", str(out)]
     monkeypatch.setattr(sys, "argv", ["confidence.py", *asked])
     assert confidence.main() == 0
     record = json.loads(out.read_text("utf-8"))
     assert capsys.readouterr().out.endswith("\n" + render(record))
     measured, failed = record["sizes"]
-    assert (measured["instances"], measured["templates"], measured["resamples"]) == (20, 1, 2)
+    assert (measured["instances"], measured["templates"], measured["resamples"]) == (20, 12, 2)
     assert {"base", "all estimators"} <= {f["what"] for f in measured["figures"]}
     assert failed["fault"].startswith("failed (exit status 1): ValueError")
     assert len(record["against_plain"]) == 2
