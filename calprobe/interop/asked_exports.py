@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from calprobe.questions.types import QuestionSet
 from calprobe.runs.replies import Reply
+from calprobe.runs.stages import stated_stage
 
 REPLIES = pa.schema(
     [
@@ -63,7 +64,8 @@ def label_table(replies: Iterable[Reply], sets: Iterable[QuestionSet]) -> pa.Tab
             continue
         seen.add(place)
         question = known[reply.set, reply.question]
-        gold = None if question.answer is None else question.gold
+        of_options = question.answer is not None and stated_stage(reply.stage) is None
+        gold = question.gold if of_options else None
         rows += _labels(dict(zip(LABELS.names, place, strict=False)), reply, gold)
     return _table(LABELS, rows)
 

@@ -56,6 +56,7 @@ PACKAGES = {
 # Values have no docstring.
 VALUES = {
     "__version__": "The version of calprobe.",
+    "ANSWER_TYPES": "The kinds of short answers that counterfactuals keep to.",
     "GRADERS": "Graders by name: the kind of question, and the rule.",
     "PARSERS": "Parsers of stated confidence by name.",
     "PROMPT_SETS": "Names of calprobe's own prompt sets.",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import AskedRunReport, OpenedCell
+from calprobe.analysis.asked.stated.opening import conditions
 from calprobe.confidence.asked import Answers
-from calprobe.confidence.asked.cell import ANSWER, LABEL, STATED
+from calprobe.confidence.asked.cell import ANSWER, LABEL
 from calprobe.confidence.asked.stated import stated_readings
 from calprobe.confidence.asked.types import Reading
+from calprobe.runs.stages import StatedStage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,8 +60,8 @@ def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
         for variant, opened in own.cells.items():
             for reader, answers in own.answers[variant].items():
                 rows += _answers(opened, reader, answers)
-            for name in opened.cell.stated:
-                rows += _stated(opened, name)
+            for name, condition in product(opened.cell.stated, ("", *conditions(opened.cell))):
+                rows += _stated(opened, StatedStage(name, condition))
     frame = pd.DataFrame(rows, columns=list(READINGS))
     return frame.astype({"value": "string", "correct": "boolean"})
 
@@ -70,9 +73,10 @@ def _answers(opened: OpenedCell, reader: str, answers: Answers) -> Iterator[tupl
         yield (*_place(opened, row.key, stage), reader, *_reading(reading), correct)
 
 
-def _stated(opened: OpenedCell, name: str) -> Iterator[tuple[Any, ...]]:
-    for row, reading in zip(opened.cell.rows, stated_readings(opened.cell, name, opened.read.way), strict=True):
-        yield (*_place(opened, row.key, f"{STATED}{name}"), "stated", *_reading(reading), None)
+def _stated(opened: OpenedCell, asked: StatedStage) -> Iterator[tuple[Any, ...]]:
+    readings = stated_readings(opened.cell, asked.prompt, opened.read.way, asked.condition)
+    for row, reading in zip(opened.cell.rows, readings, strict=True):
+        yield (*_place(opened, row.key, asked.stage), "stated", *_reading(reading), None)
 
 
 def _place(opened: OpenedCell, key: tuple[str, int, int], stage: str) -> tuple[Any, ...]:

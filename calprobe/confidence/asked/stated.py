@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from calprobe.confidence.asked.cell import STATED, Cell, Row
+from calprobe.confidence.asked.cell import Cell, Row
 from calprobe.confidence.asked.readings import Answers
 from calprobe.confidence.asked.types import NOT_ASKED, REQUEST, AskedConfidence, Reading, WayToRead
+from calprobe.runs.stages import StatedStage
 
 
-def stated_readings(cell: Cell, name: str, way: WayToRead) -> tuple[Reading, ...]:
-    """What was read off each row's stated confidence, [rows]."""
-    return tuple(_reading(row, name, way) for row in cell.rows)
+def stated_readings(cell: Cell, name: str, way: WayToRead, condition: str = "") -> tuple[Reading, ...]:
+    """What was read off each row's stated confidence, [rows]; `condition`: in what stood in the answer's place."""
+    return tuple(_reading(row, StatedStage(name, condition).stage, name, way) for row in cell.rows)
 
 
 def stated_confidence(cell: Cell, name: str, answers: Answers, way: WayToRead) -> AskedConfidence:
@@ -29,8 +30,7 @@ def stated_confidence(cell: Cell, name: str, answers: Answers, way: WayToRead) -
     )
 
 
-def _reading(row: Row, name: str, way: WayToRead) -> Reading:
-    stage = f"{STATED}{name}"
+def _reading(row: Row, stage: str, name: str, way: WayToRead) -> Reading:
     reply = row.replies.get(stage)
     if reply is None:
         return Reading(None, REQUEST if stage in row.failed else NOT_ASKED, "")

@@ -1,0 +1,175 @@
+"""What ten stated confidences cost beside one: the same questions, the same model, in turns.
+
+    python bench/follow_ups.py --questions FILE.jsonl --out FILE.json
+
+Each job asks every question once and then the prompts of the set `stated` about the answer: none, one, ten, ten with
+the probabilities of all replies of their scales, and ten behind each of six answers. `ten apart` asks the ten one by
+one, each with question and answer forwarded anew, as a server without a cache of prompts would. Jobs take turns, and
+replies are compared between jobs: a ratio is printed only where each job got the same texts, but for ties.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def _find(package: str) -> None:
+    """Let a folder of bench/ be imported without bench/ on the path: transformers would take bench/kernels.py."""
+    spec = spec_from_file_location(package, Path(__file__).with_name(package) / "__init__.py")
+    assert spec is not None
+    sys.modules.setdefault(package, module_from_spec(spec))
+
+
+_find("peers")
+
+from peers.machine import Company, machine  # noqa: E402
+
+from calprobe.asking import AskOptions  # noqa: E402
+from calprobe.asking.plan import Plan  # noqa: E402
+from calprobe.backends import Dialogue, Pending  # noqa: E402
+from calprobe.prompts import load_prompts  # noqa: E402
+from calprobe.questions import QuestionOptions, load_questions  # noqa: E402
+from calprobe.runs.replies import Reply  # noqa: E402
+
+GOAL = 2.5  # times the cost of one, at most
+Answer = Callable[[Sequence[Pending]], list[Reply]]
+
+
+def dialogues_of(arguments: argparse.Namespace, **options: Any) -> list[Dialogue]:
+    """The questions under the study's prompts."""
+    chosen = QuestionOptions(draw=arguments.n, seed=arguments.seed)
+    sets = tuple(load_questions([arguments.questions], chosen))
+    filled = AskOptions(study="stated", **options).filled()
+    plan = Plan(sets, load_prompts("stated"), filled)
+    return [dialogue for asked in plan.asked for dialogue in plan.dialogues(asked, "bench")]
+
+
+def jobs_of(arguments: argparse.Namespace) -> dict[str, Callable[[Answer], list[Reply]]]:
+    """What is timed, by name."""
+    stated = ("answer", "stated")
+    ten = dialogues_of(arguments, collect=stated, replaced=())
+    closed = dialogues_of(arguments, collect=(*stated, "closed"), replaced=())
+    replaced = dialogues_of(arguments, collect=stated)
+
+    def together(dialogues: Sequence[Dialogue], count: int | None) -> Callable[[Answer], list[Reply]]:
+        some = [replace(each, follow_ups=each.follow_ups[:count]) for each in dialogues]
+        return lambda answer: answer([Pending(each) for each in some])
+
+    def apart(answer: Answer) -> list[Reply]:
+        firsts = {reply.question: reply for reply in answer([Pending(replace(each, follow_ups=())) for each in ten])}
+        replies = list(firsts.values())
+        for number in range(len(ten[0].follow_ups)):
+            pending = [
+                Pending(replace(each, follow_ups=(each.follow_ups[number],)), {(each.stage, 0): firsts[each.question]})
+                for each in ten
+            ]
+            replies += answer(pending)
+        return replies
+
+    return {
+        "answer": together(ten, 0),
+        "one": together(ten, 1),
+        "ten": together(ten, None),
+        "ten apart": apart,
+        "ten, closed sets": together(closed, None),
+        "ten behind six answers": together(replaced, None),
+    }
+
+
+def timed(arguments: argparse.Namespace) -> tuple[dict[str, list[float]], dict[str, dict[tuple[str, str], str]]]:
+    """Seconds of each repeat of each job, and the texts of its replies."""
+    import torch
+
+    from calprobe.backends.local import open_backend
+
+    torch.set_num_threads(arguments.threads)
+    backend = open_backend(arguments.model)
+    jobs = jobs_of(arguments)
+    names = [name for name in jobs if name in arguments.jobs]
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    texts: dict[str, dict[tuple[str, str], str]] = {}
+    answer: Answer = lambda pending: list(backend.replies(pending))  # noqa: E731
+    jobs["one"](answer)  # counts for nothing
+    for _ in range(arguments.repeats):
+        for name in names:
+            began = time.perf_counter()
+            replies = jobs[name](answer)
+            seconds[name].append(time.perf_counter() - began)
+            texts[name] = {(reply.question, reply.stage): reply.text for reply in replies}
+    return seconds, texts
+
+
+def rows_of(seconds: dict[str, list[float]], texts: dict[str, dict[tuple[str, str], str]]) -> list[dict[str, Any]]:
+    """A row for each job, with its cost beside that of one follow-up."""
+    one = float(np.median(seconds["one"]))
+    reference = texts.get("ten", texts["one"])
+    rows = []
+    for name, own in seconds.items():
+        common = texts[name].keys() & reference.keys()
+        differing = sum(texts[name][key] != reference[key] for key in common)
+        slow, middle, fast = np.percentile(len(texts[name]) / np.asarray(own), [20, 50, 80])
+        rows.append(
+            {
+                "job": name,
+                "replies": len(texts[name]),
+                "seconds": round(float(np.median(own)), 2),
+                "times_one": round(float(np.median(own)) / one, 2),
+                "unit": "replies/s",
+                "p20": round(slow, 2),
+                "p50": round(middle, 2),
+                "p80": round(fast, 2),
+                "texts_that_differ": differing,
+            }
+        )
+    return rows
+
+
+def options() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", required=True, help="a question file, or the name of a set")
+    parser.add_argument("--n", type=int, default=64, help="questions drawn (default: 64)")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
+    parser.add_argument("--model", default="smollm2-135m", help="alias, folder or GGUF file")
+    parser.add_argument("--threads", type=int, default=2, help="default: 2")
+    parser.add_argument("--repeats", type=int, default=3, help="timed ones (default: 3)")
+    names = ["answer", "one", "ten", "ten apart", "ten, closed sets", "ten behind six answers"]
+    parser.add_argument("--jobs", nargs="+", default=names, choices=names, help="default: all")
+    parser.add_argument("--note", default="", help="a sentence to record with the figures")
+    parser.add_argument("--out", type=Path, help="where the record goes, as JSON")
+    return parser
+
+
+def main() -> int:
+    """Do what the options say."""
+    arguments = options().parse_args()
+    company = Company()
+    record: dict[str, Any] = {
+        "machine": machine("cpu"),
+        "settings": {
+            name: getattr(arguments, name) for name in ("model", "questions", "n", "seed", "threads", "repeats")
+        },
+        "goal": GOAL,
+        "note": arguments.note,
+        "rows": rows_of(*timed(arguments)),
+    }
+    record["machine"]["others_used_cores"] = company.cores()
+    print(json.dumps(record, indent=1))
+    if arguments.out:
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        arguments.out.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
