@@ -9,6 +9,8 @@ from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import CellReport, SetReport
 
+STATED2025 = "stated2025"
+
 
 def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOptions) -> Disclosure:
     """The disclosure of one run's report."""
@@ -39,12 +41,22 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOption
         failed={name: {v: cell.failed for v, cell in own.cells.items()} for name, own in sets.items()},
         intervals=_intervals(options),
         partial=asked.partial,
-        about=asked.about,
+        about=asked.about | _study(options),
     )
 
 
 def _rates(cell: CellReport) -> dict[str, float]:
     return {name: cell.estimators[name].coverage.value for name in cell.overconfidence}
+
+
+def _study(options: AskedOptions) -> dict[str, str]:
+    """What the rules of a study add to the report."""
+    if options.compat != STATED2025:
+        return {}
+    return {
+        STATED2025: "ece_lower_edges (bins [a, b), exact decimal edges) and smooth_ece_relplot10 (smooth ECE of "
+        "relplot 1.0, too small near 0 and 1) serve for comparison with that paper alone"
+    }
 
 
 def _intervals(options: AskedOptions) -> str:
