@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from calprobe.analysis.asked.stated.study import stated_run
 from calprobe.metrics import Resampling, brier, smooth_ece
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.metrics.stated2025 import smooth_ece_relplot10
+from calprobe.runs.replies import LabelScores, Reply
 
 OPTIONS = AskedOptions(resampling=Resampling(0))
 DRAWN = AskedOptions(resampling=Resampling(40))
@@ -188,6 +190,32 @@ def test_lenient_replies_are_a_second_line() -> None:
     assert strict.reliability["probability_1"].answers == 20
     assert lenient.reliability["probability_1"].answers == 30
     assert lenient.reliability["probability_1"].metrics["brier"].value == CLOSE(BRIER)
+
+
+def test_counterfactuals_that_are_no_other_answers_are_dropped() -> None:
+    given = {"q0": "Gold 0.", "q1": "other 1", "q2": "gold 3"}  # right; the model's own; another answer
+
+    def change(own: Reply) -> Reply:
+        return replace(own, given=given.get(own.question)) if own.stage.endswith("@counterfactual") else own
+
+    found = only(study(scripted_run({"facts": Scripted(CALIBRATED, calibrated)}, change=change))).fidelity
+    assert {(own.answers, own.dropped) for own in found.values()} == {(28, 2)}
+
+
+def test_expected_values_over_a_scale_are_a_way_of_their_own() -> None:
+    none = np.array([-np.inf])
+    scores = LabelScores(("1", "9"), ((1,), (2,)), np.array([0]), np.log([[0.25, 0.75]]), none)
+
+    def change(own: Reply) -> Reply:
+        return replace(own, label_scores=scores) if own.stage.startswith("stated:probability_10") else own
+
+    run = study(scripted_run({"facts": Scripted(CALIBRATED, calibrated)}, change=change))
+    found = only(run, way="expected")
+    assert list(found.reliability) == ["probability_10", "mean"]
+    assert found.values["probability_10"].mode == CLOSE(0.25 * 0.1 + 0.75 * 0.9)
+    assert found.reliability["mean"].metrics["brier"].value == CLOSE((0.3**2 + 0.7**2) / 2)
+    assert found.fidelity["probability_10"].ties.value == 1
+    assert only(run).reliability["probability_10"].metrics["brier"].value == CLOSE(BRIER)
 
 
 def test_no_order_of_replies_and_no_other_run_changes_a_number() -> None:

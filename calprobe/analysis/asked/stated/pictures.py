@@ -56,7 +56,7 @@ def stated_pictures(run: StatedRun, cells: Sequence[OpenedCell], options: AskedO
     scopes = {variant: _main(run, variant) for variant in variants}
     titles = {variant: variant if several else "" for variant in variants}
     return StatedPictures(
-        Calibration(tuple(lines)),
+        Calibration(tuple(lines), "questions"),
         tuple(_correlations(own, titles[variant]) for variant, own in scopes.items() if own.pairs),
         tuple(_conditions(own, titles[variant]) for variant, own in scopes.items() if own.conditions),
     )
