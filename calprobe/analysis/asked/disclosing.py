@@ -41,7 +41,7 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOption
         failed={name: {v: cell.failed for v, cell in own.cells.items()} for name, own in sets.items()},
         intervals=_intervals(options),
         partial=asked.partial,
-        about=asked.about | _study(options),
+        about={**asked.about, **_study(options)},
     )
 
 
