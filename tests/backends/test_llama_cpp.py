@@ -19,7 +19,7 @@ from calprobe.runs import open_asked
 xllamacpp = pytest.importorskip("xllamacpp")
 pytestmark = pytest.mark.weights
 
-QUESTIONS = question_set(3)
+QUESTIONS = question_set(1)
 OPTIONS = AskOptions(prompts=PROMPTS, collect=("labels", "answer", "stated"), quiet=True)
 
 
@@ -38,16 +38,17 @@ def address() -> Iterator[str]:
     del server
 
 
-@pytest.mark.proof
 def test_a_run_over_llama_cpp(address: str, tmp_path: Path) -> None:
     backend = BackendOptions("openai", base_url=address, concurrency=2)
     run = ask("smollm2", QUESTIONS, tmp_path / "run", OPTIONS, backend_options=backend)
     assert not run.partial
     replies = [reply for piece in run.pieces for reply in piece.replies]
-    assert len(replies) == 3 * 5
+    assert len(replies) == 5
     assert {reply.finish for reply in replies} <= {"stop", "length"}
     assert run.manifest.backend.settings["server"] == "llama.cpp"
     assert run.manifest.backend.top_logprobs == 20
+    assert run.manifest.model.size is not None
+    assert run.manifest.model.size.parameters == 134_515_008
     for reply in replies:
         assert reply.token_ids is not None
         assert reply.tokens_in > 0
@@ -61,7 +62,4 @@ def test_a_run_over_llama_cpp(address: str, tmp_path: Path) -> None:
             assert np.isfinite(scores.least).all()
     finals = [reply.label_scores for reply in replies if reply.stage == "final"]
     assert any(scores is not None and scores.covered[0].any() for scores in finals)
-    again = ask("smollm2", QUESTIONS, tmp_path / "again", OPTIONS, backend_options=backend)
-    same = [(a.text, a.token_ids) for piece in again.pieces for a in piece.replies]
-    assert same == [(reply.text, reply.token_ids) for reply in replies]
     assert open_asked(tmp_path / "run").pieces == run.pieces

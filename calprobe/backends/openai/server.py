@@ -63,7 +63,7 @@ async def look_at(client: Client, model: str) -> Server:
     """
     models = await client.models()
     entry = _entry(models, model)
-    flavour = _flavour(client.address, entry or (models[0] if len(models) == 1 else {}))
+    flavour = _flavour(client.address, entry or {})
     window = client.options.top_logprobs or WINDOW
     try:
         answer = await _first_answer(client, model, flavour, window)
@@ -96,7 +96,9 @@ async def _first_answer(client: Client, model: str, flavour: Flavour, window: in
 
 
 def _entry(models: list[Mapping[str, Any]], model: str) -> Mapping[str, Any] | None:
-    return next((entry for entry in models if entry.get("id") == model), None)
+    # llama.cpp lists a file and answers to any name: the only model is the one that answers.
+    only = models[0] if len(models) == 1 else None
+    return next((entry for entry in models if entry.get("id") == model), only)
 
 
 def _flavour(address: str, entry: Mapping[str, Any]) -> Flavour:
