@@ -17,7 +17,6 @@ from calprobe.kernels.tiles import _TILES
 SCRIPT = Path(__file__).resolve().parents[2] / "bench" / "aot.py"
 
 
-@pytest.mark.proof
 @pytest.mark.skipif(Version(version("triton")) < Version("3.3"), reason="Triton 3.2 names what is divisible otherwise")
 def test_every_kernel_compiles_for_each_architecture() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
