@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from calprobe.asking import ask as ask
     from calprobe.backends import BackendOptions as BackendOptions
     from calprobe.confidence import confidences as confidences
+    from calprobe.grading import GradeOptions as GradeOptions
+    from calprobe.grading import grade as grade
     from calprobe.models import LoadOptions as LoadOptions
     from calprobe.models import load_model as load_model
     from calprobe.probes import load_probe as load_probe
@@ -35,6 +37,7 @@ _HOME = {
     "AskedOptions": "calprobe.analysis",
     "AskOptions": "calprobe.asking",
     "BackendOptions": "calprobe.backends",
+    "GradeOptions": "calprobe.grading",
     "LoadOptions": "calprobe.models",
     "ReportOptions": "calprobe.analysis",
     "ScoreOptions": "calprobe.scoring",
@@ -42,6 +45,7 @@ _HOME = {
     "asked_confidences": "calprobe.analysis",
     "ask": "calprobe.asking",
     "confidences": "calprobe.confidence",
+    "grade": "calprobe.grading",
     "load_model": "calprobe.models",
     "load_probe": "calprobe.probes",
     "open_run": "calprobe.runs",
@@ -54,6 +58,7 @@ __all__ = [
     "AskOptions",
     "AskedOptions",
     "BackendOptions",
+    "GradeOptions",
     "LoadOptions",
     "ReportOptions",
     "ScoreOptions",
@@ -62,6 +67,7 @@ __all__ = [
     "ask",
     "asked_confidences",
     "confidences",
+    "grade",
     "load_model",
     "load_probe",
     "open_run",

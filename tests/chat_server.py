@@ -18,27 +18,26 @@ LETTERS = ("A", "B", "C", "D")
 HELLO = "Hi"  # the first request, by which a backend looks at its server
 
 
-def completion(body: dict[str, Any], model: str | None = None) -> dict[str, Any]:
+def completion(body: dict[str, Any], model: str | None = None, words: tuple[str, ...] = LETTERS) -> dict[str, Any]:
     """The one reply to this request."""
     said = json.dumps(body["messages"])
     number = int(hashlib.sha256(f"{said} {body.get('seed')}".encode()).hexdigest()[:8], 16)
-    text = f"0.{number % 10}" if "sure" in body["messages"][-1]["content"] else LETTERS[number % 4]
+    text = f"0.{number % 10}" if "sure" in body["messages"][-1]["content"] else words[number % len(words)]
     message = {"role": "assistant", "content": text}
     choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop"}
     if body.get("logprobs"):
-        choice["logprobs"] = {"content": [_token(text, number, body.get("top_logprobs", 0))]}
+        choice["logprobs"] = {"content": [_token(text, words, body.get("top_logprobs", 0))]}
     usage = {"prompt_tokens": len(said) // 4, "completion_tokens": 1}
     served = model or body["model"]
     return {"id": "x", "object": "chat.completion", "model": served, "choices": [choice], "usage": usage}
 
 
-def _token(text: str, number: int, top: int) -> dict[str, Any]:
-    """The chosen token with 0.6, each letter with 0.05 in two forms, and other words behind them."""
+def _token(text: str, words: tuple[str, ...], top: int) -> dict[str, Any]:
+    """The chosen token with 0.6, each word with 0.04 in two forms, and other words behind them."""
     window = [{"token": text, "logprob": math.log(0.6)}]
-    forms = [form for letter in LETTERS for form in (letter, f" {letter}") if form != text]
+    forms = [form for word in words for form in (word, f" {word}") if form != text]
     window += [{"token": form, "logprob": math.log(0.04)} for form in forms]
     window += [{"token": f"w{n}", "logprob": math.log(0.001)} for n in range(20)]
-    del number
     return {"token": text, "logprob": window[0]["logprob"], "top_logprobs": window[:top]}
 
 
@@ -55,6 +54,7 @@ class ChatServer(ThreadingHTTPServer):
         self.owner = owner
         self.model = "toy-chat"
         self.answers_with: str | None = None  # another model's name
+        self.words: tuple[str, ...] = LETTERS  # its replies
         self.needs_key: str | None = None
         self.faults: list[int | str | Callable[[BaseHTTPRequestHandler, dict[str, Any]], None]] = []
         self.requests: Counter[str] = Counter()  # by conversation, without the first look
@@ -115,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
                 server.active -= 1
 
     def _answer(self, body: dict[str, Any], fault: Any) -> None:
-        answer = json.dumps(completion(body, self.server.answers_with)).encode()
+        answer = json.dumps(completion(body, self.server.answers_with, self.server.words)).encode()
         if callable(fault):
             fault(self, body)
         elif isinstance(fault, int):

@@ -33,6 +33,7 @@ KNOWS: dict[str, set[str]] = {
     "scoring": {"probes", "statements", "planning", "models", "kernels", "runs", "heap"},
     "backends": {"prompts", "models", "planning", "kernels", "runs", "scoring", "heap"},
     "asking": {"answers", "backends", "models", "prompts", "questions", "runs", "scoring", "heap"},
+    "grading": {"answers", "asking", "backends", "interop", "models", "prompts", "questions", "runs"},
     "metrics": set(),
     "confidence": {"answers", "questions", "runs"},
     "analysis": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
@@ -247,6 +248,11 @@ CONTRACT = {
         "--model --backend --base-url --questions --study --prompts --variants --collect --samples --temperature "
         "--top-p --paraphrases --max-new-tokens --shots --limit --draw --split --seed --concurrency --max-requests "
         "--out --dtype --device --device-map --revision --resume --no-resume --shard --quiet"
+    ),
+    "grade": (
+        "RUN --grader exact contains rouge judge number --judge --judge-base-url --judge-backend --judge-prompts"
+        " --target --rouge-threshold --grades --concurrency --max-requests --dtype --device --device-map --revision"
+        " --quiet"
     ),
     "report": (
         "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html --reader"

@@ -1,18 +1,26 @@
-"""Whether what was read is the right answer."""
+"""Whether what was read is the right answer, and by which rule that was decided."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from calprobe.answers.short import normalised
+from calprobe.answers.abstaining import abstains
+from calprobe.answers.comparing import comparable
+from calprobe.answers.rouge import rouge_l
 from calprobe.answers.types import Reading
 from calprobe.answers.units import power_of_ten, same_unit
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
-from calprobe.questions import Question
+from calprobe.questions import Question, QuestionKind
 
 TOLERANCE = 0.01  # share of the right number by which a rounded one may differ
+ROUGE_THRESHOLD = 0.3  # of semantic entropy (Kuhn et al. 2023)
+# Who decides: names of rules in grades, beside those of graders.
+ABSTENTION, JUDGE, IMPORTED, UNREAD, UNDECIDED = "abstention", "judge", "imported", "unread", "undecided"
+Target = Literal["all", "best", "first"]
+TARGETS: tuple[Target, ...] = get_args(Target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,51 +28,98 @@ class Grade:
     """A judgement of a reading."""
 
     correct: bool
-    rule: str  # label, exact, contained, number; empty: nothing was read
-    matched: str = ""  # of an open question, the accepted text that the reply gives
+    rule: str  # who decided: a name in GRADERS, abstention, judge, imported; unread, undecided: nobody
+    matched: str = ""  # of an open question, the accepted text that decided
+    score: float | None = None  # ROUGE-L, or the judge's probability of yes; None: the rule has none
+    abstained: bool = False  # the reply says that the model does not know
 
 
-def grade(reading: Reading, question: Question, grader: str | None = None) -> Grade:
+@dataclass(frozen=True, slots=True)
+class GradeRules:
+    """How open questions are graded. Raises UsageError for an unknown word and a threshold outside of (0, 1]."""
+
+    grader: str = "exact"  # a name in OPEN_GRADERS
+    target: Target = "all"  # against all accepted texts, or the best one alone, which stands first
+    rouge_threshold: float = ROUGE_THRESHOLD  # right from this ROUGE-L on
+
+    def __post_init__(self) -> None:
+        if self.grader not in OPEN_GRADERS:
+            near = did_you_mean(self.grader, OPEN_GRADERS)
+            raise UsageError(f"no grader {self.grader!r}; choose {', '.join(OPEN_GRADERS)}{near}")
+        if self.target not in TARGETS:
+            raise UsageError(f"target {self.target!r}: choose {', '.join(TARGETS)}")
+        if not 0 < self.rouge_threshold <= 1:
+            raise UsageError(f"the threshold of ROUGE-L must be above 0, and 1 at most; got {self.rouge_threshold}")
+
+    def accepted(self, question: Question) -> tuple[str, ...]:
+        """The texts that an answer is compared with."""
+        return question.accepted if self.target == "all" else question.accepted[:1]
+
+
+def grade(reading: Reading, question: Question, grader: str | None = None, rules: GradeRules | None = None) -> Grade:
     """Whether the reading is the question's right answer. What was not read is not right.
+
+    The answer to an open question is right if it is an accepted text (`exact`); if not, a reply that says it does not
+    know is wrong (`abstention`), and the grader decides on the others.
 
     Args:
         reading: by a reader for questions of this kind.
         question: with its right answer.
-        grader: a name in `GRADERS`; None: `label` of a choice, `number` of a number, `exact` of a short text.
+        grader: a name in `GRADERS`; None: `label` of a choice, `number` of a number, that of the rules of a short text.
+        rules: of open questions; None: exact, all accepted texts.
     Raises:
         UsageError: no such grader, or it does not grade questions of this kind.
 
     >>> grade(Reading("the  Eiffel tower", "ok", "first_line"), Question("1", "?", "open", accepted=("Eiffel Tower",)))
-    Grade(correct=True, rule='exact', matched='Eiffel Tower')
+    Grade(correct=True, rule='exact', matched='Eiffel Tower', score=None, abstained=False)
     """
-    name = grader or _DEFAULTS[question.kind]
+    rules = rules or DEFAULT_RULES
+    name = grader or {"choice": "label", "number": "number", "open": rules.grader}[question.kind]
     if name not in GRADERS:
         raise UsageError(f"no grader {name!r}; choose {', '.join(GRADERS)}{did_you_mean(name, GRADERS)}")
     kind, judge = GRADERS[name]
     if kind != question.kind:
         raise UsageError(f"question {question.id}: grader {name} is for questions of kind {kind}, not {question.kind}")
-    return Grade(correct=False, rule="") if reading.value is None else judge(reading, question)
+    if reading.value is None:
+        return Grade(correct=False, rule=UNREAD)
+    if kind == "open":
+        first = _exact(reading, question, rules)
+        if first.correct:
+            return first
+        if abstains(str(reading.value)):
+            return Grade(correct=False, rule=ABSTENTION, abstained=True)
+    return judge(reading, question, rules)
 
 
-def _label(reading: Reading, question: Question) -> Grade:
+def _label(reading: Reading, question: Question, rules: GradeRules) -> Grade:
     return Grade(str(reading.value) == question.gold, "label")
 
 
-def _exact(reading: Reading, question: Question) -> Grade:
-    """The text is one of the accepted, as `normalised` writes both."""
-    text = normalised(str(reading.value))
-    found = [accepted for accepted in question.accepted if normalised(accepted) == text]
+def _exact(reading: Reading, question: Question, rules: GradeRules) -> Grade:
+    """The text is one of the accepted, as `comparable` writes both."""
+    value = str(reading.value)
+    form = comparable if comparable(value) else str.strip  # an answer may be a sign
+    found = [accepted for accepted in rules.accepted(question) if form(accepted) == form(value)]
     return Grade(bool(found), "exact", max(found, key=len, default=""))
 
 
-def _contained(reading: Reading, question: Question) -> Grade:
-    """The text has an accepted one in it, as whole words; the longest is named."""
-    text = f" {normalised(str(reading.value))} "
-    found = [accepted for accepted in question.accepted if normalised(accepted) and f" {normalised(accepted)} " in text]
-    return Grade(bool(found), "contained", max(found, key=len, default=""))
+def _contains(reading: Reading, question: Question, rules: GradeRules) -> Grade:
+    """The text has an accepted one in it, as complete words; the longest is named."""
+    text = f" {comparable(str(reading.value))} "
+    found = [own for own in rules.accepted(question) if (plain := comparable(own)) and f" {plain} " in text]
+    return Grade(bool(found), "contains", max(found, key=len, default=""))
 
 
-def _number(reading: Reading, question: Question) -> Grade:
+def _rouge(reading: Reading, question: Question, rules: GradeRules) -> Grade:
+    """The largest ROUGE-L of the text and an accepted one reaches the threshold."""
+    scores = {accepted: rouge_l(str(reading.value), accepted) for accepted in rules.accepted(question)}
+    best = max(scores, key=lambda own: scores[own], default="")
+    score = scores.get(best, 0.0)
+    right = score >= rules.rouge_threshold
+    return Grade(right, "rouge", best if right else "", score)
+
+
+def _number(reading: Reading, question: Question, rules: GradeRules) -> Grade:
     """The number is the right one; within a hundredth of it where that has decimals or a unit, as it may be rounded."""
     if question.number is None or not isinstance(reading.value, float | int):
         return Grade(correct=False, rule="number")
@@ -80,11 +135,13 @@ def _number(reading: Reading, question: Question) -> Grade:
     return Grade(abs(value - question.number) <= tolerance * abs(question.number), "number")
 
 
-_DEFAULTS = {"choice": "label", "number": "number", "open": "exact"}
 # Name -> the kind of question, and the rule.
-GRADERS: Mapping[str, tuple[str, Callable[[Reading, Question], Grade]]] = {
+GRADERS: Mapping[str, tuple[QuestionKind, Callable[[Reading, Question, GradeRules], Grade]]] = {
     "label": ("choice", _label),
     "exact": ("open", _exact),
-    "contained": ("open", _contained),
+    "contains": ("open", _contains),
+    "rouge": ("open", _rouge),
     "number": ("number", _number),
 }
+OPEN_GRADERS = tuple(name for name, (kind, _) in GRADERS.items() if kind == "open")
+DEFAULT_RULES = GradeRules()

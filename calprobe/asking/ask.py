@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from calprobe.asking.record import manifest_of
 from calprobe.asking.work import Work, ask_missing
 from calprobe.backends.options import BackendOptions
 from calprobe.backends.protocol import Backend
-from calprobe.backends.registry import open_backend
+from calprobe.backends.registry import using_backend
 from calprobe.errors import UsageError
 from calprobe.interrupts import saying_how_to_resume
 from calprobe.messages import counted
@@ -90,24 +90,12 @@ def ask(
     with saying_how_to_resume(_WHEN):
         request = _requested(model, questions, out, options, question_options)
         started = time.monotonic()
-        with _opened(model, backend_options, load_options) as backend:
+        with using_backend(model, backend_options, load_options) as backend:
             request = _possible(request, backend)
             refuse_incapable(request.plan, backend)
             with locked(request.out):
                 _ask_into(request, backend, started)
     return open_asked(request.out)
-
-
-@contextmanager
-def _opened(model: str | Backend, options: BackendOptions, load_options: LoadOptions | None) -> Iterator[Backend]:
-    if not isinstance(model, str):
-        yield model
-        return
-    backend = open_backend(model, options, load_options)
-    try:
-        yield backend
-    finally:
-        backend.close()
 
 
 def _requested(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from calprobe.backends.options import BackendName, BackendOptions
@@ -60,3 +61,21 @@ def open_backend(model: str, options: BackendOptions, load_options: LoadOptions 
         raise CalprobeError(
             f"--backend {options.backend} needs the package {entry.package}: pip install 'calprobe[{entry.package}]'"
         ) from error
+
+
+@contextmanager
+def using_backend(
+    model: str | Backend, options: BackendOptions, load_options: LoadOptions | None = None
+) -> Iterator[Backend]:
+    """The backend of a name, closed at the end; one that is open already is left to its owner.
+
+    Raises as `open_backend`.
+    """
+    if not isinstance(model, str):
+        yield model
+        return
+    backend = open_backend(model, options, load_options)
+    try:
+        yield backend
+    finally:
+        backend.close()

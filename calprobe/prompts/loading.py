@@ -26,7 +26,7 @@ from calprobe.prompts.stated_entries import read_stated_part
 from calprobe.prompts.types import Labelling, PromptSet, Variant
 from calprobe.prompts.variants import Defaults, read_variant
 
-PROMPT_SETS = ("audit", "stated")  # calprobe's own
+PROMPT_SETS = ("audit", "stated", "judge")  # calprobe's own
 LABELLINGS: tuple[Labelling, ...] = get_args(Labelling)
 
 _ROOT_KEYS = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.asked_run import AskedRun
 from calprobe.runs.folder import RunFolder
+from calprobe.runs.grades import StoredGrade, StoredGrades
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_records import (
     ModelRecord,
@@ -41,6 +42,8 @@ __all__ = [
     "Settings",
     "SourceRecord",
     "StartToken",
+    "StoredGrade",
+    "StoredGrades",
     "TemplateRecord",
     "open_asked",
     "open_run",

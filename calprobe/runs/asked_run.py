@@ -11,6 +11,7 @@ from calprobe.messages import counted
 from calprobe.questions.types import QuestionSet
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.asked_questions import FILE_NAME, StoredSet, read_questions
+from calprobe.runs.grades import StoredGrades, read_grades
 from calprobe.runs.reply_records import AskedPiece, PieceReplies
 from calprobe.runs.stored_run import StoredRun
 
@@ -61,3 +62,11 @@ class AskedRun(StoredRun[PieceReplies]):
         """The complete pieces by what they ask, in the order of asking."""
         there = {record.piece: record for record in self.pieces}
         return {asked: there[asked.piece] for asked in self.manifest.asked if asked.piece in there}
+
+    @property
+    def grades(self) -> StoredGrades | None:
+        """What `calprobe grade` has stored; None where the run was not graded.
+
+        Raises CalprobeError for a damaged file.
+        """
+        return read_grades(self.path)

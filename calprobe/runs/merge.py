@@ -14,6 +14,7 @@ from calprobe.messages import counted
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.asked_questions import keep_questions
 from calprobe.runs.folder import RecordFolder
+from calprobe.runs.grades import keep_grades
 from calprobe.runs.labels import keep_labels
 from calprobe.runs.progress import Progress, total
 from calprobe.runs.records import Piece, RecordKind
@@ -65,11 +66,17 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = F
         if held or piece in assembled
     )
     sources = [run.path for run in runs]
-    keep = partial_of(keep_questions, sources) if isinstance(manifest, AskManifest) else None
+    keep = partial_of(_keep, sources) if isinstance(manifest, AskManifest) else None
     merged = RecordFolder.write_whole(Path(out), manifest, pieces, _spent(runs), keep)
     if keep is None:
         keep_labels(sources, merged.path)
     return merged
+
+
+def _keep(sources: Sequence[Path], folder: Path) -> None:
+    """Write what runs of replies have beside their shards into another folder."""
+    keep_questions(sources, folder)
+    keep_grades(sources, folder)
 
 
 def _assembled(kind: RecordKind[Any], lacking: Sequence[Piece], runs: Sequence[StoredRun[Any]]) -> dict[Piece, Any]:

@@ -93,20 +93,20 @@ def test_a_text_is_right_if_it_is_accepted() -> None:
 
 
 def test_a_text_may_have_the_accepted_one_in_it() -> None:
-    assert graded("The capital of France is Paris.", "Paris", grader="contained") == (True, "Paris")
-    assert graded("It is New York City", "York", "New York", "City of York", grader="contained") == (True, "New York")
-    assert graded("Parisian", "Paris", grader="contained") == (False, "")
-    assert graded("anything", "...", grader="contained") == (False, "")
+    assert graded("The capital of France is Paris.", "Paris", grader="contains") == (True, "Paris")
+    assert graded("It is New York City", "York", "New York", "City of York", grader="contains") == (True, "New York")
+    assert graded("Parisian", "Paris", grader="contains") == (False, "")
+    assert graded("anything", "...", grader="contains") == (False, "")
 
 
 def test_graders_are_for_kinds() -> None:
     with pytest.raises(UsageError, match="question o: grader number is for questions of kind number, not open"):
         graded("x", "y", grader="number")
     with pytest.raises(
-        UsageError, match="no grader 'exacts'; choose label, exact, contained, number; did you mean exact"
+        UsageError, match="no grader 'exacts'; choose label, exact, contains, rouge, number; did you mean exact"
     ):
         graded("x", "y", grader="exacts")
-    assert set(GRADERS) == {"label", "exact", "contained", "number"}
+    assert set(GRADERS) == {"label", "exact", "contains", "rouge", "number"}
 
 
 def test_a_label_is_right_if_it_is_the_options() -> None:

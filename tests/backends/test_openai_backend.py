@@ -269,7 +269,7 @@ def test_a_server_without_log_probabilities_gives_no_labels(server: ChatServer, 
     server.model = "toy-chat"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("chat_server._token", lambda *_: None)
-        patch.setattr("chat_server.completion", lambda body, model=None: _without_logprobs(completion(body, model)))
+        patch.setattr("chat_server.completion", lambda body, *more: _without_logprobs(completion(body, *more)))
         with pytest.raises(UsageError, match="gives no log-probabilities of tokens; leave labels out"):
             ask_server(server, tmp_path)
         options = AskOptions(prompts=PROMPTS, variants=("direct",), collect=("answer",), quiet=True)

@@ -18,7 +18,10 @@ CONTRACT = {
     "replies": "set question variant paraphrase sample stage prompt_ids prompt text token_ids logprobs finish"
     " reasoning",
     "labels": "set question variant stage label logprob forms covered gold",
-    "readings": "set question variant paraphrase sample stage reader value status rule start end correct",
+    "readings": (
+        "set question variant paraphrase sample stage reader value status rule start end correct"
+        " graded_by score abstained"
+    ),
     "confidences": "set question variant sample estimator prediction confidence correct status",
 }
 

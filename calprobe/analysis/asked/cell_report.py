@@ -76,7 +76,14 @@ def _accuracy(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Ac
         reasons=answers.reasons,
         flags=answers.flags,
         rules=answers.rules,
+        decided=answers.decided,
+        abstained=_abstained(opened, answers, options),
     )
+
+
+def _abstained(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Estimate | None:
+    is_open = np.array([row.question.kind == "open" for row in opened.cell.rows], np.bool_)
+    return _mean(opened, answers.abstained, is_open, options) if is_open.any() else None
 
 
 def _mean(opened: OpenedCell, values: npt.NDArray[Any], kept: Kept, options: AskedOptions) -> Estimate:

@@ -42,7 +42,12 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOption
         intervals=_intervals(options),
         partial=asked.partial,
         about={**asked.about, **_study(options)},
+        graded={name: {v: _decided(cell) for v, cell in own.cells.items()} for name, own in sets.items()},
     )
+
+
+def _decided(cell: CellReport) -> Mapping[str, tuple[int, int]]:
+    return cell.accuracy[cell.reader].decided if cell.accuracy else {}
 
 
 def _rates(cell: CellReport) -> dict[str, float]:

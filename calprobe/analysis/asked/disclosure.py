@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from calprobe.analysis.json_values import number_json
@@ -35,6 +35,8 @@ class Disclosure:
     intervals: str
     partial: bool
     about: Mapping[str, str]  # what the manifest says: backend, decoding, chat template
+    # Rows by who graded, with how many are right: exact, judge, ..; under the reader that confidences go by
+    graded: Mapping[str, Mapping[str, Mapping[str, tuple[int, int]]]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """What `calprobe report --json` says under `disclosure`."""
@@ -56,6 +58,12 @@ class Disclosure:
             "parse_rate": rates,
             "below_threshold": list(self.below_threshold),
             "unread_answers": {name: {v: dict(own) for v, own in cells.items()} for name, cells in self.unread.items()},
+            "graded_by": {
+                name: {
+                    v: {rule: {"n": n, "right": right} for rule, (n, right) in own.items()} for v, own in cells.items()
+                }
+                for name, cells in self.graded.items()
+            },
             "failed_requests": {name: dict(cells) for name, cells in self.failed.items()},
             "intervals": self.intervals,
             "partial": self.partial,
@@ -66,6 +74,7 @@ class Disclosure:
         """Each point as a title and a sentence, in a fixed order."""
         yield "ECE", ECE
         yield "answers", f"read by {self.readers[0]}; {UNREAD}"
+        yield from self._graded_lines()
         yield "pairing", self.pairing
         yield "prompts", self.prompts or "unknown, of an import"
         yield "variants", ", ".join(self.variants) or "none"
@@ -88,6 +97,17 @@ class Disclosure:
                 yield "parse rate", f"{name}, {variant}: {rates}"
         below = "; ".join(self.below_threshold) or "none"
         yield "threshold", f"parse rate {self.threshold:g}; below it, and left out of means over variants: {below}"
+
+    def _graded_lines(self) -> Iterator[tuple[str, str]]:
+        """Who graded, of runs in which it is not the label alone."""
+        totals: dict[str, tuple[int, int]] = {}
+        for own in (own for cells in self.graded.values() for own in cells.values()):
+            for rule, (number, right) in own.items():
+                before = totals.get(rule, (0, 0))
+                totals[rule] = before[0] + number, before[1] + right
+        if totals.keys() - {"label", "unread"}:
+            shown = sorted(totals.items(), key=lambda item: -item[1][0])
+            yield "graded by", ", ".join(f"{rule} {number:,} ({right:,} right)" for rule, (number, right) in shown)
 
     def _unread_text(self) -> str:
         totals: dict[str, int] = {}

@@ -7,9 +7,12 @@ from pathlib import Path
 
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.run_names import model_name
+from calprobe.confidence.asked.cell import ANSWER
 from calprobe.errors import UsageError
+from calprobe.messages import counted
 from calprobe.prompts import labelled
-from calprobe.runs import AskedRun, AskManifest, open_run
+from calprobe.questions.types import QuestionSet
+from calprobe.runs import AskedRun, AskManifest, Reply, StoredGrade, StoredGrades, open_run
 from calprobe.runs.manifest_records import ModelSize
 
 
@@ -42,17 +45,20 @@ def are_asked(runs: Iterable[str | Path | AskedRun]) -> bool:
 
 def asked_of(label: str, run: AskedRun) -> Asked:
     """The run as analysis reads it. Raises CalprobeError if its questions are missing or damaged."""
-    manifest = run.manifest
+    manifest, grades = run.manifest, run.grades
+    replies = tuple(reply for piece in run.by_piece.values() for reply in piece.replies)
     sets = tuple(labelled(own, manifest.prompts.labels) for own in run.questions.values())
+    graded = {} if grades is None else grades.of(replies)
     return Asked(
         label=label,
         model=model_name(manifest.model),
         sets=sets,
-        replies=tuple(reply for piece in run.by_piece.values() for reply in piece.replies),
+        replies=replies,
         prompts=None if manifest.is_import else manifest.prompts,
         partial=run.partial,
         size=manifest.model.size,
-        about=_about(manifest),
+        about=_about(manifest) | ({} if grades is None else _grading(grades, graded, sets, replies)),
+        grades=graded,
     )
 
 
@@ -81,3 +87,14 @@ def _size(size: ModelSize) -> str:
     if size.others is not None:
         return f"{said}, {size.others:,} without token embeddings and head, counted in the weights"
     return f"{said}, as {'the server says' if size.source == 'server' else 'given'}"
+
+
+def _grading(
+    grades: StoredGrades, graded: Mapping[str, StoredGrade], sets: Iterable[QuestionSet], replies: Iterable[Reply]
+) -> dict[str, str]:
+    """How the run was graded, and whether answers have come since."""
+    is_open = {(own.name, question.id) for own in sets for question in own.questions if question.kind == "open"}
+    answers = [own for own in replies if own.stage == ANSWER and own.finish != "error"]
+    later = sum((own.set, own.question) in is_open and own.key not in graded for own in answers)
+    what = f"{counted(later, 'answer')} without a stored grade, graded by exact matching; run `calprobe grade` again"
+    return {"grading": grades.describe()} | ({"not graded": what} if later else {})

@@ -23,6 +23,7 @@ METRICS = ("run", "model", "set", "variant", "estimator", "metric", "value", "lo
 READINGS = (
     *("set", "question", "variant", "paraphrase", "sample", "stage", "reader"),
     *("value", "status", "rule", "start", "end", "correct"),
+    *("graded_by", "score", "abstained"),
 )
 CONFIDENCES = ("set", "question", "variant", "sample", "estimator", "prediction", "confidence", "correct", "status")
 
@@ -51,7 +52,8 @@ def _metrics(runs: Sequence[AskedRunReport]) -> Iterator[tuple[Any, ...]]:
 def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     """What every reader found in each reply: answers, and stated confidences, whose reader is `stated`.
 
-    `start` and `end` are characters of the reply, -1 where nothing was read; `correct` is null for stated confidences.
+    `start` and `end` are characters of the reply, -1 where nothing was read; `correct` and the columns behind
+    it are null for stated confidences; `score` is ROUGE-L, or the judge's probability that the answer is right.
     """
     import pandas as pd
 
@@ -63,20 +65,23 @@ def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
             for name, condition in product(opened.cell.stated, ("", *conditions(opened.cell))):
                 rows += _stated(opened, StatedStage(name, condition))
     frame = pd.DataFrame(rows, columns=list(READINGS))
-    return frame.astype({"value": "string", "correct": "boolean"})
+    return frame.astype(
+        {"value": "string", "correct": "boolean", "graded_by": "string", "score": "Float64", "abstained": "boolean"}
+    )
 
 
 def _answers(opened: OpenedCell, reader: str, answers: Answers) -> Iterator[tuple[Any, ...]]:
-    rows = zip(opened.cell.rows, answers.readings, answers.correct.tolist(), strict=True)
-    for row, reading, correct in rows:
+    rows = zip(opened.cell.rows, answers.readings, answers.grades, strict=True)
+    for row, reading, found in rows:
         stage = ANSWER if ANSWER in row.replies else LABEL
-        yield (*_place(opened, row.key, stage), reader, *_reading(reading), correct)
+        graded = found.correct, found.rule, found.score, found.abstained
+        yield (*_place(opened, row.key, stage), reader, *_reading(reading), *graded)
 
 
 def _stated(opened: OpenedCell, asked: StatedStage) -> Iterator[tuple[Any, ...]]:
     readings = stated_readings(opened.cell, asked.prompt, opened.read.way, asked.condition)
     for row, reading in zip(opened.cell.rows, readings, strict=True):
-        yield (*_place(opened, row.key, asked.stage), "stated", *_reading(reading), None)
+        yield (*_place(opened, row.key, asked.stage), "stated", *_reading(reading), None, None, None, None)
 
 
 def _place(opened: OpenedCell, key: tuple[str, int, int], stage: str) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ from calprobe.confidence.asked.estimators import Read
 from calprobe.errors import UsageError
 from calprobe.prompts.types import PromptSet
 from calprobe.questions.types import QuestionSet
+from calprobe.runs.grades import StoredGrade
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.replies import Reply
 
@@ -32,6 +33,7 @@ class Asked:
     partial: bool = False
     size: ModelSize | None = None  # of the model; None: not known
     about: Mapping[str, str] = field(default_factory=dict)  # what else the manifest says, for the disclosure
+    grades: Mapping[str, StoredGrade] = field(default_factory=dict)  # by the key of the reply, see `calprobe grade`
 
     def asks_for_another_form(self, cell: Cell) -> bool:
         """Whether the variant of a cell asks for another form of reply; of an import: whether it has final labels."""
@@ -54,7 +56,7 @@ def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
     sizes = {own.name: len(own.questions) for own in asked.sets}
     if options.window is not None:
         _check_ranks(asked)
-    for name, cells in cells_of(asked.sets, asked.replies).items():
+    for name, cells in cells_of(asked.sets, asked.replies, asked.grades).items():
         answers = {variant: _answers(cell, options) for variant, cell in cells.items()}
         opened = {variant: _opened(cell, answers[variant], way) for variant, cell in cells.items()}
         yield ReadSet(name, sizes[name], opened, answers)

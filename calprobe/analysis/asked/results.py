@@ -25,11 +25,18 @@ class Accuracy:
     reasons: Counts  # rows without an answer, by reason
     flags: Counts  # rows with an answer that is doubtful, by reason
     rules: Counts  # answers by the rule that found them
+    decided: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # by who graded: rows, and how many are right
+    abstained: Estimate | None = None  # share of replies that say the model does not know; None: no open questions
 
     @property
     def unread(self) -> int:
         """Rows without an answer."""
         return sum(self.reasons.values())
+
+    @property
+    def graded_by(self) -> dict[str, dict[str, int]]:
+        """By who graded: how many rows (`n`), and how many of them are right."""
+        return {rule: {"n": number, "right": right} for rule, (number, right) in self.decided.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from calprobe.metrics import Difference, Estimate
 
 # What a record is in JSON: its keys, and behind = the field where that has another name.
 KEYS: Mapping[type, str] = {
-    Accuracy: "unread reasons flags rules accuracy_of_read=of_read",
+    Accuracy: "unread reasons flags rules accuracy_of_read=of_read graded_by abstained",
     Calibration: "n=rows reasons brier_bounds",
     Drop: "variant reader baseline paired relative",
     MeanOverVariants: "variants left_out accuracy ece_label ece ece_gap over_accuracy over_label",

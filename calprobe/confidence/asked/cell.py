@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats
 from calprobe.questions.types import Question, QuestionSet
+from calprobe.runs.grades import StoredGrade
 from calprobe.runs.replies import Reply
 from calprobe.runs.stages import ANSWER as ANSWER
 from calprobe.runs.stages import FINAL as FINAL
@@ -28,6 +30,7 @@ class Row:
     sample: int
     replies: Mapping[str, Reply]  # by stage, those that did not fail
     failed: Mapping[str, Reply]  # by stage, those that did
+    grade: StoredGrade | None = None  # of the answer, as `calprobe grade` has stored it
 
     @property
     def first(self) -> Reply:
@@ -79,8 +82,12 @@ class Cell:
         return Cell(self.set, self.variant, tuple(self.rows[place] for place in places), self.failed)
 
 
-def cells_of(sets: Iterable[QuestionSet], replies: Iterable[Reply]) -> dict[str, dict[str, Cell]]:
+def cells_of(
+    sets: Iterable[QuestionSet], replies: Iterable[Reply], grades: Mapping[str, StoredGrade] = MappingProxyType({})
+) -> dict[str, dict[str, Cell]]:
     """The cells of a run, by set, then by variant; sets in their order, variants in that of their first reply.
+
+    `grades` are by the key of the reply.
 
     Raises ValueError for a reply to a question that no set has.
     """
@@ -96,7 +103,7 @@ def cells_of(sets: Iterable[QuestionSet], replies: Iterable[Reply]) -> dict[str,
                 raise ValueError(f"a reply is to question {question!r} of {name!r}, which the run does not have")
     cells: dict[str, dict[str, Cell]] = {own.name: {} for own in sets}
     for (name, variant), rows in found.items():
-        cells[name][variant] = _cell(name, variant, rows, known[name])
+        cells[name][variant] = _cell(name, variant, rows, known[name], grades)
     return {name: own for name, own in cells.items() if own}
 
 
@@ -105,16 +112,24 @@ def _cell(
     variant: str,
     rows: Mapping[tuple[str, int, int], Mapping[str, Reply]],
     known: Mapping[str, tuple[int, Question]],
+    grades: Mapping[str, StoredGrade],
 ) -> Cell:
     ordered = sorted(rows, key=lambda key: (known[key[0]][0], key[1], key[2]))
-    made = [_row(known[key[0]][1], key, rows[key]) for key in ordered]
+    made = [_row(known[key[0]][1], key, rows[key], grades) for key in ordered]
     there = tuple(row for row in made if ANSWER in row.replies or LABEL in row.replies)
     return Cell(name, variant, there, len(made) - len(there))
 
 
-def _row(question: Question, key: tuple[str, int, int], replies: Mapping[str, Reply]) -> Row:
+def _row(
+    question: Question,
+    key: tuple[str, int, int],
+    replies: Mapping[str, Reply],
+    grades: Mapping[str, StoredGrade],
+) -> Row:
     failed = {stage: reply for stage, reply in replies.items() if reply.finish == "error"}
-    return Row(question, key[1], key[2], {s: r for s, r in replies.items() if s not in failed}, failed)
+    answer = replies.get(ANSWER)
+    own = None if answer is None else grades.get(answer.key)
+    return Row(question, key[1], key[2], {s: r for s, r in replies.items() if s not in failed}, failed, own)
 
 
 def paired(cells: Sequence[Cell]) -> list[list[int]]:

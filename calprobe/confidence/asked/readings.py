@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.answers import READERS, Reading, grade, read
+from calprobe.answers import READERS, Grade, Reading, abstains, grade, read, read_short
 from calprobe.answers.constrained import read_constrained
+from calprobe.answers.grading import ABSTENTION, IMPORTED
 from calprobe.arrays import Ints
 from calprobe.confidence.asked.cell import Cell, Row
 from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST
@@ -20,6 +21,7 @@ from calprobe.questions.types import Question
 GIVEN = "given"  # the reader of replies that came with their grade
 ARGMAX = "label_argmax"  # of runs that have label probabilities alone: the most probable label at the first position
 DEFAULT = "default"  # of sets with questions of several kinds: each by the reader of its kind
+_GRADED = frozenset((DEFAULT, "short", "number"))  # the readers of answers that `calprobe grade` grades
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,24 @@ class Answers:
     readings: tuple[Reading, ...]  # [rows]
     prediction: Ints  # [rows], place of the option; NO_PREDICTION where none was read, or answers are free
     correct: npt.NDArray[np.bool_]  # [rows]; False where nothing was read
+    grades: tuple[Grade, ...] = ()  # [rows], the same with who decided
 
     @cached_property
     def extracted(self) -> npt.NDArray[np.bool_]:
         """Whether an answer was read, [rows]."""
         return np.array([_was_read(reading) for reading in self.readings], np.bool_)
+
+    @cached_property
+    def abstained(self) -> npt.NDArray[np.bool_]:
+        """Whether the reply says that the model does not know, [rows]; such an answer is wrong."""
+        return np.array([own.abstained for own in self.grades], np.bool_)
+
+    @property
+    def decided(self) -> dict[str, tuple[int, int]]:
+        """How many rows each rule decided, and how many of them are right; most first."""
+        counts = Counter(own.rule for own in self.grades)
+        right = Counter(own.rule for own in self.grades if own.correct)
+        return {rule: (number, right[rule]) for rule, number in counts.most_common()}
 
     @property
     def reasons(self) -> dict[str, int]:
@@ -64,11 +79,13 @@ def read_answers(cell: Cell, reader: str) -> Answers:
     """
     readings = tuple(_reading(row, reader) for row in cell.rows)
     pairs = list(zip(cell.rows, readings, strict=True))
+    grades = tuple(_grade(row, own, reader) for row, own in pairs)
     return Answers(
         reader,
         readings,
         np.array([_place(row.question, own) for row, own in pairs], np.int64),
-        np.array([_is_right(row, own) for row, own in pairs], np.bool_),
+        np.array([own.correct for own in grades], np.bool_),
+        grades,
     )
 
 
@@ -94,7 +111,17 @@ def _place(question: Question, reading: Reading) -> int:
     return question.labels.index(str(reading.value))
 
 
-def _is_right(row: Row, reading: Reading) -> bool:
+def _grade(row: Row, reading: Reading, reader: str) -> Grade:
+    """As the import says, else as stored, else by the default grader of the kind of question."""
     if row.first.correct is not None:
-        return row.first.correct
-    return grade(reading, row.question).correct
+        return Grade(row.first.correct, IMPORTED, abstained=_abstains(row))
+    stored = row.grade
+    if stored is not None and reader in _GRADED:
+        abstained = stored.rule == ABSTENTION
+        return Grade(stored.correct, stored.decided, stored.matched, stored.score, abstained)
+    return grade(reading, row.question)
+
+
+def _abstains(row: Row) -> bool:
+    """Of an answer that somebody else has graded."""
+    return row.question.kind == "open" and abstains(str(read_short(row.first.text).value or ""))

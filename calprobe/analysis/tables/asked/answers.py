@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from calprobe.analysis.asked.results import CellReport, Repair, SetReport
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.metrics import Estimate
 
 
 def answers_table(own: SetReport) -> Table:
     """A row a variant: accuracy under each reader, its unread answers, chance, and the mass off the labels."""
     readers = list(dict.fromkeys(reader for cell in own.cells.values() for reader in cell.accuracy))
+    abstained = [_abstained(cell) for cell in own.cells.values()]
+    is_open = any(share is not None for share in abstained)
     return Table(
         "Accuracy by reader of answers",
         "answers",
@@ -19,17 +22,26 @@ def answers_table(own: SetReport) -> Table:
             *(Column(reader, heading="accuracy", keys={"reader": reader, "metric": "accuracy"}) for reader in readers),
             *(Column(reader, heading="not read", keys={"reader": reader, "metric": "unread"}) for reader in readers),
             Column("off label", keys={"metric": "off_label"}),
+            *([Column("abstained", keys={"metric": "abstained"})] if is_open else []),
         ),
-        tuple(_answers_row(cell, readers) for cell in own.cells.values()),
+        tuple(
+            _answers_row(cell, readers, (share,) if is_open else ())
+            for cell, share in zip(own.cells.values(), abstained, strict=True)
+        ),
         kind="answers",
         notes=(
             "An answer that was not read is incorrect. Off label: mean probability, at the first position, of anything "
             "but a label.",
+            *(["Abstained: the reply says that the model does not know; such an answer is wrong."] if is_open else []),
         ),
     )
 
 
-def _answers_row(cell: CellReport, readers: list[str]) -> Row:
+def _abstained(cell: CellReport) -> Estimate | None:
+    return cell.accuracy[cell.reader].abstained if cell.accuracy else None
+
+
+def _answers_row(cell: CellReport, readers: list[str], more: tuple[Cell, ...]) -> Row:
     known = [cell.accuracy.get(reader) for reader in readers]
     return Row(
         cell.variant,
@@ -39,6 +51,7 @@ def _answers_row(cell: CellReport, readers: list[str]) -> Row:
             *(None if found is None else found.value for found in known),
             *(None if found is None else found.unread for found in known),
             None if cell.off_label is None else cell.off_label.mean,
+            *more,
         ),
         keys={"variant": cell.variant},
     )

@@ -1,0 +1,57 @@
+"""The form in which short answers are compared: one form for each number and date, then `normalised`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from calprobe.answers.dates import with_dates
+from calprobe.answers.number_words import with_digits
+from calprobe.answers.numbers import numbers_of
+from calprobe.answers.short import normalised
+
+# Signs within numbers and times that `normalised` would drop, as characters that it keeps.
+_KEPT = {".": "\ue000", "-": "\ue001", ":": "\ue002"}
+_BACK = {ord(sign): plain for plain, sign in _KEPT.items()}
+_WITHIN = re.compile(r"(?<=[0-9])[.:](?=[0-9])")  # of 10:30 and 1.2.3
+_COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
+_CURRENCIES = "$€£¥₹"
+_PERCENT = re.compile(r"(?<=[0-9]) ?(?:%|percent\b|per cent\b)")
+_DOLLARS = re.compile(r"(?<!\S)\$?([^\s$]*[0-9]) (?:us )?dollars?\b")
+
+
+@lru_cache(maxsize=65_536)  # accepted answers come again with each sample and variant
+def comparable(text: str) -> str:
+    """A short answer as it is compared: lower case, without accents, punctuation and articles, single spaces; numbers
+    in digits without groups, dates as year, month and day.
+
+    Decimal points and signs stay, so that 3.5 is neither 35 nor -3.5. Percent and dollars have one form each.
+
+    >>> [comparable(text) for text in ("The 18th of May, 2018", "One thousand and five", "1,005.0", "3.50 %")]
+    ['2018 may 18', '1005', '1005', '3.5%']
+    """
+    plain = with_dates(with_digits(text.casefold()))
+    for sign in _BACK:
+        plain = plain.replace(chr(sign), "")
+    protected = _COMMA.sub(" ", _WITHIN.sub(lambda found: _KEPT[found[0]], _with_numbers(plain)))
+    found = normalised(protected).translate(_BACK)
+    return _DOLLARS.sub(r"$\1", _PERCENT.sub("%", found))
+
+
+def _with_numbers(text: str) -> str:
+    """The text with each number in its shortest digits. Numbers with zeros in front (007, 10:05) stay."""
+    parts, end = [], 0
+    for number in numbers_of(text):
+        own = text[number.start : number.end]
+        digits = own.lstrip("+-−–\\" + _CURRENCIES)
+        if number.form == "unclear" or (digits[:1] == "0" and digits[1:2].isdigit()):
+            continue
+        currency = next((sign for sign in own if sign in _CURRENCIES), "")
+        parts += [text[end : number.start], currency, _digits(number.value)]
+        end = number.end
+    return "".join((*parts, text[end:]))
+
+
+def _digits(value: float) -> str:
+    shown = str(int(value)) if value.is_integer() and abs(value) < 1e21 else f"{value:.12g}"
+    return shown.replace(".", _KEPT["."]).replace("-", _KEPT["-"])

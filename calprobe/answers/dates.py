@@ -1,0 +1,66 @@
+"""Dates in a text in one form: year, month, day."""
+
+from __future__ import annotations
+
+import re
+
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october"),
+    *("november", "december"),
+)
+_MONTH = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_DAY = r"(?P<day>0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?(?![\w%])"
+_YEAR = r"(?P<year>[12][0-9]{3})(?!\w)"
+_GAP = r"[^\S\n]{1,3}"
+_COMMA = rf"(?:[^\S\n]?,[^\S\n]?|{_GAP})"
+_BEFORE = r"(?<![\w.,/-])"
+_PATTERNS = tuple(
+    re.compile(_BEFORE + source + r"(?![/-]?\w)")
+    for source in (
+        rf"{_DAY}{_GAP}(?:of{_GAP})?{_MONTH}{_COMMA}{_YEAR}",
+        rf"{_MONTH}{_GAP}(?:the{_GAP})?{_DAY}{_COMMA}{_YEAR}",
+        rf"{_YEAR}{_COMMA}{_MONTH}{_GAP}{_DAY}",
+        r"(?P<year>[12][0-9]{3})(?P<mark>[-/.])(?P<number>0?[1-9]|1[0-2])(?P=mark)(?P<day>0?[1-9]|[12][0-9]|3[01])",
+        r"(?P<one>0?[1-9]|[12][0-9]|3[01])(?P<mark>[-/.])(?P<other>0?[1-9]|[12][0-9]|3[01])(?P=mark)"
+        r"(?P<year>[12][0-9]{3})",
+        rf"{_MONTH}(?:{_COMMA}|{_GAP}of{_GAP}){_YEAR}",
+        rf"{_YEAR}{_COMMA}{_MONTH}",
+        rf"{_DAY}{_GAP}(?:of{_GAP})?{_MONTH}",
+        rf"{_MONTH}{_GAP}(?:the{_GAP})?{_DAY}",
+    )
+)
+
+
+def with_dates(text: str) -> str:
+    """A text in lower case with `2018 may 18` for dates: those with a month in words, ISO dates, and day, month and
+    year in figures where one of the first two is above 12, so that it is the day.
+
+    >>> [with_dates(text) for text in ("on the 18th of may, 2018", "5/18/2018", "sept. 1999", "3/4/2018")]
+    ['on the 2018 may 18', '2018 may 18', '1999 september', '3/4/2018']
+    """
+    for pattern in _PATTERNS:
+        text = pattern.sub(_in_order, text)
+    return text
+
+
+def _in_order(found: re.Match[str]) -> str:
+    parts = found.groupdict()
+    if parts.get("one"):
+        one, other = int(parts["one"]), int(parts["other"])
+        if (one > 12) == (other > 12) and one != other:
+            return found[0]
+        month, day = (other, one) if one > 12 else (one, other)
+        return _shown(parts["year"], _MONTHS[month - 1], str(day))
+    month_name = (
+        _MONTHS[int(parts["number"]) - 1]
+        if parts.get("number")
+        else next(name for name in _MONTHS if name.startswith(parts["month"][:3]))
+    )
+    return _shown(parts.get("year"), month_name, parts.get("day"))
+
+
+def _shown(year: str | None, month: str, day: str | None) -> str:
+    return " ".join(part for part in (year, month, day and str(int(day))) if part)

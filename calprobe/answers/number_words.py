@@ -1,0 +1,125 @@
+"""Numbers in words as digits: cardinals, ordinals, years as two numbers, Roman numerals."""
+
+from __future__ import annotations
+
+import re
+
+_SMALL = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_UNITS = {word: value for value, word in enumerate(_SMALL)}
+_FROM_TWENTY = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_TENS = {word: 10 * value for value, word in enumerate(_FROM_TWENTY, start=2)}
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_IRREGULAR = {
+    "first": "one",
+    "second": "two",
+    "third": "three",
+    "fifth": "five",
+    "eighth": "eight",
+    "ninth": "nine",
+    "twelfth": "twelve",
+}
+_CARDINALS = {**_UNITS, **_TENS, "hundred": 100, **_SCALES}
+_ORDINALS = {
+    **{word + "th": word for word in _CARDINALS if not word.endswith("y")},
+    **{word[:-1] + "ieth": word for word in _TENS},
+    **_IRREGULAR,
+}
+_WORD = "|".join(sorted((*_CARDINALS, *_ORDINALS), key=len, reverse=True))
+_DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
+# One number: words with blanks, hyphens or "and" between them; digits may stand before a scale: 1.5 million.
+_NUMBER = re.compile(
+    rf"(?<![\w.,])(?:{_DIGITS}[^\S\n]+(?=(?:hundred|thousand|million|billion|trillion)\b))?(?:{_WORD})"
+    rf"(?:(?:[^\S\n]*-[^\S\n]*|[^\S\n]+)(?:and(?:[^\S\n]+|-))?(?:{_WORD}))*(?!\w)"
+)
+_ROMAN = re.compile(r"(?<![\w.'’-])(?=[ivx]{2})(x{0,3})(ix|iv|v?i{0,3})(?![\w-])")
+_ROMAN_UNITS = {"": 0, "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9}
+
+
+def with_digits(text: str) -> str:
+    """A text in lower case with digits for numbers in words, `3rd` for ordinals, and for Roman numerals up to 39.
+
+    A Roman numeral has two letters or more: `i` and `x` are words and names. Two numbers that name a year are one.
+
+    >>> with_digits("world war ii, twenty-one, one hundred and five, 1.5 million, the third, nineteen eighty-four")
+    'world war 2, 21, 105, 1500000, the 3rd, 1984'
+    """
+    return _ROMAN.sub(_of_roman, _NUMBER.sub(_of_words, text))
+
+
+def _of_roman(found: re.Match[str]) -> str:
+    return str(10 * len(found[1]) + _ROMAN_UNITS[found[2]])
+
+
+def _of_words(found: re.Match[str]) -> str:
+    """The words as one number, or as several where they cannot be one: `one two three`."""
+    numbers: list[str] = []
+    group: list[str] = []
+    for word in re.split(r"[\s-]+", found[0]):
+        if group and not _goes_on(group, word):
+            numbers.append(_shown(group))
+            group = []
+        if word == "and" and not group:
+            numbers.append(word)
+        else:
+            group.append(word)
+    return " ".join(_years([*numbers, _shown(group)]))
+
+
+def _goes_on(group: list[str], word: str) -> bool:
+    """Whether a word belongs to the number that has begun."""
+    last = group[-1]
+    if last in _ORDINALS:
+        return False
+    if word == "and":
+        return last == "hundred" or last in _SCALES
+    base = _ORDINALS.get(word, word)
+    value = _CARDINALS[base]
+    if last == "and":
+        return value < 100
+    if base in _SCALES:
+        return all(other not in _SCALES or _SCALES[other] > value for other in group)
+    if value == 100:
+        return _UNITS.get(last, 0) > 0 and "hundred" not in group
+    if last in _TENS:
+        return 0 < value < 10
+    return last == "hundred" or last in _SCALES
+
+
+def _shown(group: list[str]) -> str:
+    words = [word for word in group if word != "and"]
+    *_, last = words
+    ordinal = last in _ORDINALS
+    value = _value([_ORDINALS.get(word, word) for word in words])
+    shown = str(int(value)) if float(value).is_integer() else f"{value:.12g}"
+    behind = " and" if group[-1] == "and" else ""
+    return f"{shown}{_ending(int(value))}" if ordinal else f"{shown}{behind}"
+
+
+def _value(words: list[str]) -> float:
+    total, part = 0.0, 0.0
+    for word in words:
+        if word in _SCALES:
+            total, part = total + (part or 1) * _SCALES[word], 0.0
+        elif word == "hundred":
+            part = (part or 1) * 100
+        else:
+            part += float(word.replace(",", "")) if word[0].isdigit() else _CARDINALS[word]
+    return total + part
+
+
+def _ending(value: int) -> str:
+    if value % 100 in (11, 12, 13):
+        return "th"
+    return {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
+
+
+def _years(numbers: list[str]) -> list[str]:
+    """`19 84` as 1984: a number from 10 to 20 with one from 10 to 99 behind it, and no third."""
+    if len(numbers) == 2 and all(number.isdigit() for number in numbers):
+        first, second = map(int, numbers)
+        if 10 <= first <= 20 and 10 <= second <= 99:
+            return [f"{first}{second}"]
+    return numbers

@@ -1,0 +1,143 @@
+"""`calprobe grade`: say which answers of a run are right, by rule, by a judge model, or as a file says."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from calprobe.cli.arguments import refuse_typed, typed
+from calprobe.cli.terminal_text import say
+from calprobe.words import Dtype
+
+if TYPE_CHECKING:
+    from calprobe.runs import StoredGrades
+
+_OF_JUDGE = ("judge_base_url", "judge_backend", "judge_prompts")
+_OF_SERVER = ("concurrency", "max_requests")
+_OF_LOADING = ("dtype", "device", "device_map", "revision")
+
+
+@click.command(short_help="Say which answers are right: by rule, by a judge model, or as a file says.")
+@click.argument("run", metavar="RUN", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--grader",
+    metavar="exact|contains|rouge|judge|number",
+    help="exact: is an accepted text; contains: has one in it; rouge: ROUGE-L with one; judge: a model says so; "
+    "number: of numbers.  [default: judge with --judge, else exact and number]",
+)
+@click.option(
+    "--judge",
+    metavar="NAME|DIR|FILE.gguf|SERVED-NAME",
+    help="Model that judges the answers which exact matching leaves open.",
+)
+@click.option(
+    "--judge-base-url", metavar="URL", help="Address of the judge's server, up to /v1. Its key: OPENAI_API_KEY, if any."
+)
+@click.option(
+    "--judge-backend",
+    type=click.Choice(["transformers", "vllm", "openai"]),
+    help="Engine of the judge.  [default: transformers; openai with --judge-base-url]",
+)
+@click.option("--judge-prompts", metavar="NAME|FILE.json", help="What the judge is asked.  [default: judge]")
+@click.option(
+    "--target",
+    type=click.Choice(["all", "best", "first"]),
+    default="all",
+    show_default=True,
+    help="Compare with all accepted texts, or the best alone; that is the first.",
+)
+@click.option(
+    "--rouge-threshold",
+    type=float,
+    metavar="F",
+    help="With --grader rouge: right from this ROUGE-L on.  [default: 0.3]",
+)
+@click.option(
+    "--grades",
+    metavar="FILE.jsonl",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Grades of people or of another tool; they count first.",
+)
+@click.option("--concurrency", type=int, metavar="N", help="Answers in progress at the judge's server.  [default: 8]")
+@click.option("--max-requests", type=int, metavar="N", help="Stop after N requests to the judge's server.")
+@click.option(
+    "--dtype",
+    type=click.Choice(get_args(Dtype)),
+    default="auto",
+    show_default=True,
+    help="Of the judge in this process; auto: the checkpoint's own on a GPU, float32 on a CPU.",
+)
+@click.option(
+    "--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N", help="Device that the judge runs on."
+)
+@click.option("--device-map", metavar="auto", help="Spread a large judge over devices (accelerate).")
+@click.option("--revision", metavar="R", help="Branch, tag or commit of the judge's hub id.")
+@click.option("--quiet", is_flag=True, help="Show no progress on stderr.")
+def command(run: Path, judge: str | None, grades: Path | None, quiet: bool, **given: Any) -> None:
+    """Grade the answers to open questions in RUN, and keep the grades there: `calprobe report` reads them.
+
+    An answer that is an accepted text is right, whatever its case, articles, punctuation and accents, and whatever form
+    its numbers and dates have. A reply that says it does not know is wrong, and is counted. A judge decides the others,
+    by its probabilities of Yes and No; what it has been asked is kept in RUN and never asked again.
+
+    \b
+        calprobe grade runs/smollm2-nq --judge qwen2.5-7b
+        calprobe grade runs/smollm2-nq --judge gpt-4o-mini --judge-base-url https://api.openai.com/v1
+        calprobe grade runs/smollm2-nq --grader rouge --target best
+        calprobe grade runs/smollm2-nq --grades by-hand.jsonl
+    """
+    # Set before torch is imported, as in `calprobe score`.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    _refuse_idle_options(given, judge)
+    from calprobe.cli.logs import log_to_stderr
+    from calprobe.grading import GradeOptions, grade
+
+    log_to_stderr(quiet)
+    named = ("grader", "target", "rouge_threshold", "judge_prompts")
+    options = GradeOptions(**{name: given[name] for name in named if given[name] is not None}, quiet=quiet)
+    found = grade(run, options, judge=judge, grades=grades, **_engine(given, judge, quiet))
+    say(_summary(run, found))
+
+
+def _refuse_idle_options(given: dict[str, Any], judge: str | None) -> None:
+    """Choose the backend that --judge-base-url implies; raise click.UsageError for an option without effect."""
+    context = click.get_current_context()
+    if judge is None:
+        refuse_typed(context, (*_OF_JUDGE, *_OF_SERVER, *_OF_LOADING), "is of a judge; give --judge MODEL")
+    if typed(context, "rouge_threshold") and given["grader"] != "rouge":
+        raise click.UsageError("--rouge-threshold is of ROUGE-L; give --grader rouge", context)
+    if given["judge_backend"] is None:
+        given["judge_backend"] = "openai" if given["judge_base_url"] is not None else "transformers"
+    if given["judge_backend"] != "openai":
+        refuse_typed(context, _OF_SERVER, f"has no meaning with --judge-backend {given['judge_backend']}; leave it out")
+    else:
+        refuse_typed(context, _OF_LOADING, "has no meaning with a judge on a server; leave it out")
+
+
+def _engine(given: dict[str, Any], judge: str | None, quiet: bool) -> dict[str, Any]:
+    """Where the judge runs, and how it is loaded."""
+    if judge is None:
+        return {}
+    from calprobe.backends.options import BackendOptions
+
+    server = {name: given[name] for name in _OF_SERVER if given[name] is not None}
+    backend = BackendOptions(given["judge_backend"], base_url=given["judge_base_url"], **server)
+    if backend.backend != "transformers":
+        return {"backend_options": backend}
+    from calprobe.models import LoadOptions
+
+    return {
+        "backend_options": backend,
+        "load_options": LoadOptions(**{name: given[name] for name in _OF_LOADING}, quiet=quiet),
+    }
+
+
+def _summary(run: Path, found: StoredGrades) -> str:
+    right = sum(row.correct for row in found.rows)
+    decided = ", ".join(f"{rule} {number:,} ({own:,} right)" for rule, (number, own) in found.decided.items())
+    answers = "1 answer" if len(found.rows) == 1 else f"{len(found.rows):,} answers"
+    return f"{run}: {answers}, {right:,} right; graded by {decided}; next: calprobe report {shlex.quote(str(run))}"

@@ -1,0 +1,8 @@
+"""Grades the answers of a run: by rule, by a judge model, or as a file says."""
+
+from __future__ import annotations
+
+from calprobe.grading.grade import grade
+from calprobe.grading.options import GradeOptions
+
+__all__ = ["GradeOptions", "grade"]

@@ -1,0 +1,66 @@
+"""The answers of a run that can be graded, and what a rule says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from calprobe.answers import Grade, Reading, grade, read
+from calprobe.grading.options import GradeOptions
+from calprobe.prompts import labelled
+from calprobe.questions import Question
+from calprobe.runs import AskedRun, Reply
+from calprobe.runs.grades import StoredGrade, text_hash
+
+ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class GradedAnswer:
+    """An answer with its question, what was read of it, and the grade of a rule."""
+
+    question: Question
+    reply: Reply
+    reading: Reading
+    grade: Grade
+
+    @property
+    def is_left_open(self) -> bool:
+        """Whether exact matching says neither that it is right nor that it is no answer."""
+        return self.question.kind == "open" and self.grade.rule == "exact" and not self.grade.correct
+
+    @property
+    def place(self) -> tuple[str, str, str, int, int]:
+        """Set, question, variant, paraphrase and sample."""
+        own = self.reply
+        return own.set, own.question, own.variant, own.paraphrase, own.sample
+
+    def stored(self, final: Grade, imported: tuple[bool, str] | None) -> StoredGrade:
+        """The row of the file: the grade of rule or judge, and the imported one with its author."""
+        return StoredGrade(
+            self.reply.key,
+            text_hash(self.reply.text),
+            *self.place,
+            automatic=final.correct,
+            rule=final.rule,
+            score=final.score,
+            matched=final.matched,
+            imported=None if imported is None else imported[0],
+            by="" if imported is None else imported[1],
+        )
+
+
+def graded_answers(run: AskedRun, options: GradeOptions) -> Iterator[GradedAnswer]:
+    """The answers to open questions and to numbers, each graded by rule.
+
+    An answer to a choice is right if its label is. An import without its questions has none that could be graded.
+    """
+    for asked, piece in run.by_piece.items():
+        questions = labelled(run.questions[asked.set], run.manifest.prompts.labels).questions
+        known = {question.id: question for question in questions}
+        for reply in piece.replies:
+            question = known[reply.question]
+            is_known = question.kind == "number" or any(question.accepted)
+            if reply.stage == ANSWER and reply.finish != "error" and question.kind != "choice" and is_known:
+                reading = read(reply, question)
+                yield GradedAnswer(question, reply, reading, grade(reading, question, rules=options.rules))

@@ -1,0 +1,131 @@
+"""Grading from start to end: read the answers, ask the judge, write the grades into the run folder."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calprobe.answers import Grade
+from calprobe.answers.grading import JUDGE, UNDECIDED
+from calprobe.backends.options import BackendOptions
+from calprobe.backends.protocol import Backend
+from calprobe.backends.registry import using_backend
+from calprobe.errors import UsageError
+from calprobe.grading.answers_of import GradedAnswer, graded_answers
+from calprobe.grading.imported import imported_grades
+from calprobe.grading.judge import Judged, judged
+from calprobe.grading.options import NUMBER, GradeOptions
+from calprobe.messages import counted
+from calprobe.runs import AskedRun, StoredGrades, open_asked
+from calprobe.runs.grades import StoredGrade, write_grades
+from calprobe.runs.lock import locked
+
+if TYPE_CHECKING:
+    from calprobe.models import LoadOptions
+
+log = logging.getLogger(__name__)
+
+
+def grade(
+    run: str | Path | AskedRun,
+    options: GradeOptions = GradeOptions(),
+    *,
+    judge: str | Backend | None = None,
+    grades: str | Path | None = None,
+    backend_options: BackendOptions = BackendOptions(),
+    load_options: LoadOptions | None = None,
+) -> StoredGrades:
+    """Grade the answers of a run of replies, and store the grades in its folder, where reports find them.
+
+    An answer that is an accepted text is right; a reply that says it does not know is wrong; the grader decides on the
+    others. A judge is asked about each different answer once, in this call and in later ones. Grades of a file count
+    first, now and later; a file alone leaves the grades of rules and judge as they are.
+
+    Args:
+        run: the run folder, open or by path.
+        options: grader, target, the judge's prompts.
+        judge: a model as `calprobe.ask` takes it, or a backend that is open, which the caller closes.
+        grades: JSON lines with `question` and `correct`, see docs/reference/files.md.
+        backend_options: which engine the judge runs on, and where.
+        load_options: how a judge is loaded into this process.
+    Raises:
+        UsageError: a judge without a model or the reverse, or no answers that could be graded so. ProbeFormatError: a
+            line of the file. CalprobeError, DataMissingError, Interrupted: as `calprobe.ask`.
+
+    Example:
+        >>> calprobe.grade("runs/smollm2-135m-nq", judge="qwen2.5-7b").decided  # doctest: +SKIP
+        {'judge': (143, 12), 'exact': (41, 41), 'abstention': (16, 0)}
+    """
+    if judge is None and options.grader == JUDGE:
+        raise UsageError("--grader judge needs a model; give --judge MODEL")
+    if judge is not None and options.grader not in (None, JUDGE):
+        raise UsageError(f"--judge asks a model, and --grader {options.grader} needs none; leave one of them out")
+    opened = run if isinstance(run, AskedRun) else open_asked(run)
+    answers = list(graded_answers(opened, options))
+    kinds = _kinds(options, judge)
+    if not any(answer.question.kind in kinds for answer in answers):
+        raise UsageError(f"{opened.path}: {_why_none(kinds)}")
+    with locked(opened.path):
+        stored = opened.grades
+        imported = imported_grades(answers, stored, None if grades is None else Path(grades))
+        is_file_alone = grades is not None and options.grader is None and judge is None
+        before = {} if stored is None else stored.of(answer.reply for answer in answers)
+        kept = {a.reply.key for a in answers if is_file_alone or a.question.kind not in kinds} & before.keys()
+        judgements = Judged({}, {})
+        if judge is not None:
+            left = [answer for answer in answers if answer.is_left_open]
+            with using_backend(judge, backend_options, load_options) as backend:
+                judgements = judged(opened.path, left, backend, options)
+        rows = []
+        for answer in answers:
+            key = answer.reply.key
+            final = _before(before[key]) if key in kept else judgements.grades.get(key, answer.grade)
+            rows.append(answer.stored(final, imported.get(key)))
+        keeps_how = stored is not None and (is_file_alone or options.grader == NUMBER)
+        how = stored.how if stored is not None and keeps_how else _how(options, answers, judgements)
+        found = StoredGrades(tuple(rows), how)
+        write_grades(opened.path, found)
+    _say_undecided(found)
+    return found
+
+
+def _kinds(options: GradeOptions, judge: str | Backend | None) -> tuple[str, ...]:
+    """The kinds of questions that are graded anew."""
+    if options.grader == NUMBER:
+        return ("number",)
+    return ("open", "number") if options.grader is None and judge is None else ("open",)
+
+
+def _before(row: StoredGrade) -> Grade:
+    """The grade of rule or judge that the file has."""
+    return Grade(row.automatic, row.rule, row.matched, row.score)
+
+
+def _why_none(kinds: Sequence[str]) -> str:
+    return (
+        f"no answers to questions of kind {' or '.join(kinds)}, with their right answers; answers to choices are "
+        "graded by their labels in each report"
+    )
+
+
+def _how(options: GradeOptions, answers: Sequence[GradedAnswer], judgements: Judged) -> dict[str, str]:
+    """What a disclosure has to say."""
+    graded = {"graded": datetime.now(UTC).isoformat(timespec="seconds")}
+    if all(answer.question.kind == "number" for answer in answers):
+        return {"grader": NUMBER} | graded
+    found = {"grader": JUDGE if judgements.how else options.grader or "exact", "target": options.target}
+    if options.grader == "rouge":
+        found["rouge_threshold"] = f"{options.rouge_threshold:g}"
+    return found | dict(judgements.how) | graded
+
+
+def _say_undecided(found: StoredGrades) -> None:
+    number, _ = found.decided.get(UNDECIDED, (0, 0))
+    if number:
+        log.warning(
+            "%s without a verdict of the judge, which count as wrong until they have one; the same command asks again",
+            counted(number, "answer"),
+        )

@@ -1,0 +1,191 @@
+"""A judge: a model that is asked whether an answer means the same as an accepted one.
+
+What it is asked is a run of its own within the folder of the run that is graded, RUN/judges/NAME-HASH: a question for
+each answer that differs from the others, in journal and shards as every run of replies has them, so that nothing is
+asked twice, in whatever variant or sample the answer comes again. The probabilities of Yes and No decide, which any
+reply has; a server that does not show them says it in words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from calprobe.answers import Grade
+from calprobe.answers.grading import JUDGE, UNDECIDED
+from calprobe.answers.new_question import where_a_new_question_begins
+from calprobe.answers.yes_no import read_yes_no
+from calprobe.asking import AskOptions, ask
+from calprobe.asking.record import backend_record
+from calprobe.backends.protocol import Backend
+from calprobe.errors import UsageError
+from calprobe.grading.answers_of import GradedAnswer
+from calprobe.grading.options import GradeOptions
+from calprobe.messages import counted
+from calprobe.prompts import PromptSet, load_prompts
+from calprobe.questions import Question, QuestionSet, SetSource
+from calprobe.runs import AskManifest, PieceReplies, Reply, open_asked
+from calprobe.runs.file_names import file_name
+from calprobe.runs.folder import RecordFolder
+from calprobe.runs.journal import read_journals
+from calprobe.runs.task import sha256_of
+
+log = logging.getLogger(__name__)
+
+FOLDER = "judges"
+SET = "judged"  # the name of the judge's questions
+YES_NO = ("Yes", "No")
+_ACCEPTED = 20  # accepted texts that the judge sees; exact matching has seen all
+_CHARACTERS = 1_000  # of an answer that the judge sees
+_LITTLE = 0.5  # mean probability of Yes and No below which a judge does not answer what it is asked
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a judge has said."""
+
+    grades: Mapping[str, Grade]  # by the key of the reply
+    how: Mapping[str, str]  # for the disclosure
+
+
+def judged(run: Path, answers: Sequence[GradedAnswer], judge: Backend, options: GradeOptions) -> Judged:
+    """Ask the judge about the answers, those that it has judged before left out.
+
+    Args:
+        run: the folder of the run that is graded.
+        answers: to open questions.
+        judge: an engine that is ready; the caller closes it.
+        options: the target, and the judge's prompts.
+    Raises:
+        UsageError: a question has no text in the run folder. CalprobeError and Interrupted as `calprobe.ask`.
+    """
+    prompts = _prompts(options)
+    questions = {answer.reply.key: _question(answer, options) for answer in answers}
+    different = {question.id: question for question in questions.values()}
+    folder = run / FOLDER / _folder_name(judge, prompts)
+    by_labels = judge.capabilities.complete_softmax or judge.capabilities.top_logprobs >= len(YES_NO)
+    log.info(
+        "%s left open by exact matching, %s, for the judge %s",
+        *(counted(len(answers), "answer"), f"{len(different):,} different", judge.model.name),
+    )
+    replies: dict[str, Reply] = {}
+    if different:
+        asked = AskOptions(prompts=prompts, collect=("labels",) if by_labels else ("answer",), quiet=options.quiet)
+        ask(judge, _as_set(different.values()), folder, asked)
+        replies = _replies(folder)
+    _warn_of_little_mass([replies[name] for name in different if name in replies])
+    grades = {key: _grade(replies.get(question.id)) for key, question in questions.items()}
+    how = {
+        "judge": judge.model.name,
+        "judge_backend": judge.name,
+        "judge_prompts": f"{prompts.name} ({prompts.fingerprint[:12]})",
+        "judge_evidence": "label probabilities of Yes and No" if by_labels else "the word yes or no in its reply",
+        "judge_replies": f"{FOLDER}/{folder.name}",
+    }
+    return Judged(grades, how)
+
+
+def _prompts(options: GradeOptions) -> PromptSet:
+    """The judge's prompt: the first variant of the set, and nothing after the reply."""
+    given = options.judge_prompts
+    prompts = given if isinstance(given, PromptSet) else load_prompts(given)
+    return replace(prompts, variants=prompts.variants[:1], stated=(), final_cue="")
+
+
+def _question(answer: GradedAnswer, options: GradeOptions) -> Question:
+    """What the judge is asked, under an id that is made of it."""
+    asked = answer.question.wordings[answer.reply.paraphrase]
+    if not asked:
+        raise UsageError(
+            f"{answer.reply.set}: question {answer.question.id} has no text in the run folder, as the set must not be "
+            "quoted, and a judge needs it; use --grader exact, contains or rouge"
+        )
+    accepted = options.rules.accepted(answer.question)[:_ACCEPTED]
+    parts = (
+        ("Context", answer.question.context),
+        ("Question", asked),
+        ("Accepted answers" if len(accepted) > 1 else "Accepted answer", "; ".join(accepted)),
+        ("Answer to grade", _shown(answer.reply.text)),
+    )
+    text = "\n".join(f"{title}: {said}" for title, said in parts if said)
+    return Question(
+        hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24], text, "choice", YES_NO, YES_NO, answer=0
+    )
+
+
+def _shown(text: str) -> str:
+    """A reply on one line, up to where the model asks itself a new question."""
+    end = next(where_a_new_question_begins(text, len(text)), len(text))
+    return re.sub(r"\s+", " ", text[:end]).strip()[:_CHARACTERS]
+
+
+def _as_set(questions: Iterable[Question]) -> QuestionSet:
+    ordered = tuple(sorted(questions, key=lambda question: question.id))
+    ids = "\n".join(question.id for question in ordered)
+    return QuestionSet(SET, ordered, SetSource(hashlib.sha256(ids.encode()).hexdigest()))
+
+
+def _folder_name(judge: Backend, prompts: PromptSet) -> str:
+    """One folder for each judge and prompt, so that neither meets the replies of another."""
+    model, record = judge.model, backend_record(judge)
+    decides = {
+        "model": model.weights_fingerprint or model.id or model.name,
+        "revision": model.revision,
+        "tokenizer": model.tokenizer_fingerprint,
+        "adapter": model.adapter,
+        "backend": record.name,
+        "settings": dict(record.settings),
+        "prompts": prompts.fingerprint,
+    }
+    return file_name(f"{Path(model.name).name or 'judge'}-{sha256_of(decides)[:12]}")
+
+
+def _replies(folder: Path) -> dict[str, Reply]:
+    """All replies of the judge by question, also those of a run that is not complete."""
+    manifest = open_asked(folder).manifest
+    stored = RecordFolder[AskManifest, PieceReplies](folder, manifest)
+    records = [stored.stored(asked.piece) for asked in manifest.asked]
+    rows = [reply for record in records if record is not None for reply in record.replies]
+    return {reply.question: reply for reply in (*rows, *read_journals(folder)) if reply.finish != "error"}
+
+
+def _grade(reply: Reply | None) -> Grade:
+    if reply is None:
+        return Grade(correct=False, rule=UNDECIDED)
+    score = yes_probability(reply)
+    if score is not None:
+        return Grade(score > 0.5, JUDGE, score=score)
+    said = read_yes_no(reply.text).value
+    return Grade(correct=False, rule=UNDECIDED) if said is None else Grade(said == "yes", JUDGE)
+
+
+def yes_probability(reply: Reply) -> float | None:
+    """The probability of Yes among Yes and No at the first position; None where neither was seen."""
+    scores = reply.label_scores
+    if scores is None or not len(scores.positions) or scores.positions[0] != 0:
+        return None
+    yes, no = scores.logprobs[0].tolist()
+    if np.isneginf(yes) and np.isneginf(no):
+        return None
+    return float(np.exp(yes - np.logaddexp(yes, no)))
+
+
+def _warn_of_little_mass(replies: Iterable[Reply]) -> None:
+    """Say so where a judge puts most of its probability on other words than Yes and No."""
+    masses = [
+        float(np.exp(own.label_scores.logprobs[0]).sum())
+        for own in replies
+        if yes_probability(own) is not None and own.label_scores
+    ]
+    if masses and float(np.mean(masses)) < _LITTLE:
+        log.warning(
+            "the judge gives Yes and No %.2f of its probability on average, other words the rest; a larger judge, or "
+            "another --judge-prompts, may answer what it is asked",
+            float(np.mean(masses)),
+        )

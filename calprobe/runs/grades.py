@@ -1,0 +1,185 @@
+"""The grades of an asked run, stored in its folder: grades.parquet, a row for each answer that was graded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from calprobe.errors import CalprobeError
+from calprobe.messages import reason
+from calprobe.runs import atomic
+from calprobe.runs.decode import DecodeError, decode
+from calprobe.runs.replies import Reply
+
+log = logging.getLogger(__name__)
+
+FILE_NAME = "grades.parquet"
+FORMAT = 1
+_HOW = b"calprobe.grades"
+_OF_THE_FOLDER = ("graded", "judge_replies")  # keys of `how` that say nothing of the way
+_FIX = "delete the file and run `calprobe grade` again"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGrade:
+    """Whether one answer is right, and who says so."""
+
+    key: str  # of the reply
+    text: str  # 16 digits of the SHA-256 (hex) of the reply's text: a grade is of these words
+    set: str
+    question: str  # id
+    variant: str
+    paraphrase: int
+    sample: int
+    automatic: bool  # by rule or judge
+    rule: str  # who decided that: exact, contains, rouge, judge, abstention, number, unread, undecided
+    score: float | None = None  # ROUGE-L, or the judge's probability that the answer is right
+    matched: str = ""  # the accepted text that decided
+    imported: bool | None = None  # as somebody else graded it, which counts first; None: nobody did
+    by: str = ""  # who that was, where it is known
+
+    @property
+    def correct(self) -> bool:
+        """The grade that counts: the imported one, else that of rule or judge."""
+        return self.automatic if self.imported is None else self.imported
+
+    @property
+    def decided(self) -> str:
+        """Who decided the grade that counts."""
+        return self.rule if self.imported is None else "imported"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGrades:
+    """All grades of a run."""
+
+    rows: tuple[StoredGrade, ...]
+    how: Mapping[str, str] = field(default_factory=dict)  # grader, target, judge, its prompts, ..: for disclosures
+
+    def __repr__(self) -> str:
+        decided = ", ".join(f"{name} {right}/{number}" for name, (number, right) in self.decided.items())
+        return f"<StoredGrades of {len(self.rows):,} answers: {decided}>"
+
+    @property
+    def decided(self) -> dict[str, tuple[int, int]]:
+        """How many answers each rule decided, and how many of them are right; most first."""
+        counts = Counter(row.decided for row in self.rows)
+        right = Counter(row.decided for row in self.rows if row.correct)
+        return {name: (number, right[name]) for name, number in counts.most_common()}
+
+    @property
+    def agreement(self) -> tuple[int, int, int] | None:
+        """Of the answers with both an imported grade and another: their number, those that the other has right and the
+        import wrong, and the reverse; None without any."""
+        both = [(row.automatic, row.imported) for row in self.rows if row.imported is not None]
+        if not both:
+            return None
+        return len(both), both.count((True, False)), both.count((False, True))
+
+    def describe(self) -> str:
+        """How the answers were graded, in a sentence for disclosures, and how far imported grades agree."""
+        how = self.how
+        target = "" if how.get("target", "all") == "all" else ", against the first accepted text alone"
+        threshold = f" from ROUGE-L {how['rouge_threshold']} on" if "rouge_threshold" in how else ""
+        said = f"{how.get('grader', 'unknown')}{threshold}{target}"
+        if "judge" in how:
+            said += (
+                f": {how['judge']} by {how.get('judge_evidence')}, prompts {how.get('judge_prompts')}, of what exact "
+                "matching and abstentions leave open"
+            )
+        both = self.agreement
+        if both is not None:
+            number, too_right, too_wrong = both
+            said += f"; of {number:,} with imported grades it has {too_right:,} right that are wrong, "
+            said += f"{too_wrong:,} the reverse"
+        return said
+
+    def of(self, replies: Iterable[Reply]) -> dict[str, StoredGrade]:
+        """The grades of these replies, by the reply's key; one of other words under the same key is left out."""
+        rows = {row.key: row for row in self.rows}
+        found = ((reply, rows[reply.key]) for reply in replies if reply.key in rows)
+        return {reply.key: row for reply, row in found if row.text == text_hash(reply.text)}
+
+
+def text_hash(text: str) -> str:
+    """16 digits of the SHA-256 (hex) of a reply's text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+_TYPES = {"paraphrase": pa.int32(), "sample": pa.int32(), "automatic": pa.bool_(), "imported": pa.bool_()}
+_SCHEMA = pa.schema(
+    [
+        pa.field(own.name, pa.float64() if own.name == "score" else _TYPES.get(own.name, pa.string()))
+        for own in fields(StoredGrade)
+    ]
+)
+
+
+def write_grades(run: Path, grades: StoredGrades) -> None:
+    """Write the grades into a run folder, atomically; they replace those that are there.
+
+    Raises CalprobeError if the file cannot be written.
+    """
+    columns = [pa.array([getattr(row, own.name) for row in grades.rows], own.type) for own in _SCHEMA]
+    how = json.dumps({"format": FORMAT, "how": dict(grades.how)}, ensure_ascii=False)
+    table = pa.Table.from_arrays(columns, schema=_SCHEMA).replace_schema_metadata({_HOW: how.encode()})
+    path = run / FILE_NAME
+    try:
+        with atomic.replacing(path) as temporary:
+            pq.write_table(table, temporary, compression="zstd", write_page_checksum=True, write_statistics=False)
+    except OSError as error:
+        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; fix this and run the same again") from error
+
+
+def read_grades(run: Path) -> StoredGrades | None:
+    """The grades in a run folder; None where the run was not graded.
+
+    Raises CalprobeError if the file is damaged or of a later version.
+    """
+    path = run / FILE_NAME
+    if not path.is_file():
+        return None
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read(use_threads=False)
+            table.validate(full=True)
+        how = _how((table.schema.metadata or {}).get(_HOW))
+        if list(table.schema) != list(_SCHEMA):
+            raise DecodeError("its columns are not those of grades")
+        rows = tuple(decode(StoredGrade, row) for row in table.to_pylist())
+    except (pa.ArrowException, OSError, ValueError, TypeError, IndexError, MemoryError) as error:
+        raise CalprobeError(f"{path}: cannot be read: {str(error).strip()[:100]}; {_FIX}") from error
+    return StoredGrades(rows, how)
+
+
+def keep_grades(sources: Iterable[Path], folder: Path) -> None:
+    """Write the grades that several run folders have into another, if all were graded in the same way.
+
+    Raises as `read_grades`, `write_grades`.
+    """
+    found = [grades for source in sources if (grades := read_grades(source)) is not None]
+    ways = [{key: value for key, value in own.how.items() if key not in _OF_THE_FOLDER} for own in found]
+    if any(way != ways[0] for way in ways):
+        log.warning("%s: the runs were graded in different ways; it has no grades: grade it again", folder)
+    elif found:
+        rows = {row.key: row for own in found for row in own.rows}
+        write_grades(folder, StoredGrades(tuple(rows.values()), ways[0]))
+
+
+def _how(metadata: bytes | None) -> Mapping[str, str]:
+    content: Any = json.loads(metadata) if metadata else None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DecodeError(f"not the grades of a run, or of another format than {FORMAT}")
+    how = content.get("how")
+    if not isinstance(how, dict) or not all(isinstance(value, str) for value in how.values()):
+        raise DecodeError("it does not say how it was graded")
+    return how

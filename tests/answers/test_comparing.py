@@ -1,0 +1,133 @@
+"""Which short answers are the same: case, articles, punctuation, accents, numbers, dates."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calprobe.answers import comparable
+from calprobe.answers.dates import with_dates
+from calprobe.answers.number_words import with_digits
+
+SAME = [
+    # case, articles, punctuation, accents
+    ("The Beatles", "beatles"),
+    ("an apple", "Apple"),
+    ("Röntgen", "Rontgen"),
+    ("São Paulo", "SAO PAULO"),
+    ("U.S.A.", "USA"),
+    ("Spider-Man", "Spider Man"),
+    ("rock & roll", "Rock and Roll"),
+    ("O’Neill", "O'Neill"),
+    ('"Hamlet"', "Hamlet"),
+    # numbers
+    ("1,000", "1000"),
+    ("1,000.50", "1000.5"),
+    ("3.0", "3"),
+    ("seventeen", "17"),
+    ("Twenty-one", "21"),
+    ("twenty one", "21"),
+    ("one hundred and five", "105"),
+    ("two thousand, three hundred", "2000, 300"),
+    ("nine thousand nine hundred ninety-nine", "9,999"),
+    ("5 million", "5,000,000"),
+    ("1.5 million people", "1500000 people"),
+    ("2,500 million", "2500000000"),
+    ("one mile", "1 mile"),
+    ("two and a half", "2 and a half"),
+    ("Nineteen Eighty-Four", "1984"),
+    ("twenty twelve", "2012"),
+    ("World War II", "World War Two"),
+    ("World War 2", "world war ii"),
+    ("Henry VIII", "henry 8"),
+    ("the third", "3rd"),
+    ("twenty-first century", "21st century"),
+    ("the twelfth man", "12th man"),
+    ("50%", "50 percent"),
+    ("50 %", "fifty per cent"),
+    ("$5", "5 dollars"),
+    ("$1,000.00", "1000 US dollars"),
+    ("half past 10:30", "Half past 10:30."),
+    ("−5 degrees", "-5 degrees"),
+    # dates
+    ("May 18, 2018", "18 May 2018"),
+    ("May 18, 2018", "18th of May, 2018"),
+    ("May 18, 2018", "2018-05-18"),
+    ("May 18, 2018", "5/18/2018"),
+    ("18.05.2018", "May 18th, 2018"),
+    ("Sept. 3, 1999", "3 September 1999"),
+    ("the fourth of July", "July 4"),
+    ("July the 4th", "4 Jul"),
+    ("February 2018", "Feb. 2018"),
+    ("February, 2018", "2018 February"),
+    ("5/5/2005", "May 5, 2005"),
+]
+DIFFERENT = [
+    ("3.5", "35"),
+    ("-5", "5"),
+    ("1:05", "105"),
+    ("1:05", "1:50"),
+    ("1.2.3", "123"),
+    ("0,8", "8"),
+    ("May 18, 2018", "May 19, 2018"),
+    ("May 18, 2018", "June 18, 2018"),
+    ("3/4/2018", "4/3/2018"),
+    ("one hundred", "one thousand"),
+    ("sixteen", "sixty"),
+    ("third", "three"),
+    ("5%", "5"),
+    ("$5", "5"),
+    ("Henry VIII", "Henry VII"),
+    ("1990s", "1990"),
+    ("nine to five", "95"),
+    ("C++", "C"),
+    ("C#", "C"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_the_same_answer(one: str, other: str) -> None:
+    assert comparable(one) == comparable(other) != ""
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_another_answer(one: str, other: str) -> None:
+    assert comparable(one) != comparable(other)
+
+
+def test_words_that_are_no_numbers_stay() -> None:
+    for text in ("someone", "tension", "often", "at once", "i", "mix", "civil", "none", "weight", "canine"):
+        assert with_digits(text) == text
+    assert with_digits("one and two") == "1 and 2"
+    assert with_digits("one two three") == "1 2 3"
+    assert with_digits("the one-hundred-and-first of two hundred thousand and six") == "the 101st of 200006"
+    assert with_dates("it may be 3 miles") == "it may be 3 miles"
+
+
+WORDS = st.sampled_from(
+    [
+        *("The", "a", "Paris", "twenty", "one", "hundred", "and", "thousand", "first", "II", "é", "May", "18", "2018"),
+        *(",", ".", "-5", "3.50", "1,000", "%", "$", ":", "/", "1/2"),
+    ]
+)
+
+
+@given(st.lists(WORDS, max_size=8).map(" ".join) | st.text(alphabet=string.printable, max_size=30))
+def test_neither_case_nor_blanks_change_the_form(text: str) -> None:
+    found = comparable(text)
+    assert comparable(text.upper()) == comparable(text.lower()) == found
+    assert comparable(f"  {text}\n") == found
+    assert found == " ".join(found.split())
+
+
+@given(st.integers(0, 10**12))
+def test_every_number_has_one_form(number: int) -> None:
+    assert comparable(f"{number:,}") == comparable(str(number)) == comparable(f"{number}.0") == str(number)
+
+
+@given(st.text(max_size=60))
+def test_any_text_has_a_form(text: str) -> None:
+    assert "\ue000" not in comparable(text)

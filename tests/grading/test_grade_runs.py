@@ -1,0 +1,259 @@
+"""Grading a run: what rule, judge and files decide, what is kept, and that nothing is asked twice."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asked_replies import question_set
+from fake_backend import ABLE
+from judges import ScriptedJudge
+
+import calprobe
+from calprobe.answers.grading import UNDECIDED
+from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
+from calprobe.grading import GradeOptions, grade
+from calprobe.interop.reply_import import import_replies
+from calprobe.questions.types import Question
+from calprobe.runs import AskedRun, ModelRecord, open_asked
+from calprobe.runs.grades import FILE_NAME
+
+QUESTIONS = (
+    Question("capital", "What is the capital of France?", "open", accepted=("Paris", "Paris, France")),
+    Question("year", "When did it end?", "open", accepted=("May 18, 1999",)),
+    Question("author", "Who wrote it?", "open", accepted=("William Shakespeare",)),
+    Question("sum", "What is 2 + 2?", "number", number=4.0),
+)
+# variant, question -> reply
+REPLIES = {
+    ("plain", "capital"): "The city of Light",
+    ("plain", "year"): "18 May 1999.",
+    ("plain", "author"): "Shakespeare",
+    ("plain", "sum"): "4",
+    ("other", "capital"): "I don't know.",
+    ("other", "year"): "In May",
+    ("other", "author"): "Shakespeare",
+    ("other", "sum"): "5",
+}
+KNOWS = {"Shakespeare": 0.9, "The city of Light": 0.75}
+
+
+def make_run(out: Path, replies: dict[tuple[str, str], str] = REPLIES, **more: Any) -> AskedRun:
+    lines = (
+        {"set": "quiz", "question": question, "variant": variant, "text": text} | more
+        for (variant, question), text in replies.items()
+    )
+    file = out.with_suffix(".jsonl")
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return open_asked(import_replies(file, out, [question_set(QUESTIONS)]).path)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> AskedRun:
+    return make_run(tmp_path / "run")
+
+
+def decided(run: AskedRun) -> dict[tuple[str, str], tuple[str, bool]]:
+    assert run.grades is not None
+    return {(row.variant, row.question): (row.decided, row.correct) for row in run.grades.rows}
+
+
+def grades_file(path: Path, *lines: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return path
+
+
+def test_the_judge_is_asked_what_exact_matching_leaves_open(run: AskedRun) -> None:
+    judge = ScriptedJudge(knows=KNOWS)
+    found = grade(run, judge=judge)
+    assert judge.asked.total() == 3  # Shakespeare once, under both variants
+    assert decided(run) == {
+        ("plain", "capital"): ("judge", True),
+        ("plain", "year"): ("exact", True),
+        ("plain", "author"): ("judge", True),
+        ("plain", "sum"): ("number", True),
+        ("other", "capital"): ("abstention", False),
+        ("other", "year"): ("judge", False),
+        ("other", "author"): ("judge", True),
+        ("other", "sum"): ("number", False),
+    }
+    assert found == open_asked(run.path).grades
+    assert found.decided == {"judge": (4, 3), "number": (2, 1), "exact": (1, 1), "abstention": (1, 0)}
+    scores = {row.question: row.score for row in found.rows if row.variant == "plain"}
+    assert scores == {"author": pytest.approx(0.9), "capital": pytest.approx(0.75), "sum": None, "year": None}
+    assert any(
+        "Accepted answers: Paris; Paris, France\nAnswer to grade: The city of Light\n" in p for p in judge.prompts
+    )
+    assert all(p.endswith("Reply with one of Yes, No and nothing else.") for p in judge.prompts)
+    assert not judge.closed
+
+
+def test_nothing_is_asked_twice(run: AskedRun, tmp_path: Path) -> None:
+    first = grade(run, judge=ScriptedJudge(knows=KNOWS))
+    again = ScriptedJudge(knows={})
+    assert grade(run, judge=again).rows == first.rows
+    assert not again.asked
+    best = grade(run, GradeOptions(target="best"), judge=again)  # another question only where there are more texts
+    assert again.asked.total() == 1
+    assert "Accepted answer: Paris\n" in again.prompts[0]
+    assert best.how["target"] == "best"
+    other = ScriptedJudge(model=ModelRecord("other", weights_fingerprint="v" * 64))
+    grade(run, judge=other)
+    assert other.asked.total() == 3
+    assert len(list((run.path / "judges").iterdir())) == 2
+
+
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_a_judge_that_breaks_down_loses_nothing(run: AskedRun, most: int) -> None:
+    with pytest.raises(CalprobeError, match="the fake server is gone"):
+        grade(run, judge=ScriptedJudge(knows=KNOWS, most=most))
+    assert run.grades is None
+    second = ScriptedJudge(knows=KNOWS)
+    found = grade(run, judge=second)
+    assert second.asked.total() == 3 - most
+    assert found.decided["judge"] == (4, 3)
+
+
+def test_an_answer_without_verdict_is_asked_again(run: AskedRun, caplog: pytest.LogCaptureFixture) -> None:
+    judge = ScriptedJudge(knows=KNOWS | {"In May": 0.0}, capabilities=replace(ABLE, complete_softmax=False))
+    with caplog.at_level(logging.WARNING):
+        found = grade(run, judge=judge)
+    assert found.decided[UNDECIDED] == (1, 0)
+    assert "1 answer without a verdict of the judge, which count as wrong" in caplog.text
+    assert found.decided["judge"] == (3, 3)  # in words: the server shows no probabilities
+    assert {row.score for row in found.rows} == {None}
+    assert "word yes or no" in found.describe()
+
+
+def test_failed_requests_are_asked_again(run: AskedRun) -> None:
+    judge = ScriptedJudge(knows=KNOWS)
+    grade(run, judge=judge)
+    (folder,) = (run.path / "judges").iterdir()
+    names = [reply.question for piece in open_asked(folder).pieces for reply in piece.replies]
+    fresh = make_run(run.path.with_name("fresh"))
+    failing = ScriptedJudge(knows=KNOWS, failing={"label": [names[0]]})
+    assert UNDECIDED in grade(fresh, judge=failing).decided
+    again = ScriptedJudge(knows=KNOWS)
+    assert grade(fresh, judge=again).decided["judge"] == (4, 3)
+    assert again.asked.total() == 1
+
+
+def test_a_judge_that_says_something_else_is_warned_of(run: AskedRun, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        grade(run, judge=ScriptedJudge(knows=KNOWS, mass=0.2))
+    assert "gives Yes and No 0.20 of its probability on average" in caplog.text
+
+
+def test_imported_grades_count_first_and_stay(run: AskedRun, tmp_path: Path) -> None:
+    grade(run, judge=ScriptedJudge(knows=KNOWS))
+    file = grades_file(
+        tmp_path / "hand.jsonl",
+        {"question": "capital", "variant": "plain", "correct": False, "by": "Ann"},
+        {"set": "quiz", "question": "sum", "variant": "other", "correct": True},
+        {"question": "author", "variant": "plain", "correct": True},
+    )
+    found = grade(run, grades=file)
+    rows = {(row.variant, row.question): row for row in found.rows}
+    assert (rows["plain", "capital"].automatic, rows["plain", "capital"].correct) == (True, False)
+    assert (rows["plain", "capital"].by, rows["other", "sum"].by) == ("Ann", "hand.jsonl")
+    assert rows["other", "author"].decided == "judge"  # a file alone leaves what the judge said
+    assert found.agreement == (3, 1, 1)
+    assert "of 3 with imported grades it has 1 right that are wrong, 1 the reverse" in found.describe()
+    assert grade(run, GradeOptions("exact")).decided["imported"] == (3, 2)
+    assert grade(run, GradeOptions("number")).decided["imported"] == (3, 2)
+
+
+def test_grades_that_came_with_the_replies_count_first(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", correct=True)
+    found = grade(run, GradeOptions("exact"))
+    assert found.decided == {"imported": (8, 8)}
+    assert found.agreement == (8, 0, 6)
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ({"question": "capital"}, "no correct; every line names its question, and whether it is correct"),
+        ({"question": "capital", "correct": 1}, "correct is 1; give true or false"),
+        ({"question": "capital", "correct": True, "who": "x"}, "unknown key 'who'"),
+        ({"question": "capital", "correct": True}, "no variant, and the run has"),
+        ({"question": "capitol", "correct": True, "variant": "plain"}, "did you mean capital"),
+        ({"question": "sum", "correct": True, "variant": "plane"}, "no variant 'plane'; did you mean plain"),
+        ({"question": "sum", "correct": True, "variant": "plain", "sample": 1}, "no answer to grade of question 'sum'"),
+    ],
+)
+def test_lines_that_grade_nothing_are_refused(run: AskedRun, tmp_path: Path, line: dict[str, Any], what: str) -> None:
+    first = {"question": "year", "correct": True, "variant": "plain"}
+    with pytest.raises(ProbeFormatError, match=r"hand\.jsonl:2: ") as error:
+        grade(run, grades=grades_file(tmp_path / "hand.jsonl", first, line))
+    assert what in str(error.value)
+    assert run.grades is None
+
+
+def test_a_grade_is_of_these_words(run: AskedRun) -> None:
+    found = grade(run, GradeOptions("contains"))
+    replies = [reply for piece in run.pieces for reply in piece.replies]
+    assert len(found.of(replies)) == 8
+    changed = [replace(reply, text=f"{reply.text}!") for reply in replies]
+    assert found.of(changed) == {}
+
+
+def test_a_damaged_file_says_how_to_go_on(run: AskedRun) -> None:
+    grade(run)
+    path = run.path / FILE_NAME
+    for content in (path.read_bytes()[:-9], b"PAR1", path.read_bytes().replace(b"calprobe.grades", b"calprobe.others")):
+        path.write_bytes(content)
+        with pytest.raises(
+            CalprobeError, match=r"grades.parquet: cannot be read: .*; delete the file and run `calprobe"
+        ):
+            _ = run.grades
+
+
+def test_what_cannot_be_graded_is_refused(run: AskedRun, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--grader judge needs a model; give --judge MODEL"):
+        grade(run, GradeOptions("judge"))
+    with pytest.raises(UsageError, match="--grader rouge needs none; leave one of them out"):
+        grade(run, GradeOptions("rouge"), judge=ScriptedJudge())
+    with pytest.raises(UsageError, match=r"--grader exactly: choose one of exact, .*; did you mean exact"):
+        GradeOptions("exactly")
+    only_numbers = make_run(tmp_path / "numbers", {("plain", "sum"): "4"})
+    with pytest.raises(UsageError, match="no answers to questions of kind open"):
+        grade(only_numbers, GradeOptions("exact"))
+    file = grades_file(tmp_path / "given.jsonl", {"set": "q", "question": "x", "text": "so", "correct": True})
+    given = import_replies(file, tmp_path / "given")
+    with pytest.raises(UsageError, match="no answers to questions of kind open or number"):
+        grade(given.path)
+
+
+def test_reports_read_the_grades(run: AskedRun) -> None:
+    before = calprobe.report([run], calprobe.AskedOptions())
+    cell = before.runs[0].sets["quiz"].cells["plain"]
+    assert cell.accuracy["default"].value.value == 0.5
+    grade(run, judge=ScriptedJudge(knows=KNOWS))
+    after = calprobe.report([run], calprobe.AskedOptions())
+    cells = after.runs[0].sets["quiz"].cells
+    assert cells["plain"].accuracy["default"].value.value == 1.0
+    assert cells["plain"].accuracy["default"].decided == {"judge": (2, 2), "exact": (1, 1), "number": (1, 1)}
+    abstained = cells["other"].accuracy["default"].abstained
+    assert abstained is not None
+    assert abstained.value == pytest.approx(1 / 3)  # of the answers to open questions
+    said = dict(after.runs[0].disclosure.lines())
+    assert said["graded by"] == "judge 4 (3 right), number 2 (1 right), exact 1 (1 right), abstention 1 (0 right)"
+    assert said["grading"].startswith("judge: toy by label probabilities of Yes and No, prompts judge (")
+    json.dumps(after.to_json())
+
+
+def test_readings_say_who_decided(run: AskedRun) -> None:
+    grade(run, judge=ScriptedJudge(knows=KNOWS))
+    frame = calprobe.readings(run).set_index(["variant", "question"])
+    assert frame.loc[("plain", "capital"), ["graded_by", "correct", "abstained"]].tolist() == ["judge", True, False]
+    assert frame.loc[("plain", "capital"), "score"] == pytest.approx(0.75)
+    assert frame.loc[("other", "capital"), ["graded_by", "correct", "abstained"]].tolist() == [
+        "abstention",
+        False,
+        True,
+    ]
