@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,15 @@ from calprobe.questions import QuestionOptions, load_questions  # noqa: E402
 from calprobe.runs.replies import Reply  # noqa: E402
 
 GOAL = 2.5  # times the cost of one, at most
+
+
+class Seconds(NamedTuple):
+    """Of one repeat."""
+
+    wall: float
+    processor: float  # of all threads: what others on the machine do changes it little
+
+
 Answer = Callable[[Sequence[Pending]], list[Reply]]
 
 
@@ -86,7 +95,7 @@ def jobs_of(arguments: argparse.Namespace) -> dict[str, Callable[[Answer], list[
     }
 
 
-def timed(arguments: argparse.Namespace) -> tuple[dict[str, list[float]], dict[str, dict[tuple[str, str], str]]]:
+def timed(arguments: argparse.Namespace) -> tuple[dict[str, list[Seconds]], dict[str, dict[tuple[str, str], str]]]:
     """Seconds of each repeat of each job, and the texts of its replies."""
     import torch
 
@@ -96,34 +105,37 @@ def timed(arguments: argparse.Namespace) -> tuple[dict[str, list[float]], dict[s
     backend = open_backend(arguments.model)
     jobs = jobs_of(arguments)
     names = [name for name in jobs if name in arguments.jobs]
-    seconds: dict[str, list[float]] = {name: [] for name in names}
+    seconds: dict[str, list[Seconds]] = {name: [] for name in names}
     texts: dict[str, dict[tuple[str, str], str]] = {}
     answer: Answer = lambda pending: list(backend.replies(pending))  # noqa: E731
     jobs["one"](answer)  # counts for nothing
     for _ in range(arguments.repeats):
         for name in names:
-            began = time.perf_counter()
+            began, spent = time.perf_counter(), time.process_time()
             replies = jobs[name](answer)
-            seconds[name].append(time.perf_counter() - began)
+            seconds[name].append(Seconds(time.perf_counter() - began, time.process_time() - spent))
             texts[name] = {(reply.question, reply.stage): reply.text for reply in replies}
     return seconds, texts
 
 
-def rows_of(seconds: dict[str, list[float]], texts: dict[str, dict[tuple[str, str], str]]) -> list[dict[str, Any]]:
+def rows_of(seconds: dict[str, list[Seconds]], texts: dict[str, dict[tuple[str, str], str]]) -> list[dict[str, Any]]:
     """A row for each job, with its cost beside that of one follow-up."""
-    one = float(np.median(seconds["one"]))
+    one = np.median(seconds["one"], axis=0)
     reference = texts.get("ten", texts["one"])
     rows = []
     for name, own in seconds.items():
         common = texts[name].keys() & reference.keys()
         differing = sum(texts[name][key] != reference[key] for key in common)
-        slow, middle, fast = np.percentile(len(texts[name]) / np.asarray(own), [20, 50, 80])
+        wall, processor = np.median(own, axis=0)
+        slow, middle, fast = np.percentile(len(texts[name]) / np.asarray(own)[:, 0], [20, 50, 80])
         rows.append(
             {
                 "job": name,
                 "replies": len(texts[name]),
-                "seconds": round(float(np.median(own)), 2),
-                "times_one": round(float(np.median(own)) / one, 2),
+                "seconds": round(float(wall), 2),
+                "processor_seconds": round(float(processor), 2),
+                "times_one": round(float(wall / one[0]), 2),
+                "processor_times_one": round(float(processor / one[1]), 2),
                 "unit": "replies/s",
                 "p20": round(slow, 2),
                 "p50": round(middle, 2),

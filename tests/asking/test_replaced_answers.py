@@ -134,6 +134,13 @@ def test_a_run_grows_by_replaced_answers(tmp_path: Path) -> None:
     assert replies_of(grown) == replies_of(ask(FakeBackend(), people(), tmp_path / "whole", ALL))
 
 
+def test_more_questions_draw_counterfactuals_anew(tmp_path: Path) -> None:
+    run = ask(FakeBackend(), people(4), tmp_path / "run", ALL)
+    grown = ask(FakeBackend(), people(6), run.path, ALL)
+    assert not grown.partial
+    assert replies_of(grown) == replies_of(ask(FakeBackend(), people(6), tmp_path / "whole", ALL))
+
+
 def test_answers_of_the_same_type(tmp_path: Path) -> None:
     made = Replacing(("counterfactual",), kind="same", seed=1).answers(people(10), PROMPTS)["counterfactual"]
     for question in people(10).questions:
