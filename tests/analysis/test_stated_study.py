@@ -202,6 +202,17 @@ def test_counterfactuals_that_are_no_other_answers_are_dropped() -> None:
     assert {(own.answers, own.dropped) for own in found.values()} == {(28, 2)}
 
 
+def test_answers_that_say_nothing_are_left_out_of_a_second_line() -> None:
+    asked = scripted_run(
+        {"facts": Scripted(CALIBRATED, calibrated)}, change=saying("I don't know.", "answer", ["q1", "q2"])
+    )
+    run = study(asked)
+    assert only(run).reliability["letter"].answers == 30
+    found = only(run, way="answered")
+    assert (found.reliability["letter"].answers, found.fidelity["letter"].answers) == (28, 28)
+    assert found.reliability["letter"].coverage == 1
+
+
 def test_expected_values_over_a_scale_are_a_way_of_their_own() -> None:
     none = np.array([-np.inf])
     scores = LabelScores(("1", "9"), ((1,), (2,)), np.array([0]), np.log([[0.25, 0.75]]), none)

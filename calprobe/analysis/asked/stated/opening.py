@@ -64,7 +64,7 @@ def stated_cell(
         own=own,
         asked=_asked(opened.cell, known),
         correct=opened.read.answers.correct,
-        abstained=getattr(opened.read.answers, "abstained", None),
+        abstained=opened.read.answers.abstained,
         clusters=opened.cell.clusters,
         replaced={name: _matrix(opened, known, name, scales) for name in conditions(opened.cell)},
         invalid={COUNTERFACTUAL: _invalid(opened, known, COUNTERFACTUAL)},
