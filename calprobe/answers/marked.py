@@ -103,7 +103,7 @@ def read_last_marker(text: str, labels: Labels, *, cut: bool = False) -> Reading
     length = length_without_repeats(text) if cut else len(text)
     for end in (*where_a_new_question_begins(text, length), length):
         reading = _read(text[:end], labels)
-        if reading.value is not None:
+        if reading.status != "none":
             break
     return reading
 

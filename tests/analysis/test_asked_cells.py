@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import asked_replies as made
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.asked.results_json import run_json
+from calprobe.analysis.tables.asked.report import heading
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, brier, ece
 
@@ -123,8 +126,30 @@ def test_failed_requests_are_in_no_number() -> None:
     assert (cell.rows, cell.failed) == (2, 1)
     assert cell.accuracy["last_marker"].value.value == 0.5
     assert cell.estimators["stated_decimal"].coverage.value == 1.0  # a failed request is no unread statement
-    assert run.disclosure.failed == {"quiz": {"plain": 1}}
-    assert dict(run.disclosure.lines())["failures"].startswith("1 request failed")
+    assert cell.failures == {"answer": 1, "stated:decimal": 1}
+    assert run.disclosure.to_json()["failed_requests"] == {"quiz": {"plain": 2}}
+    lines = dict(run.disclosure.lines())
+    assert lines["failures"].startswith("2 requests failed (stated:decimal 1, answer 1), in no number")
+    assert heading(run)[0].endswith(", 2 requests failed")
+
+
+def test_a_failed_request_behind_the_cue_is_no_wrong_answer() -> None:
+    asked = spread_run()
+    found = [
+        replace(own, label_scores=None, finish="error") if (own.stage, own.question) == ("final", "q1") else own
+        for own in asked.replies
+    ]
+    found.append(made.reply("q1", "0.5", variant="reasoned", stage="stated:decimal"))
+    for readers in (None, ("constrained",)):
+        failed = made.asked(asked.sets[0].questions, found)
+        own = report(failed, AskedOptions(readers=readers, resampling=QUICK)).sets["quiz"]
+        accuracy = own.cells["reasoned"].accuracy["constrained"]
+        assert accuracy.value.value == 1.0  # the wrong one of q1 is not known
+        assert (accuracy.asked, accuracy.unread) == (4, 0)
+        assert own.cells["reasoned"].failures == {"final": 1}
+    assert own.cells["reasoned"].estimators["stated_decimal"].rows == 0  # of an answer that is not known
+    repair = next(each for each in report(failed).sets["quiz"].repairs if each.reader == "constrained")
+    assert (repair.rows, repair.repaired, repair.reference) == pytest.approx((4, 1.0, 0.5))
 
 
 def spread_run() -> Asked:

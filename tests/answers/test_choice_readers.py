@@ -173,6 +173,8 @@ UNREAD = [
     ("B and C fit", FOUR, "several"),
     ("A. x\nB. y\nC. z\nD. w", FOUR, "several"),
     ("Perhaps (A), perhaps (B)", FOUR, "several"),
+    ("A or B\n\nQuestion: What is 2 + 2?\nAnswer: C", FOUR, "several"),
+    ("The answer is A or B.\n\nQuestion: What is 2 + 2?\nAnswer: C", FOUR, "several"),
 ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import asked_replies as made
 import numpy as np
 import pytest
@@ -113,6 +115,13 @@ def test_a_letter_that_two_tokens_wrote_has_no_known_place_without_their_starts(
     assert place_of_label(twice(None), 1, 5) is None
     assert place_of_label(twice((0, 4)), 1, 5) == 1  # the blank in front is part of the token
     assert place_of_label(twice((0, 4)), 1, 0) == 0
+
+
+def test_labels_without_known_tokens_are_placed_where_the_reply_begins_with_one() -> None:
+    scores = replace(made.scores([0.1, 0.8, 0.05, 0.05]), forms=())
+    behind = made.reply("q0", "The answer is B", label_scores=scores, token_ids=(1, 2, 3, 4))
+    assert place_of_label(behind, 1, 14) is None
+    assert place_of_label(replace(behind, text=" B", token_ids=(4,)), 1, 1) == 0
 
 
 def test_without_an_answer_label_answer_has_no_confidence_and_label_has() -> None:

@@ -55,6 +55,7 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
         variant=cell.variant,
         rows=len(cell),
         failed=cell.failed,
+        failures=cell.failures,
         chance=float(cell.chance.mean()) if len(cell) else float("nan"),
         accuracy={name: _accuracy(opened, own, options) for name, own in answers.items()},
         estimators={name: _calibration(opened, found, metrics[name], options) for name, found in confidences.items()},
@@ -69,21 +70,21 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
 
 
 def _accuracy(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Accuracy:
-    there = answers.extracted
     return Accuracy(
-        value=_mean(opened, answers.correct, np.ones(len(there), np.bool_), options),
-        of_read=_mean(opened, answers.correct, there, options),
+        value=_mean(opened, answers.correct, answers.asked, options),
+        of_read=_mean(opened, answers.correct, answers.extracted, options),
         reasons=answers.reasons,
         flags=answers.flags,
         rules=answers.rules,
         decided=answers.decided,
+        asked=int(answers.asked.sum()),
         abstained=_abstained(opened, answers, options),
     )
 
 
 def _abstained(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Estimate | None:
     is_open = np.array([row.question.kind == "open" for row in opened.cell.rows], np.bool_)
-    return _mean(opened, answers.abstained, is_open, options) if is_open.any() else None
+    return _mean(opened, answers.abstained, is_open & answers.asked, options) if is_open.any() else None
 
 
 def _mean(opened: OpenedCell, values: npt.NDArray[Any], kept: Kept, options: AskedOptions) -> Estimate:

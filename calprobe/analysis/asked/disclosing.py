@@ -38,7 +38,7 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOption
             name: {v: {r: a.unread for r, a in cell.accuracy.items()} for v, cell in own.cells.items()}
             for name, own in sets.items()
         },
-        failed={name: {v: cell.failed for v, cell in own.cells.items()} for name, own in sets.items()},
+        failed={name: {v: dict(cell.failures) for v, cell in own.cells.items()} for name, own in sets.items()},
         intervals=_intervals(options),
         partial=asked.partial,
         about={**asked.about, **_study(options)},

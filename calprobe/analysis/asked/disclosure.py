@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +32,7 @@ class Disclosure:
     parse_rate: Mapping[str, Mapping[str, Mapping[str, float]]]  # by estimator
     below_threshold: tuple[str, ...]  # SET VARIANT ESTIMATOR
     unread: Mapping[str, Mapping[str, Mapping[str, int]]]  # answers that were not read, by reader
-    failed: Mapping[str, Mapping[str, int]]  # requests; they are in no number
+    failed: Mapping[str, Mapping[str, Mapping[str, int]]]  # requests by stage; they are in no number
     intervals: str
     partial: bool
     about: Mapping[str, str]  # what the manifest says: backend, decoding, chat template
@@ -64,7 +65,9 @@ class Disclosure:
                 }
                 for name, cells in self.graded.items()
             },
-            "failed_requests": {name: dict(cells) for name, cells in self.failed.items()},
+            "failed_requests": {
+                name: {v: sum(own.values()) for v, own in cells.items()} for name, cells in self.failed.items()
+            },
             "intervals": self.intervals,
             "partial": self.partial,
             **self.about,
@@ -83,8 +86,7 @@ class Disclosure:
         yield "phrasings", ", ".join(self.phrasings) or "no stated confidence was asked for"
         yield from self._parse_lines()
         yield "labels", f"in a window of {self.window} tokens" if self.window else "all that the backend gave"
-        failed = sum(number for cells in self.failed.values() for number in cells.values())
-        yield "failures", f"{counted(failed, 'request')} failed, in no number; unread answers: {self._unread_text()}"
+        yield "failures", f"{self._failed_text()}, in no number; unread answers: {self._unread_text()}"
         yield "intervals", self.intervals
         yield from self.about.items()
 
@@ -108,6 +110,13 @@ class Disclosure:
         if totals.keys() - {"label", "unread"}:
             shown = sorted(totals.items(), key=lambda item: -item[1][0])
             yield "graded by", ", ".join(f"{rule} {number:,} ({right:,} right)" for rule, (number, right) in shown)
+
+    def _failed_text(self) -> str:
+        totals: Counter[str] = Counter()
+        for own in (own for cells in self.failed.values() for own in cells.values()):
+            totals.update(own)
+        stages = ", ".join(f"{stage} {number:,}" for stage, number in totals.items())
+        return f"{counted(totals.total(), 'request')} failed" + (f" ({stages})" if stages else "")
 
     def _unread_text(self) -> str:
         totals: dict[str, int] = {}

@@ -20,12 +20,13 @@ Counts = Mapping[str, int]
 class Accuracy:
     """How often the answers are right that one reader has read."""
 
-    value: Estimate  # of all rows, an answer that was not read being wrong
+    value: Estimate  # of all rows asked, an answer that was not read being wrong
     of_read: Estimate  # of the rows with an answer alone
     reasons: Counts  # rows without an answer, by reason
     flags: Counts  # rows with an answer that is doubtful, by reason
     rules: Counts  # answers by the rule that found them
     decided: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # by who graded: rows, and how many are right
+    asked: int = 0  # rows with a reply to read
     abstained: Estimate | None = None  # share of replies that say the model does not know; None: no open questions
 
     @property
@@ -84,13 +85,16 @@ class CellReport:
     set: str
     variant: str
     rows: int
-    failed: int  # requests that failed; they are in no number
+    failed: int  # requests for an answer that failed; they are no rows
     chance: float
     accuracy: Mapping[str, Accuracy]  # by reader, the one that confidences go by first
     estimators: Mapping[str, Calibration]  # by estimator
     off_label: OffLabel | None  # None without label probabilities
     shift: Estimate | None  # |ECE of label_raw - ECE of label|; likewise
     overconfidence: Mapping[str, Overconfidence]  # by estimator of a stated confidence
+    failures: Mapping[str, int] = field(
+        default_factory=dict
+    )  # all requests that failed, by stage; they are in no number
 
     @property
     def reader(self) -> str:

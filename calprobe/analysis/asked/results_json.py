@@ -29,7 +29,7 @@ from calprobe.metrics import Difference, Estimate
 
 # What a record is in JSON: its keys, and behind = the field where that has another name.
 KEYS: Mapping[type, str] = {
-    Accuracy: "unread reasons flags rules accuracy_of_read=of_read graded_by abstained",
+    Accuracy: "n=asked unread reasons flags rules accuracy_of_read=of_read graded_by abstained",
     Calibration: "n=rows reasons brier_bounds",
     Drop: "variant reader baseline paired relative",
     MeanOverVariants: "variants left_out accuracy ece_label ece ece_gap over_accuracy over_label",
@@ -90,6 +90,7 @@ def _cell(cell: CellReport) -> dict[str, Any]:
     return {
         "n": cell.rows,
         "failed": cell.failed,
+        "failed_by_stage": dict(cell.failures),
         "chance": _value(cell.chance),
         "accuracy": {reader: _value(own.value) for reader, own in cell.accuracy.items()},
         "readings": _value(cell.accuracy),

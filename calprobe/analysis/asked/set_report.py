@@ -60,12 +60,14 @@ class _Paired:
 
 
 def _pair(opened: OpenedSet, pairs: Sequence[tuple[str, str]]) -> _Paired:
-    """Correctness [variants, rows] of each (variant, reader)."""
+    """Correctness [variants, rows] of each (variant, reader), of rows that all of them have a reply of."""
     cells = [opened.cells[variant].cell for variant, _ in pairs]
-    places = paired(cells)
-    correct = [
-        opened.answers[variant][reader].correct[own] for (variant, reader), own in zip(pairs, places, strict=True)
-    ]
+    answers = [opened.answers[variant][reader] for variant, reader in pairs]
+    every = paired(cells)
+    asked = [own.asked[there].tolist() for own, there in zip(answers, every, strict=True)]
+    kept = [at for at, known in enumerate(zip(*asked, strict=True)) if all(known)]
+    places = [[there[at] for at in kept] for there in every]
+    correct = [own.correct[there] for own, there in zip(answers, places, strict=True)]
     clusters = cells[0].clusters if cells else None
     return _Paired(
         np.array(correct, np.float64).reshape(len(pairs), -1),

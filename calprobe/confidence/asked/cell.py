@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
@@ -51,6 +52,7 @@ class Cell:
     variant: str
     rows: tuple[Row, ...]
     failed: int  # requests for an answer that failed; they have no row
+    failures: Mapping[str, int] = field(default_factory=dict)  # all requests that failed, by stage
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -79,7 +81,7 @@ class Cell:
 
     def at(self, places: Sequence[int]) -> Cell:
         """The cell with the rows at these places alone."""
-        return Cell(self.set, self.variant, tuple(self.rows[place] for place in places), self.failed)
+        return Cell(self.set, self.variant, tuple(self.rows[place] for place in places), self.failed, self.failures)
 
 
 def cells_of(
@@ -117,7 +119,8 @@ def _cell(
     ordered = sorted(rows, key=lambda key: (known[key[0]][0], key[1], key[2]))
     made = [_row(known[key[0]][1], key, rows[key], grades) for key in ordered]
     there = tuple(row for row in made if ANSWER in row.replies or LABEL in row.replies)
-    return Cell(name, variant, there, len(made) - len(there))
+    failures = Counter(stage for row in made for stage in row.failed)
+    return Cell(name, variant, there, len(made) - len(there), failures)
 
 
 def _row(

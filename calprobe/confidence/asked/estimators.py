@@ -62,7 +62,7 @@ class AskedEstimator:
 
 def _first(read: Read, *, normalised: bool) -> AskedConfidence:
     if read.way.compat:
-        return paper_confidence(read.cell, read.first, read.answers, normalised)
+        return read.answers.of_asked(paper_confidence(read.cell, read.first, read.answers, normalised))
     return own_confidence(read.cell, read.first, normalised)
 
 
@@ -122,7 +122,7 @@ def _allowed(cell: Cell) -> Iterator[AskedEstimator]:
 
 
 def _expected(name: str) -> Callable[[Read], AskedConfidence]:
-    return lambda read: expected_confidence(read.cell, name, read.answers, read.way)
+    return lambda read: read.answers.of_asked(expected_confidence(read.cell, name, read.answers, read.way))
 
 
 def _knows_places(cell: Cell) -> bool:
@@ -139,4 +139,4 @@ def _has_labels(cell: Cell, *stages: str) -> bool:
 
 
 def _stated(name: str) -> Callable[[Read], AskedConfidence]:
-    return lambda read: stated_confidence(read.cell, name, read.answers, read.way)
+    return lambda read: read.answers.of_asked(stated_confidence(read.cell, name, read.answers, read.way))

@@ -76,7 +76,7 @@ def answer_masses(cell: Cell, answers: Answers, window: int | None = None) -> La
         if reply is None or reply.label_scores is None:
             places.append((None, 0, REQUEST if ANSWER in row.failed else NOT_ASKED))
         elif place == NO_PREDICTION:
-            places.append((None, 0, NO_ANSWER))
+            places.append((None, 0, reading.status if reading.status in (REQUEST, NOT_ASKED) else NO_ANSWER))
         else:
             at = place_of_label(reply, place, reading.start)
             places.append((None, 0, NO_PLACE) if at is None else (reply.label_scores, at, OK))
@@ -97,8 +97,8 @@ def place_of_label(reply: Reply, label: int, start: int) -> int | None:
         start: where it stands in the reply's text, in characters; -1 if that is not known.
     Returns:
         The place at which the label's token begins, white space in front of it left out. Where the backend does not say
-        how tokens lie in the text, the only place at which the label was generated, or without its tokens the first
-        one of a reply that begins with the label; None if that is not known.
+        how tokens lie in the text, the only place at which the label was generated, or where the reply's or the label's
+        tokens are not known the first one of a reply that begins with the label; None if that is not known.
     """
     scores = reply.label_scores
     if scores is None:
@@ -109,16 +109,20 @@ def place_of_label(reply: Reply, label: int, start: int) -> int | None:
             at for at in wrote if 0 <= scores.starts[at] <= start and not reply.text[scores.starts[at] : start].strip()
         ]
         return near[-1] if near else None
-    if reply.token_ids is None:
+    if reply.token_ids is None or not _has_forms(scores, label):
         begins = start >= 0 and not reply.text[:start].strip()
         return 0 if begins and len(scores.positions) and scores.positions[0] == 0 else None
     return wrote[0] if len(wrote) == 1 else None
 
 
+def _has_forms(scores: LabelScores, label: int) -> bool:
+    return bool(scores.forms) and bool(scores.forms[label])
+
+
 def _wrote(reply: Reply, scores: LabelScores, at: int, label: int) -> bool:
     """Whether the token at that place is a form of the label, as far as is known."""
     position = int(scores.positions[at])
-    if reply.token_ids is None or not scores.forms or not scores.forms[label]:
+    if reply.token_ids is None or not _has_forms(scores, label):
         return True
     return position < len(reply.token_ids) and reply.token_ids[position] in scores.forms[label]
 

@@ -14,7 +14,7 @@ from calprobe.answers.constrained import read_constrained
 from calprobe.answers.grading import ABSTENTION, IMPORTED
 from calprobe.arrays import Ints
 from calprobe.confidence.asked.cell import Cell, Row
-from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST
+from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.questions.types import Question
 
@@ -40,6 +40,21 @@ class Answers:
         return np.array([_was_read(reading) for reading in self.readings], np.bool_)
 
     @cached_property
+    def asked(self) -> npt.NDArray[np.bool_]:
+        """Whether there is a reply to read, [rows]: a request that failed or was not made says nothing of the model."""
+        return np.array([_was_asked(reading) for reading in self.readings], np.bool_)
+
+    def of_asked(self, found: AskedConfidence) -> AskedConfidence:
+        """Confidences that go by these answers, without those of rows that this reader has no reply of."""
+        status = np.array([own.status for own in self.readings], np.str_)
+        return AskedConfidence(
+            found.prediction,
+            np.where(self.asked, found.confidence, np.nan),
+            found.correct,
+            np.where(self.asked, found.status, status),
+        )
+
+    @cached_property
     def abstained(self) -> npt.NDArray[np.bool_]:
         """Whether the reply says that the model does not know, [rows]; such an answer is wrong."""
         return np.array([own.abstained for own in self.grades], np.bool_)
@@ -47,14 +62,16 @@ class Answers:
     @property
     def decided(self) -> dict[str, tuple[int, int]]:
         """How many rows each rule decided, and how many of them are right; most first."""
-        counts = Counter(own.rule for own in self.grades)
-        right = Counter(own.rule for own in self.grades if own.correct)
+        asked = [own for own, reading in zip(self.grades, self.readings, strict=True) if _was_asked(reading)]
+        counts = Counter(own.rule for own in asked)
+        right = Counter(own.rule for own in asked if own.correct)
         return {rule: (number, right[rule]) for rule, number in counts.most_common()}
 
     @property
     def reasons(self) -> dict[str, int]:
-        """How many rows have no answer, by reason."""
-        return dict(sorted(Counter(own.status for own in self.readings if not _was_read(own)).items()))
+        """How many of the rows asked have no answer, by reason."""
+        unread = (own.status for own in self.readings if _was_asked(own) and not _was_read(own))
+        return dict(sorted(Counter(unread).items()))
 
     @property
     def flags(self) -> dict[str, int]:
@@ -103,6 +120,10 @@ def _reading(row: Row, reader: str) -> Reading:
 
 def _was_read(reading: Reading) -> bool:
     return reading.value is not None or reading.rule == GIVEN
+
+
+def _was_asked(reading: Reading) -> bool:
+    return reading.status not in (NOT_ASKED, REQUEST)
 
 
 def _place(question: Question, reading: Reading) -> int:

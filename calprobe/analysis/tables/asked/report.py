@@ -32,7 +32,7 @@ def heading(run: AskedRunReport) -> tuple[str, ...]:
     sets = sets or "no complete set and variant"
     variants = counted(len(run.disclosure.variants), "variant")
     state = "PARTIAL, not all replies are there" if run.partial else "complete"
-    failed = sum(cell.failed for cell in run.reports())
+    failed = sum(number for cell in run.reports() for number in cell.failures.values())
     more = f", {counted(failed, 'request')} failed" if failed else ""
     return (f"{run.label}: {run.model}, {sets}, {variants}, {state}{more}",)
 
