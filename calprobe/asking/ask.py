@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calprobe.asking.identity import engine_hash
-from calprobe.asking.known import AskFolder, Store, lacking, own_answers
+from calprobe.asking.known import AskFolder, Store, keys_of, lacking, own_answers
 from calprobe.asking.needs import refuse_incapable
 from calprobe.asking.options import STUDIES, AskOptions
 from calprobe.asking.plan import Plan
@@ -33,7 +33,7 @@ from calprobe.runs.asked_run import AskedRun
 from calprobe.runs.folder import check_folder, default_out
 from calprobe.runs.journal import Journal
 from calprobe.runs.lock import locked
-from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest
+from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, write_manifest
 from calprobe.runs.run import open_asked
 
 if TYPE_CHECKING:
@@ -183,12 +183,14 @@ def _ask_into(request: _Request, backend: Backend, started: float) -> None:
     with closing(Journal.open(request.out)) as journal:
         store = Store(folder, journal)
         folder.missing()  # sets damaged shards aside
-        _write_complete(store)
         for plan in _phases(request.plan, store, engine):
+            if not plan.waits_for_answers:
+                _write_complete(store, plan, engine)
             missing = lacking(plan, store, engine)
             if not plan.waits_for_answers:
                 _say_what_is_there(request, folder, missing.total)
             if missing.total:
+                _record_versions(folder, backend)
                 load_s = time.monotonic() - started
                 ask_missing(Work(plan, engine, backend, store, missing, request.options, load_s))
 
@@ -228,11 +230,19 @@ def _questions_there(out: Path, stored: AskManifest, sets: tuple[StoredSet, ...]
     return AskedRun(out, stored).stored_sets
 
 
-def _write_complete(store: Store) -> None:
+def _record_versions(folder: AskFolder, backend: Backend) -> None:
+    """Name the versions that answer from now on in the manifest, unless it has them."""
+    named = folder.manifest.answered_by(backend.versions)
+    if named is not folder.manifest:
+        write_manifest(named, folder.path)
+        folder.manifest = named
+
+
+def _write_complete(store: Store, plan: Plan, engine: str) -> None:
     """Write the pieces for which a killed process had all replies, and no time left."""
     for asked in store.folder.manifest.asked:
         if store.journal.of_piece(asked.set, asked.variant, asked.paraphrase):
-            store.write_if_complete(asked)
+            store.write_if_complete(asked, keys_of(plan, asked, engine, store.folder.manifest.shard))
 
 
 def _say_what_is_there(request: _Request, folder: AskFolder, missing: int) -> None:

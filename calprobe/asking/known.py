@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from calprobe.asking.identity import requests_of
@@ -15,6 +15,7 @@ from calprobe.runs.replies import Reply
 from calprobe.runs.reply_records import AskedPiece, PieceReplies
 
 AskFolder = RecordFolder[AskManifest, PieceReplies]
+Keys = Mapping[tuple[str, str, int], str]  # question, stage and sample -> key
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +44,26 @@ class Store:
         rows += self.journal.of_piece(asked.set, asked.variant, asked.paraphrase)
         return {reply.key: reply for reply in rows}
 
-    def write_if_complete(self, asked: AskedPiece) -> bool:
-        """Write the piece's shard if each of its requests has a reply or a failure; the journal then forgets it."""
-        whole = self.folder.manifest.asked_piece(asked.piece)
-        found = {(r.question, r.stage, r.sample): r for r in self.replies(whole).values() if r.stage in whole.stages}
-        record = PieceReplies.of(whole, found.values())
+    def write_if_complete(self, asked: AskedPiece, keys: Keys) -> bool:
+        """Write the piece's shard if each of its requests has a reply or a failure; the journal then forgets it.
+
+        Args:
+            asked: a piece of the run.
+            keys: those that the requests have now, see `keys_of`; of other requests, any reply is theirs.
+        """
         manifest = self.folder.manifest
+        whole = manifest.asked_piece(asked.piece)
+        there: dict[tuple[str, str, int], list[Reply]] = {}
+        for reply in self.replies(whole).values():
+            if reply.stage in whole.stages and reply.sample < whole.samples:
+                there.setdefault((reply.question, reply.stage, reply.sample), []).append(reply)
+        found = (only_reply(replies, keys.get(request)) for request, replies in there.items())
+        record = PieceReplies.of(whole, (reply for reply in found if reply is not None))
         if not manifest.records().is_whole(record):
             return False
         source = next(each.source for each in manifest.sets if each.name == whole.set)
         self.folder.write_piece(record if source.quotable else _without_prompts(record))
-        self.journal.forget([reply.key for reply in record.replies])
+        self.journal.forget([reply.key for replies in there.values() for reply in replies])
         return True
 
 
@@ -74,6 +84,18 @@ def pendings(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> Iterat
         pending = Pending(dialogue, _known(dialogue, there))
         if missing_keys(pending):
             yield pending
+
+
+def keys_of(plan: Plan, asked: AskedPiece, engine: str, shard: str | None) -> Keys:
+    """The key of each request of a piece as it is asked now; none for a piece that the plan does not ask."""
+    planned = next((each for each in plan.asked if each.piece == asked.piece), None)
+    if planned is None:
+        return {}
+    return {
+        (dialogue.question, stage, sample): key
+        for dialogue in plan.dialogues(planned, engine, shard)
+        for (stage, sample), key in dialogue.keys.items()
+    }
 
 
 def own_answers(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> dict[str, str]:
@@ -105,6 +127,21 @@ def unanswered(dialogue: Dialogue, failed: Reply) -> Iterable[Reply]:
             given=follow_up.instead,
             error=f"not asked, because stage {failed.stage} failed: {failed.error}",
         )
+
+
+def only_reply(replies: Sequence[Reply], key: str | None) -> Reply | None:
+    """The one reply of a request: that with the key, and none where this one is still missing.
+
+    A failure is taken where there is nothing else. None, too, where no key tells which of several replies it is.
+    """
+    wanted = [reply for reply in replies if key is None or reply.key == key]
+    if not wanted:
+        return None
+    good = [reply for reply in wanted if reply.finish != "error"]
+    good = good or [reply for reply in replies if reply.finish != "error"]
+    if len(good) > 1:
+        return None
+    return good[0] if good else wanted[-1]
 
 
 def _without_prompts(record: PieceReplies) -> PieceReplies:

@@ -14,8 +14,10 @@ from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
 from calprobe.errors import UsageError
 from calprobe.prompts import PromptSet, Stated, Variant, fill
 from calprobe.questions import Question, QuestionSet
+from calprobe.runs.asked_questions import question_hash
 from calprobe.runs.reply_records import AskedPiece
 from calprobe.runs.stages import ANSWER, COUNTERFACTUAL, FINAL, LABEL, StatedStage
+from calprobe.runs.task import sha256_of
 
 Given = Mapping[str, Mapping[str, str]]  # condition -> question's id -> answer
 
@@ -37,11 +39,30 @@ class Plan:
         Raises UsageError for a variant that cannot ask a question, and for questions that are asked in other stages.
         """
         return tuple(
-            AskedPiece(found.name, variant.name, paraphrase, self._stages(found, variant), self.options.samples or 1)
+            self._piece(found, variant, paraphrase)
             for found in self.sets
             for variant in self.prompts.variants
             for paraphrase in range(self._n_wordings(found))
         )
+
+    def _piece(self, found: QuestionSet, variant: Variant, paraphrase: int) -> AskedPiece:
+        stages = self._stages(found, variant)
+        is_choice = any(question.kind == "choice" for question in found.questions)
+        return AskedPiece(
+            found.name,
+            variant.name,
+            paraphrase,
+            stages,
+            self.options.samples or 1,
+            labels=self.collects("labels") if is_choice else None,
+            closed=self.collects("closed") if self.collects("stated") else None,
+            examples=self._examples(found, variant),
+        )
+
+    def _examples(self, found: QuestionSet, variant: Variant) -> str | None:
+        count = max((variant.of(question).shots for question in found.questions), default=0)
+        shown = [question_hash(shot) for shot in found.shots[:count]]
+        return sha256_of([self.prompts.separator, shown])[:16] if count else None
 
     def check(self) -> None:
         """Raise UsageError for what cannot be asked, before a model is loaded."""

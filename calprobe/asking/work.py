@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 
-from calprobe.asking.known import Lacking, Store, missing_keys, pendings, unanswered
+from calprobe.asking.known import Lacking, Store, keys_of, missing_keys, pendings, unanswered
 from calprobe.asking.options import AskOptions
 from calprobe.asking.plan import Plan
 from calprobe.asking.progress import Meter, progress
@@ -145,7 +145,8 @@ def _take(work: Work, session: _Session, reply: Reply, meter: Meter) -> None:
         meter.count(each, asked.piece.relation)
     _refuse_hopeless(session)
     if not session.left[asked]:
-        if work.store.write_if_complete(asked):
+        keys = keys_of(work.plan, asked, work.engine, work.store.folder.manifest.shard)
+        if work.store.write_if_complete(asked, keys):
             session.spent += Progress(pieces=1)
         _record(work, session)
 

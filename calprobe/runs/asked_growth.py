@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from calprobe.errors import UsageError
 from calprobe.messages import counted
-from calprobe.runs.asked_manifest import AskManifest
+from calprobe.runs.asked_manifest import AskManifest, with_own_fingerprint
 from calprobe.runs.asked_questions import StoredSet
 from calprobe.runs.asked_records import QuestionSetRecord
 from calprobe.runs.reply_records import AskedPiece
@@ -34,16 +34,17 @@ def joined(
     base = asked if asked.prompts.fingerprint == stored.prompts.fingerprint else stored
     groups = dict(stored.prompts.groups) | dict(asked.prompts.groups)
     abstentions = stored.prompts.abstentions or asked.prompts.abstentions
+    prompts = replace(
+        base.prompts,
+        variants=tuple(variants.values()),
+        stated=tuple(stated.values()),
+        groups=groups,
+        abstentions=abstentions,
+    )
     manifest = replace(
         stored,
         sets=tuple(_record(stored, asked, found) for found in sets.values()),
-        prompts=replace(
-            base.prompts,
-            variants=tuple(variants.values()),
-            stated=tuple(stated.values()),
-            groups=groups,
-            abstentions=abstentions,
-        ),
+        prompts=with_own_fingerprint(prompts, base.prompts),
         asked=tuple(pieces.values()),
         study=asked.study or stored.study,
         overrides=tuple(dict.fromkeys((*stored.overrides, *asked.overrides))),
@@ -72,7 +73,14 @@ def _joined_sets(there: Sequence[StoredSet], wanted: Sequence[StoredSet]) -> dic
 
 def _joined_piece(one: AskedPiece, other: AskedPiece) -> AskedPiece:
     stages = tuple(dict.fromkeys((*one.stages, *other.stages)))
-    return replace(one, stages=stages, samples=max(one.samples, other.samples))
+    return replace(
+        one,
+        stages=stages,
+        samples=max(one.samples, other.samples),
+        labels=other.labels if one.labels is None else one.labels,
+        closed=other.closed if one.closed is None else one.closed,
+        examples=other.examples if one.examples is None else one.examples,
+    )
 
 
 def _refuse_gaps(

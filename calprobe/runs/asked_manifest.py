@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 from calprobe.errors import UsageError
 from calprobe.messages import counted
+from calprobe.prompts import fingerprint_of
 from calprobe.prompts.types import PromptSet
 from calprobe.runs.asked_records import BackendRecord, CounterfactualRecord, QuestionSetRecord, SamplingRecord
 from calprobe.runs.manifest_records import ModelRecord
@@ -27,6 +28,7 @@ class AskManifest(RunManifest):
     task: ClassVar[str] = "ask"
     results: ClassVar[str] = "replies"
     remade: ClassVar[str] = "asked again"
+    may_differ: ClassVar[str] = "replies that are asked for now"
 
     model: ModelRecord
     backend: BackendRecord
@@ -38,6 +40,7 @@ class AskManifest(RunManifest):
     overrides: tuple[str, ...] = ()  # options that differ from what the study fixes
     counterfactual: CounterfactualRecord | None = None  # None: no answers of the model were replaced by others
     shard: str | None = None  # I/N: this folder has that share of each set's questions; None: all of them
+    later_versions: tuple[Mapping[str, str], ...] = ()  # of what answered, where they are not the backend's record
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""
 
@@ -110,9 +113,9 @@ class AskManifest(RunManifest):
         if {"model", "backend"}.intersection(differing):
             differing = [key for key in differing if key not in _OF_MODEL]
         shown = [f"{key}: {words[0]} {_shown(self, key)}, {words[1]} {_shown(other, key)}" for key in differing]
-        return [*shown, *self._other_texts(other)]
+        return [*shown, *self._other_texts(other, words)]
 
-    def _other_texts(self, other: Self) -> Iterator[str]:
+    def _other_texts(self, other: Self, words: tuple[str, str]) -> Iterator[str]:
         texts, others = _variant_texts(self), _variant_texts(other)
         for name in texts:
             if texts[name] != others.get(name, texts[name]):
@@ -127,6 +130,22 @@ class AskManifest(RunManifest):
         ):
             if own and others_own and own != others_own:
                 yield f"{what}: these differ"
+        yield from self._other_requests(other, words)
+
+    def _other_requests(self, other: Self, words: tuple[str, str]) -> Iterator[str]:
+        """What decides the requests of a piece beside its texts, where both runs ask it; the first piece of each."""
+        both = [(piece, own, other._asked[piece]) for piece, own in self._asked.items() if piece in other._asked]
+        for what, name in (
+            ("probabilities of labels", "labels"),
+            ("probabilities of stated confidences", "closed"),
+            ("examples in prompts", "examples"),
+        ):
+            for piece, *rows in both:
+                has, wants = (getattr(row, name) for row in rows)
+                if None not in (has, wants) and has != wants:
+                    shown = "others" if name == "examples" else f"{words[0]} {_yes(has)}, {words[1]} {_yes(wants)}"
+                    yield f"{what} ({piece.relation}): {shown}"
+                    break
 
     def covers(self, other: Self) -> bool:
         """Whether the run has all that the other has: the same questions of its sets, their pieces, and
@@ -165,7 +184,9 @@ class AskManifest(RunManifest):
         how = (
             "greedy" if sampling.temperature == 0 else f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}"
         )
-        return f"backend {backend.name}, label probabilities: {labels}, {how}, seed {sampling.seed}"
+        later = "".join(f", some replies by {versions_text(each)}" for each in self.later_versions)
+        first = f" (first {versions_text(backend.versions)})" if later else ""
+        return f"backend {backend.name}{first}, label probabilities: {labels}, {how}, seed {sampling.seed}{later}"
 
     def merged(self, created: str, others: Sequence[Self] = ()) -> Self:
         """The manifest of the complete run: the sets, variants and stages of all."""
@@ -179,15 +200,40 @@ class AskManifest(RunManifest):
                 raise UsageError(f"{piece.relation}: the runs asked different stages; ask for the same in each")
         variants = {v.name: v for manifest in (*reversed(others), self) for v in manifest.prompts.variants}
         stated = {s.name: s for manifest in (*reversed(others), self) for s in manifest.prompts.stated}
-        prompts = replace(self.prompts, variants=tuple(variants.values()), stated=tuple(stated.values()))
-        return replace(
+        prompts = with_own_fingerprint(
+            replace(self.prompts, variants=tuple(variants.values()), stated=tuple(stated.values())), self.prompts
+        )
+        made = replace(
             self, sets=tuple(sets.values()), prompts=prompts, asked=tuple(asked.values()), shard=None, created=created
         )
+        for other in others:
+            for versions in (other.backend.versions, *other.later_versions):
+                made = made.answered_by(versions)
+        return made
 
     def recorded_only(self) -> dict[str, object]:
         """Where the server was, and the versions of what answered."""
-        versions = ", ".join(f"{name} {version}" for name, version in sorted(self.backend.versions.items()))
-        return {"address": self.backend.address, "backend versions": versions}
+        return {"address": self.backend.address, "backend versions": versions_text(self.backend.versions)}
+
+    def answered_by(self, versions: Mapping[str, str]) -> Self:
+        """The manifest that names these versions, too, among those that answered."""
+        if versions in (self.backend.versions, *self.later_versions):
+            return self
+        return replace(self, later_versions=(*self.later_versions, dict(versions)))
+
+
+def versions_text(versions: Mapping[str, str]) -> str:
+    """Each name with its version, in one line.
+
+    >>> versions_text({"vllm": "0.9", "torch": "2.7"})
+    'torch 2.7, vllm 0.9'
+    """
+    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+
+
+def with_own_fingerprint(prompts: PromptSet, earlier: PromptSet) -> PromptSet:
+    """The prompts under a fingerprint of their own, unless they are the earlier ones."""
+    return prompts if prompts == earlier else replace(prompts, fingerprint=fingerprint_of(prompts))
 
 
 def share_of(n_questions: int, shard: str | None) -> int:
@@ -207,6 +253,10 @@ def _variant_texts(manifest: AskManifest) -> dict[str, str]:
     prompts = manifest.prompts
     ends = [prompts.final_cue, prompts.final_max_new_tokens]
     return {v.name: sha256_of([asdict(v), prompts.layout, ends if v.final else []]) for v in prompts.variants}
+
+
+def _yes(asked: bool) -> str:
+    return "some" if asked else "none"
 
 
 def _shown(manifest: AskManifest, key: str) -> str:

@@ -341,8 +341,8 @@ def _note_adopted(path: Path, stored: RunManifest, asked: RunManifest) -> None:
     for name, began in stored.recorded_only().items():
         if began != now[name]:
             log.warning(
-                "resuming with %s %s, the run started with %s: last bits of %s may differ",
-                *(name, now[name], began, stored.results),
+                "resuming with %s %s, the run started with %s: %s may differ",
+                *(name, now[name], began, stored.may_differ),
             )
     changed = [n for n, v in stored.versions.items() if asked.versions.get(n, v) != v]
     if changed:

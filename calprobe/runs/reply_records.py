@@ -66,6 +66,10 @@ class AskedPiece:
     paraphrase: int
     stages: tuple[str, ...]  # see `calprobe.runs.stages`
     samples: int = 1  # of each stage
+    # What else decides its requests; None: it has nothing to do with the piece, or was not recorded.
+    labels: bool | None = None  # whether probabilities of labels are asked for
+    closed: bool | None = None  # whether those of all stated confidences are
+    examples: str | None = None  # hash of the examples in its prompts, in their order, and of what is between them
 
     @property
     def piece(self) -> Piece:

@@ -33,6 +33,7 @@ class RunManifest(ABC):
     task: ClassVar[str]  # as manifest.json names it
     results: ClassVar[str] = "scores"  # what the run is of, in messages
     remade: ClassVar[str] = "scored again"  # what becomes of a damaged piece
+    may_differ: ClassVar[str] = "last bits of scores"  # what another version may change
     shard: str | None  # I/N: this folder has that share of the run's pieces; None: all of them
     versions: Mapping[str, str]
     created: str

@@ -7,20 +7,24 @@ import logging
 import os
 import signal
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 import pytest
-from asked_samples import PROMPTS, question_set
+from asked_samples import PROMPTS, choice, question_set
 from fake_backend import ABLE, FakeBackend
 
 from calprobe.asking import AskOptions, Interrupted, ask
+from calprobe.asking.known import only_reply
 from calprobe.asking.progress import AskProgress
 from calprobe.backends.protocol import Pending
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.prompts import fingerprint_of
+from calprobe.questions import QuestionSet
 from calprobe.runs import AskedRun, ModelRecord, Reply, open_asked
-from calprobe.runs.journal import journal_path, read_journals
+from calprobe.runs.journal import Journal, journal_path, read_journals
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.merge import merge_runs
 from calprobe.runs.shards import shard_path
@@ -182,8 +186,20 @@ def test_another_version_goes_on_with_a_warning(whole: AskedRun, caplog: pytest.
     newer = FakeBackend(versions={"fake": "2"})
     with caplog.at_level(logging.WARNING):
         ask(newer, QUESTIONS, whole.path, ALL)
-    assert "resuming with backend versions fake 2, the run started with fake 1" in caplog.text
+    assert "resuming with backend versions fake 2, the run started with fake 1: replies that are asked" in caplog.text
     assert not newer.asked
+    assert open_asked(whole.path).manifest.later_versions == ()  # it answered nothing
+
+
+def test_every_version_that_answered_is_recorded(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    for version, n_questions in (("1", 2), ("2", 3), ("2", 4), ("3", 5), ("1", 6)):
+        ask(FakeBackend(versions={"fake": version}), question_set(n_questions), out, ALL)
+    manifest = open_asked(out).manifest
+    assert manifest.backend.versions == {"fake": "1"}
+    assert manifest.later_versions == ({"fake": "2"}, {"fake": "3"})
+    assert "backend fake (first fake 1)" in manifest.describe()
+    assert manifest.describe().endswith("some replies by fake 2, some replies by fake 3")
 
 
 def test_a_run_grows_and_asks_only_what_is_new(whole: AskedRun, tmp_path: Path) -> None:
@@ -205,6 +221,75 @@ def test_a_run_grows_and_asks_only_what_is_new(whole: AskedRun, tmp_path: Path) 
     assert shards(run) == shards(whole)
     assert run.manifest.identity_hash == whole.manifest.identity_hash
     assert not run.partial
+
+
+SHOT = "{input}\nAnswer: {answer}"
+FEW = replace(PROMPTS.variants[0], name="few", user="{fewshot_examples}\n{input}", shots=2, shot=SHOT)
+WITH_FEW = replace(PROMPTS, variants=(*PROMPTS.variants, FEW))
+
+
+def with_shots(numbers: Iterable[int]) -> QuestionSet:
+    return replace(QUESTIONS, shots=tuple(choice(number) for number in numbers))
+
+
+def test_what_would_change_the_requests_of_a_piece_is_refused(whole: AskedRun, tmp_path: Path) -> None:
+    backend = FakeBackend()
+    with pytest.raises(UsageError, match=r"probabilities of labels \(sums.direct\): the run has some, requested none"):
+        ask(backend, QUESTIONS, whole.path, replace(ALL, collect=("answer", "stated")))
+    with pytest.raises(UsageError, match=r"stated confidences \(sums.direct\): the run has none, requested some"):
+        ask(backend, QUESTIONS, whole.path, replace(ALL, collect=("labels", "answer", "stated", "closed")))
+    few, out = replace(ALL, prompts=WITH_FEW), tmp_path / "few"
+    ask(FakeBackend(), with_shots((10, 11)), out, few)
+    with pytest.raises(UsageError, match=r"examples in prompts \(sums.few\): others"):
+        ask(backend, with_shots((10, 12)), out, few)
+    with pytest.raises(UsageError, match=r"examples in prompts \(sums.few\): others"):
+        ask(backend, with_shots((10, 11)), out, replace(few, prompts=replace(WITH_FEW, separator="\n--\n")))
+    assert not ask(backend, with_shots((10, 11)), out, few).partial
+    assert not ask(backend, with_shots((10, 12)), out, replace(few, variants=("direct",))).partial  # shows none
+    assert not backend.asked
+
+
+def test_a_grown_run_has_the_fingerprint_of_its_prompts(tmp_path: Path) -> None:
+    for name in ("direct", "steps"):
+        grown = ask(FakeBackend(), QUESTIONS, tmp_path / "grown", replace(ALL, variants=(name,)))
+    one = ask(FakeBackend(), QUESTIONS, tmp_path / "one", ALL)
+    assert grown.manifest.prompts == one.manifest.prompts
+    parts = [
+        ask(FakeBackend(), QUESTIONS, tmp_path / name, replace(ALL, variants=(name,))).path
+        for name in ("direct", "steps")
+    ]
+    merge_runs(parts, tmp_path / "merged")
+    merged = open_asked(tmp_path / "merged").manifest.prompts
+    assert merged.fingerprint == fingerprint_of(merged)
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_replies_to_other_prompts_replace_none(whole: AskedRun, tmp_path: Path, failed: bool) -> None:
+    replies = [reply for piece in whole.pieces for reply in piece.replies]
+    strange = [replace(reply, key=f"zz{reply.key}", text="of another prompt") for reply in replies]
+    if failed:
+        strange = [replace(reply, text="", finish="error", error="500") for reply in strange]
+    before = shards(whole)
+    for out, missing in ((whole.path, 0), (tmp_path / "new", 25)):
+        if missing:  # nothing but the other replies, of all requests
+            with pytest.raises(CalprobeError):
+                ask(FakeBackend(most=0), QUESTIONS, out, ALL)
+        with closing(Journal.open(out)) as journal:
+            journal.add_all(strange)
+        backend = FakeBackend()
+        assert shards(ask(backend, QUESTIONS, out, ALL)) == before
+        assert backend.asked.total() == missing
+        assert not (out / "journal").exists()
+
+
+def test_a_failure_replaces_no_reply_to_another_prompt(whole: AskedRun) -> None:
+    piece = whole.pieces[0]
+    good, other = next(r for r in piece.replies if r.stage == "answer"), replace(piece.replies[0], key="other")
+    failed = replace(good, key="new", text="", finish="error", error="500")
+    assert only_reply([good, failed], "new") == good
+    assert only_reply([failed], "new") == failed
+    assert only_reply([good, other], None) is None  # no key tells which
+    assert only_reply([good], "new") is None
 
 
 def test_what_is_asked_in_part_stays_partial_and_safe(tmp_path: Path) -> None:
