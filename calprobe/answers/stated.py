@@ -71,7 +71,7 @@ def read_stated(text: str, scale: str = "x", *, cut: bool = False, parser: State
         raise UsageError(f"stated confidence on the scale {scale!r} cannot be read; use x, x/100, 1 - x or 1 - x/100")
     reading = PARSERS[parser](text[:MOST_CHARACTERS], forward, cut or len(text) > MOST_CHARACTERS)
     if forward != scale and isinstance(reading.value, float):
-        return replace(reading, value=1 - reading.value)
+        return replace(reading, value=round(1 - reading.value, 12))  # 1 - 0.7 is 0.3, as on the scale itself
     return reading
 
 

@@ -40,6 +40,8 @@ LABELS = pa.schema(
         pa.field("forms", pa.list_(pa.int32())),
         pa.field("covered", pa.bool_()),
         pa.field("gold", pa.bool_()),
+        pa.field("paraphrase", pa.int32()),
+        pa.field("sample", pa.int32()),
     ]
 )
 
@@ -53,16 +55,13 @@ def label_table(replies: Iterable[Reply], sets: Iterable[QuestionSet]) -> pa.Tab
     """The `labels` export: a row for each label at the first position of each stage that has label probabilities.
 
     `logprob` is the natural log of the label's unnormalised mass, null where a window lacked it (`covered` is false).
-    Of several samples and paraphrases the first stands for all: nothing has been sampled at the first position.
     """
     known = {(own.name, question.id): question for own in sets for question in own.questions}
-    seen: set[tuple[str, str, str, str]] = set()
     rows: list[Mapping[str, Any]] = []
     for reply in replies:
         place = (reply.set, reply.question, reply.variant, reply.stage)
-        if reply.label_scores is None or place in seen:
+        if reply.label_scores is None:
             continue
-        seen.add(place)
         question = known[reply.set, reply.question]
         of_options = question.answer is not None and stated_stage(reply.stage) is None
         gold = question.gold if of_options else None
@@ -83,6 +82,8 @@ def _labels(place: Mapping[str, str], reply: Reply, gold: str | None) -> Iterato
             "forms": list(scores.forms[at]) if scores.forms else [],
             "covered": math.isfinite(logprob),
             "gold": None if gold is None else label == gold,
+            "paraphrase": reply.paraphrase,
+            "sample": reply.sample,
         }
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.pictures import pictures
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.asked.results_json import run_json
@@ -112,6 +113,13 @@ def test_a_window_is_told_by_its_coverage() -> None:
     assert cell.off_label.mass_seen == pytest.approx((1 + 0.7 / 0.8) / 2)
 
 
+def test_a_window_needs_ranks() -> None:
+    least = replace(made.scores([0.4, 0.2, 0.0, 0.0]), least=np.log([0.1]))  # an import that has two of four labels
+    asked = made.asked([made.choice("q0")], [made.reply("q0", "A", label_scores=least)])
+    with pytest.raises(UsageError, match="no ranks of labels"):
+        report(asked, AskedOptions(window=200, resampling=QUICK))
+
+
 def test_failed_requests_are_in_no_number() -> None:
     questions = [made.choice(f"q{at}") for at in range(3)]
     replies = [
@@ -190,6 +198,16 @@ def test_drops_repairs_and_recovered_shares_by_hand() -> None:
     assert constrained.unread_by_other == own.cells["reasoned"].accuracy["last_marker"].unread
 
 
+def test_repairs_are_of_variants_that_have_replies_to_read() -> None:
+    asked = spread_run()
+    labels = [replace(own, stage="label", text="") if own.variant == "plain" else own for own in asked.replies]
+    found = report(made.asked(asked.sets[0].questions, labels)).sets["quiz"]
+    repair = next(each for each in found.repairs if each.reader == "constrained")
+    assert repair.reference == pytest.approx(0.4)  # of `other` alone
+    only = report(made.asked(asked.sets[0].questions, [own for own in labels if own.variant != "other"]))
+    assert only.sets["quiz"].repairs == ()
+
+
 def test_both_averages_of_recovered_shares() -> None:
     first, second = spread_run(), spread_run()
     found = report_asked([first, Asked("b", "other", second.sets, second.replies, second.prompts)], OPTIONS)
@@ -214,6 +232,29 @@ def test_means_leave_out_variants_below_the_threshold() -> None:
     assert all_.accuracy == 0.75
     below = report(asked).disclosure.below_threshold
     assert below == ("quiz plain stated_decimal",)
+
+
+def test_all_lines_of_a_reliability_diagram_are_of_the_same_variants() -> None:
+    letters = {"plain": ["A"] * 4, "other": ["A", "A", "B", "B"]}
+    stated = {"plain": ["0.9", "0.9", "0.9", "unsure"], "other": ["0.5"] * 4}
+    questions, replies = made.answered(letters, [0] * 4, stated)
+    run = report(made.asked(questions, replies))
+    lines = {line.estimator: line for line in pictures(run, OPTIONS).calibration.lines}
+    assert list(lines) == ["label", "stated_decimal"]
+    assert [line.instances for line in lines.values()] == [4, 4]  # `plain` is read too seldom
+
+
+def test_graded_replies_have_a_spread_and_a_drop() -> None:
+    questions = [made.choice(f"q{at}") for at in range(4)]
+    right = {"plain": (1, 1, 1, 0), "other": (1, 0, 0, 0), "reasoned": (0, 0, 0, 1)}
+    replies = [
+        made.reply(own.id, "x", variant=name, correct=bool(known))
+        for name, several in right.items()
+        for own, known in zip(questions, several, strict=True)
+    ]
+    found = report(made.asked(questions, replies)).sets["quiz"]
+    assert found.spread["given"].value.value == pytest.approx(0.5)
+    assert [(drop.reader, drop.paired.value) for drop in found.drops] == [("given", 0.5)]
 
 
 def test_another_reader_is_run_over_the_same_replies() -> None:

@@ -76,3 +76,20 @@ def test_ones_own_numbers_stand_below_the_published_ones() -> None:
     assert own[0].values[0] == pytest.approx(0.5)
     assert {row.of for row in tables["Table 4"].rows} == {"published", "runs/own"}
     assert "0.2610" in markdown(published_tables(found)) or "0.261" in markdown(published_tables(found))
+    window = next(each for each in tables.values() if "window" in each.caption)
+    assert [row.label for row in window.rows if row.of != "published"] == ["quiz, all that the backend gave"]
+
+
+def test_the_first_marker_stands_in_the_column_of_the_first_repair() -> None:
+    letters = {"plain": ["A", "A"], "reasoned": ["The answer is A. The answer is B.", "The answer is B."]}
+    questions, replies = made.answered(letters, [0, 1])
+    replies += [
+        made.reply(own.id, variant="reasoned", stage="final", label_scores=made.scores([0.6, 0.1, 0.1, 0.1]))
+        for own in questions
+    ]
+    readers = ("last_marker", "first_char", "first_marker", "constrained")
+    options = AskedOptions(readers=readers, window=None, resampling=Resampling(0))
+    (beside, *_) = beside_published(report_asked([made.asked(questions, replies, label="runs/own")], options))
+    (row,) = [row for row in beside.rows if row.of == "runs/own"]
+    assert row.label == "quiz, reasoned, first_marker, constrained"
+    assert row.values[2] == 1.0  # first_marker has A and B, last_marker B and B

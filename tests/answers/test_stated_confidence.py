@@ -118,6 +118,7 @@ def test_the_papers_precedence(text: str, value: float | None) -> None:
 
 def test_a_confidence_in_being_wrong_is_turned_around() -> None:
     assert read_stated("0.2", "1 - x").value == 0.8
+    assert read_stated("0.7", "1 - x").value == 0.3  # not 0.30000000000000004, which is in the next bin
     assert read_stated("25%", "1 - x/100").value == 0.75
     assert read_stated("30", "1 - x/100", parser="lenient").value == pytest.approx(0.7)
     assert read_stated("20", "1 - x/100").status == "scale"

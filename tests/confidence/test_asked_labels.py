@@ -160,6 +160,7 @@ def test_the_paper_keeps_rows_without_any_label_at_confidence_0() -> None:
     replies = [made.reply("q0", "A", label_scores=made.scores([0.0] * 4))]
     label = found(read_of(replies, answers=(0,), compat=True), "label")
     assert label.confidence.tolist() == [0.0]
+    assert label.correct.tolist() == [False]
     assert found(read_of(replies, answers=(0,)), "label").read.tolist() == [False]
 
 

@@ -17,7 +17,7 @@ from calprobe.runs import table_files
 CONTRACT = {
     "replies": "set question variant paraphrase sample stage prompt_ids prompt text token_ids logprobs finish"
     " reasoning",
-    "labels": "set question variant stage label logprob forms covered gold",
+    "labels": "set question variant stage label logprob forms covered gold paraphrase sample",
     "readings": (
         "set question variant paraphrase sample stage reader value status rule start end correct"
         " graded_by score abstained"
@@ -46,6 +46,34 @@ def test_labels_are_unnormalised_logs_with_the_right_one_marked() -> None:
     assert first["A"]["logprob"] == pytest.approx(-0.5108256)
     assert [row["gold"] for row in first.values()] == [True, False, False, False]
     assert all(row["covered"] and row["forms"] == [made.FORM + at] for at, row in enumerate(first.values()))
+
+
+def test_labels_of_every_paraphrase_and_sample_are_exported() -> None:
+    scores = [made.scores([0.5, 0.2, 0.1, 0.1]), made.scores([0.2, 0.5, 0.1, 0.1])]
+    replies = [
+        made.reply("q0", "A", stage="final", label_scores=scores[at], paraphrase=at, sample=1 - at) for at in (0, 1)
+    ]
+    rows = label_table(replies, made.asked([made.choice("q0")], replies).sets).to_pylist()
+    assert [(row["paraphrase"], row["sample"]) for row in rows if row["label"] == "A"] == [(0, 1), (1, 0)]
+    assert rows[0]["logprob"] != rows[4]["logprob"]
+
+
+def test_answers_behind_the_cue_are_of_its_stage() -> None:
+    replies = [
+        made.reply("q0", "Hm", variant="reasoned", label_scores=made.scores([0.1] * 4)),
+        made.reply("q0", "B", variant="reasoned", stage="final", label_scores=made.scores([0.1, 0.5, 0.1, 0.1])),
+        made.reply("q1", "Hm", variant="reasoned"),
+        made.reply("q1", "", variant="reasoned", stage="final", finish="error"),
+    ]
+    frame = readings_frame(made.asked([made.choice("q0"), made.choice("q1")], replies), AskedOptions())
+    stages = frame.groupby("reader").stage.unique()
+    assert {reader: list(found) for reader, found in stages.items()} == {
+        "constrained": ["final"],
+        "first_char": ["answer"],
+        "last_marker": ["answer"],
+    }
+    own = frame[frame.reader == "constrained"].set_index("question")
+    assert own.correct.isna().tolist() == [False, True]
 
 
 def test_a_label_that_was_not_seen_is_null() -> None:

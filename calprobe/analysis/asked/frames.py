@@ -10,10 +10,11 @@ from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import AskedRunReport, OpenedCell
 from calprobe.analysis.asked.stated.opening import conditions
+from calprobe.answers import READERS
 from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.cell import ANSWER, LABEL
 from calprobe.confidence.asked.stated import stated_readings
-from calprobe.confidence.asked.types import Reading
+from calprobe.confidence.asked.types import NOT_ASKED, REQUEST, Reading
 from calprobe.runs.stages import StatedStage
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def _metrics(runs: Sequence[AskedRunReport]) -> Iterator[tuple[Any, ...]]:
         for cell in run.reports():
             place = (run.label, run.model, cell.set, cell.variant)
             for reader, own in cell.accuracy.items():
-                yield (*place, reader, "accuracy", own.value.value, own.value.low, own.value.high, 1.0)
+                share = own.asked / cell.rows if cell.rows else float("nan")
+                yield (*place, reader, "accuracy", own.value.value, own.value.low, own.value.high, share)
             for name, estimator in cell.estimators.items():
                 for metric, found in estimator.metrics.items():
                     yield (*place, name, metric, found.value, found.low, found.high, estimator.coverage.value)
@@ -71,10 +73,14 @@ def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
 
 
 def _answers(opened: OpenedCell, reader: str, answers: Answers) -> Iterator[tuple[Any, ...]]:
+    graded: tuple[bool | None, str | None, float | None, bool | None]
     rows = zip(opened.cell.rows, answers.readings, answers.grades, strict=True)
     for row, reading, found in rows:
-        stage = ANSWER if ANSWER in row.replies else LABEL
         graded = found.correct, found.rule, found.score, found.abstained
+        if reading.status in (NOT_ASKED, REQUEST):
+            graded = None, None, None, None
+        stage = READERS[reader].stage if reader in READERS else ANSWER
+        stage = LABEL if stage == ANSWER and ANSWER not in row.replies and ANSWER not in row.failed else stage
         yield (*_place(opened, row.key, stage), reader, *_reading(reading), *graded)
 
 

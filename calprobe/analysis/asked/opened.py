@@ -1,11 +1,9 @@
-"""An asked run, opened for analysis. What is read of its folder is read here and nowhere else."""
+"""An asked run as analysis has it, and its cells with the answers that were read in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.readers import readers_of_cell, stated_reader
@@ -63,10 +61,10 @@ def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
 
 
 def _check_ranks(asked: Asked) -> None:
-    """Raise UsageError where a window cannot be applied: the softmax is complete, and ranks were not counted."""
+    """Raise UsageError where a window cannot be applied: ranks were not counted."""
     for reply in asked.replies:
         scores = reply.label_scores
-        if scores is not None and scores.ranks is None and len(scores.least) and np.isneginf(scores.least[0]):
+        if scores is not None and scores.ranks is None:
             raise UsageError(f"--window: {asked.label} has no ranks of labels to apply a window to; leave it out")
 
 

@@ -79,11 +79,11 @@ def _cells(run: AskedRunReport, name: str) -> dict[str, OpenedCell]:
 
 
 def _lines(own: SetReport, cells: dict[str, OpenedCell], options: AskedOptions) -> Iterator[CalibrationLine]:
-    """`label` over the variants of the usual form, each stated confidence over those that are read well enough."""
-    usual = [name for name in cells if name not in own.format_changes]
-    stated = {found.estimator: found.variants for found in own.means}
+    """`label` and each stated confidence over the same variants: of the usual form, and read well enough."""
+    names = [NORMALISED, *(found.estimator for found in own.means)]
+    variants = _shown(own, cells)
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
-    for name, variants in {NORMALISED: usual, **stated}.items():
+    for name in names:
         there = [cells[variant] for variant in variants if name in cells[variant].confidences]
         confidence, correct = pooled(there, name)
         if len(confidence):
@@ -91,6 +91,13 @@ def _lines(own: SetReport, cells: dict[str, OpenedCell], options: AskedOptions) 
             # Twenty bins of a few questions would be a question each.
             bins = None if options.ace_bins == ACE_BINS else options.ace_bins
             yield calibration_line((own.name, own.name, name, ()), (confidence, correct), values, bins)
+
+
+def _shown(own: SetReport, cells: dict[str, OpenedCell]) -> list[str]:
+    """The variants of which every confidence that is read well enough anywhere is read well enough."""
+    kept = [set(found.variants) for found in own.means if found.variants]
+    usual = [name for name in cells if name not in own.format_changes]
+    return [name for name in usual if all(name in some for some in kept)]
 
 
 def pooled(cells: Sequence[OpenedCell], name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -117,8 +124,8 @@ MatrixValue = Callable[[CellReport], Estimate | None]
 def matrix_values(run: AskedRunReport) -> Iterator[tuple[str, str, MatrixValue]]:
     """What a matrix of variants by sets can show: its title, the metric's name, and the value of a cell."""
     cells = list(run.reports())
-    reader = next((cell.reader for cell in cells), "")
-    yield f"Accuracy by {reader}", "accuracy", lambda cell: cell.accuracy[cell.reader].value
+    readers = dict.fromkeys(cell.reader for cell in cells)
+    yield f"Accuracy by {', '.join(readers)}", "accuracy", lambda cell: cell.accuracy[cell.reader].value
     if any(cell.shift is not None for cell in cells):
         yield "Normalisation shift", "shift", lambda cell: cell.shift
     stated = dict.fromkeys(name for cell in cells for name in cell.overconfidence)

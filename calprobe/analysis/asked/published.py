@@ -11,7 +11,7 @@ from typing import Any
 
 from calprobe.analysis.asked.options import CONSTRAINED, FIRST_CHAR, FIRST_MARKER, LAST_MARKER
 from calprobe.analysis.asked.report import AskedReport
-from calprobe.analysis.asked.results import AskedRunReport, Repair, SetReport
+from calprobe.analysis.asked.results import AskedRunReport, SetReport
 from calprobe.metrics import spearman
 
 AUDIT2026 = "audit2026"
@@ -63,7 +63,9 @@ def _tables(report: AskedReport) -> Iterator[Beside]:
     yield _beside("means", f"Means over variants on {known['means']['set']}, decimal phrasing", _means(sets))
     yield _beside("spread", "Spread over variants, by first_char", _spreads(report))
     yield _beside("shift", "Normalisation shift over cells", _shifts(report))
-    yield _beside("window", "Labels in the top-200 window, shares of cells and of rows", _windows(sets))
+    yield _beside(
+        "window", "Labels in the top-200 window, shares of cells and of rows", _windows(sets, report.options.window)
+    )
     yield _parse_rates(sets)
     yield _sizes(report)
 
@@ -81,22 +83,15 @@ def _repairs(sets: Sets) -> Iterator[BesideRow]:
     for run, own in sets:
         for variant in own.format_changes:
             found = {repair.reader: repair for repair in own.repairs if repair.variant == variant}
-            marker, constrained = found.get(LAST_MARKER) or found.get(FIRST_MARKER), found.get(CONSTRAINED)
+            marker, constrained = found.get(FIRST_MARKER) or found.get(LAST_MARKER), found.get(CONSTRAINED)
             if (some := marker or constrained) is None:
                 continue
             shares = [
                 (None, None) if own is None else (own.repaired, own.recovered.value) for own in (marker, constrained)
             ]
-            yield BesideRow(run.label, own.name, (some.reference, some.first, *shares[0], *shares[1]))
-
-
-def _share(repair: Repair | None) -> tuple[float | None, float | None]:
-    """The accuracy that a repair gives, and its recovered share."""
-    return (None, None) if repair is None else (repair.repaired, repair.recovered.value)
-
-
-def _padded(values: Sequence[float], width: int) -> tuple[float | None, ...]:
-    return (*values, *(None,) * (width - len(values)))
+            readers = ", ".join(repair.reader for repair in (marker, constrained) if repair is not None)
+            label = f"{own.name}, {variant}, {readers}"
+            yield BesideRow(run.label, label, (some.reference, some.first, *shares[0], *shares[1]))
 
 
 def _means(sets: Sets) -> Iterator[BesideRow]:
@@ -127,11 +122,16 @@ def _shifts(report: AskedReport) -> Iterator[BesideRow]:
             yield BesideRow(run.label, own.of, values)
 
 
-def _windows(sets: Sets) -> Iterator[BesideRow]:
+def _windows(sets: Sets, window: int | None) -> Iterator[BesideRow]:
+    within = "all that the backend gave" if window is None else f"window of {window}"
     for run, own in sets:
         seen = [cell.off_label.all_seen for cell in own.cells.values() if cell.off_label is not None]
         if seen:
-            yield BesideRow(run.label, own.name, (sum(share == 1 for share in seen) / len(seen), sum(seen) / len(seen)))
+            yield BesideRow(
+                run.label,
+                f"{own.name}, {within}",
+                (sum(share == 1 for share in seen) / len(seen), sum(seen) / len(seen)),
+            )
 
 
 def _parse_rates(sets: Sets) -> Beside:

@@ -35,6 +35,11 @@ class OpenedSet:
         """The variants that ask for the usual form of answer; the first is the baseline."""
         return tuple(name for name in self.cells if name not in self.format_changes)
 
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Every reader that any variant is read by."""
+        return tuple(dict.fromkeys(reader for known in self.answers.values() for reader in known))
+
 
 def report_set(opened: OpenedSet, options: AskedOptions) -> SetReport:
     """The numbers of one set."""
@@ -43,7 +48,7 @@ def report_set(opened: OpenedSet, options: AskedOptions) -> SetReport:
         questions=opened.questions,
         cells=opened.reports,
         format_changes=opened.format_changes,
-        spread={name: found for name in options.evaluators if (found := _spread(opened, name, options)) is not None},
+        spread={name: found for name in opened.readers if (found := _spread(opened, name, options)) is not None},
         drops=tuple(_drops(opened, options)),
         repairs=tuple(_repairs(opened, options)),
         means=tuple(_means(opened, options)),
@@ -95,7 +100,7 @@ def _spread(opened: OpenedSet, reader: str, options: AskedOptions) -> Spread | N
 
 def _drops(opened: OpenedSet, options: AskedOptions) -> Iterator[Drop]:
     for variant in opened.format_changes if opened.others else ():
-        for reader in options.evaluators:
+        for reader in opened.readers:
             names = [name for name in opened.others if reader in opened.answers[name]]
             if reader not in opened.answers[variant] or not names:
                 continue
@@ -122,13 +127,16 @@ def _repairs(opened: OpenedSet, options: AskedOptions) -> Iterator[Repair]:
     """What each other reader makes of the variants that change the form, beside first_char."""
     for variant in opened.format_changes if opened.others else ():
         known = opened.answers[variant]
-        for reader in options.evaluators if FIRST_CHAR in known else ():
-            if reader != FIRST_CHAR and reader in known:
-                yield _repair(opened, variant, reader, options)
+        others = [(name, FIRST_CHAR) for name in opened.others if FIRST_CHAR in opened.answers[name]]
+        for reader in known if FIRST_CHAR in known and others else ():
+            if reader != FIRST_CHAR:
+                yield _repair(opened, (variant, reader), others, options)
 
 
-def _repair(opened: OpenedSet, variant: str, reader: str, options: AskedOptions) -> Repair:
-    others = [(name, FIRST_CHAR) for name in opened.others]
+def _repair(
+    opened: OpenedSet, repaired_by: tuple[str, str], others: Sequence[tuple[str, str]], options: AskedOptions
+) -> Repair:
+    variant, reader = repaired_by
     found = _pair(opened, [(variant, FIRST_CHAR), (variant, reader), *others])
     first, repaired, reference = found.correct[0], found.correct[1], found.correct[2:].mean(axis=0)
 

@@ -180,8 +180,8 @@ def own_confidence(cell: Cell, masses: LabelMasses, normalised: bool) -> AskedCo
 def paper_confidence(cell: Cell, masses: LabelMasses, answers: Answers, normalised: bool) -> AskedConfidence:
     """The mass of the letter that a reader has read, paired with that letter's correctness, as the audit's paper.
 
-    A letter that is not in the window has confidence 0, and so has a row without any label. Where no letter was read,
-    the most probable label gives the confidence; the answer stays incorrect.
+    A letter that is not in the window has confidence 0. A row without any label in the window has confidence 0 too, and
+    is incorrect. Where no letter was read, the most probable label gives the confidence; the answer stays incorrect.
     """
     there = answers.prediction != NO_PREDICTION
     prediction = np.where(there, answers.prediction, masses.largest)
@@ -189,7 +189,8 @@ def paper_confidence(cell: Cell, masses: LabelMasses, answers: Answers, normalis
     asked = np.isin(masses.status, [OK, NO_LABEL])
     unseen = asked & (masses.at(prediction) == 0)
     status = np.where(unseen & (masses.status == OK), NOT_SEEN, masses.status)
-    return AskedConfidence(prediction, np.where(unseen, 0.0, found.confidence), answers.correct, status)
+    correct = answers.correct & (masses.status != NO_LABEL)
+    return AskedConfidence(prediction, np.where(unseen, 0.0, found.confidence), correct, status)
 
 
 def _confidence(
