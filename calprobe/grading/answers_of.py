@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from calprobe.answers import Grade, Reading, grade, read
 from calprobe.grading.options import GradeOptions
-from calprobe.prompts import labelled
 from calprobe.questions import Question
 from calprobe.runs import AskedRun, Reply
 from calprobe.runs.grades import StoredGrade, text_hash
@@ -56,7 +55,7 @@ def graded_answers(run: AskedRun, options: GradeOptions) -> Iterator[GradedAnswe
     An answer to a choice is right if its label is. An import without its questions has none that could be graded.
     """
     for asked, piece in run.by_piece.items():
-        questions = labelled(run.questions[asked.set], run.manifest.prompts.labels).questions
+        questions = run.questions[asked.set].questions
         known = {question.id: question for question in questions}
         for reply in piece.replies:
             question = known[reply.question]

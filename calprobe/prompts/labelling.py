@@ -16,7 +16,7 @@ def labelled(questions: QuestionSet, labels: Labelling) -> QuestionSet:
     Ask with the set that comes out, and store it with the replies: readers look for its labels.
 
     Raises:
-        UsageError: `words`, and two options of a question are the same but for case.
+        UsageError: `words`, and two options of a question are the same but for case, or the set must not be quoted.
 
     >>> from calprobe.questions import SetSource
     >>> question = Question("1", "I liked it.", "choice", ("positive", "negative"), ("A", "B"), answer=0)
@@ -25,6 +25,11 @@ def labelled(questions: QuestionSet, labels: Labelling) -> QuestionSet:
     """
     if labels == "own":
         return questions
+    if labels == "words" and not questions.source.quotable:
+        raise UsageError(
+            f"{questions.name}: its texts must not be quoted, and labels are stored with the replies, so options "
+            'cannot be their own labels; use "labels": "letters"'
+        )
     relabel = _with_letters if labels == "letters" else _with_words
     return replace(
         questions,

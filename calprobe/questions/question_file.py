@@ -39,7 +39,7 @@ OTHERS_KEYS = {
 
 
 def is_own_format(record: Mapping[str, Any]) -> bool:
-    """Whether an object looks like a line of a question file: it has an id, and a question or an answer.
+    """Whether an object looks like a line of a question file: it has an id and an answer, and a question that is text.
 
     >>> is_own_format({"id": "q1", "question": "How many?", "answer": 3})
     True

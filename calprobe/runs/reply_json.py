@@ -29,9 +29,6 @@ class StoredLabelScores:
     ranks: tuple[tuple[int, ...], ...] | None = None
 
 
-_LABEL_NAMES = tuple(field.name for field in fields(StoredLabelScores))
-
-
 def reply_json(reply: Reply) -> str:
     """The reply as one line of JSON; equal replies give equal lines. Raises ValueError for NaN."""
     values = {name: getattr(reply, name) for name in _NAMES}

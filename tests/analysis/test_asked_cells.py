@@ -10,7 +10,7 @@ import pytest
 
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.pictures import pictures
+from calprobe.analysis.asked.pictures import matrix_values, pictures
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.asked.results_json import run_json
@@ -255,6 +255,38 @@ def test_graded_replies_have_a_spread_and_a_drop() -> None:
     found = report(made.asked(questions, replies)).sets["quiz"]
     assert found.spread["given"].value.value == pytest.approx(0.5)
     assert [(drop.reader, drop.paired.value) for drop in found.drops] == [("given", 0.5)]
+
+
+def test_below_the_threshold_are_the_variants_that_means_leave_out() -> None:
+    letters = {"plain": ["A"] * 4, "reasoned": ["A"] * 4}
+    questions, replies = made.answered(letters, [0] * 4, {"reasoned": ["unsure"] * 4})
+    failed = [made.reply(own.id, stage="stated:decimal", finish="error", error="gone") for own in questions]
+    run = report(made.asked(questions, [*replies, *failed]))
+    assert run.sets["quiz"].means[0].left_out == ("plain",)  # its parse rate is undefined
+    assert run.disclosure.below_threshold == ("quiz plain stated_decimal",)  # `reasoned` is in no mean anyway
+
+
+def test_a_reader_without_replies_is_refused_and_other_readers_of_cells_are_named() -> None:
+    questions, replies = made.answered({"plain": ["A"] * 2}, [0, 0])
+    options = AskedOptions(readers=("constrained",), resampling=QUICK)
+    with pytest.raises(UsageError, match="--reader constrained: there are no replies that it reads; there is last_m"):
+        report_asked([made.asked(questions, replies)], options)
+    found = report_asked([spread_run()], options).runs[0]
+    assert found.disclosure.read_by == {"quiz reasoned": "constrained"}
+    assert dict(found.disclosure.lines())["answers"].startswith("read by last_marker, quiz reasoned by constrained; ")
+
+
+def test_a_matrix_names_the_reader_of_every_cell() -> None:
+    asked = spread_run()
+    options = AskedOptions(readers=("constrained",), resampling=QUICK)
+    title, _, _ = next(iter(matrix_values(report(asked, options))))
+    assert title == "Accuracy by last_marker, constrained"
+
+
+def test_no_run_is_called_as_a_key_of_the_report() -> None:
+    first, second = spread_run(), spread_run()
+    with pytest.raises(UsageError, match="cannot be called 'across'"):
+        report_asked([first, replace(second, label="across")], OPTIONS)
 
 
 def test_another_reader_is_run_over_the_same_replies() -> None:

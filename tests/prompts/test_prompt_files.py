@@ -9,8 +9,9 @@ import pytest
 from asked_questions import choice, free, lettered, number, worded
 
 from calprobe.errors import ProbeFormatError, UsageError
-from calprobe.prompts import PROMPT_SETS, Overrides, PromptSet, load_prompts, overridden
+from calprobe.prompts import PROMPT_SETS, Overrides, PromptSet, labelled, load_prompts, overridden
 from calprobe.prompts.types import SCALES
+from calprobe.questions import QuestionSet, SetSource
 
 AUDIT = ("surface_paraphrase", "instruction_reorder", "fewshot_3", "format_change", "implicit_framing")
 
@@ -245,3 +246,10 @@ def test_which_variants_change_the_form_of_the_reply(tmp_path: Path, shared: Pat
         load(tmp_path, named | {"format_changes": ["other"]})
     for prompts in (load_prompts("audit"), load_prompts(shared / "prompts" / "audit.json")):
         assert prompts.format_changes == ("format_change",)
+
+
+def test_words_as_labels_are_refused_for_sets_that_must_not_be_quoted() -> None:
+    secret = QuestionSet("secret", (choice("yes", "no"),), SetSource("", quotable=False))
+    with pytest.raises(UsageError, match="secret: its texts must not be quoted"):
+        labelled(secret, "words")
+    assert labelled(secret, "letters").questions[0].labels[0] == "A"

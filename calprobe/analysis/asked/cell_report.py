@@ -205,7 +205,7 @@ def _overconfidence(opened: OpenedCell, name: str, options: AskedOptions) -> Ove
         accuracy=_mean_difference(opened, stated.confidence, stated.correct.astype(np.float64), both, options),
         label=None if label is None else _mean_difference(opened, stated.confidence, label.confidence, both, options),
         ece_gap=None if label is None else _paired(opened, "ece", name, NORMALISED, options),
-        ece_gap_all=None if label is None else _gap_of_all(opened, stated, label, options),
+        ece_gap_all=None if label is None else _gap_of_all(stated, label),
         distinct=len(values),
         mode=float(values[counts.argmax()]) if len(values) else float("nan"),
         mode_share=float(counts.max() / counts.sum()) if len(values) else float("nan"),
@@ -221,7 +221,7 @@ def _mean_difference(
     return mean_draws((first - second)[kept], options.resampling, clusters_of(opened, kept)).difference()
 
 
-def _gap_of_all(opened: OpenedCell, stated: AskedConfidence, label: AskedConfidence, options: AskedOptions) -> float:
+def _gap_of_all(stated: AskedConfidence, label: AskedConfidence) -> float:
     values = [ece_of(stated, stated.read), ece_of(label, label.read)]
     return values[0] - values[1]
 

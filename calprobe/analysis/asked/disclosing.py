@@ -23,16 +23,16 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOption
         format_changes=tuple(dict.fromkeys(name for own in sets.values() for name in own.format_changes)),
         phrasings=tuple(dict.fromkeys(name.removeprefix("stated_") for cell in cells for name in cell.overconfidence)),
         readers=readers,
+        read_by={f"{cell.set} {cell.variant}": cell.reader for cell in cells if cell.reader != readers[0]},
         pairing=PAPER if options.by_paper else OWN,
         window=options.window,
         threshold=options.threshold,
         parse_rate=rates,
         below_threshold=tuple(
-            f"{name} {variant} {own}"
-            for name, found in rates.items()
-            for variant, several in found.items()
-            for own, rate in several.items()
-            if rate < options.threshold
+            f"{own.name} {variant} {means.estimator}"
+            for own in sets.values()
+            for means in own.means
+            for variant in means.left_out
         ),
         unread={
             name: {v: {r: a.unread for r, a in cell.accuracy.items()} for v, cell in own.cells.items()}

@@ -38,6 +38,7 @@ class Disclosure:
     about: Mapping[str, str]  # what the manifest says: backend, decoding, chat template
     # Rows by who graded, with how many are right: exact, judge, ..; under the reader that confidences go by
     graded: Mapping[str, Mapping[str, Mapping[str, tuple[int, int]]]] = field(default_factory=dict)
+    read_by: Mapping[str, str] = field(default_factory=dict)  # SET VARIANT -> reader, where it is not the first one
 
     def to_json(self) -> dict[str, Any]:
         """What `calprobe report --json` says under `disclosure`."""
@@ -52,6 +53,7 @@ class Disclosure:
             "format_changes": list(self.format_changes),
             "phrasings": list(self.phrasings),
             "readers": list(self.readers),
+            "read_by": dict(self.read_by),
             "pairing": self.pairing,
             "unread_rule": UNREAD,
             "window": self.window,
@@ -76,7 +78,7 @@ class Disclosure:
     def lines(self) -> Iterator[tuple[str, str]]:
         """Each point as a title and a sentence, in a fixed order."""
         yield "ECE", ECE
-        yield "answers", f"read by {self.readers[0]}; {UNREAD}"
+        yield "answers", f"read by {self._read_by()}; {UNREAD}"
         yield from self._graded_lines()
         yield "pairing", self.pairing
         yield "prompts", self.prompts or "unknown, of an import"
@@ -110,6 +112,13 @@ class Disclosure:
         if totals.keys() - {"label", "unread"}:
             shown = sorted(totals.items(), key=lambda item: -item[1][0])
             yield "graded by", ", ".join(f"{rule} {number:,} ({right:,} right)" for rule, (number, right) in shown)
+
+    def _read_by(self) -> str:
+        others: dict[str, list[str]] = {}
+        for cell, reader in self.read_by.items():
+            others.setdefault(reader, []).append(cell)
+        more = "".join(f", {' and '.join(cells)} by {reader}" for reader, cells in others.items())
+        return f"{self.readers[0]}{more}"
 
     def _failed_text(self) -> str:
         totals: Counter[str] = Counter()

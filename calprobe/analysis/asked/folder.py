@@ -10,7 +10,6 @@ from calprobe.analysis.run_names import model_name
 from calprobe.confidence.asked.cell import ANSWER
 from calprobe.errors import UsageError
 from calprobe.messages import counted
-from calprobe.prompts import labelled
 from calprobe.questions.types import QuestionSet
 from calprobe.runs import AskedRun, AskManifest, Reply, StoredGrade, StoredGrades, open_run
 from calprobe.runs.manifest_records import ModelSize
@@ -47,7 +46,7 @@ def asked_of(label: str, run: AskedRun) -> Asked:
     """The run as analysis reads it. Raises CalprobeError if its questions are missing or damaged."""
     manifest, grades = run.manifest, run.grades
     replies = tuple(reply for piece in run.by_piece.values() for reply in piece.replies)
-    sets = tuple(labelled(own, manifest.prompts.labels) for own in run.questions.values())
+    sets = tuple(run.questions.values())  # with the labels that were asked for
     graded = {} if grades is None else grades.of(replies)
     return Asked(
         label=label,

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from calprobe.analysis.asked.opened import Asked, read_sets
+from calprobe.analysis.asked.opened import Asked, ReadSet, read_sets
 from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.readers import check_used
 from calprobe.analysis.asked.results import AskedRunReport, OpenedCell
 from calprobe.analysis.asked.stated.opening import conditions
 from calprobe.answers import READERS
@@ -60,7 +61,7 @@ def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     import pandas as pd
 
     rows: list[tuple[Any, ...]] = []
-    for own in read_sets(asked, options):
+    for own in _read(asked, options):
         for variant, opened in own.cells.items():
             for reader, answers in own.answers[variant].items():
                 rows += _answers(opened, reader, answers)
@@ -70,6 +71,12 @@ def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     return frame.astype(
         {"value": "string", "correct": "boolean", "graded_by": "string", "score": "Float64", "abstained": "boolean"}
     )
+
+
+def _read(asked: Asked, options: AskedOptions) -> list[ReadSet]:
+    found = list(read_sets(asked, options))
+    check_used(options.readers, [name for own in found for known in own.answers.values() for name in known])
+    return found
 
 
 def _answers(opened: OpenedCell, reader: str, answers: Answers) -> Iterator[tuple[Any, ...]]:
@@ -108,7 +115,7 @@ def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     import pandas as pd
 
     rows: list[tuple[Any, ...]] = []
-    for own in read_sets(asked, options):
+    for own in _read(asked, options):
         for opened in own.cells.values():
             for name, found in opened.confidences.items():
                 columns = (found.prediction, found.confidence, found.correct, found.status)

@@ -33,7 +33,7 @@ class AskedOptions:
 
     @property
     def by_paper(self) -> bool:
-        """Whether the rules are those of the audit's paper: pairing, window, plain percentiles."""
+        """Whether the rules are those of the audit's paper: readers, pairing, plain percentiles, but no window."""
         return self.compat == "audit2026"
 
     @property

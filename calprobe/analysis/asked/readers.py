@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.answers import READERS, Reading, read_on_scale, read_stated, readers_of
@@ -36,6 +36,14 @@ def readers_of_cell(cell: Cell, options: AskedOptions) -> tuple[str, ...]:
     if not cell.has("answer"):
         return (ARGMAX, *found)
     return readers_of(cell.rows[0].question)[:1] if cell.rows else options.evaluators[:1]
+
+
+def check_used(wanted: Sequence[str] | None, used: Collection[str]) -> None:
+    """Raise UsageError for a reader asked for that no cell has been read by."""
+    for name in wanted or ():
+        if name not in used:
+            there = f"; there is {', '.join(dict.fromkeys(used))}" if used else ""
+            raise UsageError(f"--reader {name}: there are no replies that it reads{there}")
 
 
 def check_readers(names: Sequence[str]) -> None:

@@ -9,16 +9,25 @@ from calprobe.analysis.asked.cell_report import metrics_of, report_cell
 from calprobe.analysis.asked.disclosing import disclosure
 from calprobe.analysis.asked.opened import Asked, ReadSet, read_sets
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
+from calprobe.analysis.asked.readers import check_used
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
 from calprobe.analysis.asked.set_report import OpenedSet, report_set
 from calprobe.analysis.asked.stated.study import stated_run
+from calprobe.errors import UsageError
 
 
 def report_asked(runs: Iterable[Asked], options: AskedOptions = DEFAULT_ASKED) -> AskedReport:
-    """Accuracy by reader, estimators with their coverage, shift, overconfidence, spread and repairs of asked runs."""
+    """Accuracy by reader, estimators with their coverage, shift, overconfidence, spread and repairs of asked runs.
+
+    Raises UsageError for a reader that reads none of the replies, and for a run called `across` beside others.
+    """
     found = tuple(report_asked_run(run, options) for run in runs)
-    return AskedReport(found, metrics_of(options), options, across_runs(found, options))
+    check_used(options.readers, [name for run in found for cell in run.reports() for name in cell.accuracy])
+    across = across_runs(found, options)
+    if across is not None and any(run.label == "across" for run in found):
+        raise UsageError("a run cannot be called 'across', which is a key of the report; give it another name")
+    return AskedReport(found, metrics_of(options), options, across)
 
 
 def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:

@@ -23,7 +23,7 @@ class ClosedReadings:
     """
 
     expected: Floats  # [rows], sum of c p(c)
-    mode: Floats  # [rows], the c with the largest p(c), of equal ones the first of the scale
+    mode: Floats  # [rows], the c with the largest p(c), of equal ones the smallest
     spread: Floats  # [rows], sqrt of sum of (c - expected)^2 p(c)
     mass: Floats  # [rows], probability of all replies of the scale together; the rest is of replies that are none
     status: npt.NDArray[np.str_]  # [rows], ok, or why it is not known
