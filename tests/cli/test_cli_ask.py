@@ -84,8 +84,8 @@ def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--collect", "p_true"], "--collect p_true: not in this version; known are labels, answer, stated"),
-        (["--collect", "label"], "--collect label: known are labels, answer, stated; did you mean labels?"),
+        (["--collect", "p_true"], "--collect p_true: not in this version; known are labels, answer, stated, closed"),
+        (["--collect", "label"], "--collect label: known are labels, answer, stated, closed; did you mean labels?"),
         (["--collect", "stated"], "--collect stated: a confidence is stated about an answer; collect answer, too"),
         (["--study", "audits"], "--study audits: known studies are audit, stated; did you mean audit?"),
         (["--samples", "3"], "--samples 3: greedy samples are all the same; give --temperature, such as 1"),
