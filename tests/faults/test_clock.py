@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WALL_CLOCK = {
     "asking/record.py": "the manifest's created",
     "backends/openai/failures.py": "a server's Retry-After may be a date",
+    "grading/grade.py": "when a run was graded",
     "interop/lm_eval.py": "the manifest's created",
     "interop/lm_pub_quiz_import.py": "the manifest's created",
     "interop/reply_import.py": "the manifest's created",
