@@ -23,7 +23,7 @@ from calprobe.backends.registry import using_backend
 from calprobe.errors import UsageError
 from calprobe.interrupts import saying_how_to_resume
 from calprobe.messages import counted
-from calprobe.prompts import Overrides, PromptSet, draw_shots, labelled, load_prompts, overridden
+from calprobe.prompts import Overrides, PromptSet, draw_shots, fingerprint_of, labelled, load_prompts, overridden
 from calprobe.questions import QuestionOptions, QuestionSet, load_questions
 from calprobe.runs.asked_growth import joined
 from calprobe.runs.asked_manifest import AskManifest
@@ -35,6 +35,7 @@ from calprobe.runs.journal import Journal
 from calprobe.runs.lock import locked
 from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, write_manifest
 from calprobe.runs.run import open_asked
+from calprobe.runs.stages import FINAL
 
 if TYPE_CHECKING:
     from calprobe.models import LoadOptions
@@ -52,6 +53,7 @@ class _Request:
     plan: Plan
     out: Path
     options: AskOptions  # as given
+    chosen: QuestionOptions | None = None  # as given
 
 
 def ask(
@@ -117,11 +119,31 @@ def _requested(
     name = model if isinstance(model, str) else model.model.name
     path = Path(out) if out is not None else default_out(name, "-".join(found.name for found in sets), options.shard)
     check_folder(path)
-    return _Request(plan, path, options)
+    return _Request(plan, path, options, question_options)
 
 
 def _possible(request: _Request, backend: Backend) -> _Request:
-    """The request without closed-set readings where the study alone asks for them, and the backend has none to give."""
+    """The request without what the prompts or the study alone ask for, and the backend cannot give."""
+    return _without_finals(_without_closed(request, backend), backend)
+
+
+def _without_finals(request: _Request, backend: Backend) -> _Request:
+    """The request without the label behind the reply where the backend cannot continue a reply."""
+    plan = request.plan
+    finals = dict.fromkeys(asked.variant for asked in plan.asked if FINAL in asked.stages)
+    if backend.capabilities.continues or not finals:
+        return request
+    log.info(
+        "%s on %s cannot continue a reply: the label is not asked for once more behind it (%s)",
+        *(backend.model.name, backend.name, ", ".join(finals)),
+    )
+    prompts = replace(plan.prompts, final_cue="")
+    prompts = replace(prompts, fingerprint=fingerprint_of(prompts))
+    return replace(request, plan=replace(plan, prompts=prompts))
+
+
+def _without_closed(request: _Request, backend: Backend) -> _Request:
+    """The request without closed-set readings where the study alone asks for them, and the backend has none."""
     plan, options = request.plan, request.options
     if backend.capabilities.complete_softmax or options.collect is not None or not plan.collects("closed"):
         return request
@@ -149,12 +171,13 @@ def _asked_set(given: Questions, prompts: PromptSet, options: AskOptions, chosen
     if isinstance(given, QuestionSet):
         found = given
     else:
-        chosen = replace(chosen, shots=n_shots)
-        (found,) = load_questions([given], chosen)
         study = STUDIES.get(options.study or "")
+        rule = chosen.draw_rule or (None if study is None else study.draw_rule)
+        chosen = replace(chosen, shots=n_shots, draw_rule=rule)
+        (found,) = load_questions([given], chosen)
         is_chosen = chosen.draw is not None or chosen.limit is not None
         if study is not None and study.draw is not None and not is_chosen and len(found.questions) > study.draw:
-            (found,) = load_questions([given], replace(chosen, draw=study.draw, draw_rule=study.draw_rule))
+            (found,) = load_questions([given], replace(chosen, draw=study.draw))
         for note in found.notes:
             log.info("%s: %s", found.name, note)
         if n_shots and not found.source.shots_split:
@@ -177,7 +200,7 @@ def _refuse_bad_sets(sets: Sequence[QuestionSet]) -> None:
 def _ask_into(request: _Request, backend: Backend, started: float) -> None:
     """Ask what the folder lacks; it is locked."""
     sets = tuple(StoredSet.of(found) for found in request.plan.sets)
-    manifest = manifest_of(backend, request.plan, sets, request.options)
+    manifest = manifest_of(backend, request.plan, sets, request.options, request.chosen)
     folder, sets = _open_folder(request, manifest, sets)
     engine = engine_hash(folder.manifest.model, folder.manifest.backend)
     with closing(Journal.open(request.out)) as journal:

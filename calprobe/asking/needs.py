@@ -30,12 +30,6 @@ def refuse_incapable(plan: Plan, backend: Backend) -> None:
             f"--collect closed: {name} gives no probabilities of all tokens; leave closed out, or use "
             "--backend transformers"
         )
-    if not able.continues and any("final" in asked.stages for asked in plan.asked):
-        finals = dict.fromkeys(asked.variant for asked in plan.asked if "final" in asked.stages)
-        raise UsageError(
-            f"variant {', '.join(finals)} asks for the label behind the reply, and {name} cannot continue a reply; "
-            "leave the variant out with --variants, use prompts without final_cue, or use --backend transformers"
-        )
     if not able.raw and any(plan_is_raw(plan)):
         raise UsageError(
             f"{name} takes chat messages only, and the prompts are raw text; use --backend transformers or vllm"

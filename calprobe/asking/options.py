@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -11,7 +11,7 @@ from calprobe.asking.replacing import Kind, Pool
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.prompts import PromptSet
-from calprobe.questions.options import DrawRule
+from calprobe.questions.options import DrawRule, QuestionOptions
 
 if TYPE_CHECKING:
     from calprobe.asking.progress import AskProgress
@@ -104,8 +104,12 @@ class AskOptions:
                     raise UsageError(f"--{option} has no meaning without counterfactual in --replaced; leave it out")
         return found
 
-    def overrides(self) -> tuple[str, ...]:
-        """The options that differ from what the study fixes, as they are typed; empty without a study."""
+    def overrides(self, chosen: QuestionOptions | None = None) -> tuple[str, ...]:
+        """The options that differ from what the study fixes, as they are typed; empty without a study.
+
+        Args:
+            chosen: the questions, as they were chosen; None: as the study draws them.
+        """
         if self.study is None:
             return ()
         fixed = STUDIES[self.study].fixed
@@ -114,7 +118,10 @@ class AskOptions:
             for f in fields(self)
             if f.name in _OF_STUDY and (value := getattr(self, f.name)) is not None and value != fixed.get(f.name)
         ]
-        return tuple(f"--{name.replace('_', '-')} {_typed(getattr(self, name))}" for name in changed)
+        own = [(name, getattr(self, name)) for name in changed]
+        if chosen is not None:
+            own += _other_questions(STUDIES[self.study], chosen)
+        return tuple(f"--{name.replace('_', '-')} {_typed(value)}" for name, value in own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +217,14 @@ def _check(option: str, holds: bool, value: object, rule: str) -> None:
 
 def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _other_questions(study: Study, chosen: QuestionOptions) -> Iterator[tuple[str, object]]:
+    """The options that choose other questions than the study has."""
+    for name in ("split", "limit", "draw", "draw_rule", "groups", "shots_from"):
+        value = getattr(chosen, name)
+        if value not in (None, (), getattr(study, name, None)):
+            yield name, value
 
 
 def _typed(value: object) -> str:

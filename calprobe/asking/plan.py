@@ -12,6 +12,7 @@ from calprobe.asking.options import AskOptions, parse_shard
 from calprobe.asking.replacing import Replacing
 from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
 from calprobe.errors import UsageError
+from calprobe.messages import counted
 from calprobe.prompts import PromptSet, Stated, Variant, fill
 from calprobe.questions import Question, QuestionSet
 from calprobe.runs.asked_questions import question_hash
@@ -165,7 +166,8 @@ class Plan:
                 f"{found.name}: variant {variant.name} asks some kinds of its questions in other stages; "
                 "put questions of one kind into one file"
             )
-        final = [FINAL] if finals == {True} and self.prompts.final_cue else []
+        are_choices = all(question.kind == "choice" for question in found.questions)  # others have no labels
+        final = [FINAL] if finals == {True} and self.prompts.final_cue and are_choices else []
         conditions = ("", *self.replacing.conditions(self.prompts)) if self.collects("stated") else ()
         stated = [StatedStage(each.name, condition).stage for condition in conditions for each in self.prompts.stated]
         return (ANSWER, *final, *stated)
@@ -173,7 +175,13 @@ class Plan:
     def _n_wordings(self, found: QuestionSet) -> int:
         if self.options.paraphrases == "none":
             return 1
-        return min((len(question.wordings) for question in found.questions), default=1)
+        counts = [len(question.wordings) for question in found.questions]
+        if (lacking := counts.count(1)) and self.options.paraphrases == "hand":
+            raise UsageError(
+                f"--paraphrases hand: {lacking:,} of {counted(len(counts), 'question')} of {found.name} have no other "
+                "wording; write paraphrases for each, or leave --paraphrases out"
+            )
+        return min(counts, default=1)
 
     def collects(self, what: str) -> bool:
         """Whether that is collected."""

@@ -10,6 +10,7 @@ from importlib import metadata
 from calprobe.asking.options import AskOptions
 from calprobe.asking.plan import Plan
 from calprobe.backends.protocol import Backend
+from calprobe.questions import QuestionOptions
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.asked_questions import StoredSet
 from calprobe.runs.asked_records import BackendRecord, CounterfactualRecord, QuestionSetRecord, SamplingRecord
@@ -19,8 +20,14 @@ _PACKAGES = ("calprobe", "numpy", "pyarrow", "openai")
 ADDRESS = "address"  # of a backend's settings, the one that decides no reply
 
 
-def manifest_of(backend: Backend, plan: Plan, sets: tuple[StoredSet, ...], options: AskOptions) -> AskManifest:
-    """Everything that is known of the run before its first reply; `options` as they were given, for what they override.
+def manifest_of(
+    backend: Backend,
+    plan: Plan,
+    sets: tuple[StoredSet, ...],
+    options: AskOptions,
+    chosen: QuestionOptions | None = None,
+) -> AskManifest:
+    """Everything that is known of the run before its first reply; options as given, for what they override.
 
     Backends put a server's address among their settings, under `address`.
     """
@@ -33,7 +40,7 @@ def manifest_of(backend: Backend, plan: Plan, sets: tuple[StoredSet, ...], optio
         asked=plan.asked,
         sampling=SamplingRecord(filled.temperature or 0.0, filled.top_p or 1.0, filled.seed or 0),
         study=options.study,
-        overrides=options.overrides(),
+        overrides=options.overrides(chosen),
         counterfactual=_counterfactual(plan),
         shard=options.shard,
         versions=_versions(),

@@ -24,9 +24,8 @@ _OPTIONS = (
     click.option(
         "--draw-rule",
         type=click.Choice(("nested", "sample")),
-        default="nested",
-        show_default=True,
-        help="nested: a larger draw has the smaller ones in it; sample: Python's random.sample (arXiv 2605.02038).",
+        help="nested: a larger draw has the smaller ones in it; sample: Python's random.sample (arXiv 2605.02038).  "
+        "[default: as the study draws, else nested]",
     ),
     list_option("--groups", metavar="NAME,..", help="Only these subjects or relations."),
     click.option(

@@ -40,14 +40,14 @@ def taken_places(n: int, options: QuestionOptions, name: str) -> list[int]:
         if options.draw > n:
             what = f"--draw {options.draw}: {name} has {counted(n, 'question')}"
             raise UsageError(f"{what}; draw at most {n}, or choose another --split")
-        return drawn_places(n, options.draw, options.seed, options.draw_rule)
+        return drawn_places(n, options.draw, options.seed, options.draw_rule or "nested")
     return list(range(n if options.limit is None else min(n, options.limit)))
 
 
 def rule_of(options: QuestionOptions) -> str:
     """The name of the rule that the options stand for: all, first, nested, sample."""
     if options.draw is not None:
-        return options.draw_rule
+        return options.draw_rule or "nested"
     return "all" if options.limit is None else "first"
 
 

@@ -18,8 +18,8 @@ class QuestionOptions:
 
     Raises UsageError for values that contradict each other or are out of range.
 
-    >>> QuestionOptions(draw=200, seed=42).draw_rule
-    'nested'
+    >>> QuestionOptions(draw=200, seed=42).draw
+    200
     """
 
     draw: int | None = None  # so many at random
@@ -31,7 +31,7 @@ class QuestionOptions:
     shots: int = 0  # examples for prompts, from another split or from what is not asked
     shots_from: str | None = None  # a question file for the examples
     groups: tuple[str, ...] = ()  # subjects or relations; empty: all
-    draw_rule: DrawRule = "nested"
+    draw_rule: DrawRule | None = None  # None: nested, or the rule of the study
     forms: str | None = None  # a file of question forms for the relations of a probe
 
     def __post_init__(self) -> None:

@@ -186,7 +186,21 @@ class AskManifest(RunManifest):
         )
         later = "".join(f", some replies by {versions_text(each)}" for each in self.later_versions)
         first = f" (first {versions_text(backend.versions)})" if later else ""
-        return f"backend {backend.name}{first}, label probabilities: {labels}, {how}, seed {sampling.seed}{later}"
+        behind = ", no label behind the reply" if self._lacks_finals else ""
+        return (
+            f"backend {backend.name}{first}, label probabilities: {labels}, {how}, seed {sampling.seed}{behind}{later}"
+        )
+
+    @property
+    def _lacks_finals(self) -> bool:
+        """Whether the prompts ask for the label behind a reply, and the backend could not."""
+        return not self.prompts.final_cue and any(variant.final for variant in self.prompts.variants)
+
+    def origin(self) -> dict[str, str]:
+        """The study with what it was overridden by, and where the questions come from: split, revision and draw."""
+        changed = f", overridden by {' '.join(self.overrides)}" if self.overrides else ""
+        found = {} if self.study is None else {"study": f"{self.study}{changed}"}
+        return found | {"questions": "; ".join(_source_text(record) for record in self.sets)}
 
     def merged(self, created: str, others: Sequence[Self] = ()) -> Self:
         """The manifest of the complete run: the sets, variants and stages of all."""
@@ -220,6 +234,17 @@ class AskManifest(RunManifest):
         if versions in (self.backend.versions, *self.later_versions):
             return self
         return replace(self, later_versions=(*self.later_versions, dict(versions)))
+
+
+def _source_text(record: QuestionSetRecord) -> str:
+    source = record.source
+    parts = [
+        counted(record.n_questions, "question"),
+        f"split {source.split}" if source.split else "",
+        f"revision {source.revision[:12]}" if source.revision else "",
+        f"rule {source.rule}",
+    ]
+    return f"{record.name} ({', '.join(part for part in parts if part)})"
 
 
 def versions_text(versions: Mapping[str, str]) -> str:

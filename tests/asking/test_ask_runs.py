@@ -22,7 +22,7 @@ from calprobe.asking.progress import AskProgress
 from calprobe.backends.protocol import Pending
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.prompts import fingerprint_of
-from calprobe.questions import QuestionSet
+from calprobe.questions import Question, QuestionOptions, QuestionSet
 from calprobe.runs import AskedRun, ModelRecord, Reply, open_asked
 from calprobe.runs.journal import Journal, journal_path, read_journals
 from calprobe.runs.manifest_records import ModelSize
@@ -372,7 +372,6 @@ def test_capabilities_are_checked_before_the_first_request(tmp_path: Path) -> No
     for changes, what in (
         ({"complete_softmax": False}, "gives no log-probabilities of tokens; leave labels out"),
         ({"complete_softmax": False, "top_logprobs": 3}, "shows the 3 most probable tokens, fewer than the 4 labels"),
-        ({"continues": False}, "variant steps asks for the label behind the reply, and toy on fake cannot continue"),
     ):
         backend = FakeBackend(capabilities=replace(ABLE, **changes))
         with pytest.raises(UsageError, match=what):
@@ -381,6 +380,50 @@ def test_capabilities_are_checked_before_the_first_request(tmp_path: Path) -> No
     raw = replace(PROMPTS, variants=tuple(replace(v, raw=True) for v in PROMPTS.variants))
     with pytest.raises(UsageError, match="takes chat messages only, and the prompts are raw text"):
         ask(FakeBackend(capabilities=replace(ABLE, raw=False)), QUESTIONS, tmp_path / "run", replace(ALL, prompts=raw))
+
+
+def test_a_backend_that_continues_no_reply_is_asked_for_the_rest(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    backend = FakeBackend(capabilities=replace(ABLE, continues=False))
+    with caplog.at_level(logging.INFO):
+        run = ask(backend, QUESTIONS, tmp_path / "run", ALL)
+    assert "toy on fake cannot continue a reply: the label is not asked for once more behind it (steps)" in caplog.text
+    assert [asked.stages for asked in run.by_piece] == [("answer", "stated:decimal")] * 2
+    assert run.manifest.describe().endswith(", no label behind the reply")
+    again = FakeBackend(capabilities=backend.capabilities)
+    assert not ask(again, QUESTIONS, run.path, ALL).partial
+    assert not again.asked
+
+
+def test_the_label_behind_a_reply_is_asked_of_choices_only(tmp_path: Path) -> None:
+    numbers = tuple(Question(f"n{n}", f"How many is {n}?", "number", number=n) for n in range(3))
+    options = replace(ALL, variants=("steps",), collect=("answer",))
+    run = ask(FakeBackend(), replace(QUESTIONS, questions=numbers), tmp_path / "run", options)
+    assert [asked.stages for asked in run.by_piece] == [("answer",)]
+
+
+def test_a_question_without_paraphrases_is_named_by_its_number(tmp_path: Path) -> None:
+    first, *others = QUESTIONS.questions
+    some = replace(QUESTIONS, questions=(first, *(replace(q, paraphrases=("Please.",)) for q in others)))
+    for questions, count in ((some, "1 of 5"), (QUESTIONS, "5 of 5")):
+        with pytest.raises(UsageError, match=f"--paraphrases hand: {count} questions of sums have no other wording"):
+            ask(FakeBackend(), questions, tmp_path / "run", replace(ALL, paraphrases="hand"))
+
+
+def test_a_study_keeps_its_rule_of_drawing_and_records_other_questions(tmp_path: Path) -> None:
+    options = replace(ALL, study="audit", prompts=PROMPTS, variants=("direct",))
+    for chosen, rule, overrides in (
+        (QuestionOptions(draw=2), "sample", ("--draw 2",)),
+        (QuestionOptions(draw=2, draw_rule="nested"), "nested", ("--draw 2", "--draw-rule nested")),
+        (QuestionOptions(limit=2), "first", ("--limit 2",)),
+    ):
+        run = ask(FakeBackend(), "mini", tmp_path / rule, options, question_options=chosen)
+        assert run.manifest.sets[0].source.rule == rule
+        assert run.manifest.overrides[-len(overrides) :] == overrides
+    origin = run.manifest.origin()
+    assert origin["study"] == "audit, overridden by --prompts made-up --variants direct --limit 2"
+    assert origin["questions"] == "mini (2 questions, rule first)"
 
 
 def test_progress_counts_replies_and_failures(tmp_path: Path) -> None:

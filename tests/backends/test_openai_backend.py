@@ -261,8 +261,22 @@ def test_a_wrong_model_or_address_is_an_error_at_once(server: ChatServer, tmp_pa
         CalprobeError, match=r"no such model[\s\S]*--model toy-chad: the server lists toy-chat; did you"
     ):
         ask("toy-chad", QUESTIONS, tmp_path, DIRECT, backend_options=options)
-    with pytest.raises(UsageError, match="cannot continue a reply"):
-        ask_server(server, tmp_path, AskOptions(prompts=PROMPTS, collect=("answer",), quiet=True))
+
+
+def test_a_server_that_continues_no_reply_is_asked_for_the_rest(server: ChatServer, tmp_path: Path) -> None:
+    run = ask_server(server, tmp_path, AskOptions(study="audit", quiet=True, variants=("surface_paraphrase",)))
+    assert {reply.stage for reply in replies(run)} == {"answer", "stated:decimal_01", "stated:percent_0_100"}
+
+
+def test_an_empty_list_of_log_probabilities_is_a_counted_failure(server: ChatServer, tmp_path: Path) -> None:
+    def hides(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        answer = completion(body)
+        answer["choices"][0]["logprobs"] = {"content": []}
+        handler._raw(json.dumps(answer).encode())  # type: ignore[attr-defined]
+
+    server.faults = [hides]
+    first = replies(ask_server(server, tmp_path, concurrency=1))[0]
+    assert (first.finish, first.error) == ("error", "the server gave no log-probabilities with this reply")
 
 
 def test_a_server_without_log_probabilities_gives_no_labels(server: ChatServer, tmp_path: Path) -> None:
@@ -343,7 +357,8 @@ def test_half_a_surrogate_pair_is_replaced(server: ChatServer, tmp_path: Path) -
     server.faults = [
         '{"model": "toy-chat", "choices": [{"message": {"content": "\\ud800 A"}, "logprobs": {"content": []}}]}'
     ]
-    assert replies(ask_server(server, tmp_path, concurrency=1))[0].text == "\ufffd A"
+    options = AskOptions(prompts=PROMPTS, variants=("direct",), collect=("answer",), quiet=True)
+    assert replies(ask_server(server, tmp_path, options, concurrency=1))[0].text == "\ufffd A"
 
 
 @pytest.mark.parametrize("owner", ["vllm", "llamacpp"])

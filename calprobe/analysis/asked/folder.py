@@ -77,6 +77,7 @@ def _about(manifest: AskManifest) -> dict[str, str]:
         found["model"] = manifest.model.note
     size = manifest.model.size
     unknown = "number of parameters not known" + ("" if manifest.is_import else " (calprobe ask --parameters N)")
+    found |= {} if manifest.is_import else manifest.origin()
     return found | {"size": unknown if size is None else _size(size)}
 
 

@@ -159,7 +159,7 @@ class OpenAIBackend:
             )
         if answer.finish == "content_filter":
             return asked.failed("the server's content filter took the reply")
-        if asked.labels and answer.steps is None:
+        if asked.labels and not answer.steps:
             return asked.failed("the server gave no log-probabilities with this reply")
         return whole_texts(asked.answered(answer, self._client.scrubbed))
 
