@@ -108,10 +108,9 @@ def _values(place: str, known: dict[str, Any]) -> dict[str, Any]:
     """The line's values as the fields have them."""
     values = dict(known)
     if (tokens := values.pop("tokens", None)) is not None and all(type(own) is int for own in tokens):
-        values["tokens"] = tuple(tokens)
-    for name in ("logprobs",):
-        if name in values:
-            values[name] = tuple(_logprob(place, name, own) for own in values[name])
+        values["tokens"] = tuple(_token(place, own) for own in tokens)
+    if "logprobs" in values:
+        values["logprobs"] = tuple(_finite(place, own) for own in values["logprobs"])
     if "labels" in values:
         values["labels"] = {own: _logprob(place, f"labels {own}", value) for own, value in values["labels"].items()}
     if "stated" in values:
@@ -123,6 +122,19 @@ def _logprob(place: str, name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not value <= 1e-6:
         raise ProbeFormatError(f"{place}: {name} is {value!r:.60}; give natural logs of probabilities, 0 or less")
     return min(float(value), 0.0)
+
+
+def _finite(place: str, value: Any) -> float:
+    """The log-probability of a token that was generated."""
+    if (found := _logprob(place, "logprobs", value)) == -np.inf:
+        raise ProbeFormatError(f"{place}: logprobs is {value!r:.60}; a generated token has a probability above 0")
+    return found
+
+
+def _token(place: str, value: int) -> int:
+    if not 0 <= value < 2**31:
+        raise ProbeFormatError(f"{place}: tokens has {value!r:.60}; give ids of 0 to 2,147,483,647")
+    return value
 
 
 def _as_text(value: float | str) -> str:

@@ -137,7 +137,8 @@ def _file(name: str, path: Path, options: QuestionOptions) -> FoundSet:
     if layout is not None:
         split = split_of_name(path)
         pool = _public({path.name: path}, layout, name, split, options)
-        return FoundSet(name, pool, _file_source(path, split, _first_set_of(layout)))
+        quotable = all(entry.quotable for entry in NAMED_SETS.values() if entry.layout is layout)
+        return FoundSet(name, pool, replace(_file_source(path, split, None), quotable=quotable))
     if kind_of_file(path) not in JSON_LINES:
         what = f"{path}: its columns ({', '.join(first)}) are of no public set that calprobe knows"
         raise UsageError(f"{what}; write a question file in JSON lines (docs/how-to/questions.md)")
@@ -148,10 +149,6 @@ def _file(name: str, path: Path, options: QuestionOptions) -> FoundSet:
 
 def _public(files: dict[str, Path], layout: Layout, name: str, split: str, options: QuestionOptions) -> Pool:
     return public_pool(files, layout, Surroundings(name, split, options.seed), options.as_)
-
-
-def _first_set_of(layout: Layout) -> NamedSet:
-    return next(entry for entry in NAMED_SETS.values() if entry.layout is layout)
 
 
 def _file_source(path: Path, split: str, entry: NamedSet | None) -> SetSource:

@@ -13,6 +13,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Self
 
@@ -26,7 +27,8 @@ log = logging.getLogger(__name__)
 FOLDER = "journal"
 SUFFIX = ".sqlite3"
 BAD_SUFFIX = ".bad"
-SUFFIXES = (SUFFIX, f"{SUFFIX}-wal", f"{SUFFIX}-shm", f"{SUFFIX}-journal", f"{SUFFIX}{BAD_SUFFIX}")
+_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite writes beside a database
+SUFFIXES = tuple(f"{name}{rest}" for name in (SUFFIX, f"{SUFFIX}{BAD_SUFFIX}") for rest in ("", *_BESIDE))
 
 _FORMAT = 1
 _SECONDS_TO_DISK = 1.0
@@ -76,20 +78,14 @@ class Journal:
     @classmethod
     def _salvaged(cls, path: Path, why: str) -> Self:
         """A new journal with what can be read of a damaged one, which is renamed."""
-        replies: list[Reply] = []
-        with suppress(sqlite3.DatabaseError, DecodeError), closing(_connected(path)) as damaged:
-            for row in damaged.execute("select key, crc32, reply from replies"):
-                with suppress(DecodeError):
-                    replies.append(_reply(*row))
         with _explained(path):
-            path.replace(path.with_name(path.name + BAD_SUFFIX))
-            for rest in SUFFIXES[1:4]:
-                path.with_name(path.stem + rest).unlink(missing_ok=True)
+            aside = _set_aside(path)
+            replies = _readable(aside)
             made = cls(path, _connected(path))
         made.add_all(replies)
         log.warning(
             "%s: %s; renamed to %s; %d replies in it could be read, others will be asked again",
-            *(path, why, path.name + BAD_SUFFIX, len(replies)),
+            *(path, why, aside.name, len(replies)),
         )
         return made
 
@@ -131,12 +127,12 @@ class Journal:
     def close(self) -> None:
         """Flush and close; an empty journal is removed."""
         with suppress(sqlite3.Error):
-            (count,) = self._database.execute("select count(*) from replies").fetchone()
+            (n_replies,) = self._database.execute("select count(*) from replies").fetchone()
             self._database.execute("pragma wal_checkpoint(truncate)").fetchall()
             self._database.close()
-            if not count:
-                for suffix in SUFFIXES[:4]:
-                    self.path.with_name(self.path.stem + suffix).unlink(missing_ok=True)
+            if not n_replies:
+                for rest in ("", *_BESIDE):
+                    self.path.with_name(self.path.name + rest).unlink(missing_ok=True)
         self._database.close()
         with suppress(OSError):
             self.path.parent.rmdir()  # if it is empty
@@ -181,6 +177,38 @@ def _connected(path: Path) -> sqlite3.Connection:
         database.close()
         raise
     return database
+
+
+def _set_aside(path: Path) -> Path:
+    """Rename a damaged journal, and what SQLite has written beside it; earlier ones stay."""
+    names = (path.with_name(f"{path.stem}{'' if n == 1 else f'.{n}'}{path.suffix}{BAD_SUFFIX}") for n in count(1))
+    aside = next(each for each in names if not each.exists())
+    for rest in _BESIDE:
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + rest).replace(aside.with_name(aside.name + rest))
+    path.replace(aside)
+    return aside
+
+
+def _readable(path: Path) -> list[Reply]:
+    """The replies of a damaged journal that can be read; nothing is written into it.
+
+    It is read by ranges of keys, each from both ends, so that a damaged page hides no more than its own rows.
+    """
+    found: dict[str, Reply] = {}
+    digits = [f"{number:02x}" for number in range(256)]
+    query = "select key, crc32, reply from replies where key >= ? and key < ? order by key"
+    with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as damaged:
+        for bounds in pairwise(["", *digits, "\U0010ffff"]):
+            for order in ("", " desc"):
+                try:
+                    for row in damaged.execute(query + order, bounds):
+                        with suppress(DecodeError):
+                            found[row[0]] = _reply(*row)
+                    break
+                except sqlite3.DatabaseError:
+                    continue
+    return list(found.values())
 
 
 def _row(reply: Reply) -> tuple[str, str, str, int, int, int, str]:

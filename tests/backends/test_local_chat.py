@@ -9,7 +9,7 @@ from tiny_backends import TEMPLATE, dialogue, tiny_model
 
 from calprobe.backends import Decoding, FollowUp, Message
 from calprobe.backends.local.chat import PromptWriter, thinking_mode
-from calprobe.backends.local.reasoning import FAMILIES, markers_of, split_thought
+from calprobe.backends.thoughts import FAMILIES, markers_of, split_thought
 from calprobe.errors import CalprobeError
 
 START, END = 1, 2

@@ -353,6 +353,31 @@ def test_a_thought_is_kept_apart(server: ChatServer, tmp_path: Path) -> None:
     assert (first.reasoning, first.text in LETTERS) == ("Well..", True)
 
 
+@pytest.mark.parametrize(
+    ("content", "reasoning", "text", "is_open"),
+    [
+        ("<think>\nA or B?\n</think>\n\nB", "A or B?", "B", False),
+        ("A or B?\n</think>\n\nB", "A or B?", "B", False),
+        ("[THINK]A or B?[/THINK]B", "A or B?", "B", False),
+        ("<think>A or", "A or", "", True),
+        ("A < B", None, "A < B", False),
+    ],
+)
+def test_a_thought_in_the_reply_is_kept_apart(
+    server: ChatServer, tmp_path: Path, content: str, reasoning: str | None, text: str, is_open: bool
+) -> None:
+    def thinks(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        answer = completion(body)
+        answer["choices"][0]["message"]["content"] = content
+        handler._raw(json.dumps(answer).encode())  # type: ignore[attr-defined]
+
+    server.faults = [thinks]
+    first, stated = replies(ask_server(server, tmp_path, concurrency=1, questions=question_set(1)))
+    assert (first.reasoning, first.text, first.reasoning_is_open) == (reasoning, text, is_open)
+    assert server.bodies[1]["messages"][1]["content"] == text
+    assert stated.stage == "stated:decimal"
+
+
 def test_half_a_surrogate_pair_is_replaced(server: ChatServer, tmp_path: Path) -> None:
     server.faults = [
         '{"model": "toy-chat", "choices": [{"message": {"content": "\\ud800 A"}, "logprobs": {"content": []}}]}'

@@ -92,6 +92,13 @@ def test_every_reply_comes_back_as_it_was(tmp_path: Path) -> None:
         (line("q0", "A", sample=-1), "sample is -1; give 0 to 999,999"),
         (line("q0", "A", sample=True), "sample is True; give a whole number"),
         (line("q0", "A", labels={"A": 0.5}), "labels A is 0.5; give natural logs"),
+        (
+            line("q0", "A", logprobs=[-0.5, -np.inf]),
+            ":1: logprobs is -inf; a generated token has a probability above 0",
+        ),
+        (line("q0", "A", logprobs=[np.nan]), ":1: logprobs is nan; give natural logs"),
+        (line("q0", "A", tokens=[3, 2**31]), ":1: tokens has 2147483648; give ids of 0 to 2,147,483,647"),
+        (line("q0", "A", tokens=[-1]), ":1: tokens has -1; give ids"),
         (line("q0", "A", labels={"Z": -0.5}), "labels has 'Z'; the labels of question q0 are A, B, C, D"),
         (line("q0", "A", finish="error"), "finish is 'error'; give stop or length"),
         (line("q9", "A"), "quiz has no question 'q9'"),

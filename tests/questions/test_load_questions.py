@@ -187,6 +187,17 @@ def test_groups_are_taken_before_a_draw() -> None:
         load_questions(["mini"], QuestionOptions(groups=("zzz",)))
 
 
+@pytest.mark.parametrize("name", ["mmlu", "arc-challenge", "gpqa"])
+def test_a_file_in_the_columns_of_a_set_has_not_its_licence(name: str, tmp_path: Path) -> None:
+    entry = NAMED_SETS[name]
+    file = sorted(each for each in write_repository(tmp_path, name, 6).rglob("*.*") if each.is_file())[0]
+    mine = shutil.copy(file, tmp_path / f"mine{''.join(file.suffixes)}")
+    (own,) = load_questions([mine])
+    assert (own.source.licence, own.source.quotable) == (None, entry.quotable)
+    (named,) = load_questions([f"{name}={mine}"])
+    assert named.source.licence == entry.licence
+
+
 def test_a_probes_set_names_the_probe() -> None:
     (mini,) = load_questions(["mini"])
     assert mini.source.probe == load_probe("mini").fingerprint

@@ -11,9 +11,9 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from calprobe.backends.local.reasoning import Markers, is_opened, markers_of
 from calprobe.backends.local.token_text import TokenText
 from calprobe.backends.protocol import Dialogue, FollowUp, Message
+from calprobe.backends.thoughts import Markers, is_opened, markers_of
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
 

@@ -12,8 +12,8 @@ from calprobe.backends.local.choosing import Draw
 from calprobe.backends.local.closed import ReplyTree
 from calprobe.backends.local.labels import Ids, LabelForms
 from calprobe.backends.local.noise import sample_key
-from calprobe.backends.local.reasoning import Split, split_thought
 from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
+from calprobe.backends.thoughts import Split, split_thought
 from calprobe.runs.replies import Finish, LabelScores, Reply
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from calprobe.backends.thoughts import FAMILIES, Split, split_thought
 from calprobe.messages import shortened
 
 _REASONING = ("reasoning_content", "reasoning")  # where servers keep a thought apart from the reply
@@ -43,6 +44,7 @@ class Answer:
     model: str  # that the server says it is
     system_fingerprint: str | None
     reasoning: str | None
+    reasoning_is_open: bool  # the thought has no end, so there is no text
     steps: tuple[TokenStep, ...] | None  # None: no log-probabilities
     token_ids: tuple[int, ...] | None
     prompt_ids: tuple[int, ...] | None
@@ -61,20 +63,32 @@ def answer_of(body: bytes) -> Answer:
     choice = _Value("choices[0]", choices[0]).object()
     message = _Value("message", choice.get("message")).object()
     usage = _Value("usage", data.get("usage") or {}).object()
+    content = _Value("message.content", message.get("content") or "").text()
     thoughts = [message[name] for name in _REASONING if isinstance(message.get(name), str) and message[name]]
     steps = _steps(choice.get("logprobs"))
+    split = Split(thoughts[0], content, False) if thoughts else _without_thought(content)
     return Answer(
-        text=_Value("message.content", message.get("content") or "").text(),
+        text=split.text,
         finish=_Value("finish_reason", choice.get("finish_reason") or "").text(),
         model=_Value("model", data.get("model") or "").text(),
         system_fingerprint=_Value("system_fingerprint", data.get("system_fingerprint")).text_or_none(),
-        reasoning=thoughts[0] if thoughts else None,
+        reasoning=split.reasoning,
+        reasoning_is_open=split.is_open,
         steps=steps,
         token_ids=_ids("token_ids", choice.get("token_ids")) or _ids_of(steps),
         prompt_ids=_ids("prompt_token_ids", data.get("prompt_token_ids")),
         tokens_in=_Value("usage.prompt_tokens", usage.get("prompt_tokens") or 0).count(),
         tokens_out=_Value("usage.completion_tokens", usage.get("completion_tokens") or 0).count(),
     )
+
+
+def _without_thought(content: str) -> Split:
+    """The reply without a thought that the server left in front of it, between the markers of a known family."""
+    for markers in FAMILIES:
+        split = split_thought(content, markers, opened=False)
+        if split.reasoning is not None:
+            return split
+    return Split(None, content, False)
 
 
 def parsed(body: bytes) -> Any:

@@ -205,6 +205,7 @@ class _Asked:
             token_ids=answer.token_ids,
             logprobs=None if steps is None else tuple(step.chosen.logprob for step in steps),
             reasoning=None if answer.reasoning is None else scrubbed(answer.reasoning),
+            reasoning_is_open=answer.reasoning_is_open,
             label_scores=self._label_scores(answer),
             tokens_in=answer.tokens_in,
             tokens_out=answer.tokens_out,

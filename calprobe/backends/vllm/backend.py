@@ -186,7 +186,7 @@ class VllmBackend:
         )
 
     def _reply(self, request: _Request, output: Any) -> tuple[Reply, Ids]:
-        from calprobe.backends.local.reasoning import split_thought
+        from calprobe.backends.thoughts import split_thought
 
         all_ids: Ids = tuple(output.token_ids)
         steps = _steps(all_ids, output.logprobs or ())

@@ -46,7 +46,8 @@ def opened(name: str, options: BackendOptions, load_options: LoadOptions | None)
     try:
         engine = vllm.LLM(**_arguments(location, window, options, load_options))
     except (ValueError, RuntimeError, OSError) as error:
-        raise CalprobeError(f"{name}: vLLM cannot load it: {str(error).strip().splitlines()[0][:300]}") from error
+        said = str(error).strip() or type(error).__name__  # some say nothing
+        raise CalprobeError(f"{name}: vLLM cannot load it: {said.splitlines()[0][:300]}") from error
     config = engine.llm_engine.model_config
     hf_config, tokenizer = config.hf_config, engine.get_tokenizer()
     record = ModelRecord(
