@@ -15,7 +15,7 @@ from calprobe.cli.app import main
     [
         ("repot", 2, "did you mean report or export?"),
         ("import lm-evl", 2, "did you mean lm-eval?"),
-        ("xyzzy", 2, "there are score, ask, report"),
+        ("xyzzy", 2, "there are score, ask, "),
         ("report --formt csv", 2, "--format"),
         ("report runs/demmo", 3, "did you mean demo?"),
         ("score --model tiny-cml", 3, "did you mean tiny-"),  # not: the probe bear is missing
