@@ -183,5 +183,6 @@ def _next_step(run: AskedRun) -> str:
     what = f"{replies}, {failed:,} of them failed" if failed else replies
     if shard is not None:
         return f"{run.path}: shard {shard}, {what}; when all are done: calprobe merge {path} .. --out RUN"
-    state = "; the others were not asked for now" if run.partial else ", complete"
+    complete = "" if failed else ", complete"
+    state = "; the others were not asked for now" if run.partial else complete
     return f"{run.path}: {what}{state}; next: calprobe report {path}"

@@ -114,7 +114,7 @@ def _values(place: str, known: dict[str, Any]) -> dict[str, Any]:
     if "labels" in values:
         values["labels"] = {own: _logprob(place, f"labels {own}", value) for own, value in values["labels"].items()}
     if "stated" in values:
-        values["stated"] = _as_text(values["stated"])
+        values["stated"] = _stated(place, values["stated"])
     return values
 
 
@@ -137,9 +137,13 @@ def _token(place: str, value: int) -> int:
     return value
 
 
-def _as_text(value: float | str) -> str:
-    """A number as a model would write it."""
-    return value if isinstance(value, str) else np.format_float_positional(value, trim="0")
+def _stated(place: str, value: float | str) -> str:
+    """The confidence in words, a number as a model would write it."""
+    if isinstance(value, str):
+        return value
+    if not 0 <= value <= 1:
+        raise ProbeFormatError(f"{place}: stated is {value!r:.60}; give a number from 0 to 1, or what was said as text")
+    return np.format_float_positional(value, trim="0")
 
 
 def _named(kinds: Any) -> str:

@@ -97,7 +97,9 @@ def grouped(pool: Pool, groups: Sequence[str], name: str) -> list[int]:
         return list(range(pool.size))
     places = [place for place, group in enumerate(pool.groups) if group in groups]
     if not places:
-        known = list(dict.fromkeys(pool.groups))
+        known = [group for group in dict.fromkeys(pool.groups) if group]
+        if not known:
+            raise UsageError(f"--groups {','.join(groups)}: the questions of {name} have no groups")
         listed = ", ".join(known[:8]) + (", .." if len(known) > 8 else "")
         meant = did_you_mean(groups[0], known) or f"; it has {listed}"
         raise UsageError(f"--groups {','.join(groups)}: {name} has no such group{meant}")

@@ -78,7 +78,7 @@ def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[
     done = ask(server, *files, "--collect", "answer", "--out", tmp_path / "run", "--concurrency", "1")
     assert done.returncode == 0
     assert "1 request failed (1 time: the server refused the request (400: fault 400))" in done.stderr
-    assert "4 replies, 1 of them failed, complete; next: calprobe report" in done.stderr
+    assert "4 replies, 1 of them failed; next: calprobe report" in done.stderr
 
 
 @pytest.mark.parametrize(

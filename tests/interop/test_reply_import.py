@@ -91,6 +91,8 @@ def test_every_reply_comes_back_as_it_was(tmp_path: Path) -> None:
         (line("q0", 3), ":1: text is 3; give text"),  # type: ignore[arg-type]  # on purpose
         (line("q0", "A", sample=-1), "sample is -1; give 0 to 999,999"),
         (line("q0", "A", sample=True), "sample is True; give a whole number"),
+        (line("q0", "A", stated=7), ":1: stated is 7; give a number from 0 to 1, or what was said as text"),
+        (line("q0", "A", stated=np.nan), ":1: stated is nan"),
         (line("q0", "A", labels={"A": 0.5}), "labels A is 0.5; give natural logs"),
         (
             line("q0", "A", logprobs=[-0.5, -np.inf]),

@@ -187,6 +187,11 @@ def test_groups_are_taken_before_a_draw() -> None:
         load_questions(["mini"], QuestionOptions(groups=("zzz",)))
 
 
+def test_questions_without_groups_have_none_to_choose(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--groups x: the questions of mine have no groups"):
+        load_questions([numbered(tmp_path / "mine.jsonl", 9)], QuestionOptions(groups=("x",)))
+
+
 @pytest.mark.parametrize("name", ["mmlu", "arc-challenge", "gpqa"])
 def test_a_file_in_the_columns_of_a_set_has_not_its_licence(name: str, tmp_path: Path) -> None:
     entry = NAMED_SETS[name]
