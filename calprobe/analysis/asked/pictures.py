@@ -28,8 +28,8 @@ from calprobe.analysis.curves.calibration import (
     calibration_line,
     draw_calibration,
 )
+from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
 from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
-from calprobe.analysis.curves.readers_figure import Readers, draw_readers
 from calprobe.analysis.curves.size_figure import SizePanel, SizeSeries
 from calprobe.analysis.run_names import last_names
 from calprobe.errors import UsageError
@@ -47,7 +47,7 @@ class Pictures:
     """The figures of one run, as numbers."""
 
     calibration: Calibration  # by set, pooled over the variants that are read well enough; `run` is the set's name
-    readers: tuple[Readers, ...]  # by set
+    readers: tuple[GroupedDots, ...]  # by set: accuracies by variant and reader
     matrices: tuple[Matrix, ...]  # of several sets
     stated: StatedPictures | None = None  # of a run that asks for confidences by several prompts
 
@@ -56,7 +56,7 @@ class Pictures:
         if self.calibration.lines and self.stated is None:  # ten prompts have panels of their own
             yield "reliability", lambda look: draw_calibration(self.calibration, replace(look, form="overlay"))
         if self.readers:
-            yield "readers", lambda look: draw_readers(self.readers, look)
+            yield "readers", lambda look: draw_grouped_dots(self.readers, look)
         if self.matrices:
             yield "matrix", lambda look: draw_matrices(self.matrices, look)
         if self.stated is not None:
@@ -108,14 +108,14 @@ def pooled(cells: Sequence[OpenedCell], name: str) -> tuple[np.ndarray, np.ndarr
     return confidence, correct
 
 
-def _readers(own: SetReport) -> Readers:
+def _readers(own: SetReport) -> GroupedDots:
     cells = list(own.cells.values())
     readers = tuple(dict.fromkeys(reader for cell in cells for reader in cell.accuracy))
     accuracy = tuple(
         tuple(cell.accuracy[name].value if name in cell.accuracy else None for name in readers) for cell in cells
     )
     chance = float(np.mean([cell.chance for cell in cells])) if cells else float("nan")
-    return Readers(own.name, tuple(own.cells), readers, accuracy, chance)
+    return GroupedDots(own.name, "accuracy", "variant", tuple(own.cells), readers, accuracy, chance)
 
 
 MatrixValue = Callable[[CellReport], Estimate | None]

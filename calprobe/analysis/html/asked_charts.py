@@ -1,4 +1,4 @@
-"""The page's figures of asked runs as SVG: accuracies by reader, matrices of variants by sets, size against spread."""
+"""The page's figures of asked runs as SVG: dots in groups, matrices of variants by sets, size against spread."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 
 from markupsafe import Markup, escape
 
+from calprobe.analysis.curves.grouped_dots import GroupedDots
 from calprobe.analysis.curves.matrix_figure import Matrix
-from calprobe.analysis.curves.readers_figure import Readers
 from calprobe.analysis.curves.size_figure import SizePanel, short_count, size_ticks
 from calprobe.analysis.html import svg
 from calprobe.analysis.html.charts import series_class
@@ -18,22 +18,22 @@ HEAD = 26  # height of the names above it
 LEAST_WIDTH = 440  # as other figures
 
 
-def readers(own: Readers) -> Markup:
-    """Accuracy of each variant under each reader, with chance as a line."""
-    ticks = tuple(float(at) for at in range(len(own.variants)))
-    across = svg.Axis("variant", -0.5, len(own.variants) - 0.5, ticks, lambda at: own.variants[round(at)])
-    frame = svg.Frame(across, svg.Axis("accuracy"), width=max(440.0, 110.0 * len(own.variants)))
-    parts = [frame.axes(), svg.line(frame, [(-0.5, own.chance), (len(own.variants) - 0.5, own.chance)], "ideal")]
-    for place, reader in enumerate(own.readers):
+def grouped_dots(own: GroupedDots, label: str) -> Markup:
+    """A dot for each series in each group, with chance as a line; `label` says what the figure shows."""
+    count = len(own.groups)
+    ticks = tuple(float(at) for at in range(count))
+    across = svg.Axis(own.group, -0.5, count - 0.5, ticks, lambda at: own.groups[round(at)])
+    frame = svg.Frame(across, svg.Axis(own.value), width=max(440.0, 110.0 * count))
+    parts = [frame.axes()]
+    if own.chance is not None:
+        parts.append(svg.line(frame, [(-0.5, own.chance), (count - 0.5, own.chance)], "ideal"))
+    for place, name in enumerate(own.series):
         drawn = []
-        for at, (variant, row) in enumerate(zip(own.variants, own.accuracy, strict=True)):
-            if (found := row[place]) is None:
-                continue
-            x = at + own.shift(place)
+        for group, x, found in own.dots(place):
             drawn.append(svg.intervals(frame, [(x, found.low, found.high)]))
-            drawn.append(svg.mark(frame, (x, found.value), f"{variant}, {reader}: {spelled(found)}", shape=place))
+            drawn.append(svg.mark(frame, (x, found.value), f"{group}, {name}: {spelled(found)}", shape=place))
         parts.append(svg.element("g", *drawn, class_=series_class(place)))
-    return svg.drawing(frame, f"Accuracy on {own.title} under each variant, by reader of answers.", *parts)
+    return svg.drawing(frame, label, *parts)
 
 
 def sizes(own: SizePanel) -> Markup:

@@ -112,9 +112,9 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
     for own in found.readers:
         yield FigureView(
             f"Readers on {own.title}",
-            asked_charts.readers(own),
+            asked_charts.grouped_dots(own, f"Accuracy on {own.title} under each variant, by reader of answers."),
             "Accuracy of the same replies under each reader of answers, with 95 % intervals; dotted: chance.",
-            tuple(Choice(reader, place, charts.key(place)) for place, reader in enumerate(own.readers)),
+            tuple(Choice(reader, place, charts.key(place)) for place, reader in enumerate(own.legend)),
         )
     for matrix in found.matrices:
         yield FigureView(matrix.title, asked_charts.matrix(matrix), "Variants by sets; the darker, the nearer to 1.")

@@ -1,4 +1,4 @@
-"""The page's figures of stated confidence as SVG: correlations of prompts, and mean confidence by condition."""
+"""The page's figure of correlations of prompts as SVG."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import math
 
 from markupsafe import Markup
 
-from calprobe.analysis.curves.conditions_figure import Conditions
 from calprobe.analysis.curves.correlation_figure import Correlations
 from calprobe.analysis.html import svg
-from calprobe.analysis.html.charts import series_class
-from calprobe.analysis.number_text import spelled
 
 SIDE, NAMES = 40, 150  # sizes of a matrix: of its cells, and of the names at its left
 HEAD = 26  # height of the numbers above it
@@ -50,22 +47,3 @@ def _cell(value: float, left: float, top: float, of: str) -> tuple[Markup, Marku
     )
     number = svg.element("text", text, x=left + SIDE / 2, y=top + SIDE / 2 + 4, class_="heat-text mid small")
     return cell, number
-
-
-def conditions(own: Conditions) -> Markup:
-    """Mean confidence in each answer that stood there: of all questions, and of those answered right and wrong."""
-    count = len(own.conditions)
-    ticks = tuple(float(at) for at in range(count))
-    across = svg.Axis("answer", -0.5, count - 0.5, ticks, lambda at: own.conditions[round(at)])
-    frame = svg.Frame(across, svg.Axis("mean confidence"), width=max(440.0, 110.0 * count))
-    parts = [frame.axes()]
-    for place, split in enumerate(own.splits):
-        drawn = []
-        for at, (condition, row) in enumerate(zip(own.conditions, own.means, strict=True)):
-            if (found := row[place]) is None:
-                continue
-            x = at + own.shift(place)
-            drawn.append(svg.intervals(frame, [(x, found.low, found.high)]))
-            drawn.append(svg.mark(frame, (x, found.value), f"{condition}, {split}: {spelled(found)}", shape=place))
-        parts.append(svg.element("g", *drawn, class_=series_class(place)))
-    return svg.drawing(frame, "Mean confidence by what stood in the place of the answer.", *parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calprobe.analysis.asked.stated.pictures import StatedPictures
-from calprobe.analysis.html import charts, stated_charts
+from calprobe.analysis.html import asked_charts, charts, stated_charts
 from calprobe.analysis.html.views import Choice, FigureView
 from calprobe.analysis.palette import series_places
 
@@ -31,10 +31,10 @@ def stated_figures(found: StatedPictures) -> Iterator[FigureView]:
     for condition in found.conditions:
         yield FigureView(
             _titled("Confidence by condition", condition.title),
-            stated_charts.conditions(condition),
+            asked_charts.grouped_dots(condition, "Mean confidence by what stood in the place of the answer."),
             "Mean over the prompts of the confidence in the model's own answer and in what was put in its place, with "
             "95 % intervals.",
-            tuple(Choice(f"{split} answers", at, charts.key(at)) for at, split in enumerate(condition.splits)),
+            tuple(Choice(name, at, charts.key(at)) for at, name in enumerate(condition.legend)),
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from calprobe.backends.local.conversation import Conversation
+from calprobe.backends.local.sharing import shared_tokens
 from calprobe.models import LoadedModel
 from calprobe.models.memory import free_bytes
 from calprobe.scoring.budget import auto_batch_tokens
@@ -87,9 +88,7 @@ def _are_kin(one: Conversation, other: Conversation) -> bool:
     """Whether they share half of the longer prompt, and have replies of one length."""
     if _budget(one) != _budget(other):
         return False
-    shared = next((n for n, (a, b) in enumerate(zip(one.prompt.ids, other.prompt.ids, strict=False)) if a != b), None)
-    least = min(_length(one), _length(other))
-    return 2 * (least if shared is None else shared) >= max(_length(one), _length(other))
+    return 2 * shared_tokens(one.prompt.ids, other.prompt.ids) >= max(_length(one), _length(other))
 
 
 def _budget(conversation: Conversation) -> int:

@@ -6,14 +6,20 @@ import pytest
 
 from calprobe.analysis.asked.stated.pictures import StatedPictures, side_by_side
 from calprobe.analysis.curves.calibration import Calibration
-from calprobe.analysis.curves.conditions_figure import Conditions, draw_conditions
 from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
+from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
 from calprobe.metrics import Estimate
 
 NAN = float("nan")
 TWO = Correlations("", ("p", "q"), ((1.0, -0.25), (-0.25, NAN)))
-MEANS = Conditions(
-    "", ("original", "target"), ("all", "wrong"), ((Estimate(0.7, 0.6, 0.8), None), (Estimate(0.9), None))
+MEANS = GroupedDots(
+    "",
+    "mean confidence",
+    "answer",
+    ("original", "target"),
+    ("all", "wrong"),
+    ((Estimate(0.7, 0.6, 0.8), None), (Estimate(0.9), None)),
+    of="answers",
 )
 
 
@@ -26,7 +32,7 @@ def test_a_cell_has_its_number_and_its_side_of_0() -> None:
 
 
 def test_a_mean_that_is_not_there_has_no_mark() -> None:
-    figure = draw_conditions([MEANS])
+    figure = draw_grouped_dots([MEANS])
     (axes,) = figure.axes
     assert [line.get_ydata().tolist() for line in axes.lines] == [[0.7, 0.9], []]
     (legend,) = figure.legends

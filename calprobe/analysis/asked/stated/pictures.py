@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from calprobe.analysis.asked.stated.fidelity import MEAN, SPLITS
 from calprobe.analysis.asked.stated.opening import stated_cell
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
 from calprobe.analysis.curves.calibration import METRICS, Calibration, calibration_line, draw_calibration
-from calprobe.analysis.curves.conditions_figure import Conditions, draw_conditions
 from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
+from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
 from calprobe.metrics import Resampling, bootstrap_many, standard_metrics
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class StatedPictures:
 
     panels: Calibration  # a line for each prompt, over all sets
     correlations: tuple[Correlations, ...]
-    conditions: tuple[Conditions, ...]
+    conditions: tuple[GroupedDots, ...]  # mean confidences by what stood in the answer's place
 
     def drawn(self) -> Iterator[tuple[str, Drawn]]:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
@@ -40,7 +40,7 @@ class StatedPictures:
         if self.correlations:
             yield "correlation", lambda look: draw_correlations(self.correlations, look)
         if self.conditions:
-            yield "conditions", lambda look: draw_conditions(self.conditions, look)
+            yield "conditions", lambda look: draw_grouped_dots(self.conditions, look)
 
 
 def stated_pictures(run: StatedRun, cells: Sequence[OpenedCell], options: AskedOptions) -> StatedPictures:
@@ -68,16 +68,8 @@ def side_by_side(named: Sequence[tuple[str, StatedPictures]]) -> StatedPictures 
         return None
     return StatedPictures(
         Calibration(()),
-        tuple(
-            Correlations(_title(name, found.title), found.prompts, found.values)
-            for name, own in named
-            for found in own.correlations
-        ),
-        tuple(
-            Conditions(_title(name, found.title), found.conditions, found.splits, found.means)
-            for name, own in named
-            for found in own.conditions
-        ),
+        tuple(replace(found, title=_title(name, found.title)) for name, own in named for found in own.correlations),
+        tuple(replace(found, title=_title(name, found.title)) for name, own in named for found in own.conditions),
     )
 
 
@@ -107,9 +99,10 @@ def _correlations(own: StatedScope, title: str) -> Correlations:
     return Correlations(title, names, tuple(tuple(own.pearson(one, other) for other in names) for one in names))
 
 
-def _conditions(own: StatedScope, title: str) -> Conditions:
+def _conditions(own: StatedScope, title: str) -> GroupedDots:
     rows = tuple(
         tuple(None if (found := splits[split].get(MEAN)) is None else found.value for split in SPLITS)
         for splits in own.conditions.values()
     )
-    return Conditions(title, tuple(own.conditions), SPLITS, rows)
+    names = tuple(own.conditions)
+    return GroupedDots(title, "mean confidence", "answer", names, SPLITS, rows, reach=0.45, of="answers")
