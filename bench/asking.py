@@ -39,8 +39,8 @@ from askers.compare import GOALS, OURS, Agreement, labels_agree, rows_of, texts_
 from askers.contestants import ALL, CONTESTANTS, TRUTH, OneByOne  # noqa: E402
 from askers.job import AskJob, prompts_of  # noqa: E402
 from peers.job import Outcome  # noqa: E402
-from peers.machine import Company, machine  # noqa: E402
 from peers.process import Process  # noqa: E402
+from peers.record import recording, write_record  # noqa: E402
 
 
 def weights_folder(name: str) -> str:
@@ -150,7 +150,6 @@ def main() -> int:
         return 0
     if arguments.questions is None:
         parser.error("--questions FILE is needed")
-    company = Company()
     settings = {"model": arguments.model, "dtype": "float32", "threads": arguments.threads, "seed": arguments.seed}
     settings |= {
         "questions": arguments.n,
@@ -158,21 +157,19 @@ def main() -> int:
         "max_new_tokens": arguments.max_new_tokens,
         "sample": arguments.sample,
     }
-    record: dict[str, Any] = {"machine": machine("cpu"), "settings": settings, "note": arguments.note, "rows": []}
     try:
-        for task, design in product(arguments.tasks, arguments.designs):
-            prompts = prompts_of(arguments.questions, arguments.n, arguments.seed, design)
-            rows = [{"design": design} | row for row in compared(task, arguments, prompts)]
-            record["rows"] += rows
-            print(json.dumps(rows, indent=1), flush=True)
+        with recording() as record:
+            record |= {"settings": settings, "note": arguments.note, "rows": []}
+            for task, design in product(arguments.tasks, arguments.designs):
+                prompts = prompts_of(arguments.questions, arguments.n, arguments.seed, design)
+                rows = [{"design": design} | row for row in compared(task, arguments, prompts)]
+                record["rows"] += rows
+                print(json.dumps(rows, indent=1), flush=True)
     except CalprobeError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    record["machine"]["others_used_cores"] = company.cores()
     print("\n" + render(record), end="")
-    if arguments.out:
-        arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        arguments.out.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    write_record(record, arguments.out)
     return 0
 
 

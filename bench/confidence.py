@@ -39,21 +39,20 @@ _THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 def recorded(arguments: argparse.Namespace) -> dict[str, Any]:
     """Everything that the options ask for, lines printed as they come."""
-    from peers.machine import Company, machine
+    from peers.record import recording  # it imports torch, which the processes that measure memory do without
 
-    company = Company()
-    record: dict[str, Any] = {"machine": machine("cpu", PACKAGES), "threads": arguments.threads}
-    record["against_plain"] = in_child("plain", arguments.plain, arguments.threads)
-    print(json.dumps(record["against_plain"]), flush=True)
-    record["sizes"] = []
-    for size in arguments.sizes:
-        try:
-            found = in_child("growth", size, arguments.threads)
-        except subprocess.CalledProcessError as failure:
-            found = asdict(size) | {"fault": fault_of(failure)}
-        record["sizes"].append(found)
-        print(json.dumps(found), flush=True)
-    record["machine"]["others_used_cores"] = company.cores()
+    with recording(packages=PACKAGES) as record:
+        record["threads"] = arguments.threads
+        record["against_plain"] = in_child("plain", arguments.plain, arguments.threads)
+        print(json.dumps(record["against_plain"]), flush=True)
+        record["sizes"] = []
+        for size in arguments.sizes:
+            try:
+                found = in_child("growth", size, arguments.threads)
+            except subprocess.CalledProcessError as failure:
+                found = asdict(size) | {"fault": fault_of(failure)}
+            record["sizes"].append(found)
+            print(json.dumps(found), flush=True)
     return record
 
 
@@ -96,9 +95,9 @@ def main() -> int:
         return 0
     record = recorded(arguments)
     print("\n" + render(record), end="")
-    if arguments.out:
-        arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        arguments.out.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    from peers.record import write_record
+
+    write_record(record, arguments.out)
     return 0
 
 

@@ -32,7 +32,7 @@ def _find(package: str) -> None:
 
 _find("peers")
 
-from peers.machine import Company, machine  # noqa: E402
+from peers.record import recording, write_record  # noqa: E402
 
 from calprobe.asking import AskOptions  # noqa: E402
 from calprobe.asking.plan import Plan  # noqa: E402
@@ -165,21 +165,11 @@ def options() -> argparse.ArgumentParser:
 def main() -> int:
     """Do what the options say."""
     arguments = options().parse_args()
-    company = Company()
-    record: dict[str, Any] = {
-        "machine": machine("cpu"),
-        "settings": {
-            name: getattr(arguments, name) for name in ("model", "questions", "n", "seed", "threads", "repeats")
-        },
-        "goal": GOAL,
-        "note": arguments.note,
-        "rows": rows_of(*timed(arguments)),
-    }
-    record["machine"]["others_used_cores"] = company.cores()
+    settings = {name: getattr(arguments, name) for name in ("model", "questions", "n", "seed", "threads", "repeats")}
+    with recording() as record:
+        record |= {"settings": settings, "goal": GOAL, "note": arguments.note, "rows": rows_of(*timed(arguments))}
     print(json.dumps(record, indent=1))
-    if arguments.out:
-        arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        arguments.out.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    write_record(record, arguments.out)
     return 0
 
 

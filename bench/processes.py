@@ -11,7 +11,6 @@ of scoring alone (`wall_s` of the manifest). Other work on the machine spoils th
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -27,6 +26,7 @@ from calprobe.runs import PieceScores, Run, open_scores
 
 sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
 from peers.machine import Company, machine
+from peers.record import write_record
 
 _TOLERANCE = 1e-3  # nats on a statement's sum, between numbers of threads
 
@@ -116,7 +116,7 @@ def main() -> int:
             "machine": machine("cpu"),
             "cores_of_others": company.cores(),
         }
-        given.out.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+        write_record(figures, given.out)
     return 0
 
 

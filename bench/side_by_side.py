@@ -33,6 +33,7 @@ sys.modules.setdefault("peers", module_from_spec(_SPEC))
 
 from peers.contest import Contest  # noqa: E402
 from peers.job import ModelSpec  # noqa: E402
+from peers.record import recording, write_record  # noqa: E402
 from peers.render import render  # noqa: E402
 from peers.scorers import CONTESTANTS, those_scoring  # noqa: E402
 from peers.slices import scaling_pieces, slice_of  # noqa: E402
@@ -84,8 +85,6 @@ def contestants(kind: ModelKind, asked: str) -> tuple[str, ...]:
 
 def compared(model: ModelSpec, arguments: argparse.Namespace) -> dict[str, Any]:
     """Run everything on one model, print rows as they come, return the record."""
-    from peers.machine import Company, machine
-
     import calprobe
 
     probe = calprobe.load_probe(arguments.bear)
@@ -94,19 +93,17 @@ def compared(model: ModelSpec, arguments: argparse.Namespace) -> dict[str, Any]:
     slices = {what: slice_of(probe, what) for what in arguments.slices}
     settings = {"model": model.name, "kind": model.kind, "dtype": arguments.dtype, "device": arguments.device}
     settings |= {"threads": arguments.threads, "slices": arguments.slices, "sample_statements": arguments.sample}
-    record: dict[str, Any] = {"machine": machine(arguments.device), "settings": settings, "note": arguments.note}
-    record |= {"rows": [], "achieved": [], "scaling": []}
-    company = Company()
-    for name, pieces in slices.items():
-        rows, reached = contest.on_slice(name, pieces)
-        record["rows"] += rows
-        record["achieved"] += reached
-        print(json.dumps(rows, indent=1), flush=True)
-    if arguments.scaling:
-        outcome = contest.once("calprobe", scaling_pieces(probe, arguments.scaling), then="scale")
-        record["scaling"] = outcome.facts.get("scaling", [])
-        print(outcome.fault or f"scaling on {arguments.scaling}: done", flush=True)
-    record["machine"]["others_used_cores"] = company.cores()
+    with recording(arguments.device) as record:
+        record |= {"settings": settings, "note": arguments.note, "rows": [], "achieved": [], "scaling": []}
+        for name, pieces in slices.items():
+            rows, reached = contest.on_slice(name, pieces)
+            record["rows"] += rows
+            record["achieved"] += reached
+            print(json.dumps(rows, indent=1), flush=True)
+        if arguments.scaling:
+            outcome = contest.once("calprobe", scaling_pieces(probe, arguments.scaling), then="scale")
+            record["scaling"] = outcome.facts.get("scaling", [])
+            print(outcome.fault or f"scaling on {arguments.scaling}: done", flush=True)
     return record
 
 
@@ -171,9 +168,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return error.exit_code
     print("\n" + render(records), end="")
-    if arguments.out:
-        arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        arguments.out.write_text(json.dumps(records, indent=1) + "\n", "utf-8")
+    write_record(records, arguments.out)
     return 0
 
 

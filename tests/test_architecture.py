@@ -246,13 +246,13 @@ CONTRACT = {
     ),
     "ask": (
         "--model --backend --base-url --questions --study --prompts --variants --collect --samples --temperature "
-        "--top-p --paraphrases --max-new-tokens --shots --limit --draw --split --seed --concurrency --max-requests "
-        "--out --dtype --device --device-map --revision --resume --no-resume --shard --quiet"
+        "--top-p --paraphrases --raw-prompt --max-new-tokens --shots --limit --draw --split --seed --concurrency "
+        "--max-requests --out --dtype --device --device-map --revision --resume --no-resume --shard --quiet"
     ),
     "grade": (
         "RUN --grader exact contains rouge judge number --judge --judge-base-url --judge-backend --judge-prompts"
         " --target --rouge-threshold --grades --concurrency --max-requests --dtype --device --device-map --revision"
-        " --quiet"
+        " --allow-pickle --trust-remote-code --quiet"
     ),
     "report": (
         "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html --reader"

@@ -16,10 +16,10 @@ import psutil
 import torch
 
 _IDLE = ("idle", "iowait", "steal", "guest", "guest_nice")  # a guest's time is in the user's already
-_PACKAGES = ("torch", "transformers", "triton", "calprobe", "lm-pub-quiz", "lm_eval", "minicons")
+PACKAGES = ("torch", "transformers", "triton", "calprobe", "lm-pub-quiz", "lm_eval", "minicons")
 
 
-def machine(device: str, packages: Sequence[str] = _PACKAGES) -> dict[str, Any]:
+def machine(device: str, packages: Sequence[str] = PACKAGES) -> dict[str, Any]:
     """Its description, as it goes into a result file, with the versions of those packages that are installed."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text("utf-8").splitlines() if info.is_file() else []

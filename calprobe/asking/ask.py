@@ -159,7 +159,7 @@ def _without_closed(request: _Request, backend: Backend) -> _Request:
 def _prompts(options: AskOptions) -> PromptSet:
     given = options.prompts or "audit"
     prompts = given if isinstance(given, PromptSet) else load_prompts(given)
-    return overridden(prompts, Overrides(options.variants, options.max_new_tokens, options.shots))
+    return overridden(prompts, Overrides(options.variants, options.max_new_tokens, options.shots, options.raw_prompt))
 
 
 def _asked_set(given: Questions, prompts: PromptSet, options: AskOptions, chosen: QuestionOptions) -> QuestionSet:

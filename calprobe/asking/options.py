@@ -46,6 +46,7 @@ class AskOptions:
     seed: int | None = None  # of samples, draws and examples; None: 0
     max_new_tokens: int | None = None  # of an answer; None: the variant's
     shots: int | None = None  # examples in variants that have some; None: the variant's
+    raw_prompt: bool | None = None  # plain text without a chat template; None: as the variant says
     paraphrases: Paraphrased = "none"  # hand: each question in all of its wordings, too
     shard: str | None = None  # I/N, such as 2/8: ask the second of eight shares of the questions; None: all
     resume: bool = True  # resume the run in the folder; False starts over
@@ -121,7 +122,7 @@ class AskOptions:
         own = [(name, getattr(self, name)) for name in changed]
         if chosen is not None:
             own += _other_questions(STUDIES[self.study], chosen)
-        return tuple(f"--{name.replace('_', '-')} {_typed(value)}" for name, value in own)
+        return tuple(f"--{name.replace('_', '-')} {_typed(value)}".rstrip() for name, value in own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +178,7 @@ STUDIES: Mapping[str, Study] = {
 # Options that change what a study asks; others change where and how the run is made.
 _OF_STUDY = {
     *("prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens", "shots"),
-    *("replaced", "counterfactual", "answer_type"),
+    *("replaced", "counterfactual", "answer_type", "raw_prompt"),
 }
 
 
@@ -230,4 +231,6 @@ def _other_questions(study: Study, chosen: QuestionOptions) -> Iterator[tuple[st
 def _typed(value: object) -> str:
     if isinstance(value, PromptSet):
         return value.name
+    if value is True:
+        return ""  # a flag
     return ",".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)

@@ -20,7 +20,6 @@ from calprobe.interrupts import Held, Interrupted, held_interrupts
 from calprobe.messages import counted, shortened
 from calprobe.runs.progress import Progress
 from calprobe.runs.replies import Reply
-from calprobe.runs.reply_json import whole_texts
 from calprobe.runs.reply_records import AskedPiece
 
 log = logging.getLogger(__name__)
@@ -93,7 +92,7 @@ def ask_missing(work: Work) -> None:
 def _ask(work: Work, session: _Session, held: Held, meter: Meter) -> None:
     try:
         for reply in work.backend.replies(_handed_out(work, session, held)):
-            _take(work, session, whole_texts(reply), meter)
+            _take(work, session, reply, meter)
     finally:
         # A piece may have got its last reply in the moment of an error, or in an earlier session.
         work.store.journal.flush()

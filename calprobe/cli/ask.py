@@ -77,6 +77,12 @@ _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len",
 @click.option("--temperature", type=float, metavar="T", help="Temperature of answers; 0: greedy.  [default: 0]")
 @click.option("--top-p", type=float, metavar="P", help="Sample from the likeliest tokens of this mass.  [default: 1]")
 @click.option("--paraphrases", default="none", show_default=True, metavar="hand|none", help="Other wordings, too.")
+@click.option(
+    "--raw-prompt",
+    is_flag=True,
+    default=None,
+    help="Prompts as plain text, without the chat template: for base models.  [default: the variant's]",
+)
 @click.option("--max-new-tokens", type=int, metavar="N", help="Longest answer.  [default: the variant's]")
 @click.option("--shots", type=int, metavar="N", help="Examples in variants that have some.  [default: the variant's]")
 @click.option(
@@ -132,7 +138,19 @@ def command(model: str, questions: tuple[str, ...], out: Path | None, quiet: boo
     backend = BackendOptions(**_only(given, _OF_BACKEND))
     options = AskOptions(
         **_only(given, ("study", "prompts", "variants", "collect", "samples", "temperature", "top_p", "seed")),
-        **_only(given, ("counterfactual", "answer_type", "max_new_tokens", "shots", "paraphrases", "shard", "resume")),
+        **_only(
+            given,
+            (
+                "counterfactual",
+                "answer_type",
+                "max_new_tokens",
+                "shots",
+                "raw_prompt",
+                "paraphrases",
+                "shard",
+                "resume",
+            ),
+        ),
         replaced=() if given["replaced"] == ("none",) else given["replaced"],
         quiet=quiet,
     )

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from calprobe.cli.arguments import refuse_typed, typed
+from calprobe.cli.run_options import LOADING, load_options, quiet_option
 from calprobe.cli.terminal_text import say
-from calprobe.words import Dtype
 
 if TYPE_CHECKING:
     from calprobe.runs import StoredGrades
 
 _OF_JUDGE = ("judge_base_url", "judge_backend", "judge_prompts")
 _OF_SERVER = ("concurrency", "max_requests")
-_OF_LOADING = ("dtype", "device", "device_map", "revision")
 
 
 @click.command(short_help="Say which answers are right: by rule, by a judge model, or as a file says.")
@@ -64,19 +63,8 @@ _OF_LOADING = ("dtype", "device", "device_map", "revision")
 )
 @click.option("--concurrency", type=int, metavar="N", help="Answers in progress at the judge's server.  [default: 8]")
 @click.option("--max-requests", type=int, metavar="N", help="Stop after N requests to the judge's server.")
-@click.option(
-    "--dtype",
-    type=click.Choice(get_args(Dtype)),
-    default="auto",
-    show_default=True,
-    help="Of the judge in this process; auto: the checkpoint's own on a GPU, float32 on a CPU.",
-)
-@click.option(
-    "--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N", help="Device that the judge runs on."
-)
-@click.option("--device-map", metavar="auto", help="Spread a large judge over devices (accelerate).")
-@click.option("--revision", metavar="R", help="Branch, tag or commit of the judge's hub id.")
-@click.option("--quiet", is_flag=True, help="Show no progress on stderr.")
+@load_options
+@quiet_option
 def command(run: Path, judge: str | None, grades: Path | None, quiet: bool, **given: Any) -> None:
     """Grade the answers to open questions in RUN, and keep the grades there: `calprobe report` reads them.
 
@@ -107,7 +95,7 @@ def _refuse_idle_options(given: dict[str, Any], judge: str | None) -> None:
     """Choose the backend that --judge-base-url implies; raise click.UsageError for an option without effect."""
     context = click.get_current_context()
     if judge is None:
-        refuse_typed(context, (*_OF_JUDGE, *_OF_SERVER, *_OF_LOADING), "is of a judge; give --judge MODEL")
+        refuse_typed(context, (*_OF_JUDGE, *_OF_SERVER, *LOADING), "is of a judge; give --judge MODEL")
     if typed(context, "rouge_threshold") and given["grader"] != "rouge":
         raise click.UsageError("--rouge-threshold is of ROUGE-L; give --grader rouge", context)
     if given["judge_backend"] is None:
@@ -115,7 +103,7 @@ def _refuse_idle_options(given: dict[str, Any], judge: str | None) -> None:
     if given["judge_backend"] != "openai":
         refuse_typed(context, _OF_SERVER, f"has no meaning with --judge-backend {given['judge_backend']}; leave it out")
     else:
-        refuse_typed(context, _OF_LOADING, "has no meaning with a judge on a server; leave it out")
+        refuse_typed(context, LOADING, "has no meaning with a judge on a server; leave it out")
 
 
 def _engine(given: dict[str, Any], judge: str | None, quiet: bool) -> dict[str, Any]:
@@ -132,7 +120,7 @@ def _engine(given: dict[str, Any], judge: str | None, quiet: bool) -> dict[str, 
 
     return {
         "backend_options": backend,
-        "load_options": LoadOptions(**{name: given[name] for name in _OF_LOADING}, quiet=quiet),
+        "load_options": LoadOptions(**{name: given[name] for name in LOADING}, quiet=quiet),
     }
 
 

@@ -59,10 +59,7 @@ def grade(
         >>> calprobe.grade("runs/smollm2-135m-nq", judge="qwen2.5-7b").decided  # doctest: +SKIP
         {'judge': (143, 12), 'exact': (41, 41), 'abstention': (16, 0)}
     """
-    if judge is None and options.grader == JUDGE:
-        raise UsageError("--grader judge needs a model; give --judge MODEL")
-    if judge is not None and options.grader not in (None, JUDGE):
-        raise UsageError(f"--judge asks a model, and --grader {options.grader} needs none; leave one of them out")
+    _refuse_half_a_judge(options, judge)
     opened = run if isinstance(run, AskedRun) else open_asked(run)
     answers = list(graded_answers(opened, options))
     kinds = _kinds(options, judge)
@@ -72,24 +69,33 @@ def grade(
         stored = opened.grades
         imported = imported_grades(answers, stored, None if grades is None else Path(grades))
         is_file_alone = grades is not None and options.grader is None and judge is None
-        before = {} if stored is None else stored.of(answer.reply for answer in answers)
-        kept = {a.reply.key for a in answers if is_file_alone or a.question.kind not in kinds} & before.keys()
+        kept = _kept(answers, stored, () if is_file_alone else kinds)
         judgements = Judged({}, {})
         if judge is not None:
-            left = [answer for answer in answers if answer.is_left_open]
             with using_backend(judge, backend_options, load_options) as backend:
-                judgements = judged(opened.path, left, backend, options)
-        rows = []
-        for answer in answers:
-            key = answer.reply.key
-            final = _before(before[key]) if key in kept else judgements.grades.get(key, answer.grade)
-            rows.append(answer.stored(final, imported.get(key)))
-        keeps_how = stored is not None and (is_file_alone or options.grader == NUMBER)
-        how = stored.how if stored is not None and keeps_how else _how(options, answers, judgements)
-        found = StoredGrades(tuple(rows), how)
+                judgements = judged(opened.path, [a for a in answers if a.is_left_open], backend, options)
+        anew = {**judgements.grades, **kept}
+        rows = (a.stored(anew.get(a.reply.key, a.grade), imported.get(a.reply.key)) for a in answers)
+        is_same = is_file_alone or options.grader == NUMBER  # the grader of open answers
+        found = StoredGrades(tuple(rows), stored.how if stored and is_same else _how(options, answers, judgements))
         write_grades(opened.path, found)
     _say_undecided(found)
     return found
+
+
+def _refuse_half_a_judge(options: GradeOptions, judge: str | Backend | None) -> None:
+    """Raise UsageError for the grader `judge` without a model, and for a model that the grader does not ask."""
+    if judge is None and options.grader == JUDGE:
+        raise UsageError("--grader judge needs a model; give --judge MODEL")
+    if judge is not None and options.grader not in (None, JUDGE):
+        raise UsageError(f"--judge asks a model, and --grader {options.grader} needs none; leave one of them out")
+
+
+def _kept(answers: Sequence[GradedAnswer], stored: StoredGrades | None, anew: Sequence[str]) -> dict[str, Grade]:
+    """The grades by rule or judge that the file has, of questions of other kinds than those graded anew."""
+    before = {} if stored is None else stored.of(answer.reply for answer in answers)
+    others = (answer.reply.key for answer in answers if answer.question.kind not in anew)
+    return {key: _before(before[key]) for key in others if key in before}
 
 
 def _kinds(options: GradeOptions, judge: str | Backend | None) -> tuple[str, ...]:

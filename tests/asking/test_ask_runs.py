@@ -456,6 +456,24 @@ def test_the_manifest_says_what_a_study_had_overridden(tmp_path: Path) -> None:
     json.loads((run.path / "manifest.json").read_text())
 
 
+def test_raw_prompts_are_plain_text_and_another_run(tmp_path: Path) -> None:
+    options = replace(ALL, study="audit", raw_prompt=True)
+    seen = []
+
+    class Watched(FakeBackend):
+        def _dialogue(self, pending: Pending) -> Iterator[Reply]:
+            seen.append((pending.dialogue.raw, len(pending.dialogue.messages)))
+            yield from super()._dialogue(pending)
+
+    run = ask(Watched(), QUESTIONS, tmp_path / "run", options)
+    assert set(seen) == {(True, 1)}
+    assert "--raw-prompt" in run.manifest.overrides
+    with pytest.raises(UsageError, match="takes chat messages only, and the prompts are raw text"):
+        ask(FakeBackend(capabilities=replace(ABLE, raw=False)), QUESTIONS, tmp_path / "chat", options)
+    with pytest.raises(UsageError, match="prompts"):
+        ask(FakeBackend(), QUESTIONS, run.path, replace(options, raw_prompt=None))
+
+
 def test_another_backends_reply_is_a_defect(tmp_path: Path) -> None:
     class Confused(FakeBackend):
         def replies(self, pending: object) -> Iterator[object]:

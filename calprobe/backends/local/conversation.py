@@ -12,7 +12,8 @@ from calprobe.backends.local.choosing import Draw
 from calprobe.backends.local.closed import ReplyTree
 from calprobe.backends.local.labels import Ids, LabelForms
 from calprobe.backends.local.noise import sample_key
-from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
+from calprobe.backends.protocol import Dialogue, FollowUp
+from calprobe.backends.request import Request
 from calprobe.backends.thoughts import Split, split_thought
 from calprobe.runs.replies import Finish, LabelScores, Reply
 
@@ -90,13 +91,11 @@ class Turn:
     """A reply while it is generated."""
 
     conversation: Conversation
-    stage: str
-    decoding: Decoding
+    request: Request
     prompt: Prompt  # all in front of the reply
     forms: LabelForms | None  # None: no label scores are asked for
     tree: ReplyTree | None  # None: no replies of a closed set are scored
     budget: int  # tokens at most
-    given: str | None = None  # see `Reply.given`
     key: int = 0  # of its noise
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
@@ -106,14 +105,14 @@ class Turn:
     finish: Finish | None = None  # None: goes on
 
     def __post_init__(self) -> None:
-        dialogue = self.conversation.dialogue
-        names = (dialogue.set, dialogue.question, dialogue.variant, dialogue.paraphrase, self.stage)
-        self.key = sample_key(self.decoding.seed, *names, self.conversation.sample)
+        request, dialogue = self.request, self.request.dialogue
+        names = (dialogue.set, dialogue.question, dialogue.variant, dialogue.paraphrase, request.stage)
+        self.key = sample_key(request.decoding.seed, *names, request.sample)
 
     @property
     def draw(self) -> Draw:
         """How the next token is chosen."""
-        return Draw(self.decoding, self.key, len(self.tokens))
+        return Draw(self.request.decoding, self.key, len(self.tokens))
 
     @property
     def n_forwarded(self) -> int:
@@ -144,20 +143,14 @@ class Turn:
 
     def reply(self, writer: PromptWriter, rest: dict[tuple[int, Ids], float]) -> Reply:
         """The finished reply; `rest` as in `LabelForms.scores`."""
-        dialogue, ids = self.conversation.dialogue, tuple(self.tokens)
+        ids = tuple(self.tokens)
         split = self._split(writer, ids)
         places = self.places
         firsts = [self.firsts[place] for place in places]
         return Reply(
-            key=dialogue.keys.get((self.stage, self.conversation.sample), ""),
-            set=dialogue.set,
-            question=dialogue.question,
-            variant=dialogue.variant,
-            stage=self.stage,
+            **self.request.identity(),
             text=split.text,
             finish=self.finish or "length",
-            paraphrase=dialogue.paraphrase,
-            sample=self.conversation.sample,
             prompt=self.prompt.text,
             prompt_ids=self.prompt.ids,
             token_ids=ids,
@@ -167,7 +160,6 @@ class Turn:
             label_scores=self.closed
             if self.forms is None
             else self._placed(self.forms.scores(places, firsts, rest), split, writer),
-            given=self.given,
             tokens_in=len(self.prompt.ids),
             tokens_out=len(ids) + (self.finish == "stop"),
         )
@@ -189,24 +181,3 @@ class Turn:
             if split.reasoning is not None:
                 return Split(writer.tokens.unmarked(split.reasoning), writer.tokens.unmarked(split.text), split.is_open)
         return Split(None, writer.tokens.decoded(ids), False)
-
-
-def refused(conversation: Conversation, stage: str, prompt: Prompt, error: str, given: str | None = None) -> Reply:
-    """A reply that says why there is none."""
-    dialogue = conversation.dialogue
-    return Reply(
-        key=dialogue.keys.get((stage, conversation.sample), ""),
-        set=dialogue.set,
-        question=dialogue.question,
-        variant=dialogue.variant,
-        stage=stage,
-        text="",
-        finish="error",
-        paraphrase=dialogue.paraphrase,
-        sample=conversation.sample,
-        prompt=prompt.text,
-        prompt_ids=prompt.ids,
-        error=error,
-        given=given,
-        tokens_in=len(prompt.ids),
-    )

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from calprobe.backends.local.chat import Prompt, PromptWriter
 from calprobe.backends.local.choosing import choose
-from calprobe.backends.local.conversation import Behind, Conversation, Turn, refused
+from calprobe.backends.local.conversation import Behind, Conversation, Turn
 from calprobe.backends.local.labels import Ids, LabelForms, LabelVocabulary
-from calprobe.backends.protocol import Dialogue, FollowUp
+from calprobe.backends.request import Request
 from calprobe.models import LoadedModel
 from calprobe.runs.replies import Reply
 
@@ -29,24 +29,27 @@ class Turns:
     def refusal(self, conversation: Conversation) -> Reply | None:
         """Why the first reply cannot be asked for; None if it can."""
         why = self._why_not(conversation.prompt.ids)
-        return refused(conversation, conversation.dialogue.stage, conversation.prompt, why) if why else None
+        return (
+            _refused(Request.first(conversation.dialogue, conversation.sample), conversation.prompt, why)
+            if why
+            else None
+        )
 
     def first(self, conversation: Conversation) -> Turn:
         """The turn of the first reply."""
-        dialogue = conversation.dialogue
-        return self._turn(conversation, dialogue.stage, conversation.prompt, dialogue)
+        return self._turn(conversation, Request.first(conversation.dialogue, conversation.sample), conversation.prompt)
 
     def follow_up(self, conversation: Conversation, number: int) -> Turn | Reply:
         """The turn of a follow-up's reply; a Reply that says why there is none, where the model cannot take it."""
         follow_up, behind = conversation.dialogue.follow_ups[number], conversation.behind[number]
+        request = Request.behind(conversation.dialogue, conversation.sample, follow_up)
         prompt = self._prompt(conversation, behind)
         why = self._why_not(prompt.ids)
         if why:
-            refusal = refused(conversation, follow_up.stage, prompt, why, follow_up.instead)
+            refusal = _refused(request, prompt, why)
             conversation.replies[follow_up.stage] = refusal
             return refusal
-        turn = self._turn(conversation, follow_up.stage, prompt, follow_up)
-        turn.given = follow_up.instead
+        turn = self._turn(conversation, request, prompt)
         if behind.tree is not None and self._has_room(len(prompt.ids) + behind.tree.depth):
             turn.tree = behind.tree
         return turn
@@ -61,12 +64,12 @@ class Turns:
         text = begun.text + self.writer.tokens.decoded(tuple(said), with_special=True) + behind.prompt.text
         return Prompt(text, (*conversation.ids, *behind.prompt.ids))
 
-    def _turn(self, conversation: Conversation, stage: str, prompt: Prompt, asked: Dialogue | FollowUp) -> Turn:
-        forms = self._vocabulary.forms(asked.labels) if asked.labels else None
-        budget = asked.decoding.max_new_tokens
+    def _turn(self, conversation: Conversation, request: Request, prompt: Prompt) -> Turn:
+        forms = self._vocabulary.forms(request.labels) if request.labels else None
+        budget = request.decoding.max_new_tokens
         if self._model.max_positions is not None:
             budget = min(budget, self._model.max_positions - len(prompt.ids))
-        return Turn(conversation, stage, asked.decoding, prompt, forms, None, budget)
+        return Turn(conversation, request, prompt, forms, None, budget)
 
     def _has_room(self, n_tokens: int) -> bool:
         return self._model.max_positions is None or n_tokens <= self._model.max_positions
@@ -100,10 +103,14 @@ class Turns:
         said = (*turn.prompt.ids, *turn.tokens)
         # The token that used up the budget was chosen and not forwarded.
         conversation.row = said[: len(said) - (turn.finish == "length")]
-        if turn.stage == conversation.dialogue.stage:
+        if reply.stage == conversation.dialogue.stage:
             conversation.ids = list(said)
-        conversation.replies[turn.stage] = reply
+        conversation.replies[reply.stage] = reply
         return reply
+
+
+def _refused(request: Request, prompt: Prompt, why: str) -> Reply:
+    return request.failed(why, prompt=prompt.text, prompt_ids=prompt.ids, tokens_in=len(prompt.ids))
 
 
 def _label_logprobs(turns: Sequence[Turn], logits: Tensor, normalisers: Tensor) -> list[list[float]]:

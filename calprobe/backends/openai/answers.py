@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calprobe.backends.thoughts import FAMILIES, Split, split_thought
+from calprobe.backends.window import Step, WindowToken
 from calprobe.messages import shortened
 
 _REASONING = ("reasoning_content", "reasoning")  # where servers keep a thought apart from the reply
@@ -16,23 +17,6 @@ _REASONING = ("reasoning_content", "reasoning")  # where servers keep a thought 
 
 class BadAnswerError(Exception):
     """An answer that is no chat completion; the message says what is wrong with it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A token in the window of the most probable."""
-
-    text: str
-    logprob: float
-    id: int | None  # None where the server hides it
-
-
-@dataclass(frozen=True, slots=True)
-class TokenStep:
-    """A token of the reply, and the window that it was chosen from."""
-
-    chosen: Candidate
-    window: tuple[Candidate, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +29,7 @@ class Answer:
     system_fingerprint: str | None
     reasoning: str | None
     reasoning_is_open: bool  # the thought has no end, so there is no text
-    steps: tuple[TokenStep, ...] | None  # None: no log-probabilities
+    steps: tuple[Step, ...] | None  # None: no log-probabilities
     token_ids: tuple[int, ...] | None
     prompt_ids: tuple[int, ...] | None
     tokens_in: int
@@ -141,7 +125,7 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
 
 
-def _steps(logprobs: Any) -> tuple[TokenStep, ...] | None:
+def _steps(logprobs: Any) -> tuple[Step, ...] | None:
     if logprobs is None:
         return None
     content = _Value("logprobs", logprobs).object().get("content")
@@ -151,14 +135,14 @@ def _steps(logprobs: Any) -> tuple[TokenStep, ...] | None:
     for value in _Value("logprobs.content", content).items():
         entry = _Value("a token of logprobs", value).object()
         window = _Value("top_logprobs", entry.get("top_logprobs") or []).items()
-        steps.append(TokenStep(_candidate(entry), tuple(map(_candidate, window))))
+        steps.append(Step(_token(entry), tuple(map(_token, window))))
     return tuple(steps)
 
 
-def _candidate(value: Any) -> Candidate:
+def _token(value: Any) -> WindowToken:
     entry = _Value("a token of logprobs", value).object()
     number = entry.get("id")
-    return Candidate(
+    return WindowToken(
         _Value("token", entry.get("token")).text(),
         _Value("logprob", entry.get("logprob")).logprob(),
         number if _is_count(number) else None,
@@ -171,6 +155,6 @@ def _ids(name: str, value: Any) -> tuple[int, ...] | None:
     return tuple(_Value(name, number).count() for number in _Value(name, value).items())
 
 
-def _ids_of(steps: tuple[TokenStep, ...] | None) -> tuple[int, ...] | None:
+def _ids_of(steps: tuple[Step, ...] | None) -> tuple[int, ...] | None:
     ids = [step.chosen.id for step in steps or ()]
     return tuple(number for number in ids if number is not None) if ids and None not in ids else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import queue
 import threading
@@ -17,8 +16,9 @@ from calprobe.backends.openai.answers import Answer
 from calprobe.backends.openai.client import Client, RequestFailedError
 from calprobe.backends.openai.server import EXTRAS, Server, look_at
 from calprobe.backends.options import BackendOptions
-from calprobe.backends.protocol import Capabilities, Decoding, Dialogue, FollowUp, Pending
-from calprobe.backends.window import Step, WindowToken, window_label_scores
+from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
+from calprobe.backends.request import Request
+from calprobe.backends.window import window_label_scores
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import without_secrets
 from calprobe.runs.manifest_records import ModelRecord, ModelSize
@@ -127,7 +127,7 @@ class OpenAIBackend:
         turns = _turns(dialogue)
         first = pending.known.get((dialogue.stage, sample))
         if first is None:
-            asked = _Asked(dialogue, dialogue.stage, sample, turns, dialogue.decoding, dialogue.labels)
+            asked = _Sent(Request.first(dialogue, sample), turns)
             first = await self._reply(asked, opened=turns[-1]["role"] == "assistant")
             arrived.put(first)
         if first.finish == "error":
@@ -139,46 +139,39 @@ class OpenAIBackend:
         self, dialogue: Dialogue, follow_up: FollowUp, first: Reply, arrived: queue.SimpleQueue[Any]
     ) -> None:
         turns = _turns_behind(dialogue, follow_up, first.text)
-        asked = _Asked(
-            dialogue, follow_up.stage, first.sample, turns, follow_up.decoding, follow_up.labels, follow_up.instead
-        )
+        asked = _Sent(Request.behind(dialogue, first.sample, follow_up), turns)
         arrived.put(await self._reply(asked, opened=follow_up.continues))
 
-    async def _reply(self, asked: _Asked, opened: bool) -> Reply:
+    async def _reply(self, asked: _Sent, opened: bool) -> Reply:
         body = asked.body(self.model.name, self._server)
         if opened:
             body |= self._server.continuing or {}
         try:
             answer = await self._client.complete(body)
         except RequestFailedError as error:
-            return asked.failed(str(error))
+            return asked.request.failed(str(error))
         if answer.model != self._server.says:
             raise CalprobeError(
                 f"the server now answers with model {answer.model!r}, and began with {self._server.says!r}; replies of "
                 "two models do not belong in one run"
             )
         if answer.finish == "content_filter":
-            return asked.failed("the server's content filter took the reply")
-        if asked.labels and not answer.steps:
-            return asked.failed("the server gave no log-probabilities with this reply")
+            return asked.request.failed("the server's content filter took the reply")
+        if asked.request.labels and not answer.steps:
+            return asked.request.failed("the server gave no log-probabilities with this reply")
         return whole_texts(asked.answered(answer, self._client.scrubbed))
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """One request of a dialogue."""
+class _Sent:
+    """A request as turns of a chat."""
 
-    dialogue: Dialogue
-    stage: str
-    sample: int
+    request: Request
     turns: Turns
-    decoding: Decoding
-    labels: tuple[str, ...]
-    given: str | None = None  # see `Reply.given`
 
     def body(self, model: str, server: Server) -> dict[str, Any]:
         """The JSON of the request."""
-        decoding = self.decoding
+        decoding, labels = self.request.decoding, self.request.labels
         body: dict[str, Any] = {
             "model": model,
             "messages": list(self.turns),
@@ -187,9 +180,9 @@ class _Asked:
             **EXTRAS[server.flavour],
         }
         if decoding.temperature:
-            body |= {"top_p": decoding.top_p, "seed": self._seed()}
+            body |= {"top_p": decoding.top_p, "seed": self.request.seed}
         if server.top_logprobs:
-            body |= {"logprobs": True} | ({"top_logprobs": server.top_logprobs} if self.labels else {})
+            body |= {"logprobs": True} | ({"top_logprobs": server.top_logprobs} if labels else {})
         return body
 
     def answered(self, answer: Answer, scrubbed: Any) -> Reply:
@@ -197,7 +190,7 @@ class _Asked:
         finish: Finish = "length" if answer.finish == "length" else "stop"
         steps = answer.steps
         return Reply(
-            **self._identity(),
+            **self.request.identity(),
             text=scrubbed(answer.text),
             finish=finish,
             prompt="\n".join(f"{turn['role']}: {turn['content']}" for turn in self.turns),
@@ -211,35 +204,9 @@ class _Asked:
             tokens_out=answer.tokens_out,
         )
 
-    def failed(self, reason: str) -> Reply:
-        """A request that failed for good."""
-        return Reply(**self._identity(), text="", finish="error", error=reason or "no reason given")
-
-    def _identity(self) -> dict[str, Any]:
-        dialogue = self.dialogue
-        return {
-            "key": dialogue.keys[self.stage, self.sample],
-            "set": dialogue.set,
-            "question": dialogue.question,
-            "variant": dialogue.variant,
-            "stage": self.stage,
-            "paraphrase": dialogue.paraphrase,
-            "sample": self.sample,
-            "given": self.given,
-        }
-
     def _label_scores(self, answer: Answer) -> LabelScores | None:
-        if not self.labels or not answer.steps:
-            return None
-        steps = [
-            Step(_token(step.chosen), tuple(_token(candidate) for candidate in step.window)) for step in answer.steps
-        ]
-        return window_label_scores(self.labels, steps, answer.text)
-
-    def _seed(self) -> int:
-        """31 bits of the request's key, which has the run's seed and the sample's number in it."""
-        key = self.dialogue.keys[self.stage, self.sample]
-        return int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) >> 1
+        labels = self.request.labels
+        return window_label_scores(labels, answer.steps, answer.text) if labels and answer.steps else None
 
 
 def _size(given: int | None, server: Server) -> ModelSize | None:
@@ -255,10 +222,6 @@ async def _all(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:
     ends = await asyncio.gather(*coroutines, return_exceptions=True)
     if errors := [end for end in ends if end is not None]:
         raise errors[0]
-
-
-def _token(candidate: Any) -> WindowToken:
-    return WindowToken(candidate.text, candidate.logprob, candidate.id)
 
 
 def _turns(dialogue: Dialogue) -> Turns:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from calprobe.backends.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.backends.options import BackendOptions
-from calprobe.backends.protocol import Capabilities, Decoding, Dialogue, Pending
+from calprobe.backends.protocol import Capabilities, Dialogue, Pending
+from calprobe.backends.request import Request
 from calprobe.backends.vllm.opening import Opened, opened
 from calprobe.backends.window import Step, WindowToken, window_label_scores
 from calprobe.runs.manifest_records import ModelRecord
@@ -118,10 +118,10 @@ class VllmBackend:
                     end()
                     return
 
-    def _first(self, dialogue: Dialogue, sample: int, prompt: Prompt) -> _Request:
-        return _Request(dialogue, dialogue.stage, sample, prompt.text, prompt.ids, dialogue.decoding, dialogue.labels)
+    def _first(self, dialogue: Dialogue, sample: int, prompt: Prompt) -> _Sent:
+        return _Sent(Request.first(dialogue, sample), prompt.text, prompt.ids)
 
-    def _follow_ups(self, pending: Pending, sample: int, prompt: Prompt, reply: Reply, ids: Ids) -> Iterator[_Request]:
+    def _follow_ups(self, pending: Pending, sample: int, prompt: Prompt, reply: Reply, ids: Ids) -> Iterator[_Sent]:
         """What is asked behind a reply; its tokens are the conversation so far, never its text tokenised again."""
         if reply.finish == "error":
             return
@@ -134,58 +134,48 @@ class VllmBackend:
                 if follow_up.instead is not None:
                     instead = self._writer.replaced(dialogue, follow_up.instead)
                     so_far, text = (*prompt.ids, *instead.ids), prompt.text + instead.text
-                yield _Request(
-                    dialogue,
-                    follow_up.stage,
-                    sample,
-                    text + behind.text,
-                    (*so_far, *behind.ids),
-                    follow_up.decoding,
-                    follow_up.labels,
-                    follow_up.instead,
-                )
+                request = Request.behind(dialogue, sample, follow_up)
+                yield _Sent(request, text + behind.text, (*so_far, *behind.ids))
 
-    def _answered(self, requests: Sequence[_Request]) -> Iterator[tuple[Reply, Ids]]:
+    def _answered(self, requests: Sequence[_Sent]) -> Iterator[tuple[Reply, Ids]]:
         """The replies in the order of the requests, each with its conversation's tokens."""
         from vllm import SamplingParams
         from vllm.inputs import TokensPrompt
 
-        refusals = {n: why for n, request in enumerate(requests) if (why := self._why_not(request))}
-        able = [request for n, request in enumerate(requests) if n not in refusals]
+        refusals = {n: why for n, sent in enumerate(requests) if (why := self._why_not(sent))}
+        able = [sent for n, sent in enumerate(requests) if n not in refusals]
         outputs = iter(
             self._found.engine.generate(
-                [TokensPrompt(prompt_token_ids=list(request.ids)) for request in able],
-                [SamplingParams(**self._sampling(request)) for request in able],
+                [TokensPrompt(prompt_token_ids=list(sent.ids)) for sent in able],
+                [SamplingParams(**self._sampling(sent)) for sent in able],
                 use_tqdm=False,
             )
             if able
             else ()
         )
-        for number, request in enumerate(requests):
+        for number, sent in enumerate(requests):
             if number in refusals:
-                yield request.failed(refusals[number]), request.ids
+                yield sent.failed(refusals[number]), sent.ids
             else:
-                yield self._reply(request, next(outputs).outputs[0])
+                yield self._reply(sent, next(outputs).outputs[0])
 
-    def _sampling(self, request: _Request) -> dict[str, Any]:
-        decoding = request.decoding
-        budget = min(decoding.max_new_tokens, self._found.max_tokens - len(request.ids))
+    def _sampling(self, sent: _Sent) -> dict[str, Any]:
+        decoding = sent.request.decoding
+        budget = min(decoding.max_new_tokens, self._found.max_tokens - len(sent.ids))
         own: dict[str, Any] = {"max_tokens": budget, "temperature": decoding.temperature}
         if decoding.temperature:
-            own |= {"top_p": decoding.top_p, "seed": request.seed}
+            own |= {"top_p": decoding.top_p, "seed": sent.request.seed}
         # 0: the chosen token's alone.
-        window = self._found.window if request.labels else 0
+        window = self._found.window if sent.request.labels else 0
         return own | {"logprobs": window, "stop_token_ids": sorted(self._ends), "detokenize": True}
 
-    def _why_not(self, request: _Request) -> str:
-        room = self._found.max_tokens - len(request.ids)
+    def _why_not(self, sent: _Sent) -> str:
+        room = self._found.max_tokens - len(sent.ids)
         return (
-            ""
-            if room > 0
-            else f"its prompt has {len(request.ids):,} tokens, the model takes {self._found.max_tokens:,}"
+            "" if room > 0 else f"its prompt has {len(sent.ids):,} tokens, the model takes {self._found.max_tokens:,}"
         )
 
-    def _reply(self, request: _Request, output: Any) -> tuple[Reply, Ids]:
+    def _reply(self, sent: _Sent, output: Any) -> tuple[Reply, Ids]:
         from calprobe.backends.thoughts import split_thought
 
         all_ids: Ids = tuple(output.token_ids)
@@ -196,64 +186,39 @@ class VllmBackend:
         text, reasoning, is_open = tokens.decoded(ids), None, False
         if markers is not None:
             split = split_thought(
-                tokens.decoded(ids, with_special=True), markers, self._writer.opens_thought(request.text)
+                tokens.decoded(ids, with_special=True), markers, self._writer.opens_thought(sent.text)
             )
             if split.reasoning is not None:
                 text, reasoning, is_open = tokens.unmarked(split.text), split.reasoning, split.is_open
-        scores = window_label_scores(request.labels, steps, text) if request.labels and steps else None
+        scores = window_label_scores(sent.request.labels, steps, text) if sent.request.labels and steps else None
         reply = Reply(
-            **request.identity(),
+            **sent.request.identity(),
             text=text,
             finish=finish,
-            prompt=request.text,
-            prompt_ids=request.ids,
+            prompt=sent.text,
+            prompt_ids=sent.ids,
             token_ids=ids,
             logprobs=tuple(step.chosen.logprob for step in steps[: len(ids)]) or None,
             reasoning=reasoning,
             reasoning_is_open=is_open,
             label_scores=scores,
-            tokens_in=len(request.ids),
+            tokens_in=len(sent.ids),
             tokens_out=len(all_ids),
         )
-        return reply, (*request.ids, *ids)
+        return reply, (*sent.ids, *ids)
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
-    """One reply that vLLM is asked for."""
+class _Sent:
+    """A request as the tokens in front of its reply."""
 
-    dialogue: Dialogue
-    stage: str
-    sample: int
-    text: str  # all in front of the reply
+    request: Request
+    text: str
     ids: Ids
-    decoding: Decoding
-    labels: tuple[str, ...]
-    given: str | None = None  # see `Reply.given`
-
-    @property
-    def seed(self) -> int:
-        """31 bits of the request's key, which has the run's seed and the sample's number in it."""
-        key = self.dialogue.keys[self.stage, self.sample]
-        return int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) >> 1
-
-    def identity(self) -> dict[str, Any]:
-        """The fields of a reply that say what it is of."""
-        dialogue = self.dialogue
-        return {
-            "key": dialogue.keys[self.stage, self.sample],
-            "set": dialogue.set,
-            "question": dialogue.question,
-            "variant": dialogue.variant,
-            "stage": self.stage,
-            "paraphrase": dialogue.paraphrase,
-            "sample": self.sample,
-            "given": self.given,
-        }
 
     def failed(self, reason: str) -> Reply:
         """A request that cannot be answered."""
-        return Reply(**self.identity(), text="", finish="error", error=reason, prompt=self.text, prompt_ids=self.ids)
+        return self.request.failed(reason, prompt=self.text, prompt_ids=self.ids)
 
 
 def _steps(ids: Ids, logprobs: Sequence[Mapping[int, Any]]) -> list[Step]:
