@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from calprobe.asking.identity import requests_of
 from calprobe.asking.plan import Plan
@@ -11,11 +11,12 @@ from calprobe.backends.protocol import Dialogue, Pending
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.folder import RecordFolder
 from calprobe.runs.journal import Journal
+from calprobe.runs.journal_reading import add_replies
+from calprobe.runs.known_replies import Keys, is_asked, known_replies, without_prompts
 from calprobe.runs.replies import Reply
 from calprobe.runs.reply_records import AskedPiece, PieceReplies
 
 AskFolder = RecordFolder[AskManifest, PieceReplies]
-Keys = Mapping[tuple[str, str, int], str]  # question, stage and sample -> key
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,10 @@ class Store:
     def replies(self, asked: AskedPiece) -> dict[str, Reply]:
         """All replies that there are of a piece, failed ones too, by key; the journal's are the newer ones."""
         shard = self.folder.stored(asked.piece)
-        rows = [] if shard is None else list(shard.replies)
-        rows += self.journal.of_piece(asked.set, asked.variant, asked.paraphrase)
-        return {reply.key: reply for reply in rows}
+        found: dict[str, Reply] = {}
+        add_replies(found, () if shard is None else shard.replies)
+        add_replies(found, self.journal.of_piece(asked.set, asked.variant, asked.paraphrase))
+        return found
 
     def write_if_complete(self, asked: AskedPiece, keys: Keys) -> bool:
         """Write the piece's shard if each of its requests has a reply or a failure; the journal then forgets it.
@@ -53,17 +55,13 @@ class Store:
         """
         manifest = self.folder.manifest
         whole = manifest.asked_piece(asked.piece)
-        there: dict[tuple[str, str, int], list[Reply]] = {}
-        for reply in self.replies(whole).values():
-            if reply.stage in whole.stages and reply.sample < whole.samples:
-                there.setdefault((reply.question, reply.stage, reply.sample), []).append(reply)
-        found = (only_reply(replies, keys.get(request)) for request, replies in there.items())
-        record = PieceReplies.of(whole, (reply for reply in found if reply is not None))
+        there = self.replies(whole).values()
+        record = known_replies(whole, there, keys=keys)
         if not manifest.records().is_whole(record):
             return False
         source = next(each.source for each in manifest.sets if each.name == whole.set)
-        self.folder.write_piece(record if source.quotable else _without_prompts(record))
-        self.journal.forget([reply.key for replies in there.values() for reply in replies])
+        self.folder.write_piece(record if source.quotable else without_prompts(record))
+        self.journal.forget([reply.key for reply in there if is_asked(whole, reply)])
         return True
 
 
@@ -127,26 +125,6 @@ def unanswered(dialogue: Dialogue, failed: Reply) -> Iterable[Reply]:
             given=follow_up.instead,
             error=f"not asked, because stage {failed.stage} failed: {failed.error}",
         )
-
-
-def only_reply(replies: Sequence[Reply], key: str | None) -> Reply | None:
-    """The one reply of a request: that with the key, and none where this one is still missing.
-
-    A failure is taken where there is nothing else. None, too, where no key tells which of several replies it is.
-    """
-    wanted = [reply for reply in replies if key is None or reply.key == key]
-    if not wanted:
-        return None
-    good = [reply for reply in wanted if reply.finish != "error"]
-    good = good or [reply for reply in replies if reply.finish != "error"]
-    if len(good) > 1:
-        return None
-    return good[0] if good else wanted[-1]
-
-
-def _without_prompts(record: PieceReplies) -> PieceReplies:
-    """The replies without the texts of questions, which must not be quoted."""
-    return replace(record, replies=tuple(replace(reply, prompt="", prompt_ids=None) for reply in record.replies))
 
 
 def _known(dialogue: Dialogue, there: Mapping[str, Reply]) -> dict[tuple[str, int], Reply]:

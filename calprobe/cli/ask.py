@@ -195,9 +195,9 @@ def _load_options(given: dict[str, Any], quiet: bool) -> Any:
 
 def _next_step(run: AskedRun) -> str:
     path, shard = shlex.quote(str(run.path)), run.manifest.shard
-    count = sum(len(piece.replies) for piece in run.pieces)
+    count = sum(len(piece.replies) for piece in run.by_piece.values())
     replies = "1 reply" if count == 1 else f"{count:,} replies"
-    failed = sum(reply.finish == "error" for piece in run.pieces for reply in piece.replies)
+    failed = sum(reply.finish == "error" for piece in run.by_piece.values() for reply in piece.replies)
     what = f"{replies}, {failed:,} of them failed" if failed else replies
     if shard is not None:
         return f"{run.path}: shard {shard}, {what}; when all are done: calprobe merge {path} .. --out RUN"

@@ -30,10 +30,8 @@ from calprobe.grading.options import GradeOptions
 from calprobe.messages import counted
 from calprobe.prompts import PromptSet, load_prompts
 from calprobe.questions import Question, QuestionSet, SetSource
-from calprobe.runs import AskManifest, PieceReplies, Reply, open_asked
+from calprobe.runs import Reply, open_asked
 from calprobe.runs.file_names import file_name
-from calprobe.runs.folder import RecordFolder
-from calprobe.runs.journal import read_journals
 from calprobe.runs.task import sha256_of
 
 log = logging.getLogger(__name__)
@@ -148,11 +146,8 @@ def _folder_name(judge: Backend, prompts: PromptSet) -> str:
 
 def _replies(folder: Path) -> dict[str, Reply]:
     """All replies of the judge by question, also those of a run that is not complete."""
-    manifest = open_asked(folder).manifest
-    stored = RecordFolder[AskManifest, PieceReplies](folder, manifest)
-    records = [stored.stored(asked.piece) for asked in manifest.asked]
-    rows = [reply for record in records if record is not None for reply in record.replies]
-    return {reply.question: reply for reply in (*rows, *read_journals(folder)) if reply.finish != "error"}
+    known = open_asked(folder).by_piece.values()
+    return {reply.question: reply for record in known for reply in record.replies if reply.finish != "error"}
 
 
 def _grade(reply: Reply | None) -> Grade:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -12,7 +12,12 @@ from calprobe.questions.types import QuestionSet
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.asked_questions import FILE_NAME, StoredSet, read_questions
 from calprobe.runs.grades import StoredGrades, read_grades
+from calprobe.runs.journal_reading import read_journals
+from calprobe.runs.known_replies import known_replies, without_prompts
+from calprobe.runs.records import FewerRowsError, Piece
+from calprobe.runs.replies import Reply
 from calprobe.runs.reply_records import AskedPiece, PieceReplies
+from calprobe.runs.shards import ShardFile
 from calprobe.runs.stored_run import StoredRun
 
 
@@ -58,10 +63,36 @@ class AskedRun(StoredRun[PieceReplies]):
         return {stored.name: stored.as_set() for stored in self.stored_sets}
 
     @cached_property
+    def pieces(self) -> tuple[PieceReplies, ...]:
+        """The complete pieces that have a shard, sorted by set with variant (as plain strings), then paraphrase.
+
+        Raises CalprobeError if shards are there, and all of them are another run's.
+        """
+        return tuple(record for record in self._shards if self.kind.is_whole(record))
+
+    @cached_property
     def by_piece(self) -> Mapping[AskedPiece, PieceReplies]:
-        """The complete pieces by what they ask, in the order of asking."""
-        there = {record.piece: record for record in self.pieces}
-        return {asked: there[asked.piece] for asked in self.manifest.asked if asked.piece in there}
+        """All replies that there are by what they ask, in the order of asking; pieces without any are left out.
+
+        They come from shards, and of pieces that are not complete from the journal, also while another process asks.
+        Failed requests are among them. Raises as `pieces` and `stored_sets`.
+        """
+        shards = {record.piece: record for record in self._shards}
+        ids = {stored.name: stored.by_id.keys() for stored in self.stored_sets}
+        must_not_be_quoted = {stored.name for stored in self.stored_sets if not stored.source.quotable}
+        found = {}
+        for asked in self.manifest.asked:
+            shard = shards.get(asked.piece)
+            later = (reply for reply in self._in_journal.get(asked.piece, ()) if reply.question in ids[asked.set])
+            record = known_replies(asked, () if shard is None else shard.replies, later)
+            if record.replies:
+                found[asked] = without_prompts(record) if asked.set in must_not_be_quoted else record
+        return found
+
+    @property
+    def partial(self) -> bool:
+        """Whether the reply to any request is missing; one that failed is there."""
+        return len(self.by_piece) < len(self.manifest.asked) or not all(map(self.kind.is_whole, self.by_piece.values()))
 
     @property
     def grades(self) -> StoredGrades | None:
@@ -70,3 +101,27 @@ class AskedRun(StoredRun[PieceReplies]):
         Raises CalprobeError for a damaged file.
         """
         return read_grades(self.path)
+
+    @cached_property
+    def _shards(self) -> tuple[PieceReplies, ...]:
+        """What the shards have, also those with fewer questions, stages or samples than the run has by now."""
+        _ = self._in_journal  # first: the replies of a piece that is completed meanwhile are in both, never in neither
+        return self._read_shards()
+
+    @cached_property
+    def _in_journal(self) -> Mapping[Piece, Sequence[Reply]]:
+        found: dict[Piece, list[Reply]] = {}
+        for reply in read_journals(self.path):
+            found.setdefault(Piece(f"{reply.set}.{reply.variant}", reply.paraphrase), []).append(reply)
+        return found
+
+    def _left_out(self, piece: Piece) -> str:
+        asked = self.manifest.asked_piece(piece)
+        n_questions = counted(self.manifest.records().n_questions[asked.set], "question")
+        return f"its replies to {n_questions} of {asked.set} under {asked.variant} are left out"
+
+    def _record(self, shard: ShardFile) -> PieceReplies:
+        try:
+            return self.kind.read(shard, shard.piece)
+        except FewerRowsError:
+            return self.kind.read_part(shard, shard.piece)

@@ -12,20 +12,20 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
-from itertools import count, pairwise
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Self
 
 from calprobe.errors import CalprobeError
 from calprobe.runs.decode import DecodeError
+from calprobe.runs.journal_reading import FOLDER as FOLDER
+from calprobe.runs.journal_reading import SUFFIX, readable_replies, reply_of
 from calprobe.runs.replies import Reply
-from calprobe.runs.reply_json import reply_from_json, reply_json, whole_texts
+from calprobe.runs.reply_json import reply_json, whole_texts
 
 log = logging.getLogger(__name__)
 
-FOLDER = "journal"
-SUFFIX = ".sqlite3"
 BAD_SUFFIX = ".bad"
 _BESIDE = ("-wal", "-shm", "-journal")  # what SQLite writes beside a database
 SUFFIXES = tuple(f"{name}{rest}" for name in (SUFFIX, f"{SUFFIX}{BAD_SUFFIX}") for rest in ("", *_BESIDE))
@@ -80,7 +80,7 @@ class Journal:
         """A new journal with what can be read of a damaged one, which is renamed."""
         with _explained(path):
             aside = _set_aside(path)
-            replies = _readable(aside)
+            replies = readable_replies(aside)
             made = cls(path, _connected(path))
         made.add_all(replies)
         log.warning(
@@ -110,14 +110,14 @@ class Journal:
     def rows(self) -> Iterator[Reply]:
         """All replies, failed ones too, by key. Raises DecodeError and sqlite3.DatabaseError for damaged ones."""
         for row in self._database.execute("select key, crc32, reply from replies order by key"):
-            yield _reply(*row)
+            yield reply_of(*row)
 
     def of_piece(self, set_name: str, variant: str, paraphrase: int) -> list[Reply]:
         """The replies of one piece, failed ones too, by key."""
         where = '"set" = ? and variant = ? and paraphrase = ?'
         query = f"select key, crc32, reply from replies where {where} order by key"
         with _explained(self.path):
-            return [_reply(*row) for row in self._database.execute(query, (set_name, variant, paraphrase))]
+            return [reply_of(*row) for row in self._database.execute(query, (set_name, variant, paraphrase))]
 
     def forget(self, keys: Iterable[str]) -> None:
         """Remove replies, which a shard has by now."""
@@ -141,23 +141,6 @@ class Journal:
 def journal_path(run: Path, number: int) -> Path:
     """The file of that process's journal."""
     return run / FOLDER / f"{number}{SUFFIX}"
-
-
-def read_journals(run: Path) -> list[Reply]:
-    """The replies in all journals of a run folder that no process has open; those that cannot be read are left out.
-
-    Nothing is written, but SQLite may take over what a killed process left in its write-ahead file.
-    """
-    found: dict[str, Reply] = {}
-    for path in sorted((run / FOLDER).glob(f"*{SUFFIX}")):
-        try:
-            with closing(sqlite3.connect(path, timeout=0.2)) as database:
-                for row in database.execute("select key, crc32, reply from replies order by key"):
-                    reply = _reply(*row)
-                    found[reply.key] = reply
-        except (sqlite3.Error, DecodeError) as error:
-            log.debug("%s: not read: %s", path, error)
-    return list(found.values())
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -190,41 +173,11 @@ def _set_aside(path: Path) -> Path:
     return aside
 
 
-def _readable(path: Path) -> list[Reply]:
-    """The replies of a damaged journal that can be read; nothing is written into it.
-
-    It is read by ranges of keys, each from both ends, so that a damaged page hides no more than its own rows.
-    """
-    found: dict[str, Reply] = {}
-    digits = [f"{number:02x}" for number in range(256)]
-    query = "select key, crc32, reply from replies where key >= ? and key < ? order by key"
-    with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as damaged:
-        for bounds in pairwise(["", *digits, "\U0010ffff"]):
-            for order in ("", " desc"):
-                try:
-                    for row in damaged.execute(query + order, bounds):
-                        with suppress(DecodeError):
-                            found[row[0]] = _reply(*row)
-                    break
-                except sqlite3.DatabaseError:
-                    continue
-    return list(found.values())
-
-
 def _row(reply: Reply) -> tuple[str, str, str, int, int, int, str]:
     reply = whole_texts(reply)
     line = reply_json(reply)
     failed = int(reply.finish == "error")
     return reply.key, reply.set, reply.variant, reply.paraphrase, failed, zlib.crc32(line.encode()), line
-
-
-def _reply(key: str, crc32: int, line: str) -> Reply:
-    if not isinstance(line, str) or zlib.crc32(line.encode()) != crc32:
-        raise DecodeError("the checksum of a reply is wrong")
-    reply = reply_from_json(line)
-    if reply.key != key:
-        raise DecodeError("a reply has another key than its row")
-    return reply
 
 
 @contextmanager

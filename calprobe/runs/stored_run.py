@@ -32,6 +32,9 @@ class StoredRun(Generic[R]):
 
         Raises CalprobeError if shards are there, and all of them are another run's.
         """
+        return self._read_shards()
+
+    def _read_shards(self) -> tuple[R, ...]:
         refused: list[ShardError] = []
         read = (self._read(piece, refused) for piece in sorted(self.manifest.pieces))
         found = tuple(record for record in read if record is not None)
@@ -71,13 +74,20 @@ class StoredRun(Generic[R]):
     def _read(self, piece: Piece, refused: list[ShardError]) -> R | None:
         shard = self.shard(piece)
         try:
-            return self.kind.read(shard, piece)
+            return self._record(shard)
         except FileNotFoundError:
             return None
         except ShardError as error:
-            log.warning("%s: %s; left out", shard.path, error)
+            log.warning("%s: %s; %s", shard.path, error, self._left_out(piece))
             refused.append(error)
             return None
+
+    def _record(self, shard: ShardFile) -> R:
+        return self.kind.read(shard, shard.piece)
+
+    def _left_out(self, piece: Piece) -> str:
+        """What a reader of the log has to know of a shard that cannot be used."""
+        return "left out"
 
 
 def progress_of(path: Path, manifest: RunManifest) -> Progress:

@@ -17,14 +17,15 @@ from asked_samples import PROMPTS, choice, question_set
 from fake_backend import ABLE, FakeBackend
 
 from calprobe.asking import AskOptions, Interrupted, ask
-from calprobe.asking.known import only_reply
 from calprobe.asking.progress import AskProgress
 from calprobe.backends.protocol import Pending
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.prompts import fingerprint_of
 from calprobe.questions import Question, QuestionOptions, QuestionSet
 from calprobe.runs import AskedRun, ModelRecord, Reply, open_asked
-from calprobe.runs.journal import Journal, journal_path, read_journals
+from calprobe.runs.journal import Journal, journal_path
+from calprobe.runs.journal_reading import read_journals
+from calprobe.runs.known_replies import only_reply
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.merge import merge_runs
 from calprobe.runs.shards import shard_path

@@ -21,7 +21,7 @@ from calprobe.asking import AskOptions, ask
 from calprobe.backends import BackendOptions
 from calprobe.errors import CalprobeError
 from calprobe.runs import open_asked
-from calprobe.runs.journal import read_journals
+from calprobe.runs.journal_reading import read_journals
 from calprobe.runs.shards import shard_path
 
 FEW = 3  # runs in the suite

@@ -41,6 +41,7 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOption
         failed={name: {v: dict(cell.failures) for v, cell in own.cells.items()} for name, own in sets.items()},
         intervals=_intervals(options),
         partial=asked.partial,
+        missing={} if asked.extent is None else asked.extent.missing,
         about={**asked.about, **_study(options)},
         graded={name: {v: _decided(cell) for v, cell in own.cells.items()} for name, own in sets.items()},
     )

@@ -35,6 +35,7 @@ class Disclosure:
     failed: Mapping[str, Mapping[str, Mapping[str, int]]]  # requests by stage; they are in no number
     intervals: str
     partial: bool
+    missing: Mapping[str, Mapping[str, Mapping[str, int]]]  # replies by stage: not asked for yet, or lost
     about: Mapping[str, str]  # what the manifest says: backend, decoding, chat template
     # Rows by who graded, with how many are right: exact, judge, ..; under the reader that confidences go by
     graded: Mapping[str, Mapping[str, Mapping[str, tuple[int, int]]]] = field(default_factory=dict)
@@ -72,6 +73,7 @@ class Disclosure:
             },
             "intervals": self.intervals,
             "partial": self.partial,
+            "missing": {name: {v: dict(own) for v, own in cells.items()} for name, cells in self.missing.items()},
             **self.about,
         }
 
@@ -89,6 +91,10 @@ class Disclosure:
         yield from self._parse_lines()
         yield "labels", f"in a window of {self.window} tokens" if self.window else "all that the backend gave"
         yield "failures", f"{self._failed_text()}, in no number; unread answers: {self._unread_text()}"
+        for name, cells in self.missing.items():
+            for variant, stages in cells.items():
+                each = ", ".join(f"{stage} {number:,}" for stage, number in stages.items())
+                yield "missing", f"replies of {name}, {variant}: {each}; in no number"
         yield "intervals", self.intervals
         yield from self.about.items()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from calprobe.analysis.asked.extent import extent_of
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.run_names import model_name
 from calprobe.confidence.asked.cell import ANSWER
@@ -54,7 +55,7 @@ def asked_of(label: str, run: AskedRun) -> Asked:
         sets=sets,
         replies=replies,
         prompts=None if manifest.is_import else manifest.prompts,
-        partial=run.partial,
+        extent=extent_of(run),
         size=manifest.model.size,
         about=_about(manifest) | ({} if grades is None else _grading(grades, graded, sets, replies)),
         grades=graded,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from calprobe.analysis.asked.extent import AskedExtent
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.readers import readers_of_cell, stated_reader
 from calprobe.analysis.asked.results import OpenedCell
@@ -28,10 +29,15 @@ class Asked:
     sets: tuple[QuestionSet, ...]
     replies: tuple[Reply, ...]
     prompts: PromptSet | None = None  # None: of an import
-    partial: bool = False
+    extent: AskedExtent | None = None  # None: all that was asked is there
     size: ModelSize | None = None  # of the model; None: not known
     about: Mapping[str, str] = field(default_factory=dict)  # what else the manifest says, for the disclosure
     grades: Mapping[str, StoredGrade] = field(default_factory=dict)  # by the key of the reply, see `calprobe grade`
+
+    @property
+    def partial(self) -> bool:
+        """Whether any request has neither a reply nor a failure."""
+        return self.extent is not None and self.extent.partial
 
     def asks_for_another_form(self, cell: Cell) -> bool:
         """Whether the variant of a cell asks for another form of reply; of an import: whether it has final labels."""

@@ -41,7 +41,7 @@ def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
         model=asked.model,
         size=asked.size,
         questions=sum(own.questions for own in read),
-        partial=asked.partial,
+        extent=asked.extent,
         sets=sets,
         shifts=shift_summaries(cells, options),
         disclosure=disclosure(asked, sets, options),

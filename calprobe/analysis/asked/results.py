@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from calprobe.analysis.asked.disclosure import Disclosure
+from calprobe.analysis.asked.extent import AskedExtent
 from calprobe.analysis.asked.stated.results import StatedRun
 from calprobe.confidence.asked import AskedEstimator, Cell
 from calprobe.confidence.asked.estimators import Read
@@ -208,12 +209,17 @@ class AskedRunReport:
     model: str
     size: ModelSize | None  # of the model; None where the manifest does not say
     questions: int
-    partial: bool
+    extent: AskedExtent | None  # None: all that was asked is there
     sets: Mapping[str, SetReport]
     shifts: tuple[ShiftSummary, ...]
     disclosure: Disclosure
     cells: tuple[OpenedCell, ...] = field(default=(), repr=False, compare=False)
     stated: StatedRun | None = None  # of a run that asks for confidences by several prompts
+
+    @property
+    def partial(self) -> bool:
+        """Whether any request has neither a reply nor a failure."""
+        return self.extent is not None and self.extent.partial
 
     def reports(self) -> Iterator[CellReport]:
         """Every cell."""

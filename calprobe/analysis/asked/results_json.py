@@ -66,6 +66,7 @@ def run_json(run: AskedRunReport) -> dict[str, Any]:
         "parameters_without_embeddings": None if size is None else size.others,
         "questions": run.questions,
         "partial": run.partial,
+        "extent": None if run.extent is None else run.extent.to_json(),
         "sets": {name: _set(own) for name, own in run.sets.items()},
         "shifts": _shifts(run.shifts),
         "disclosure": run.disclosure.to_json(),

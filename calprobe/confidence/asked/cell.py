@@ -120,7 +120,8 @@ def _cell(
     made = [_row(known[key[0]][1], key, rows[key], grades) for key in ordered]
     there = tuple(row for row in made if ANSWER in row.replies or LABEL in row.replies)
     failures = Counter(stage for row in made for stage in row.failed)
-    return Cell(name, variant, there, len(made) - len(there), failures)
+    failed = sum(ANSWER in row.failed or LABEL in row.failed for row in made)
+    return Cell(name, variant, there, failed, failures)
 
 
 def _row(

@@ -29,9 +29,9 @@ def asked_tables(report: AskedReport) -> tuple[Table, ...]:
 def heading(run: AskedRunReport) -> tuple[str, ...]:
     """What was asked of which model, and whether all of it was answered."""
     sets = ", ".join(f"{own.name} ({counted(own.questions, 'question')})" for own in run.sets.values())
-    sets = sets or "no complete set and variant"
+    sets = sets or "no replies"
     variants = counted(len(run.disclosure.variants), "variant")
-    state = "PARTIAL, not all replies are there" if run.partial else "complete"
+    state = f"PARTIAL, {run.extent}" if run.partial else "complete"
     failed = sum(number for cell in run.reports() for number in cell.failures.values())
     more = f", {counted(failed, 'request')} failed" if failed else ""
     return (f"{run.label}: {run.model}, {sets}, {variants}, {state}{more}",)

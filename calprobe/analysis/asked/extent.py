@@ -1,0 +1,70 @@
+"""How much of what a run asks has been answered: a run that was stopped, or is being asked, is read as far as it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from calprobe.messages import counted
+from calprobe.runs import AskedPiece, AskedRun, PieceReplies
+
+
+@dataclass(frozen=True, slots=True)
+class AskedExtent:
+    """How many of the requests of a run have a reply, or have failed, and how many there are."""
+
+    replies: int
+    of_replies: int
+    questions: int  # with a reply under any variant
+    of_questions: int
+    variants: int  # with a reply to any question
+    of_variants: int
+    missing: Mapping[str, Mapping[str, Mapping[str, int]]]  # requests by set, variant and stage, without zeros
+
+    @property
+    def partial(self) -> bool:
+        """Whether any request has neither a reply nor a failure."""
+        return self.replies < self.of_replies
+
+    def __str__(self) -> str:
+        """Both numbers of each, for headings."""
+        return (
+            f"replies to {self.questions:,} of {counted(self.of_questions, 'question')} under {self.variants} of "
+            f"{counted(self.of_variants, 'variant')} ({self.replies:,} of {counted(self.of_replies, 'request')})"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """What `calprobe report --json` says under `extent`."""
+        names = ("replies", "of_replies", "questions", "of_questions", "variants", "of_variants")
+        return {name: getattr(self, name) for name in names}
+
+
+def extent_of(run: AskedRun) -> AskedExtent:
+    """How much of a run there is."""
+    manifest, known = run.manifest, run.by_piece
+    sizes = manifest.records().n_questions
+    missing = {asked: _missing(asked, known.get(asked), sizes[asked.set]) for asked in manifest.asked}
+    by_cell: dict[str, dict[str, Counter[str]]] = {}
+    for asked, stages in missing.items():
+        if stages:
+            by_cell.setdefault(asked.set, {}).setdefault(asked.variant, Counter()).update(stages)
+    of_replies = sum(manifest.records().expected(asked.piece) for asked in manifest.asked)
+    return AskedExtent(
+        replies=of_replies - sum(stages.total() for stages in missing.values()),
+        of_replies=of_replies,
+        questions=len({(asked.set, own.question) for asked, record in known.items() for own in record.replies}),
+        of_questions=sum(sizes.values()),
+        variants=len({asked.variant for asked in known}),
+        of_variants=len({asked.variant for asked in manifest.asked}),
+        missing=by_cell,
+    )
+
+
+def _missing(asked: AskedPiece, record: PieceReplies | None, n_questions: int) -> Counter[str]:
+    """The requests of a piece without reply or failure, by stage."""
+    found = Counter(dict.fromkeys(asked.stages, n_questions * asked.samples))
+    if record is not None:
+        found.subtract(reply.stage for reply in record.replies)
+    return +found

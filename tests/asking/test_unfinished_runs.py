@@ -1,0 +1,174 @@
+"""Reports of runs that were stopped, or are being asked: what the journal holds counts, and nothing else changes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from asked_samples import PROMPTS, question_set
+from fake_backend import FakeBackend
+
+from calprobe.analysis.asked.folder import asked_of
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.analysis.asked.results_json import run_json
+from calprobe.analysis.tables.asked.report import heading
+from calprobe.asking import AskOptions, ask
+from calprobe.errors import CalprobeError
+from calprobe.interop.asked_exports import reply_table
+from calprobe.metrics import Resampling
+from calprobe.runs import AskedRun, open_asked
+from calprobe.runs.journal import journal_path
+from calprobe.runs.journal_reading import read_journals
+from calprobe.runs.shards import shard_path
+
+QUESTIONS = question_set(40)
+OPTIONS = AskOptions(prompts=PROMPTS, collect=("labels", "answer", "stated"), quiet=True)
+QUICK = AskedOptions(resampling=Resampling(20))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> AskedRun:
+    return ask(FakeBackend(), QUESTIONS, tmp_path_factory.mktemp("whole") / "run", OPTIONS)
+
+
+def stopped(path: Path, most: int) -> AskedRun:
+    """A run whose backend broke down after so many replies."""
+    with pytest.raises(CalprobeError, match="the fake server is gone"):
+        ask(FakeBackend(most=most), QUESTIONS, path, OPTIONS)
+    return open_asked(path)
+
+
+def numbers(asked: Asked) -> Mapping[str, object]:
+    """What a report says of the replies, without how many are missing."""
+    found = run_json(report_asked_run(asked, QUICK))
+    return {key: found[key] for key in ("sets", "shifts")}
+
+
+def only_those_of(whole: AskedRun, other: AskedRun) -> Asked:
+    """The complete run without the replies that another one lacks."""
+    there = {reply.key for record in other.by_piece.values() for reply in record.replies}
+    asked = asked_of("run", whole)
+    return replace(asked, replies=tuple(reply for reply in asked.replies if reply.key in there))
+
+
+@pytest.mark.parametrize("most", [1, 100, 199])
+def test_a_stopped_run_is_reported_as_far_as_it_is(whole: AskedRun, tmp_path: Path, most: int) -> None:
+    run = stopped(tmp_path / "run", most)
+    asked = asked_of("run", run)
+    assert len(asked.replies) == most
+    assert asked.partial
+    assert run.partial
+    assert numbers(asked) == numbers(only_those_of(whole, run))
+
+
+def test_what_is_missing_is_counted_and_never_wrong(tmp_path: Path) -> None:
+    # 32 questions under `direct` with two stages, then 8 under `steps` with three: the ninth has its answer alone.
+    run = stopped(tmp_path / "run", 64 + 8 * 3 + 1)
+    report = report_asked_run(asked_of("run", run), QUICK)
+    (said,) = heading(report)
+    assert "PARTIAL, replies to 32 of 40 questions under 2 of 2 variants (89 of 200 requests)" in said
+    steps = report.sets["sums"].cells["steps"]
+    assert (steps.rows, steps.failed, steps.accuracy["last_marker"].asked) == (9, 0, 9)
+    assert steps.accuracy["constrained"].asked == 8
+    stated = steps.estimators["stated_decimal"]
+    assert (stated.rows, stated.coverage.value, stated.reasons) == (8, 1.0, {})
+    said = dict(report.disclosure.lines())["missing"]
+    assert said == "replies of sums, steps: answer 31, final 32, stated:decimal 32; in no number"
+    missing = run_json(report)["disclosure"]["missing"]["sums"]
+    assert missing["direct"] == {"answer": 8, "stated:decimal": 8}
+
+
+def test_a_lost_answer_is_no_failure(tmp_path: Path) -> None:
+    asked = asked_of("run", stopped(tmp_path / "run", 64))
+    first = asked.replies[0]
+    cell = report_asked_run(replace(asked, replies=asked.replies[1:]), QUICK).sets["sums"].cells["direct"]
+    assert first.stage == "answer"
+    assert (cell.rows, cell.failed) == (31, 0)
+
+
+@pytest.fixture
+def being_asked(tmp_path: Path) -> Iterator[Path]:
+    """A run folder that another process is writing."""
+    out = tmp_path / "run"
+    child = os.fork()
+    if child == 0:
+        try:
+            ask(FakeBackend(pause_s=0.005), QUESTIONS, out, OPTIONS)
+        finally:
+            os._exit(0)
+    try:
+        while not journal_path(out, 0).exists():
+            time.sleep(0.01)
+        yield out
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_a_run_is_reported_while_it_is_asked(whole: AskedRun, being_asked: Path) -> None:
+    counts = []
+    while not counts or counts[-1] < 150:
+        run = open_asked(being_asked)
+        asked = asked_of("run", run)
+        counts.append(len(asked.replies))
+        assert numbers(asked) == numbers(only_those_of(whole, run))
+        assert len(counts) < 200
+    assert counts == sorted(counts)
+    assert counts[0] < 150
+
+
+def test_reading_changes_nothing_in_the_folder(tmp_path: Path) -> None:
+    run = stopped(tmp_path / "run", 50)
+    files = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+    for path in run.path.rglob("*"):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    assert len(open_asked(run.path).by_piece) == 1
+    assert {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == files
+    for path in run.path.rglob("*"):
+        path.chmod(0o755)
+
+
+def test_a_run_that_grows_keeps_what_it_had(tmp_path: Path) -> None:
+    ask(FakeBackend(), question_set(10), tmp_path / "run", OPTIONS)
+    run = stopped(tmp_path / "run", 6)
+    assert [len(record.replies) for record in run.by_piece.values()] == [2 * 13, 3 * 10]
+    assert run.pieces == ()
+
+
+def test_prompts_that_must_not_be_quoted_are_not_read_from_the_journal(tmp_path: Path) -> None:
+    with pytest.raises(CalprobeError, match="the fake server is gone"):
+        ask(FakeBackend(most=9), question_set(5, quotable=False), tmp_path / "run", OPTIONS)
+    assert any(reply.prompt for reply in read_journals(tmp_path / "run"))
+    asked = asked_of("run", open_asked(tmp_path / "run"))
+    assert {reply.prompt for reply in asked.replies} == {""}
+    assert set(reply_table(asked.replies)["prompt_ids"].to_pylist()) == {None}
+
+
+def test_a_damaged_journal_is_named_with_what_could_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run = stopped(tmp_path / "run", 60)
+    path = journal_path(run.path, 0)
+    for each in path.parent.iterdir():
+        if each != path:
+            each.unlink()
+    path.write_bytes(b"no database" * 100)
+    assert open_asked(run.path).by_piece == {}
+    assert f"{path}: damaged (file is not a database); 0 of its replies could be read" in caplog.text
+
+
+def test_a_damaged_shard_is_named_with_the_questions_that_it_has(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = ask(FakeBackend(), question_set(5), tmp_path / "run", OPTIONS)
+    path = shard_path(run.path, *run.manifest.pieces[0])
+    path.write_bytes(path.read_bytes()[:-9])
+    report = report_asked_run(asked_of("run", open_asked(run.path)), QUICK)
+    assert f"{path}: it cannot be read: " in caplog.text
+    assert "; its replies to 5 questions of sums under direct are left out" in caplog.text
+    assert "PARTIAL, replies to 5 of 5 questions under 1 of 2 variants (15 of 25 requests)" in heading(report)[0]
