@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from calprobe.answers.constrained import read_constrained
 from calprobe.answers.first_char import read_first_char
 from calprobe.answers.labels import labels_of
-from calprobe.answers.marked import read_first_marker, read_last_marker
+from calprobe.answers.last_marker import read_first_marker, read_last_marker
 from calprobe.answers.number_reader import read_number
 from calprobe.answers.short import read_short
 from calprobe.answers.types import MOST_CHARACTERS, Reading

@@ -4,17 +4,15 @@ from calprobe.metrics.bins import Binning, Bins, bins_for
 from calprobe.metrics.bootstrap import bootstrap, bootstrap_many, bootstrap_mean
 from calprobe.metrics.calibration import (
     ACE_BINS,
-    DEBIASED_ECE,
     ace,
     ace_weighted,
-    calibration_metrics,
     debiased_ece,
     ece,
     max_calibration_error,
 )
-from calprobe.metrics.calibration_tests import CoxRecalibration, calibration_tests, cox_recalibration, spiegelhalter_z
-from calprobe.metrics.corp import CorpDecomposition, corp_brier, corp_log, corp_metrics
-from calprobe.metrics.cumulative import ECCE_MAD, ECCE_RANGE, ecce_mad, ecce_range
+from calprobe.metrics.calibration_tests import CoxRecalibration, cox_recalibration, spiegelhalter_z
+from calprobe.metrics.corp import CorpDecomposition, corp_brier, corp_log
+from calprobe.metrics.cumulative import ecce_mad, ecce_range
 from calprobe.metrics.intervals import Estimate
 from calprobe.metrics.isotonic import isotonic_confidence
 from calprobe.metrics.means import bootstrap_of_means, recovered_share, spread, spread_by_chance
@@ -39,9 +37,10 @@ from calprobe.metrics.multiclass import (
     static_calibration_error,
 )
 from calprobe.metrics.paired import Difference, PairedDraws, mean_draws, paired_differences, paired_draws
-from calprobe.metrics.ranking import AURC, AUROC, E_AURC, PRR, aurc, auroc, e_aurc, ordinal_confidence, prr
+from calprobe.metrics.ranking import aurc, auroc, e_aurc, ordinal_confidence, prr
 from calprobe.metrics.recalibration import recalibrated
-from calprobe.metrics.reference import p_of_calibration, reference_metrics
+from calprobe.metrics.reference import p_of_calibration
+from calprobe.metrics.registry import standard_metrics
 from calprobe.metrics.rejection import (
     AccuracyBand,
     AtCoverage,
@@ -56,23 +55,17 @@ from calprobe.metrics.rejection import (
 from calprobe.metrics.resamples import LEAST_CLUSTERS, MANY_CLUSTERS, Resampling, Within
 from calprobe.metrics.scoring_rules import (
     ACCURACY,
-    BRIER,
-    BRIER_SKILL,
-    CONFIDENCE_GAP,
-    MEAN_CONFIDENCE,
-    NLL,
     BrierDecomposition,
     accuracy,
     brier,
     brier_decomposition,
     brier_skill,
     confidence_gap,
-    decomposition_metrics,
     mean_confidence,
     nll,
 )
 from calprobe.metrics.simultaneous import simultaneous_band
-from calprobe.metrics.smooth_ece import SMOOTH_ECE, smooth_ece
+from calprobe.metrics.smooth_ece import smooth_ece
 from calprobe.metrics.statistics import holm, max_t, mcnemar, spearman, spearman_p_value, wilson_interval
 from calprobe.metrics.target_coverage import OperatingPoint, TargetCoverage, coverage_at_accuracy
 
@@ -166,18 +159,3 @@ __all__ = [
     "static_calibration_error",
     "wilson_interval",
 ]
-
-
-def standard_metrics(ace_bins: int | None = ACE_BINS) -> tuple[Metric, ...]:
-    """Every metric of a report, in the order of its columns, ACE with that many quantile bins. Add a metric here.
-
-    Bins of None go by the number of instances, `bins_for`. Raises ValueError for less than one bin.
-
-    >>> [metric.name for metric in standard_metrics() if metric.better == "larger"]
-    ['accuracy', 'brier_skill', 'brier_resolution', 'brier_dsc', 'nll_dsc', 'auroc', 'prr']
-    """
-    errors = (*calibration_metrics(ace_bins), SMOOTH_ECE, DEBIASED_ECE, ECCE_MAD, ECCE_RANGE)
-    by_chance = reference_metrics(errors)
-    rules = (BRIER, BRIER_SKILL, *decomposition_metrics(ace_bins), NLL, *corp_metrics())
-    order = (AUROC, AURC, E_AURC, PRR)
-    return (ACCURACY, MEAN_CONFIDENCE, CONFIDENCE_GAP, *errors, *by_chance, *calibration_tests(), *rules, *order)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from calprobe.models.tokens import tokenise
+from calprobe.models.token_roles import tokenise
 from calprobe.models.types import LoadedModel, LoadOptions
 
 if TYPE_CHECKING:

@@ -1,10 +1,11 @@
 """Prompt designs: the words that questions are asked in."""
 
-from calprobe.prompts.filling import SHOT_SEED, draw_shots, fill
+from calprobe.prompts.filling import fill
 from calprobe.prompts.labelling import labelled
 from calprobe.prompts.loading import PROMPT_SETS, fingerprint_of, load_prompts
 from calprobe.prompts.overrides import Overrides, overridden
 from calprobe.prompts.types import Message, PromptSet, Stated, Variant, form_of
+from calprobe.questions.examples import SHOT_SEED, draw_shots
 
 __all__ = [
     "PROMPT_SETS",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.prompts.placeholders import placeholders_of, replace_placeholders
 from calprobe.prompts.types import Message, PromptSet, Role, Variant, form_of
-from calprobe.questions import Question, QuestionSet
-
-SHOT_SEED = 42
+from calprobe.questions import Question
 
 
 def fill(variant: Variant, question: Question, shots: Sequence[Question], prompt_set: PromptSet) -> tuple[Message, ...]:
@@ -66,30 +63,6 @@ def _as_one_text(messages: Sequence[Message]) -> str:
         else message.text
         for message in messages
     )
-
-
-def draw_shots(questions: QuestionSet, count: int, seed: int = SHOT_SEED) -> tuple[Question, ...]:
-    """Examples for prompts, drawn from the questions of another split; the same for every question of the set.
-
-    The order is drawn, too, and with it that of the right answers. A smaller draw is the beginning of a larger one with
-    the same seed.
-
-    Raises:
-        UsageError: the set has fewer examples.
-
-    >>> from calprobe.questions import SetSource
-    >>> shots = tuple(Question(str(i), f"{i} + {i}?", "number", number=2 * i) for i in range(5))
-    >>> [shot.id for shot in draw_shots(QuestionSet("sums", (), SetSource(""), shots), 3)]
-    ['3', '1', '2']
-    """
-    if len(questions.shots) < count:
-        raise UsageError(
-            f"question set {questions.name!r} has {counted(len(questions.shots), 'example')} apart from its questions, "
-            f"and prompts need {count}; choose --variants without examples, or --shots {len(questions.shots)}"
-        )
-    order = list(questions.shots)
-    random.Random(seed).shuffle(order)
-    return tuple(order[:count])
 
 
 def _check_options_are_shown(variant: Variant, question: Question) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from calprobe.errors import UsageError
-from calprobe.messages import counted
-from calprobe.questions.drawing import drawn_places, fingerprint_of_places, rule_of, taken_places
+from calprobe.questions.drawing import fingerprint_of_places, rule_of, taken_places
+from calprobe.questions.examples import check_examples, last_examples, pool_of_examples, text_of
 from calprobe.questions.options import QuestionOptions
-from calprobe.questions.pools import Pool, grouped, own_pool
+from calprobe.questions.pools import Pool, grouped
 from calprobe.questions.records import fingerprint_of_questions
 from calprobe.questions.types import Question, QuestionSet, SetSource
 
@@ -37,20 +35,20 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
     """
     places = grouped(found.pool, options.groups, found.name)
     chosen = [places[place] for place in taken_places(len(places), options, found.name)]
-    others = _shots_pool(found, options)
+    others = pool_of_examples(found.shots, options)
     shots: tuple[Question, ...] = ()
     notes = found.pool.notes
     if options.shots and others is not None:
-        shots = _examples(others, range(others.size), (), _questions(found.pool, chosen), options)
+        shots = last_examples(others, range(others.size), (), _questions(found.pool, chosen), options)
     elif options.shots:
-        shots = _examples(found.pool, places, chosen, _questions(found.pool, chosen), options)
+        shots = last_examples(found.pool, places, chosen, _questions(found.pool, chosen), options)
         if len(shots) < options.shots and options.draw is None:
-            shots = _examples(found.pool, places, (), (), options)
-            held_back = {_asked(shot) for shot in shots}
-            chosen = [place for place in chosen if _asked(found.pool.question(place)) not in held_back]
+            shots = last_examples(found.pool, places, (), (), options)
+            held_back = {text_of(shot) for shot in shots}
+            chosen = [place for place in chosen if text_of(found.pool.question(place)) not in held_back]
             names = ", ".join(shot.id for shot in shots)
             notes = (*notes, f"Held back as examples for prompts, so not asked: {names}.")
-    _check_examples(shots, chosen, options)
+    check_examples(shots, chosen, options)
     questions = _questions(found.pool, chosen)
     source = replace(
         found.source,
@@ -66,44 +64,3 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
 
 def _questions(pool: Pool, places: Sequence[int]) -> tuple[Question, ...]:
     return tuple(pool.question(place) for place in places)
-
-
-def _asked(question: Question) -> tuple[str, str]:
-    """What a model reads of a question, options apart."""
-    return question.context, question.text
-
-
-def _shots_pool(found: FoundSet, options: QuestionOptions) -> Pool | None:
-    if not options.shots:
-        return None
-    if options.shots_from is None:
-        return found.shots
-    path = Path(options.shots_from).expanduser()
-    if not path.is_file():
-        raise UsageError(f"--shots-from {options.shots_from}: there is no such file; give a question file")
-    return own_pool(path)
-
-
-def _examples(
-    pool: Pool, places: Sequence[int], chosen: Sequence[int], asked: Sequence[Question], options: QuestionOptions
-) -> tuple[Question, ...]:
-    """The last of these places in the drawn order that are not chosen, each with a text that is not asked."""
-    taken_out, seen = set(chosen), {_asked(question) for question in asked}
-    shots: list[Question] = []
-    for place in reversed(drawn_places(len(places), len(places), options.seed)):
-        if len(shots) == options.shots:
-            break
-        if places[place] not in taken_out and _asked(shot := pool.question(places[place])) not in seen:
-            seen.add(_asked(shot))
-            shots.append(shot)
-    return tuple(shots)
-
-
-def _check_examples(shots: Sequence[Question], chosen: Sequence[int], options: QuestionOptions) -> None:
-    if len(shots) < options.shots:
-        what = (
-            f"--shots {options.shots}: only {counted(len(shots), 'question')} can be examples, for the others are asked"
-        )
-        raise UsageError(f"{what}; ask fewer with --draw, or choose --variants without examples")
-    if shots and not chosen:
-        raise UsageError(f"--shots {options.shots}: no question is left to be asked; give more questions")

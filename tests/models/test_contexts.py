@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sample_tokenizers import byte_level, sentence_piece, with_tokenizer
 from tokenizers import Tokenizer, models
 
-import calprobe.models.tokens as tokens_module
+import calprobe.models.token_roles as tokens_module
 from calprobe.errors import StatementError
 from calprobe.models import tokenise
 from calprobe.statements import join

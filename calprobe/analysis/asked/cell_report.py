@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import (
     Accuracy,
-    Calibration,
+    CellEstimator,
     CellReport,
     OffLabel,
     OpenedCell,
@@ -128,12 +128,12 @@ def _sample(found: AskedConfidence, kept: Kept) -> tuple[Floats, npt.NDArray[np.
 
 def _calibration(
     opened: OpenedCell, found: AskedConfidence, metrics: Mapping[str, Estimate], options: AskedOptions
-) -> Calibration:
+) -> CellEstimator:
     asked, read = found.asked, found.read
     rows, missing = int(read.sum()), int((asked & ~read).sum())
     brier = metrics["brier"].value * rows if rows else 0.0
     total = rows + missing
-    return Calibration(
+    return CellEstimator(
         rows=rows,
         coverage=_mean(opened, read, asked, options),
         reasons=found.reasons,

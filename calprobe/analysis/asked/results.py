@@ -42,7 +42,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class CellEstimator:
     """One estimator of a cell: its metrics over the rows that it could be read of."""
 
     rows: int  # with a confidence
@@ -89,7 +89,7 @@ class CellReport:
     failed: int  # requests for an answer that failed; they are no rows
     chance: float
     accuracy: Mapping[str, Accuracy]  # by reader, the one that confidences go by first
-    estimators: Mapping[str, Calibration]  # by estimator
+    estimators: Mapping[str, CellEstimator]  # by estimator
     off_label: OffLabel | None  # None without label probabilities
     shift: Estimate | None  # |ECE of label_raw - ECE of label|; likewise
     overconfidence: Mapping[str, Overconfidence]  # by estimator of a stated confidence

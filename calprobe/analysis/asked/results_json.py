@@ -9,7 +9,7 @@ from calprobe.analysis.asked.results import (
     Accuracy,
     AcrossRuns,
     AskedRunReport,
-    Calibration,
+    CellEstimator,
     CellReport,
     Drop,
     MeanOverVariants,
@@ -30,7 +30,7 @@ from calprobe.metrics import Difference, Estimate
 # What a record is in JSON: its keys, and behind = the field where that has another name.
 KEYS: Mapping[type, str] = {
     Accuracy: "n=asked unread reasons flags rules accuracy_of_read=of_read graded_by abstained",
-    Calibration: "n=rows reasons brier_bounds",
+    CellEstimator: "n=rows reasons brier_bounds",
     Drop: "variant reader baseline paired relative",
     MeanOverVariants: "variants left_out accuracy ece_label ece ece_gap over_accuracy over_label",
     OffLabel: "all_labels_seen=all_seen mass_seen",

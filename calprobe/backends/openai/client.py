@@ -10,7 +10,7 @@ from typing import Any
 
 from calprobe.backends.openai.answers import Answer, answer_of, parsed
 from calprobe.backends.openai.failures import Failure, failure_of, wait_before
-from calprobe.backends.openai.transport import limited_http
+from calprobe.backends.openai.limited_http import limited_http
 from calprobe.backends.options import BackendOptions
 from calprobe.errors import CalprobeError
 from calprobe.messages import without_secrets

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Literal
 
 from calprobe.backends.openai.answers import BadAnswerError
-from calprobe.backends.openai.transport import TooLargeError
+from calprobe.backends.openai.limited_http import TooLargeError
 
 if TYPE_CHECKING:
     import openai

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calprobe.analysis.asked.stated.cells import StatedPrompt
-from calprobe.analysis.asked.stated.reversal import Reversal
+from calprobe.analysis.asked.stated.reversal_check import Reversal
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.distinct import ValueUse
 

@@ -14,7 +14,7 @@ from calprobe.analysis.asked.stated.results import (
     StatedRun,
     StatedScope,
 )
-from calprobe.analysis.asked.stated.reversal import Reversal
+from calprobe.analysis.asked.stated.reversal_check import Reversal
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.metrics.distinct import ValueUse
 

@@ -27,7 +27,7 @@ from calprobe.analysis.asked.stated.results import (
     StatedRun,
     StatedScope,
 )
-from calprobe.analysis.asked.stated.reversal import reversals
+from calprobe.analysis.asked.stated.reversal_check import reversals
 from calprobe.metrics import Metric
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.metrics.distinct import value_use

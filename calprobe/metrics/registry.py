@@ -1,0 +1,36 @@
+"""The list of metrics: what a report has columns of."""
+
+from __future__ import annotations
+
+from calprobe.metrics.calibration import ACE_BINS, DEBIASED_ECE, calibration_metrics
+from calprobe.metrics.calibration_tests import calibration_tests
+from calprobe.metrics.corp import corp_metrics
+from calprobe.metrics.cumulative import ECCE_MAD, ECCE_RANGE
+from calprobe.metrics.metric import Metric
+from calprobe.metrics.ranking import AURC, AUROC, E_AURC, PRR
+from calprobe.metrics.reference import reference_metrics
+from calprobe.metrics.scoring_rules import (
+    ACCURACY,
+    BRIER,
+    BRIER_SKILL,
+    CONFIDENCE_GAP,
+    MEAN_CONFIDENCE,
+    NLL,
+    decomposition_metrics,
+)
+from calprobe.metrics.smooth_ece import SMOOTH_ECE
+
+
+def standard_metrics(ace_bins: int | None = ACE_BINS) -> tuple[Metric, ...]:
+    """Every metric of a report, in the order of its columns, ACE with that many quantile bins. Add a metric here.
+
+    Bins of None go by the number of instances, `bins_for`. Raises ValueError for less than one bin.
+
+    >>> [metric.name for metric in standard_metrics() if metric.better == "larger"]
+    ['accuracy', 'brier_skill', 'brier_resolution', 'brier_dsc', 'nll_dsc', 'auroc', 'prr']
+    """
+    errors = (*calibration_metrics(ace_bins), SMOOTH_ECE, DEBIASED_ECE, ECCE_MAD, ECCE_RANGE)
+    by_chance = reference_metrics(errors)
+    rules = (BRIER, BRIER_SKILL, *decomposition_metrics(ace_bins), NLL, *corp_metrics())
+    order = (AUROC, AURC, E_AURC, PRR)
+    return (ACCURACY, MEAN_CONFIDENCE, CONFIDENCE_GAP, *errors, *by_chance, *calibration_tests(), *rules, *order)
