@@ -8,6 +8,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 # transformers would take the folder kernels/ for the package of that name if the current folder were on the path.
 export PYTHONSAFEPATH := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
+# Where images set this, each test process would compile calprobe and each worker rewrite all tests again.
+export PYTHONDONTWRITEBYTECODE :=
 
 # For `make bench`: the peers bring a hundred packages, so they get an environment of their own.
 BENCH_VENV ?= .venv-bench
