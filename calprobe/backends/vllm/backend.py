@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
@@ -58,7 +57,7 @@ class VllmBackend:
         self._writer: PromptWriter = PromptWriter(cast("LoadedModel", known))
         self._ends = _end_tokens(found.tokenizer, self._writer)
         self.model: ModelRecord = found.model
-        self.versions: Mapping[str, str] = {name: metadata.version(name) for name in ("vllm", "torch")}
+        self.versions: Mapping[str, str] = found.versions
         self.capabilities = Capabilities(
             complete_softmax=False,
             top_logprobs=found.window,

@@ -26,10 +26,12 @@ class Opened:
     dtype: str
     window: int
     max_tokens: int  # of prompt and reply
+    versions: dict[str, str]
 
 
 def opened(name: str, options: BackendOptions, load_options: LoadOptions | None) -> Opened:
     """vLLM with the model that `name` stands for. Raises CalprobeError for what vLLM cannot load."""
+    import torch
     import vllm
 
     from calprobe.models.fingerprint import tokenizer_fingerprint
@@ -62,7 +64,9 @@ def opened(name: str, options: BackendOptions, load_options: LoadOptions | None)
         size=None if options.parameters is None else ModelSize(options.parameters, "given"),
     )
     dtype = str(config.dtype).removeprefix("torch.")
-    return Opened(engine, tokenizer, record, dtype, window, int(config.max_model_len))
+    # Not those of the installed packages: vLLM for a CPU is a package of another name.
+    versions = {"vllm": vllm.__version__, "torch": torch.__version__}
+    return Opened(engine, tokenizer, record, dtype, window, int(config.max_model_len), versions)
 
 
 def _arguments(location: str, window: int, options: BackendOptions, load_options: LoadOptions | None) -> dict[str, Any]:
