@@ -11,6 +11,7 @@ import pytest
 
 WITH_EXAMPLES = (
     *("calprobe.answers", "calprobe.confidence", "calprobe.metrics", "calprobe.probes", "calprobe.prompts"),
+    "calprobe.confidence.samples",
     "calprobe.statements",
 )
 REPORTS = ("calprobe.analysis", *(f"calprobe.analysis.{part}" for part in ("curves", "html", "plots", "tables")))

@@ -1,0 +1,66 @@
+"""Measures over repeated samples: arrays and texts of one question in, one number out; shares over questions."""
+
+from calprobe.confidence.samples.ccp import ClaimProbability, ccp, ccp_pairs, ccp_token, combined_relation
+from calprobe.confidence.samples.clusters import (
+    Strings,
+    both_entail,
+    classes_of_keys,
+    close,
+    cosines,
+    different_strings,
+    greedy_classes,
+    no_contradiction,
+)
+from calprobe.confidence.samples.entropy import (
+    answer_entropy,
+    class_counts,
+    likelihood_entropy,
+    miller_madow_entropy,
+    monte_carlo_entropy,
+)
+from calprobe.confidence.samples.frequency import frequencies, majority
+from calprobe.confidence.samples.similarity import affinity, lexsim, rouge_matrix
+from calprobe.confidence.samples.spectral import degree, eccentricity, eigv, laplacian, spectral_embedding
+from calprobe.confidence.samples.tokens import perplexity, sequence_probability, token_entropy
+from calprobe.confidence.samples.variance import VarianceSplit, one_hot, split_variance
+from calprobe.confidence.samples.wording import WordingShare, wording_p_value, wording_share
+
+__all__ = [
+    "ClaimProbability",
+    "Strings",
+    "VarianceSplit",
+    "WordingShare",
+    "affinity",
+    "answer_entropy",
+    "both_entail",
+    "ccp",
+    "ccp_pairs",
+    "ccp_token",
+    "class_counts",
+    "classes_of_keys",
+    "close",
+    "combined_relation",
+    "cosines",
+    "degree",
+    "different_strings",
+    "eccentricity",
+    "eigv",
+    "frequencies",
+    "greedy_classes",
+    "laplacian",
+    "lexsim",
+    "likelihood_entropy",
+    "majority",
+    "miller_madow_entropy",
+    "monte_carlo_entropy",
+    "no_contradiction",
+    "one_hot",
+    "perplexity",
+    "rouge_matrix",
+    "sequence_probability",
+    "spectral_embedding",
+    "split_variance",
+    "token_entropy",
+    "wording_p_value",
+    "wording_share",
+]

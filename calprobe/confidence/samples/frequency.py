@@ -1,0 +1,46 @@
+"""How often an answer comes again among the samples of its question."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.arrays import Floats, check_count
+from calprobe.confidence.samples.entropy import check_classes
+
+
+def frequencies(classes: npt.ArrayLike, asked: int) -> Floats:
+    """The share of the samples asked for that give the same answer, `#{j: class_j = class_i} / n`. Larger is surer.
+
+    A sample counts itself. n is the number asked for, so that samples without an answer make every answer less
+    frequent. Response level: a value for each sample (Wang et al. 2023; "frequency of answer").
+
+    Args:
+        classes: [samples], from 0 on; -1: no answer.
+        asked: n, samples asked for, failed requests counted; at least the number of samples.
+    Returns:
+        [samples], in [1/n, 1]; 0 where there is no answer.
+    Raises:
+        ValueError: more samples than were asked for, or none asked for.
+
+    >>> frequencies([0, 0, 1, -1], asked=5).tolist()
+    [0.4, 0.4, 0.2, 0.0]
+    """
+    own = check_classes(classes)
+    check_count("asked", asked, max(1, len(own)))
+    counts = np.bincount(own[own >= 0], minlength=1)
+    found: Floats = np.where(own >= 0, counts[np.maximum(own, 0)], 0) / asked
+    return found
+
+
+def majority(classes: npt.ArrayLike) -> int:
+    """The largest class, of equal ones the one with the smallest number; -1 where no sample has an answer.
+
+    With classes numbered by their strings in a fixed order the result does not depend on the samples' order.
+
+    >>> majority([1, 0, 1, 0, 2]), majority([-1])
+    (0, -1)
+    """
+    own = check_classes(classes)
+    there = own[own >= 0]
+    return int(np.bincount(there).argmax()) if len(there) else -1

@@ -1,0 +1,113 @@
+"""Uncertainty from the graph of a question's answers: eigenvalues of its Laplacian, degrees, distances."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.arrays import Floats, refuse
+from calprobe.confidence.samples.clusters import check_square
+
+LIN = "Lin, Trivedi, Sun 2024"
+COX_THRESHOLD, LIN_THRESHOLD = 0.5, 0.9  # eigenvalues below it have an axis
+
+
+def laplacian(affinity: npt.ArrayLike) -> Floats:
+    """The normalised Laplacian `I - D^-1/2 W D^-1/2`, D the row sums of the affinity W, [samples, samples].
+
+    Args:
+        affinity: [samples, samples], symmetric, in [0, 1], 1 on the diagonal, so that no row sum is 0.
+    Raises:
+        ValueError: not square, not symmetric, NaN, a value out of range, or a diagonal other than 1.
+
+    >>> laplacian([[1, 0], [0, 1]]).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    own = check_affinity(affinity)
+    scale = 1 / np.sqrt(own.sum(axis=1))
+    found: Floats = np.eye(len(own)) - scale[:, None] * own * scale
+    return found
+
+
+def check_affinity(affinity: npt.ArrayLike) -> Floats:
+    """The affinity as float64; ValueError as `laplacian`."""
+    own = check_square("affinity", affinity)
+    flat = own.ravel()
+    refuse("affinity", "must lie in [0, 1]", flat, (flat < 0) | (flat > 1))
+    if not np.allclose(own, own.T, rtol=0, atol=1e-9):
+        raise ValueError("affinity must be symmetric; got a matrix that differs from its transpose")
+    refuse("affinity", "must be 1 on the diagonal", np.diag(own), np.diag(own) != 1)
+    return own
+
+
+def eigv(affinity: npt.ArrayLike) -> float:
+    """`U_EigV = sum_k max(0, 1 - lambda_k)` over the Laplacian's eigenvalues: a smooth number of meanings.
+
+    Lin, Trivedi, Sun 2024. Larger is less sure: c perfect clusters of any sizes have the value c. Arguments and errors
+    are those of `laplacian`; over all samples copies count, over different strings they do not.
+
+    Returns:
+        In [1, m] of m samples, up to rounding; NaN without samples.
+
+    >>> round(eigv([[1, 1, 0], [1, 1, 0], [0, 0, 1]]), 9)
+    2.0
+    """
+    own = laplacian(affinity)
+    return float(np.maximum(0.0, 1 - np.linalg.eigvalsh(own)).sum()) if len(own) else float("nan")
+
+
+def degree(affinity: npt.ArrayLike) -> float:
+    """`U_Deg = trace(m I - D) / m^2 = 1 - mean(W)`: the mean distance of two samples, drawn with replacement.
+
+    Lin, Trivedi, Sun 2024. Larger is less sure. Arguments and errors are those of `laplacian`.
+
+    Returns:
+        In [0, 1 - 1/m]; NaN without samples.
+
+    >>> degree([[1, 0], [0, 1]])
+    0.5
+    """
+    own = check_affinity(affinity)
+    return float(1 - own.mean()) if len(own) else float("nan")
+
+
+def eccentricity(affinity: npt.ArrayLike, threshold: float = LIN_THRESHOLD) -> float:
+    """The norm of the samples' distances from their centre, along eigenvectors with lambda below the threshold.
+
+    `U_Ecc = (sum_j |v_j - mean(v)|^2)^1/2` with the rows v_j of `spectral_embedding`: `(m U_total)^1/2` of the total
+    variance at the same threshold. Lin, Trivedi, Sun 2024. Larger is less sure. Errors are those of `laplacian`.
+
+    Returns:
+        0 or more; 0 where all samples are alike, NaN without samples.
+
+    >>> round(eccentricity([[1, 0], [0, 1]]), 9)
+    1.0
+    """
+    points = spectral_embedding(affinity, threshold)
+    return float(np.linalg.norm(points - points.mean(axis=0))) if len(points) else float("nan")
+
+
+def spectral_embedding(
+    affinity: npt.ArrayLike, threshold: float = COX_THRESHOLD, weights: Literal["cut", "smooth"] = "cut"
+) -> Floats:
+    """Each sample as a point: its components of the Laplacian's eigenvectors, [samples, axes].
+
+    Cox et al. 2025 keep eigenvectors with lambda < 0.5 (`COX_THRESHOLD`), Lin, Trivedi, Sun 2024 those with lambda <
+    0.9. The cut is hard: a small change of an affinity adds or drops an axis. `smooth` weights all axes with lambda < 1
+    by `(1 - lambda)^1/2` instead, and has no threshold. Rows are not scaled to length 1. Signs and rotations of
+    eigenvectors change the points, but no variance and no distance.
+
+    Raises:
+        ValueError: as `laplacian`, and a threshold outside of (0, 2].
+
+    >>> spectral_embedding([[1, 1], [1, 1]]).round(3).shape
+    (2, 1)
+    """
+    if not 0 < threshold <= 2:
+        raise ValueError(f"threshold must lie in (0, 2]; got {threshold}")
+    values, vectors = np.linalg.eigh(laplacian(affinity))
+    if weights == "smooth":
+        return np.asarray(vectors * np.sqrt(np.maximum(0.0, 1 - values)), np.float64)
+    return np.asarray(vectors[:, values < threshold], np.float64)
