@@ -135,7 +135,11 @@ def close(embeddings: npt.ArrayLike, threshold: float) -> Matrix:
 
 
 def cosines(embeddings: npt.ArrayLike) -> Floats:
-    """The cosines of embeddings [strings, dimensions], [strings, strings]. ValueError for one of length 0."""
+    """The cosines of embeddings [strings, dimensions], [strings, strings]. ValueError for one of length 0.
+
+    >>> cosines([[1.0, 0.0], [3.0, 4.0]]).tolist()
+    [[1.0, 0.6], [0.6, 1.0]]
+    """
     own = check_numbers("embeddings", embeddings)
     lengths = np.linalg.norm(own, axis=-1)
     refuse("embeddings", "must not have length 0", lengths, lengths == 0)
