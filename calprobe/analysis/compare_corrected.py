@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from calprobe.analysis.compare_results import Comparison, Contrast, Grounding
+from calprobe.analysis.compare_results import Contrast, Grounding
 from calprobe.arrays import Floats
 from calprobe.metrics import Difference, holm, max_t
 
 Tested = Contrast | Grounding
 
 
-def corrected(comparison: Comparison) -> Comparison:
+class Correctable(Protocol):
+    """A comparison of any kind of runs."""
+
+    @property
+    def contrasts(self) -> Iterable[Tested]:
+        """Everything that has a p-value."""
+
+    def replaced(self, change: Callable[[Tested], Any]) -> Self:
+        """The comparison with all of it changed, in this order."""
+
+
+C = TypeVar("C", bound=Correctable)
+
+
+def corrected(comparison: C) -> C:
     """The comparison with every p-value corrected for all of them, those of equivalence among themselves."""
     tested = list(comparison.contrasts)
     p_values = np.array([difference_of(own).p_value for own in tested])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -12,9 +13,11 @@ from calprobe.analysis.compare_numbers import BY_RELATION
 from calprobe.analysis.compare_results import SIGNIFICANT, Agreement, Comparison, PairComparison, Scope, WithinRun
 from calprobe.analysis.compare_ties import ABSOLUTE
 from calprobe.analysis.number_text import number, ranges
+from calprobe.analysis.options import CompareOptions
 from calprobe.analysis.prose import cluster_notes, range_note, score_notes, sentence, size
 from calprobe.messages import counted
-from calprobe.words import ClusterKind
+from calprobe.metrics import Metric
+from calprobe.words import ClusterKind, Correction
 
 CORRECTED = {"holm": "Holm p", "max-t": "max-T p"}  # names of corrected p-values
 
@@ -26,6 +29,22 @@ UNITS: Mapping[ClusterKind, str] = {
 _TIE = np.format_float_scientific(ABSOLUTE, trim="-", exp_digits=1)  # 1e-4
 
 NO_ANSWER = "they count as incorrect with confidence 0, which makes errors small"
+
+
+class Corrected(Protocol):
+    """A comparison of any kind of runs, with its p-values corrected."""
+
+    @property
+    def options(self) -> CompareOptions:
+        """What was asked for."""
+
+    @property
+    def correction(self) -> Correction:
+        """The one that stars go by."""
+
+    @property
+    def tests(self) -> int:
+        """Number of p-values."""
 
 
 def pair_notes(pair: PairComparison) -> Iterable[str]:
@@ -65,10 +84,10 @@ def scope_title(scope: Scope, pair: PairComparison) -> str:
     return f"{scope_name(scope)}{nearest}: {size(scope)}"
 
 
-def agreement_shares(shares: Agreement) -> str:
-    """Agreement of two predictions of base, and McNemar's test where it was made."""
+def agreement_shares(shares: Agreement, of: str = "base") -> str:
+    """Agreement of two predictions of an estimator or reader, and McNemar's test where it was made."""
     found = (
-        f"base: same answer {number(shares.same_prediction)}; both right {number(shares.both_right)}, "
+        f"{of}: same answer {number(shares.same_prediction)}; both right {number(shares.both_right)}, "
         f"only A {number(shares.first_right)}, only B {number(shares.second_right)}"
     )
     return found if math.isnan(shares.mcnemar_p) else f"{found}; McNemar p {number(shares.mcnemar_p)}"
@@ -115,7 +134,7 @@ def basis_notes(comparison: Comparison) -> Iterator[str]:
         yield range_note(f"complete relations where there are {BY_RELATION} or more, else the instances", scores)
 
 
-def correction_notes(comparison: Comparison) -> Iterator[str]:
+def correction_notes(comparison: Corrected) -> Iterator[str]:
     """How the p-values are corrected, and whether there are enough resamples for it."""
     options, tests = comparison.options, comparison.tests
     by_holm = comparison.correction == "holm"
@@ -152,7 +171,7 @@ def comparison_notes(comparison: Comparison) -> Iterable[str]:
     yield from basis_notes(comparison)
     if comparison.options.scores.resampling.n_resamples:
         yield from correction_notes(comparison)
-    yield from direction_notes(comparison)
+    yield from direction_notes(comparison.metrics)
     scopes = [scope for pair in comparison.pairs for scope in pair.scopes]
     agreements = [scope.agreement for scope in scopes if scope.agreement]
     if comparison.within is not None:
@@ -167,10 +186,11 @@ def comparison_notes(comparison: Comparison) -> Iterable[str]:
         yield f"Same answer, both right, only A, only B: shares of the instances, by base.{exact}"
 
 
-def direction_notes(comparison: Comparison) -> Iterator[str]:
+def direction_notes(metrics: Iterable[Metric]) -> Iterator[str]:
     """Which side a difference favours."""
+    metrics = tuple(metrics)
     for better, sign in (("smaller", "below"), ("larger", "above")):
-        titles = [metric.title for metric in comparison.metrics if metric.better == better]
+        titles = [metric.title for metric in metrics if metric.better == better]
         if titles:
             *most, last = titles
             listed = f"{', '.join(most)} and {last}" if most else last

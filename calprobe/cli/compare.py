@@ -11,10 +11,11 @@ import click
 
 from calprobe.cli.arguments import joined_option, list_option, output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
+from calprobe.cli.compare_asked import AskedDifferences, are_runs_of_replies, compare_runs_of_replies, variant_pairs
 from calprobe.cli.figure_options import LOOKS, figure_options
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import html_option, in_format, print_result, write_page
-from calprobe.cli.report_asked import refuse_runs_of_replies
+from calprobe.cli.report_asked import readers_option, window_option
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
 from calprobe.words import Correction
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from calprobe.analysis import Comparison, ReportOptions
     from calprobe.analysis.options import Pair
     from calprobe.analysis.plots import Look
+
+
+_OF_SCORES = ("templates", "by_domain", "reduction", "compat", "ties", "cluster")
 
 
 def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
@@ -43,13 +47,25 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
     help="auto: the two RUNs; of more RUNs, each masked model with the causal model of the nearest accuracy, or RUNs "
     "of one kind with the first. all: every two. Of one RUN: pairs of estimators.",
 )
-@click.option("--baseline", metavar="A", help="Compare every other RUN with this one; of one RUN, every estimator.")
+@click.option(
+    "--baseline",
+    metavar="A",
+    help="Compare every other RUN with this one; of one RUN, every estimator (of replies, variant).",
+)
 @list_option(
     "--templates",
     metavar="N:M,..",
     help="Of one RUN: compare template N with template M, by base and margin. Each N:M is a pair; in `score`, "
     "--templates is a list of single templates.",
 )
+@list_option(
+    "--variants",
+    metavar="A:B,..",
+    help="Asked runs: compare variant A of the first RUN with variant B of the second, or of the same.  [default: each "
+    "variant with itself; of one RUN with its first]",
+)
+@readers_option
+@window_option
 @click.option(
     "--by-domain", is_flag=True, help="Show every domain, not only the one with the smallest difference in accuracy."
 )
@@ -96,6 +112,9 @@ def command(
     pairs: str,
     baseline: str | None,
     templates: tuple[str, ...] | None,
+    variants: tuple[str, ...] | None,
+    readers: tuple[str, ...] | None,
+    window: int | None,
     by_domain: bool,
     intersect: bool,
     estimators: tuple[str, ...] | None,
@@ -112,13 +131,16 @@ def command(
     """Compare accuracy, Brier score and ACE of pairs of RUNs: differences, with intervals and corrected p-values.
 
     Any two runs with the same instances and templates: causal and masked, base and instruct, bf16 and fp32. Of one RUN:
-    its estimators with each other, its epistemic markers with the plain statement, or two of its templates.
+    its estimators with each other, its epistemic markers with the plain statement, or two of its templates. Of runs of
+    replies: accuracy by reader, Brier score, ACE and AUROC by set and variant, on the questions that both have.
 
     \b
         calprobe compare runs/tiny-clm-mini runs/tiny-mlm-mini
         calprobe compare runs/*-bear --json > pairs.json
         calprobe compare runs/base runs/step-1000 runs/step-2000 --baseline base
         calprobe compare runs/tiny-clm-mini --templates 0:1
+        calprobe compare runs/llama-mmlu runs/qwen-mmlu --metric brier,auroc
+        calprobe compare runs/llama-mmlu --variants fewshot_3:surface_paraphrase
     """
     from calprobe.analysis import CompareOptions, compare
     from calprobe.analysis.tables import comparison_tables, pair_tables
@@ -127,9 +149,8 @@ def command(
 
     _refuse_what_changes_nothing(len(runs), options, plot)
     named = labelled(runs, labels)
-    refuse_runs_of_replies(
-        "compare", named.values(), "`calprobe report RUN RUN` shows several runs of replies side by side"
-    )
+    replies = are_runs_of_replies(named.values())
+    _refuse_options_of_others(replies)
     log_to_stderr()
     keep_freed_memory()
     wanted = CompareOptions(
@@ -144,6 +165,11 @@ def command(
         margin=margin,
         correction=correction,
     )
+    if replies:
+        compare_runs_of_replies(
+            named, wanted, AskedDifferences(readers, window, variant_pairs(variants), form, plot, look, page)
+        )
+        return
     found = compare(named, wanted)
     print_result(in_format(form, found, pair_tables, comparison_tables))
     if plot is not None:
@@ -163,6 +189,18 @@ def _refuse_what_changes_nothing(runs: int, options: ReportOptions, plot: Path |
         refuse_typed(context, ("margin", "correction"), "needs resamples; leave out --bootstrap 0")
     if plot is None:
         refuse_typed(context, LOOKS, "applies to the figure; give --plot F.png, F.svg or F.pdf")
+
+
+def _refuse_options_of_others(replies: bool) -> None:
+    """Raise click.UsageError for an option that says nothing of this kind of runs."""
+    context = click.get_current_context()
+    if replies:
+        refuse_typed(
+            context, ("intersect",), "has no meaning for runs of replies: these go by what both have; leave it out"
+        )
+        refuse_typed(context, _OF_SCORES, "does not apply to runs of replies; leave it out")
+    else:
+        refuse_typed(context, ("variants", "readers", "window"), "applies to runs of replies alone; leave it out")
 
 
 def _draw(found: Comparison, path: Path, look: Look) -> None:

@@ -176,13 +176,60 @@ def test_tables_of_the_other_kind_of_run_are_refused(run: str, tmp_path: Path) -
     assert "--what replies is of runs of replies" in done.stderr
 
 
-@pytest.mark.parametrize("command", [("compare",), ("curve", "--kind", "options"), ("show",)])
+@pytest.mark.parametrize("command", [("curve", "--kind", "options"), ("show",)])
 def test_commands_of_scores_say_what_to_use_instead(run: str, tmp_path: Path, command: tuple[str, ...]) -> None:
     name, *options = command
     out = ("--out", tmp_path / "x.png") if name == "curve" else ()
     done = calprobe(name, run, *options, *out)
     assert done.returncode == 2
     assert any(own in done.stderr for own in ("calprobe report", "calprobe export", "there is --kind calibration"))
+
+
+def test_runs_of_replies_are_compared(run: str, tmp_path: Path) -> None:
+    quick = ("--bootstrap", "20", "--json")
+    other = tmp_path / "other"
+    calprobe("import", "replies", replies(tmp_path, 9), "--questions", questions(tmp_path), "--out", other)
+    page, figure = tmp_path / "page.html", tmp_path / "figure.svg"
+    done = calprobe("compare", run, other, *quick, "--html", page, "--plot", figure, "--margin", ".1")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    (pair,) = found["pairs"]
+    plain = pair["sets"]["quiz"][0]
+    assert (plain["first"], plain["second"], plain["n"], plain["alone"]) == ("plain", "plain", 9, [3, 0])
+    assert set(plain["accuracy"]) == {"last_marker", "first_char"}
+    assert set(plain["estimators"]["label"]) == {"brier", "ace", "auroc"}
+    assert found["tests"] > 10
+    assert figure.is_file()
+    assert "last_marker accuracy" in page.read_text("utf-8")
+    done = calprobe("compare", run, "--variants", "plain:other", *quick)
+    assert json.loads(done.stdout)["within"]["variants"]["quiz"][0]["n"] == 12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--intersect",), "--intersect compares two runs"),
+        (("--templates", "0:1"), "--templates does not apply to runs of replies"),
+        (("--variants", "plain"), "--variants plain: give pairs of two variants"),
+        (("--pairs", "plain:other"), "of one run of replies, give --variants A:B"),
+        (("--baseline", "plian"), "--baseline: no 'plian'; did you mean plain"),
+    ],
+)
+def test_options_of_compare_that_say_nothing_of_replies_are_refused(
+    run: str, arguments: tuple[str, ...], said: str
+) -> None:
+    done = calprobe("compare", run, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_a_run_of_replies_is_not_compared_with_one_of_scores(run: str, tmp_path: Path) -> None:
+    scored = write_run(tmp_path / "scored")
+    done = calprobe("compare", run, scored)
+    assert done.returncode == 2
+    assert f"{run} is a run of replies, {scored} one of scores; compare takes runs of one kind\n" in done.stderr
+    assert "--what confidences" in done.stderr
+    assert calprobe("compare", scored, "--variants", "a:b").returncode == 2
 
 
 def test_reliability_diagrams_are_a_curve(run: str, tmp_path: Path) -> None:

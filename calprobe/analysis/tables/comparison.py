@@ -90,7 +90,7 @@ def p_value_names(options: CompareOptions) -> dict[str, str]:
 def _pair_table(pair: PairComparison, comparison: Comparison) -> Table:
     titles = {metric.name: metric.title for metric in comparison.metrics}
     contrasts = [contrast for scope in pair.scopes for contrast in scope.contrasts]
-    named = sides_named(contrasts, comparison)
+    named = sides_named(contrasts, comparison.options)
     return Table(
         caption=f"{measured(comparison)} of {pair.first} (A) and {pair.second} (B)",
         label="differences",
@@ -128,9 +128,9 @@ def measured(comparison: Comparison) -> str:
     return text[:1].upper() + text[1:]
 
 
-def sides_named(contrasts: Iterable[Contrast], comparison: Comparison) -> dict[str, str]:
+def sides_named(contrasts: Iterable[Contrast], options: CompareOptions) -> dict[str, str]:
     """The heads of the columns of both sides, their difference and its p-values, by quantity."""
-    p_values = p_value_names(comparison.options) if _have_p(contrasts) else {}
+    p_values = p_value_names(options) if _have_p(contrasts) else {}
     return {"first": "A", "second": "B", "difference": "A - B", **p_values}
 
 
@@ -152,7 +152,7 @@ def within_table(comparison: Comparison) -> Table:
     assert within is not None
     titles = {metric.name: metric.title for metric in comparison.metrics}
     pairs = [pair for pairs in within.kinds.values() for pair in pairs]
-    named = sides_named([contrast for pair in pairs for contrast in pair.contrasts], comparison)
+    named = sides_named([contrast for pair in pairs for contrast in pair.contrasts], comparison.options)
     rows = [
         Row(
             label=" ".join([*([contrast.estimator] if contrast.estimator else []), titles[contrast.metric]]),

@@ -1,0 +1,182 @@
+"""Asked runs side by side, in pairs, or the variants of one run: differences on the questions that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from calprobe.analysis.asked.compare_cells import ReadCell, compare_cells, is_same_question
+from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
+from calprobe.analysis.asked.opened import Asked, ReadSet, read_sets
+from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
+from calprobe.analysis.asked.readers import check_used
+from calprobe.analysis.compare_corrected import corrected
+from calprobe.analysis.compare_pairs import check_pairs, pairs_with
+from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
+from calprobe.errors import UsageError
+from calprobe.messages import counted, did_you_mean
+from calprobe.metrics import ACCURACY, Metric, standard_metrics
+from calprobe.metrics.metric import is_resampled
+
+METRICS = ("brier", "ace", "auroc")
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run with its sets, read."""
+
+    facts: ComparedRun
+    sets: Mapping[str, ReadSet]
+
+    def cells(self, name: str) -> Mapping[str, ReadCell]:
+        """The cells of a set, by variant; none of a set that the run does not have."""
+        found = self.sets.get(name)
+        return {} if found is None else {v: ReadCell(own, found.answers[v]) for v, own in found.cells.items()}
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Those with replies, of any set."""
+        return tuple(dict.fromkeys(variant for own in self.sets.values() for variant in own.cells))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is compared, and of what."""
+
+    estimators: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    options: CompareOptions
+    variants: Sequence[Pair] | None
+
+
+def compare_asked(
+    runs: Iterable[Asked],
+    options: CompareOptions = DEFAULT_COMPARISON,
+    asked: AskedOptions = DEFAULT_ASKED,
+    variants: Sequence[Pair] | None = None,
+) -> AskedComparison:
+    """Accuracy by reader, and Brier score, ACE and AUROC of each estimator, with paired differences and p-values.
+
+    Two runs are compared set by set and variant by variant; of more, each is compared with the first. Of one run, each
+    variant is compared with the first. Every difference is of the questions that both have, on the same resamples of
+    questions.
+
+    Args:
+        runs: one or more.
+        options: pairs or baseline, of one run the variant to compare with; estimators, metrics, margin, correction,
+            resamples.
+        asked: how replies are read.
+        variants: pairs of variants to compare, first with second; None: each with itself, of one run with the first.
+    Raises:
+        UsageError: names of no run, variant, estimator or metric, or nothing that two runs have in common.
+    """
+    found = {run.label: _opened(run, asked) for run in runs}
+    read = [own for run in found.values() for own in run.sets.values()]
+    check_used(asked.readers, [reader for own in read for answers in own.answers.values() for reader in answers])
+    given = dict.fromkeys(name for own in read for cell in own.cells.values() for name in cell.confidences)
+    chosen = replace(options, correction=options.correction or "holm")
+    estimators = tuple(given) if options.estimators is None else _known("--estimator", options.estimators, given)
+    wanted = _Wanted(estimators, _metrics(chosen), chosen, variants)
+    pairs = tuple(_pair(found[first], found[second], wanted) for first, second in _run_pairs(list(found), chosen))
+    metrics = (ACCURACY, *(metric for metric in wanted.metrics if metric.name != ACCURACY.name))
+    return corrected(AskedComparison(tuple(run.facts for run in found.values()), pairs, metrics, chosen))
+
+
+def _opened(run: Asked, asked: AskedOptions) -> _Run:
+    sets = {own.name: own for own in read_sets(run, asked)}
+    questions = sum(own.questions for own in sets.values())
+    return _Run(ComparedRun(run.label, run.model, questions, run.extent), sets)
+
+
+def _run_pairs(labels: Sequence[str], options: CompareOptions) -> list[Pair]:
+    """The pairs of runs that the options name; of one run, it and itself."""
+    if len(labels) == 1:
+        if options.pairs is not None:
+            raise UsageError("--pairs names pairs of runs; of one run of replies, give --variants A:B")
+        return [(labels[0], labels[0])]
+    if isinstance(options.pairs, tuple):
+        check_pairs(options.pairs, labels)
+        return list(options.pairs)
+    if options.pairs == "all":
+        return list(combinations(labels, 2))
+    if options.baseline is not None:
+        return pairs_with(options.baseline, labels)
+    return [(labels[0], labels[1])] if len(labels) == 2 else pairs_with(labels[0], labels)
+
+
+def _pair(first: _Run, second: _Run, wanted: _Wanted) -> AskedPair:
+    """Two runs, or one with itself, on all that both have."""
+    for one, two in wanted.variants or ():
+        _known("--variants", [one], first.variants)
+        _known("--variants", [two], second.variants)
+    cells: list[CellPair] = []
+    left_out = [
+        f"set {name}: only in {run.facts.label}"
+        for run, other in ((first, second), (second, first))
+        for name in run.sets
+        if name not in other.sets
+    ]
+    for name in first.sets:
+        own, other = first.cells(name), second.cells(name)
+        pairs = _variant_pairs(list(own), list(other), first is second, wanted)
+        cells += [
+            compare_cells(own[one], other[two], wanted.estimators, wanted.metrics, wanted.options) for one, two in pairs
+        ]
+        left_out += _left_out(name, first, second, pairs)
+    if not any(cell.rows for cell in cells):
+        raise UsageError(_nothing_in_common(first, second))
+    return AskedPair(first.facts.label, second.facts.label, tuple(cells), tuple(left_out))
+
+
+def _variant_pairs(own: Sequence[str], other: Sequence[str], within: bool, wanted: _Wanted) -> list[Pair]:
+    """Which variants of a set are compared."""
+    if wanted.variants is not None:
+        return [(one, two) for one, two in wanted.variants if one in own and two in other]
+    if not within:
+        return [(name, name) for name in own if name in other]
+    baseline = wanted.options.baseline
+    if baseline is not None and baseline not in own:
+        _known("--baseline", [baseline], own)
+    return pairs_with(baseline or own[0], own) if len(own) > 1 else []
+
+
+def _left_out(name: str, first: _Run, second: _Run, pairs: Sequence[Pair]) -> Iterator[str]:
+    """What is not compared in a set: variants of one run alone, and questions of one id with other words."""
+    own, other = first.cells(name), second.cells(name)
+    if not own or not other:
+        return
+    if first is not second:
+        for run, has, used in (
+            (first, own, {one for one, _ in pairs}),
+            (second, other, {two for _, two in pairs}),
+        ):
+            if alone := [variant for variant in has if variant not in used]:
+                yield f"{name}, {', '.join(alone)}: not compared, of {run.facts.label}"
+    known = {row.question.id: row.question for cell in own.values() for row in cell.cell.rows}
+    others = {row.question.id: row.question for cell in other.values() for row in cell.cell.rows}
+    if differing := sum(not is_same_question(known[key], others[key]) for key in known.keys() & others.keys()):
+        yield f"{name}: {counted(differing, 'question')} of one id, with other words or answers"
+
+
+def _nothing_in_common(first: _Run, second: _Run) -> str:
+    if first is second:
+        return f"{first.facts.label}: no two variants with replies to the same questions; name another run"
+    return (
+        f"{first.facts.label} and {second.facts.label} have no question in common under one variant; "
+        "give --variants A:B, or runs of the same questions"
+    )
+
+
+def _metrics(options: CompareOptions) -> tuple[Metric, ...]:
+    by_name = {metric.name: metric for metric in standard_metrics(options.scores.ace_bins) if is_resampled(metric)}
+    return tuple(by_name[name] for name in _known("--metric", options.metrics or METRICS, by_name))
+
+
+def _known(option: str, names: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
+    there = list(known)
+    for name in names:
+        if name not in there:
+            hint = did_you_mean(name, there) or f"; give some of {', '.join(there)}"
+            raise UsageError(f"{option}: no {name!r}{hint}")
+    return tuple(dict.fromkeys(names))

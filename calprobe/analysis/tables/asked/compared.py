@@ -1,0 +1,104 @@
+"""The tables of a comparison of asked runs: a row a number, grouped by set and variant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair
+from calprobe.analysis.compare_prose import agreement_shares, correction_notes, direction_notes
+from calprobe.analysis.compare_results import Contrast
+from calprobe.analysis.prose import sentence
+from calprobe.analysis.tables.comparison import number_cells, number_columns, quantities, sides_named
+from calprobe.analysis.tables.types import Row, Table
+from calprobe.messages import counted
+
+
+def compared_tables(comparison: AskedComparison) -> tuple[Table, ...]:
+    """A table for each pair of runs, or one for the variants of a run."""
+    return tuple(_table(pair, comparison) for pair in comparison.pairs)
+
+
+def compared_heading(comparison: AskedComparison) -> tuple[str, ...]:
+    """What each run is, and how much of it there is."""
+    return tuple(
+        f"{run.label}: {run.model}, {counted(run.questions, 'question')}, "
+        + (f"PARTIAL, {run.extent}" if run.partial else "complete")
+        for run in comparison.runs
+    )
+
+
+def compared_notes(comparison: AskedComparison) -> Iterator[str]:
+    """What all numbers of a comparison are."""
+    resampling = comparison.options.scores.resampling
+    yield (
+        "Each number is of the rows of which A and B both have the reply or the confidence; n below a name counts them "
+        "where they are fewer than all. A request that failed or was not made is in none."
+    )
+    if resampling.n_resamples:
+        drawn = f"{resampling.n_resamples:,} resamples of the questions, seed {resampling.seed}"
+        yield f"Ranges: 95 % bootstrap intervals ({drawn})."
+        yield from correction_notes(comparison)
+    yield from direction_notes(comparison.metrics)
+    yield "Each estimator is judged on its own answers: where accuracies differ, Brier and ACE differ too."
+    if any(cell.agreement for pair in comparison.pairs for cell in pair.cells):
+        yield (
+            "Same answer, both right, only A, only B: shares of the rows, by reader. McNemar p: exact, of equal "
+            "accuracy, not corrected; none where questions have several rows."
+        )
+
+
+def _table(pair: AskedPair, comparison: AskedComparison) -> Table:
+    named = sides_named(comparison.contrasts, comparison.options)
+    titles = {metric.name: metric.title for metric in comparison.metrics}
+    sides = () if comparison.within else (f"A {pair.first}, B {pair.second}",)
+    what = f"variants of {pair.first}" if comparison.within else f"{pair.first} (A) and {pair.second} (B)"
+    return Table(
+        caption=f"Differences of {what}",
+        label="asked-differences",
+        stub="number",
+        columns=number_columns(named),
+        rows=tuple(
+            Row(
+                label=f"{contrast.estimator} {titles[contrast.metric]}",
+                cells=number_cells(quantities(contrast), named),
+                group=_title(cell),
+                note=_fewer(contrast, cell),
+                keys={
+                    "set": cell.set,
+                    "first_variant": cell.first,
+                    "second_variant": cell.second,
+                    _kind(contrast, cell): str(contrast.estimator),
+                    "metric": contrast.metric,
+                },
+                significant=contrast.significant,
+            )
+            for cell in pair.cells
+            for contrast in cell.contrasts
+        ),
+        heading=(*compared_heading(comparison), *sides),
+        lead=tuple(sentence(clause) for clause in pair.left_out),
+        notes=tuple(
+            f"{cell.set}, {cell.variants}: {agreement_shares(shares, reader)}"
+            for cell in pair.cells
+            for reader, shares in cell.agreement.items()
+        ),
+        general=tuple(compared_notes(comparison)),
+        keys={"run": pair.first} if comparison.within else {"first": pair.first, "second": pair.second},
+        best_within=None,
+    )
+
+
+def _title(cell: CellPair) -> str:
+    rows = "" if cell.rows == cell.questions else f", {cell.rows:,} rows"
+    alone = f"; only in A {cell.alone[0]:,}, only in B {cell.alone[1]:,}" if any(cell.alone) else ""
+    return f"{cell.set}, {cell.variants}: {counted(cell.questions, 'question')}{rows}{alone}"
+
+
+def _kind(contrast: Contrast, cell: CellPair) -> str:
+    return "reader" if contrast.estimator in cell.agreement else "estimator"
+
+
+def _fewer(contrast: Contrast, cell: CellPair) -> str:
+    """How many rows a number is of, where it is not all."""
+    rows = cell.counts[str(contrast.estimator)]
+    return "" if rows == cell.rows else f"n {rows:,}"
