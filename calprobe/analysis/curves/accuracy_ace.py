@@ -169,8 +169,8 @@ def draw_accuracy_ace(result: AccuracyAce, look: Look = DEFAULT_LOOK) -> Figure:
     legend. Masked models have another marker than causal ones. Models of one family have a colour and a line.
     """
     n_panels = max(1, len(result.correlations))
-    columns = frame.fold(n_panels, look.width, LEAST_INCHES)
-    figure = frame.blank_figure(look.width, PANEL_INCHES * -(-n_panels // columns) + 0.4)
+    columns, height = frame.fitted([n_panels], look.width, (LEAST_INCHES, PANEL_INCHES), 0.4)
+    figure = frame.blank_figure(look.width, height)
     panels = frame.panel_grid(figure, n_panels, columns)
     names, runs = run_names(result.points, look), _looks(result.points)
     labelled: list[tuple[Axes, list[Label]]] = []

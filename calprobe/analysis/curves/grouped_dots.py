@@ -51,9 +51,8 @@ class GroupedDots:
 
 def draw_grouped_dots(several: Sequence[GroupedDots], look: Look = DEFAULT_LOOK) -> Figure:
     """A panel for each, with 95 % intervals."""
-    columns = frame.fold(max(len(several), 1), look.width, LEAST_INCHES)
-    rows = -(-max(len(several), 1) // columns)
-    figure = frame.blank_figure(look.width, PANEL_INCHES * rows + 0.5)
+    columns, height = frame.fitted([len(several)], look.width, (LEAST_INCHES, PANEL_INCHES), 0.5)
+    figure = frame.blank_figure(look.width, height)
     panels = frame.panel_grid(figure, max(len(several), 1), columns)
     entries: dict[str, Artist] = {}
     for at, (axes, own) in enumerate(zip(panels, several, strict=False)):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PANEL_INCHES = 2.2
 LEAST_INCHES = 1.25  # width of a panel
 NUMBERS = {"mean_confidence": "Mean confidence", "accuracy": "Accuracy", "ace": "ACE"}
-CELL_INCHES = 0.17  # height of a row of the matrix
+CELL_INCHES, LOWEST_CELL_INCHES = 0.17, 0.1  # height of a row of the matrix
 MATRIX_INCHES = 1.55  # least width of one
 CELL_LETTERS = 6.5  # size, points
 LETTER_INCHES = 0.056  # width of a letter of a run's name
@@ -43,9 +43,8 @@ def draw_markers(result: Markers, look: Look = DEFAULT_LOOK) -> Figure:
 
 def _numbers(result: Markers, names: Mapping[str, str], look: Look) -> Figure:
     """The numbers with their intervals, and the shift of mean confidence; dashed: the plain statement."""
-    columns = frame.fold(len(NUMBERS) + 1, look.width, LEAST_INCHES)
-    rows = -(-(len(NUMBERS) + 1) // columns)
-    figure = frame.blank_figure(look.width, PANEL_INCHES * rows + 0.5)
+    columns, height = frame.fitted([len(NUMBERS) + 1], look.width, (LEAST_INCHES, PANEL_INCHES), 0.5)
+    figure = frame.blank_figure(look.width, height)
     panels = frame.panel_grid(figure, len(NUMBERS) + 1, columns)
     places = {marker: float(at) for at, marker in enumerate(_ordered(result.points))}
     for axes, (field, title) in zip(panels, NUMBERS.items(), strict=False):
@@ -99,7 +98,10 @@ def _matrices(result: Markers, names: Mapping[str, str], look: Look) -> Figure:
     markers = [marker for marker in _ordered(result.points) if marker != "plain"]
     left = max(max(map(len, names.values())), len("Average")) * LETTER_INCHES
     columns = 3 if look.width - left >= 3 * MATRIX_INCHES else 1
-    figure = frame.blank_figure(look.width, (CELL_INCHES * (len(names) + 1) + 0.75) * (3 // columns) + 0.4)
+    rows = 3 // columns
+    room = ((frame.MOST_INCHES - 0.4) / rows - 0.75) / (len(names) + 1)  # a row of the matrix on a page
+    cell = min(CELL_INCHES, max(room, LOWEST_CELL_INCHES))
+    figure = frame.blank_figure(look.width, (cell * (len(names) + 1) + 0.75) * rows + 0.4)
     panels = frame.panel_grid(figure, 3, columns)
     for at, (axes, (field, title)) in enumerate(zip(panels, NUMBERS.items(), strict=True)):
         values, sure = _shifts(result.points, list(names), markers, SHIFTS[field])

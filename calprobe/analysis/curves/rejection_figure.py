@@ -47,8 +47,9 @@ def draw_accuracy_rejection(result: AccuracyRejection, look: Look = DEFAULT_LOOK
 def _one_run(result: AccuracyRejection, look: Look) -> Figure:
     groups = group_lines(result.lines, look, MOST_LINES) if result.lines else []
     n_panels = 2 * max(1, len(groups))
-    columns = frame.fold(n_panels, look.width, LEAST_INCHES) if look.width < PAGE_INCHES else 2
-    figure = frame.blank_figure(look.width, PANEL_INCHES * n_panels / columns + 0.5)
+    least = LEAST_INCHES if look.width < PAGE_INCHES else look.width / 3  # two panels of a group in one row
+    columns, height = frame.fitted([n_panels], look.width, (least, PANEL_INCHES), 0.5)
+    figure = frame.blank_figure(look.width, height)
     panels = frame.panel_grid(figure, n_panels, columns)
     entries: dict[str, Artist] = {}
     for by_threshold, by_rank, group in zip(panels[::2], panels[1::2], groups, strict=False):
@@ -79,9 +80,8 @@ def _several_runs(result: AccuracyRejection, look: Look) -> Figure:
     names = run_names(every, look)
     parts = [runs[at : at + MOST_LINES] for at in range(0, len(runs), MOST_LINES)]
     blocks = [_block(result, part) for part in parts]
-    columns = frame.fold(max(map(len, blocks)), look.width, LEAST_INCHES)
-    rows = sum(-(-len(block) // columns) for block in blocks)
-    figure = frame.blank_figure(look.width, PANEL_INCHES * rows + 0.4)
+    columns, height = frame.fitted([len(block) for block in blocks], look.width, (LEAST_INCHES, PANEL_INCHES), 0.4)
+    figure = frame.blank_figure(look.width, height)
     panels = frame.panel_blocks(figure, [len(block) for block in blocks], columns)
     entries = []
     for own, block, part in zip(panels, blocks, parts, strict=True):

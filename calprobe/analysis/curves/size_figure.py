@@ -91,9 +91,8 @@ def size_ticks(ends: tuple[float, float]) -> tuple[float, ...]:
 
 def draw_sizes(panels: Sequence[SizePanel], look: Look = DEFAULT_LOOK) -> Figure:
     """A panel for each set: names at the points of the first reader, families joined by lines, rho below the title."""
-    columns = frame.fold(max(len(panels), 1), look.width, LEAST_INCHES)
-    rows = -(-max(len(panels), 1) // columns)
-    figure = frame.blank_figure(look.width, PANEL_INCHES * rows + 0.5)
+    columns, height = frame.fitted([len(panels)], look.width, (LEAST_INCHES, PANEL_INCHES), 0.5)
+    figure = frame.blank_figure(look.width, height)
     grid = frame.panel_grid(figure, max(len(panels), 1), columns)
     entries: dict[str, Artist] = {}
     for axes, own in zip(grid, panels, strict=False):

@@ -22,9 +22,15 @@ if TYPE_CHECKING:
 
 POINTS_PER_INCH = 72
 LETTER, SAMPLE, GAP = 4.0, 28.0, 8.5  # widths in a legend, points: of a letter, of a line with its space, of a gap
+LABEL_LETTER, TITLE_LETTER = 4.0, 5.2  # widths of a letter of an axis label and of a panel's title, points
 BOLD_LETTER = 5.8  # width of a letter of a figure's title, points
+LINE_POINTS = 9.6  # height of a line of a panel's title
+LEGEND_ROW_INCHES, LEGEND_INCHES = 0.165, 0.5  # height of a row, and of the legend that figures have room for
 NOTE_POINTS, HEADING_POINTS = 7, 8.5
 LABELS_INCHES = 0.5  # what the labels of the vertical axis take
+MOST_INCHES = 8.0  # height of a figure: that of a paper's page without the caption
+LOWEST_INCHES = 1.6  # height of a panel with its texts
+NARROWEST_INCHES = 1.2  # width of a panel
 MARGIN = 0.03  # of a share axis beyond 0 and 1, so that points on them are not cut
 
 
@@ -48,6 +54,38 @@ def fold(n_panels: int, width: float, least: float) -> int:
     """
     most = max(1, min(n_panels, int((width - LABELS_INCHES) // least)))
     return next(columns for columns in range(most, 0, -1) if 2 * (-n_panels % columns) < columns)
+
+
+def fitted(blocks: Sequence[int], width: float, size: tuple[float, float], rest: float) -> tuple[int, float]:
+    """How many panels stand side by side, and how high the figure is, in inches: no higher than a page if it can be.
+
+    Rows of panels are made lower, and where that is not enough panels are made narrower, so that more stand side by
+    side. Only with more panels than a page holds is a figure higher.
+
+    Args:
+        blocks: of panels, each so many; a block begins in a new row.
+        width: of the figure.
+        size: of a panel with its texts: the least width, and the height where there is room.
+        rest: height of the legend and of the title.
+
+    >>> fitted([2], 6.8, (1.9, 2.5), 0.5), fitted([4], 3.3, (1.9, 2.5), 0.5), fitted([6], 3.3, (1.9, 2.5), 0.5)
+    ((2, 3.0), (1, 8.0), (2, 8.0))
+    """
+    most, (least, high) = max(max(blocks, default=1), 1), size
+    columns = fold(most, width, least)
+    rows = _rows(blocks, columns)
+    while (
+        rows * min(high, LOWEST_INCHES) + rest > MOST_INCHES
+        and columns < most
+        and (width - LABELS_INCHES) / (columns + 1) >= NARROWEST_INCHES
+    ):
+        columns += 1
+        rows = _rows(blocks, columns)
+    return columns, min(rows * high, max(MOST_INCHES - rest, rows * min(high, LOWEST_INCHES))) + rest
+
+
+def _rows(blocks: Sequence[int], columns: int) -> int:
+    return max(1, sum(-(-n // columns) for n in blocks))
 
 
 def panel_grid(figure: Figure, n_panels: int, columns: int) -> list[Axes]:
@@ -90,14 +128,14 @@ class PairSizes:
 
 def panel_pairs(blocks: Sequence[int], look: Look, sizes: PairSizes) -> tuple[Figure, list[list[PanelPair]]]:
     """A figure of pairs: for each run a block of so many of them, which begins in a new row."""
-    columns = fold(max(blocks, default=1), look.width, sizes.width)
+    columns, height = fitted(blocks, look.width, (sizes.width, sizes.height), 0.6)
     places = [
         (sum(-(-n // columns) for n in blocks[:at]) + own // columns, own % columns)
         for at, n in enumerate(blocks)
         for own in range(n)
     ] or [(0, 0)]
     rows = 1 + max(row for row, _ in places)
-    figure = blank_figure(look.width, sizes.height * rows + 0.6)
+    figure = blank_figure(look.width, height)
     grid = figure.subplots(2 * rows, columns, squeeze=False, height_ratios=(1, sizes.counts) * rows)
     lowest = {column: max(row for row, own in places if own == column) for _, column in places}
     found = {(row, column): _pair(grid, row, column, lowest[column] == row) for row, column in places}
@@ -166,13 +204,19 @@ def break_mark(axes: Axes) -> None:
 
 
 def legend_below(figure: Figure, entries: Mapping[str, Artist]) -> None:
-    """The legend under the panels, in as many columns as the width holds; none for no entries."""
+    """The legend under the panels, in as many columns as the width holds; none for no entries.
+
+    A figure with a long legend becomes higher, up to a page.
+    """
     if not entries:
         return
     width = figure.get_figwidth() * POINTS_PER_INCH
     widest = max(len(label) for label in entries) * LETTER + SAMPLE + GAP
     columns = max(1, min(len(entries), int((width + GAP) // widest)))
     rows = -(-len(entries) // columns)
+    height = figure.get_figheight()
+    more = max(0.0, rows * LEGEND_ROW_INCHES - LEGEND_INCHES)
+    figure.set_figheight(max(height, min(height + more, MOST_INCHES)))
     figure.legend(
         handles=list(entries.values()),
         labels=list(entries),
@@ -245,13 +289,16 @@ def title_figure(figure: Figure, look: Look, default: str = "") -> None:
 def title_panel(axes: Axes, title: str, note: str = "", heading: str = "", room: bool = False) -> None:
     """A title in bold, a note of one line below it, and a heading of the row above both, from the panel's left edge.
 
+    A title that is wider than the panel goes on in a second line.
+
     A heading may run on over the next panels, which keep its line free: `room` says that the row has one.
     """
     lines = bool(note)
+    title = _wrapped(axes, title, TITLE_LETTER)
     axes.set_title(title, loc="left", pad=4 + lines * (NOTE_POINTS + 3))
     if note:
         _above(axes, note, 4, fontsize=NOTE_POINTS)
-    height = 16 + lines * (NOTE_POINTS + 3)
+    height = 16 + lines * (NOTE_POINTS + 3) + title.count("\n") * LINE_POINTS
     if room:
         _above(axes, "\N{NO-BREAK SPACE}", height, fontsize=HEADING_POINTS)  # no wider than the panel
     if heading:
@@ -268,4 +315,14 @@ def outer_labels(panels: Sequence[Axes], columns: int, x: str, y: str) -> None:
         if at % columns == 0:
             axes.set_ylabel(y)
         if at + columns >= len(panels):
-            axes.set_xlabel(x)
+            axes.set_xlabel(_wrapped(axes, x, LABEL_LETTER))
+
+
+def _wrapped(axes: Axes, text: str, letter: float) -> str:
+    """A text in lines as wide as a panel, `letter` points a letter; words stay whole."""
+    figure, grid = axes.get_figure(root=True), axes.get_gridspec()
+    if figure is None or grid is None:
+        return text
+    inches = (figure.get_figwidth() - LABELS_INCHES) / grid.ncols - 0.2
+    letters = max(10, int(inches * POINTS_PER_INCH / letter))
+    return "\n".join(textwrap.wrap(text, letters, break_long_words=False)) or text

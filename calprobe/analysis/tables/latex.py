@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from calprobe.analysis.tables.best import best_cells
 from calprobe.analysis.tables.cell_text import cell_interval, cell_text, one_line
 from calprobe.analysis.tables.latex_text import latex_text
+from calprobe.analysis.tables.latex_widths import Setting, name_lines, setting_of, title_lines
 from calprobe.analysis.tables.types import Cell, Column, Row, Table, headings
 
 # What a page of one column holds in \footnotesize, with caption and notes; larger tables are in \scriptsize.
@@ -30,27 +31,29 @@ def _lines(table: Table) -> Iterator[str]:
     columns = [column for _, column in table.printed_columns]
     yield from (f"% {one_line(line)}" for line in table.heading)
     yield NEEDED
-    yield r"\begin{table}[tbp]"
+    wide = len(columns) > WIDE
+    printed = sum(1 + _has_second_line(table, row) for row in table.rows)
+    setting = setting_of(table, small=printed > LONG or wide, gap=2 if wide else 3)
+    float_ = "table*" if setting.both_columns else "table"
+    yield rf"\begin{{{float_}}}[tbp]"
     yield r"  \centering"
     yield rf"  \caption{{{latex_text(table.caption)}}}"
     yield rf"  \label{{tab:{table.label}}}"
     yield r"  \smallskip"
-    wide = len(columns) > WIDE
-    printed = sum(1 + _has_second_line(table, row) for row in table.rows)
-    yield r"  \scriptsize" if printed > LONG or wide else r"  \footnotesize"
-    yield rf"  \setlength{{\tabcolsep}}{{{2 if wide else 3}pt}}"
+    yield r"  \scriptsize" if setting.small else r"  \footnotesize"
+    yield rf"  \setlength{{\tabcolsep}}{{{setting.gap}pt}}"
     yield rf"  \begin{{tabular}}{{l{'r' * len(columns)}}}"
     yield r"    \toprule"
-    yield from (f"    {line}" for line in (*_heads(table, columns), r"\midrule", *_rows(table)))
+    yield from (f"    {line}" for line in (*_heads(table, columns, setting), r"\midrule", *_rows(table, setting)))
     yield r"    \bottomrule"
     yield r"  \end{tabular}"
     if notes := table.printed_notes:
         yield r"  \par\medskip"
         yield rf"  \begin{{minipage}}{{\linewidth}}\scriptsize {' '.join(map(latex_text, notes))}\end{{minipage}}"
-    yield r"\end{table}"
+    yield rf"\end{{{float_}}}"
 
 
-def _heads(table: Table, columns: Sequence[Column]) -> Iterator[str]:
+def _heads(table: Table, columns: Sequence[Column], setting: Setting) -> Iterator[str]:
     """The line of titles; above it one of headings where columns have any."""
     if spans := headings(columns):
         cells, rules, place = [""], [], 2
@@ -61,19 +64,16 @@ def _heads(table: Table, columns: Sequence[Column]) -> Iterator[str]:
             place += width
         yield _row(cells)
         yield "".join(rules)
-    yield _row([latex_text(table.stub), *(_broken(column.title) for column in columns)])
+    yield _row([latex_text(table.stub), *(_stacked(title_lines(c.title, setting.heads), "r") for c in columns)])
 
 
-def _broken(title: str) -> str:
-    """A title in two lines where it is long: at the first underscore or blank."""
-    for mark in ("_", " "):
-        first, found, rest = title.partition(mark)
-        if found and len(title) > len("mean conf"):
-            return rf"\shortstack[r]{{{latex_text(first)}\\{latex_text(rest)}}}"
-    return latex_text(title)
+def _stacked(lines: Sequence[str], side: str) -> str:
+    r"""Lines one above the other: `\shortstack` where there are several."""
+    texts = [latex_text(line) for line in lines]
+    return texts[0] if len(texts) == 1 else rf"\shortstack[{side}]{{" + r"\\".join(texts) + "}"
 
 
-def _rows(table: Table) -> Iterator[str]:
+def _rows(table: Table, setting: Setting) -> Iterator[str]:
     best, places = best_cells(table), [place for place, _ in table.printed_columns]
     for number, (group, members) in enumerate(table.groups()):
         if group:
@@ -85,7 +85,8 @@ def _rows(table: Table) -> Iterator[str]:
             marked = [rf"\textbf{{{t}}}" if (row_place, p) in best else t for p, t in texts.items()]
             indent = r"\enspace " if group else ""
             yield _row(
-                [f"{indent}{latex_text(row.label)}", *marked], r"\\[-2pt]" if _has_second_line(table, row) else ""
+                [f"{indent}{_stacked(name_lines(row.label, setting.names), 'l')}", *marked],
+                r"\\[-2pt]" if _has_second_line(table, row) else "",
             )
             if _has_second_line(table, row):
                 intervals = (_range(cell_interval(row.cells[place], table)) for place in places)

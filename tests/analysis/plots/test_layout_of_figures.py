@@ -15,6 +15,7 @@ from proofs import few_of
 
 from calprobe.analysis.curves import plot
 from calprobe.analysis.plots import COLUMN_INCHES, PAGE_INCHES
+from calprobe.analysis.plots.frame import MOST_INCHES
 
 
 def texts(figure: Figure) -> dict[str, tuple[Text, Bbox]]:
@@ -43,10 +44,11 @@ def overlap(one: tuple[Text, Bbox], two: tuple[Text, Bbox]) -> bool:
 
 BOTH = ("rejection", "calibration", "options", "accuracy-ace", "markers", "exposure")
 PAGE = ("rejection of many runs", "calibration of runs", "options of many runs", "accuracy-ace of many")
-COLUMN = ("rejection of runs", "accuracy-ace of the paper", "markers of many runs", "nothing")
+COLUMN = ("rejection of runs", "rejection of many runs", "options of runs", "calibration of runs", "nothing")
+COLUMN += ("accuracy-ace of the paper", "accuracy-ace of many", "markers of many runs")
 FIGURES = [*((name, PAGE_INCHES) for name in BOTH + PAGE), *((name, COLUMN_INCHES) for name in BOTH + COLUMN)]
 QUICK = [
-    *((name, COLUMN_INCHES) for name in (*BOTH, "accuracy-ace of the paper", "nothing")),
+    *((name, COLUMN_INCHES) for name in (*BOTH, "accuracy-ace of the paper", "options of runs", "nothing")),
     ("rejection of many runs", PAGE_INCHES),
 ]
 
@@ -70,6 +72,10 @@ def test_no_text_covers_another(figure: Figure) -> None:
 def test_all_text_lies_on_the_figure(figure: Figure) -> None:
     page = figure.bbox.padded(1)
     assert [name for name, (_, box) in texts(figure).items() if Bbox.union([page, box]).bounds != page.bounds] == []
+
+
+def test_a_figure_is_no_higher_than_a_page(figure: Figure) -> None:
+    assert figure.get_figheight() <= MOST_INCHES + 1e-9
 
 
 def test_legends_and_titles_stand_outside_the_data(figure: Figure) -> None:

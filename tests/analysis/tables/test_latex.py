@@ -43,13 +43,12 @@ HARD = (
 )
 
 
-def compiled(body: str, folder: Path, texts: str = "") -> str:
+def compiled(body: str, folder: Path, texts: str = "", form: str = "") -> str:
     """The text of the PDF of a document around a body, or a skip where there is no pdflatex."""
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed: apt-get install texlive-latex-recommended")
-    document = (
-        f"\\documentclass{{article}}\n{texts}\\usepackage{{booktabs}}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
-    )
+    head = f"\\documentclass{form}{{article}}\n{texts}\\usepackage{{booktabs}}\n"
+    document = f"{head}\\begin{{document}}\n{body}\n\\end{{document}}\n"
     (folder / "table.tex").write_text(document, "utf-8")
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "table.tex"],
@@ -173,6 +172,19 @@ def test_a_table() -> None:
 
 def test_a_table_compiles(tmp_path: Path) -> None:
     assert "Overfull" not in compiled(latex([TABLE]), tmp_path)
+
+
+def test_long_names_are_broken_where_a_table_would_be_wider_than_a_page(tmp_path: Path) -> None:
+    estimators = ("accuracy", "base", "margin", "average_vote_2", "average_min", "consistency_vote_2", "temperature")
+    name = "a-rather-long-name-of-an-experiment-with-tiny-clm-and-seed-"
+    rows = tuple(Row(f"{name}{seed}", (0.1234,) * 14) for seed in range(5))
+    wide = replace(TABLE, columns=tuple(Column(title) for title in estimators * 2), rows=rows, notes=())
+    text = latex([wide])
+    assert r"\begin{table*}" in text
+    assert r"\shortstack[l]{a-rather-\\long-name-\\" in text
+    assert "Overfull" not in compiled(text, tmp_path, form="[twocolumn]")
+    short = replace(wide, rows=(Row("a-b", (0.1234,) * 14),))
+    assert "a-b &" in latex([short])
 
 
 @pytest.mark.parametrize("encoding", ["", "\\usepackage[T1]{fontenc}\n"])
