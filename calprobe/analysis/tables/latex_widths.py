@@ -13,8 +13,8 @@ from calprobe.analysis.tables.cell_text import cell_interval, cell_text
 from calprobe.analysis.tables.types import Table
 
 COLUMN_POINTS, PAGE_POINTS = 229, 460  # of a paper in two columns: one of them, and both
-LEAST_LETTERS, HEAD_LETTERS = 12, 8  # of a line of a name, at least, and of a head that is broken
-_SMALL, _SCRIPT = 4.5, 4.0  # points a letter in \footnotesize and \scriptsize
+LEAST_LETTERS = 12  # of a line of a name
+_SMALL, _SCRIPT = 4.3, 3.8  # points a letter in \footnotesize and \scriptsize
 _PIECES = re.compile(r"[^-_/. ]*[-_/. ]?")
 
 
@@ -36,16 +36,17 @@ def setting_of(table: Table, *, small: bool, gap: int) -> Setting:
     longest = max((len(row.label) for row in table.rows), default=0)
     cells = [_cell_letters(table, place) for place, _ in table.printed_columns]
 
-    def points(heads: int | None, names: int) -> float:
+    def points(gap: int, heads: int | None, names: int) -> float:
         titles = [max(map(len, title_lines(title, heads))) for title in columns]
-        letters = names + sum(map(max, zip(titles, cells, strict=True))) if columns else names
+        letters = names + sum(map(max, titles, cells))
         return letters * letter + 2 * gap * (len(columns) + 1)
 
-    width = points(None, longest)
+    width = points(gap, None, longest)
     if width <= PAGE_POINTS:
         return Setting(small, gap, both_columns=width > COLUMN_POINTS)
-    heads = None if points(None, LEAST_LETTERS) <= PAGE_POINTS else HEAD_LETTERS
-    names = max(LEAST_LETTERS, int((PAGE_POINTS - points(heads, 0)) / letter))
+    ways = [(gap, None), (gap, 8), (1, 8), (1, 6)]
+    gap, heads = next((way for way in ways if points(*way, LEAST_LETTERS) <= PAGE_POINTS), ways[-1])
+    names = max(LEAST_LETTERS, int((PAGE_POINTS - points(gap, heads, 0)) / letter))
     return Setting(small, gap, names, heads, both_columns=True)
 
 
