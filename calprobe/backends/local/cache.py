@@ -108,12 +108,14 @@ class RaggedCache(Cache):  # type: ignore[misc]
                     own[to_row, :, :length] = theirs[from_row, :, :length]
 
     @torch.inference_mode()
-    def swap(self, row: int, other: int) -> None:
-        """Let two rows change places."""
+    def swap(self, row: int, other: int, n_slots: int | None = None) -> None:
+        """Let two rows change places, with their first slots or all of them."""
         if row == other:
             return
         for buffer in (*self._keys, *self._values):
-            buffer[[row, other]] = buffer[[other, row]]
+            kept = buffer[row, :, :n_slots].clone()
+            buffer[row, :, :n_slots] = buffer[other, :, :n_slots]
+            buffer[other, :, :n_slots] = kept
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
         """Slots before the pass's new ones, in the longest row; masks and positions do not use it."""
@@ -127,3 +129,8 @@ class RaggedCache(Cache):  # type: ignore[misc]
     def bytes_of_token(self) -> int:
         """Memory of the keys and values of one token; 0 before the first pass."""
         return sum(b.shape[1] * b.shape[3] * b.element_size() for b in (*self._keys, *self._values))
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that is reserved; 0 before the first pass."""
+        return self.bytes_of_token * self._n_rows * self._n_slots

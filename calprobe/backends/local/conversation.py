@@ -12,7 +12,7 @@ from calprobe.backends.local.choosing import Draw
 from calprobe.backends.local.closed import ReplyTree
 from calprobe.backends.local.labels import Ids, LabelForms
 from calprobe.backends.local.noise import sample_key
-from calprobe.backends.protocol import Dialogue, FollowUp
+from calprobe.backends.protocol import Dialogue
 from calprobe.backends.request import Request
 from calprobe.backends.thoughts import Split, split_thought
 from calprobe.runs.replies import Finish, LabelScores, Reply
@@ -51,15 +51,10 @@ class Conversation:
 
     @property
     def n_tokens(self) -> int:
-        """At most, of prompt, reply, and the longest follow-up with its reply."""
+        """At most, of prompt and reply."""
         reply = self.replies.get(self.dialogue.stage)
         n_reply = self.dialogue.decoding.max_new_tokens if reply is None else len(reply.token_ids or ())
-        longest = n_reply
-        for behind, follow_up in zip(self.behind, self.dialogue.follow_ups, strict=True):
-            before = n_reply if behind.instead is None else len(behind.instead.ids)
-            after = max(follow_up.decoding.max_new_tokens, behind.tree.n_places if behind.tree else 0)
-            longest = max(longest, before + len(behind.prompt.ids) + after)
-        return len(self.prompt.ids) + longest
+        return len(self.prompt.ids) + n_reply
 
     def begin(self) -> Ids:
         """Forget what was forwarded; the tokens that come first: the prompt, with the reply if it is there."""
@@ -69,21 +64,16 @@ class Conversation:
         return tuple(self.ids)
 
     @property
-    def order(self) -> list[int]:
-        """The follow-ups by number, those that share a beginning side by side: first those behind the reply itself."""
-        places: dict[str | None, int] = {None: 0}
-        for follow_up in self.dialogue.follow_ups:
-            places.setdefault(follow_up.instead, len(places))
-        named = zip(self.dialogue.follow_ups, self.behind, strict=True)
-        keys = [(places[follow_up.instead], behind.prompt.ids) for follow_up, behind in named]
-        return sorted(range(len(keys)), key=keys.__getitem__)
+    def due(self) -> list[list[int]]:
+        """The follow-ups without a reply, by number: a list for each answer that they are behind, first the reply.
 
-    def due(self, number: int) -> FollowUp | None:
-        """The follow-up with that number; None if there is none, or its reply is there."""
-        if number >= len(self.dialogue.follow_ups):
-            return None
-        follow_up = self.dialogue.follow_ups[number]
-        return None if follow_up.stage in self.replies else follow_up
+        Those that share a beginning are side by side.
+        """
+        groups: dict[str | None, list[int]] = {None: []}
+        for number, follow_up in enumerate(self.dialogue.follow_ups):
+            if follow_up.stage not in self.replies:
+                groups.setdefault(follow_up.instead, []).append(number)
+        return [sorted(group, key=lambda number: self.behind[number].prompt.ids) for group in groups.values() if group]
 
 
 @dataclass(slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from calprobe.models.memory import free_bytes
 from calprobe.scoring.budget import auto_batch_tokens
 
 _CPU_ROWS, _GPU_ROWS = 64, 256  # conversations whose next tokens are computed together; more gain little
+_CPU_BRANCHES, _GPU_BRANCHES = 256, 512  # the same for follow-ups, of which a conversation has several
 _CPU_PER_PASS, _GPU_PER_PASS = 128, 4096  # tokens that a pass could have computed while it reads weights and starts
 _SHARE = 0.5  # of the free memory, for keys and values; the rest is for activations, logits, and heads
 _LEAST_TOKENS = 64
@@ -24,6 +25,7 @@ class Limits:
     """How large batches are. Replies do not depend on it beyond the last bits of the logits."""
 
     rows: int  # conversations at once
+    branches: int  # follow-ups at once
     tokens: int  # of a forward pass, padding among them; a longer prompt goes alone
     per_pass: int  # tokens that the beginning of a pass costs
     bytes_of_token: int  # keys and values of a token in all layers; 0: not known
@@ -32,16 +34,21 @@ class Limits:
     @classmethod
     def of(cls, model: LoadedModel, bytes_of_token: int) -> Limits:
         """The usual ones of the model's device."""
-        rows, per_pass = (_CPU_ROWS, _CPU_PER_PASS) if model.device.type == "cpu" else (_GPU_ROWS, _GPU_PER_PASS)
+        on_cpu = model.device.type == "cpu"
+        rows, branches = (_CPU_ROWS, _CPU_BRANCHES) if on_cpu else (_GPU_ROWS, _GPU_BRANCHES)
+        per_pass = _CPU_PER_PASS if on_cpu else _GPU_PER_PASS
         # Both grow with the hidden size; attention reaches a few times fewer operations a second on a CPU.
         config: Any = model.network.config
-        return cls(rows, auto_batch_tokens(model), per_pass, bytes_of_token, config.get_text_config().hidden_size)
+        return cls(
+            rows, branches, auto_batch_tokens(model), per_pass, bytes_of_token, config.get_text_config().hidden_size
+        )
 
     def halved(self) -> Limits | None:
         """Half of each; None if a single conversation with short passes did not fit either."""
-        if self.rows == 1 and self.tokens <= _LEAST_TOKENS:
+        if self.rows == 1 and self.branches == 1 and self.tokens <= _LEAST_TOKENS:
             return None
-        return replace(self, rows=max(1, self.rows // 2), tokens=max(_LEAST_TOKENS, self.tokens // 2))
+        tokens = max(_LEAST_TOKENS, self.tokens // 2)
+        return replace(self, rows=max(1, self.rows // 2), branches=max(1, self.branches // 2), tokens=tokens)
 
     @property
     def window(self) -> int:
@@ -51,6 +58,18 @@ class Limits:
     def passes(self, kept: Sequence[int], new: Sequence[int]) -> list[slice]:
         """Cuts of neighbouring rows, a forward pass each: rows that have `kept` slots get `new` tokens."""
         return batches(new, self.tokens, self.per_pass, kept, self.slots_as_place)
+
+    def parts(
+        self, kept: Sequence[int], new: Sequence[Sequence[int]]
+    ) -> Iterator[tuple[int, Sequence[int], Sequence[Sequence[int]]]]:
+        """The same cuts of rows with their new tokens: the first row, the slots, and the tokens of each."""
+        for cut in self.passes(kept, [len(ids) for ids in new]):
+            yield cut.start, kept[cut], new[cut]
+
+    def rows_of_branches(self, n_slots: int, model: LoadedModel, n_held: int) -> int:
+        """Rows of that many slots that fit in memory, for follow-ups; `n_held` bytes of it are theirs already."""
+        room = int((free_bytes(model.device) + n_held) * _SHARE)
+        return min(self.branches, room // max(1, n_slots * self.bytes_of_token))
 
     def waves(self, conversations: Sequence[Conversation], model: LoadedModel) -> list[list[Conversation]]:
         """Conversations that fit in memory together, those that share much or are of similar length side by side."""

@@ -8,6 +8,7 @@ token at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,9 @@ class PlainRunner:
             conversation.begin()
             if not conversation.is_answered:
                 yield self._reply(self._turns.first(conversation))
-            for number in range(len(conversation.dialogue.follow_ups)):
-                if conversation.due(number) is not None:
-                    turn = self._turns.follow_up(conversation, number)
-                    yield self._reply(turn) if isinstance(turn, Turn) else turn
+            for number in chain.from_iterable(conversation.due):
+                turn = self._turns.follow_up(conversation, number)
+                yield self._reply(turn) if isinstance(turn, Turn) else turn
 
     def close(self) -> None:
         """Nothing is kept."""

@@ -101,10 +101,10 @@ class Turns:
         conversation = turn.conversation
         reply = turn.reply(self.writer, rest)
         said = (*turn.prompt.ids, *turn.tokens)
-        # The token that used up the budget was chosen and not forwarded.
-        conversation.row = said[: len(said) - (turn.finish == "length")]
         if reply.stage == conversation.dialogue.stage:
             conversation.ids = list(said)
+            # The token that used up the budget was chosen and not forwarded.
+            conversation.row = said[: len(said) - (turn.finish == "length")]
         conversation.replies[reply.stage] = reply
         return reply
 
