@@ -90,7 +90,7 @@ def test_closed_sets_change_no_reply_and_no_batch_changes_them() -> None:
     assert {key: reply.text for key, reply in found.items()} == {key: reply.text for key, reply in plain.items()}
     runner = backend._runner
     assert isinstance(runner, RaggedRunner)
-    runner.limits = replace(runner.limits, rows=2, tokens=300)
+    runner.limits = replace(runner.limits, rows=2, branches=2, tokens=300)
     for key, reply in asked(backend, *reversed(closed)).items():
         assert reply.text == found[key].text
         one, other = reply.label_scores, found[key].label_scores
@@ -144,6 +144,25 @@ def test_follow_ups_keep_what_their_rows_have(monkeypatch: pytest.MonkeyPatch) -
     )
     for reply in backend.replies([known]):
         assert reply == replace(replies["q", reply.stage, 0], logprobs=reply.logprobs)
+
+
+def test_replies_to_all_follow_ups_grow_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = tiny_backend(template=TEMPLATE)
+    runner = backend._runner
+    assert isinstance(runner, RaggedRunner)
+    extend, passes = runner._engine.extend, []
+
+    def counting(cache: Any, first_row: int, lengths: Any, new: Any) -> torch.Tensor:
+        passes.append(max(map(len, new)))
+        return extend(cache, first_row, lengths, new)
+
+    monkeypatch.setattr(runner._engine, "extend", counting)
+    several = tuple(FollowUp(f"s{n}", f"How sure are you, in a number up to {n}?", Decoding(6)) for n in range(9))
+    for follow_ups_asked in (several[:1], several):
+        passes.clear()
+        replies = asked(backend, dialogue("Who was it?", decoding=Decoding(1), follow_ups=follow_ups_asked))
+        assert {len(reply.token_ids or ()) for reply in replies.values()} == {1, 6}
+        assert passes.count(1) == 5
 
 
 def test_a_prompt_without_room_for_the_set_has_no_probabilities() -> None:
