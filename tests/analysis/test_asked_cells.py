@@ -244,6 +244,12 @@ def test_all_lines_of_a_reliability_diagram_are_of_the_same_variants() -> None:
     assert [line.instances for line in lines.values()] == [4, 4]  # `plain` is read too seldom
 
 
+def test_a_reliability_diagram_leaves_out_what_is_nowhere_read_well_enough() -> None:
+    questions, replies = made.answered({"plain": ["A"] * 4}, [0] * 4, {"plain": ["0.9", "0.9", "unsure", "unsure"]})
+    run = report(made.asked(questions, replies))
+    assert [line.estimator for line in pictures(run, OPTIONS).calibration.lines] == ["label"]
+
+
 def test_graded_replies_have_a_spread_and_a_drop() -> None:
     questions = [made.choice(f"q{at}") for at in range(4)]
     right = {"plain": (1, 1, 1, 0), "other": (1, 0, 0, 0), "reasoned": (0, 0, 0, 1)}

@@ -80,7 +80,7 @@ def _cells(run: AskedRunReport, name: str) -> dict[str, OpenedCell]:
 
 def _lines(own: SetReport, cells: dict[str, OpenedCell], options: AskedOptions) -> Iterator[CalibrationLine]:
     """`label` and each stated confidence over the same variants: of the usual form, and read well enough."""
-    names = [NORMALISED, *(found.estimator for found in own.means)]
+    names = [NORMALISED, *(found.estimator for found in own.means if found.variants)]
     variants = _shown(own, cells)
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
     for name in names:

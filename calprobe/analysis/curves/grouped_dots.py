@@ -41,6 +41,10 @@ class GroupedDots:
         """What a legend calls the series."""
         return tuple(f"{name} {self.of}".rstrip() for name in self.series)
 
+    def group_lines(self) -> list[list[str]]:
+        """The names of the groups, broken into lines that fit below an axis."""
+        return [name.replace("counterfactual", "counter-_factual").split("_") for name in self.groups]
+
     def dots(self, place: int) -> Iterator[tuple[str, float, Estimate]]:
         """Of one series: the group, the dot's place on the axis (0, 1, .. are the middles of groups), the value."""
         shift = self.reach * (place - (len(self.series) - 1) / 2) / max(len(self.series), 1)
@@ -80,8 +84,7 @@ def _draw(axes: Axes, own: GroupedDots, entries: dict[str, Artist]) -> None:
         frame.interval_bars(axes, x, low, high, style.color)
         axes.plot(x, [found.value for _, found in there], **style.dots())
         entries[name] = frame.sample(**style.dots())
-    lines = [name.replace("_", "\n").replace("counterfactual", "counter-\nfactual") for name in own.groups]
-    axes.set_xticks(range(len(own.groups)), lines)
+    axes.set_xticks(range(len(own.groups)), ["\n".join(lines) for lines in own.group_lines()])
     axes.set_xlim(-0.6, len(own.groups) - 0.4)
     axes.grid(visible=False, axis="x")
     frame.share_axis(axes, "y")

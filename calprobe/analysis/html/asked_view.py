@@ -64,7 +64,7 @@ def _few(names: list[str], what: str) -> str:
 
 def _run(run: AskedRunReport, at: int, tables: tuple[Table, ...], found: Pictures) -> RunView:
     own = tuple(table for table in tables if table.keys.get("run") == run.label)
-    head = heading(run)[0].removeprefix(f"{run.label}: ").replace(", PARTIAL, ", ", ")
+    head = heading(run)[0].removeprefix(f"{run.label}: ").replace(", PARTIAL, ", ", ").removesuffix(", complete")
     return RunView(
         anchor=f"run-{at}",
         label=run.label,
@@ -105,8 +105,8 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
             f"Reliability on {name}",
             charts.calibration(lines, places, "question"),
             "Accuracy against mean confidence of quantile bins, as many as the number of rows allows, pooled over the "
-            "variants that are read well enough; on the dotted line the two are equal. Below: the share of the rows in "
-            "bins of equal width.",
+            "variants that are read well enough; a stated confidence that is nowhere read so is left out. On the "
+            "dotted line the two are equal. Below: the share of the rows in bins of equal width.",
             tuple(Choice(line, place, charts.key(place)) for line, place in places.items()),
         )
     for own in found.readers:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup, escape
 
@@ -17,6 +17,7 @@ Point = tuple[float, float]  # in the units of the axes
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 10, 44  # margins of the plotted area: room for tick labels and titles
 RADIUS = 3.4
 LETTER = 5.6  # about as wide as a letter of a tick label is
+LINE = 13.0  # the distance of two lines of such a label
 FLAG = 15.0  # the distance of two names above a figure
 # Shapes of points, so that series differ in more than colour: circle, square, triangle, diamond, cross, plus.
 SHAPES = (
@@ -102,19 +103,25 @@ class Frame:
         """A point as SVG writes it in a path."""
         return f"{_plain(self.across(point[0]))} {_plain(self.down(point[1]))}"
 
+    def with_lines(self, count: int) -> Frame:
+        """The frame with room for labels of so many lines below it."""
+        more = (count - 1) * LINE
+        return replace(self, height=self.height + more, bottom=self.bottom + more)
+
     def axes(self) -> Markup:
         """Grid lines, tick labels and titles."""
         room = (self.width - self.left - RIGHT) / max(len(self.x.ticks), 1)
-        long = max((len(self.x.label(tick)) for tick in self.x.ticks), default=0) * LETTER > room
+        labels = [self.x.label(tick).split("\n") for tick in self.x.ticks]
+        long = max((len(line) for lines in labels for line in lines), default=0) * LETTER > room
         left, right = self.left, self.width - RIGHT
         low, high = self.height - self.bottom, self.top
         parts = []
-        for tick in self.x.ticks:
+        for tick, lines in zip(self.x.ticks, labels, strict=True):
             place = self.across(tick)
             parts.append(element("path", d=f"M{_plain(place)} {_plain(low)}V{_plain(high)}", class_="grid"))
-            parts.append(
-                element("text", self.x.label(tick), x=place, y=low + 17, class_=f"tick mid{' small' if long else ''}")
-            )
+            for row, text in enumerate(lines):
+                at = low + 17 + row * LINE
+                parts.append(element("text", text, x=place, y=at, class_=f"tick mid{' small' if long else ''}"))
         for tick in self.y.ticks:
             place = self.down(tick)
             parts.append(element("path", d=f"M{_plain(left)} {_plain(place)}H{_plain(right)}", class_="grid"))
