@@ -28,6 +28,7 @@ SliceKind = Literal["relation", "domain", "cardinality"]
 # Resamples draw single instances, complete relations, or instances within each relation.
 ClusterKind = Literal["instance", "relation", "within-relation"]
 Correction = Literal["holm", "max-t"]  # of p-values for their number
+Calibrate = Literal["isotonic", "logistic"]  # of uncertainties without a scale to confidences
 Recalibration = Literal["isotonic", "platt", "beta", "temperature"]  # of confidences, docs/methods.md
 
 

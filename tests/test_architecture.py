@@ -251,12 +251,13 @@ CONTRACT = {
     ),
     "grade": (
         "RUN --grader exact contains rouge judge number --judge --judge-base-url --judge-backend --judge-prompts"
-        " --target --rouge-threshold --grades --concurrency --max-requests --dtype --device --device-map --revision"
+        " --target --rouge-threshold --grades --nli --embed --concurrency --max-requests --dtype --device --device-map"
+        " --revision"
         " --allow-pickle --trust-remote-code --quiet"
     ),
     "report": (
         "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html --reader"
-        " --parse-threshold --window"
+        " --parse-threshold --window --calibrate"
     ),
     "show": (
         "RUN --wrong --right --surest --unsurest --relation --estimator --template --top --format --json --probe"

@@ -14,9 +14,11 @@ from calprobe.cli.run_options import LOADING, load_options, quiet_option
 from calprobe.cli.terminal_text import say
 
 if TYPE_CHECKING:
+    from calprobe.models import LoadOptions
     from calprobe.runs import StoredGrades
 
 _OF_JUDGE = ("judge_base_url", "judge_backend", "judge_prompts")
+_OF_GRADING = ("grader", "judge", "grades", "target", "rouge_threshold")
 _OF_SERVER = ("concurrency", "max_requests")
 
 
@@ -61,11 +63,19 @@ _OF_SERVER = ("concurrency", "max_requests")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Grades of people or of another tool; they count first.",
 )
+@click.option(
+    "--nli",
+    metavar="NAME|DIR",
+    help="Model of natural-language inference that judges each two different answers to a question.",
+)
+@click.option("--embed", metavar="NAME|DIR", help="Sentence encoder of the answers, such as all-minilm-l6-v2.")
 @click.option("--concurrency", type=int, metavar="N", help="Answers in progress at the judge's server.  [default: 8]")
 @click.option("--max-requests", type=int, metavar="N", help="Stop after N requests to the judge's server.")
 @load_options
 @quiet_option
-def command(run: Path, judge: str | None, grades: Path | None, quiet: bool, **given: Any) -> None:
+def command(
+    run: Path, judge: str | None, nli: str | None, embed: str | None, grades: Path | None, quiet: bool, **given: Any
+) -> None:
     """Grade the answers to open questions in RUN, and keep the grades there: `calprobe report` reads them.
 
     An answer that is an accepted text is right, whatever its case, articles, punctuation and accents, and whatever form
@@ -77,32 +87,42 @@ def command(run: Path, judge: str | None, grades: Path | None, quiet: bool, **gi
         calprobe grade runs/smollm2-nq --judge gpt-4o-mini --judge-base-url https://api.openai.com/v1
         calprobe grade runs/smollm2-nq --grader rouge --target best
         calprobe grade runs/smollm2-nq --grades by-hand.jsonl
+        calprobe grade runs/smollm2-nq --nli microsoft/deberta-large-mnli --embed all-minilm-l6-v2
+
+    --nli and --embed say which of several answers to a question mean the same, for entropies of meanings and the other
+    estimators of samples. Each ordered pair of different answers is judged once, and kept in RUN. Without an option of
+    grading beside them the grades stay as they are.
     """
     # Set before torch is imported, as in `calprobe score`.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    _refuse_idle_options(given, judge)
+    _refuse_idle_options(given, judge, nli or embed)
     from calprobe.cli.logs import log_to_stderr
-    from calprobe.grading import GradeOptions, grade
+    from calprobe.grading import GradeOptions, grade, judge_meanings
 
     log_to_stderr(quiet)
     named = ("grader", "target", "rouge_threshold", "judge_prompts")
     options = GradeOptions(**{name: given[name] for name in named if given[name] is not None}, quiet=quiet)
-    found = grade(run, options, judge=judge, grades=grades, **_engine(given, judge, quiet))
-    say(_summary(run, found))
+    asks_of_meaning = nli is not None or embed is not None
+    if not asks_of_meaning or any(typed(click.get_current_context(), name) for name in _OF_GRADING):
+        say(_summary(run, grade(run, options, judge=judge, grades=grades, **_engine(given, judge, quiet))))
+    if asks_of_meaning:
+        for source in judge_meanings(run, nli, embed, _load_options(given, quiet)):
+            say(f"{run}: meanings by {source.describe()}")
 
 
-def _refuse_idle_options(given: dict[str, Any], judge: str | None) -> None:
+def _refuse_idle_options(given: dict[str, Any], judge: str | None, other: str | None) -> None:
     """Choose the backend that --judge-base-url implies; raise click.UsageError for an option without effect."""
     context = click.get_current_context()
     if judge is None:
-        refuse_typed(context, (*_OF_JUDGE, *_OF_SERVER, *LOADING), "is of a judge; give --judge MODEL")
+        loading = LOADING if other is None else ()
+        refuse_typed(context, (*_OF_JUDGE, *_OF_SERVER, *loading), "is of a judge; give --judge MODEL")
     if typed(context, "rouge_threshold") and given["grader"] != "rouge":
         raise click.UsageError("--rouge-threshold is of ROUGE-L; give --grader rouge", context)
     if given["judge_backend"] is None:
         given["judge_backend"] = "openai" if given["judge_base_url"] is not None else "transformers"
     if given["judge_backend"] != "openai":
         refuse_typed(context, _OF_SERVER, f"has no meaning with --judge-backend {given['judge_backend']}; leave it out")
-    else:
+    elif other is None:
         refuse_typed(context, LOADING, "has no meaning with a judge on a server; leave it out")
 
 
@@ -116,12 +136,14 @@ def _engine(given: dict[str, Any], judge: str | None, quiet: bool) -> dict[str, 
     backend = BackendOptions(given["judge_backend"], base_url=given["judge_base_url"], **server)
     if backend.backend != "transformers":
         return {"backend_options": backend}
+    return {"backend_options": backend, "load_options": _load_options(given, quiet)}
+
+
+def _load_options(given: dict[str, Any], quiet: bool) -> LoadOptions:
+    """How models in this process are loaded."""
     from calprobe.models import LoadOptions
 
-    return {
-        "backend_options": backend,
-        "load_options": LoadOptions(**{name: given[name] for name in LOADING}, quiet=quiet),
-    }
+    return LoadOptions(**{name: given[name] for name in LOADING}, quiet=quiet)
 
 
 def _summary(run: Path, found: StoredGrades) -> str:

@@ -19,6 +19,7 @@ from calprobe.cli.report_asked import (
 )
 from calprobe.cli.report_asked import (
     Shown,
+    calibrate_option,
     readers_option,
     refuse_options_of_replies,
     refuse_options_of_scores,
@@ -29,7 +30,7 @@ from calprobe.cli.report_asked import (
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
-from calprobe.words import AskedCompat, Recalibration, SliceKind
+from calprobe.words import AskedCompat, Calibrate, Recalibration, SliceKind
 
 if TYPE_CHECKING:
     from calprobe.analysis import Report, ReportOptions, SliceOptions
@@ -75,6 +76,7 @@ TABLES = ("summary", "runs", "wording", "slices", "paper")
 @readers_option
 @threshold_option
 @window_option
+@calibrate_option
 @plots_option
 @figure_options
 @html_option
@@ -93,6 +95,7 @@ def command(
     readers: tuple[str, ...] | None,
     parse_threshold: float | None,
     window: int | None,
+    calibrate: Calibrate | None,
     plots: Path | None,
     look: Look,
     page: Path | None,
@@ -122,6 +125,7 @@ def command(
     named = labelled(runs, labels)
     if _are_asked(named.values()):
         asked = _asked_options(options, readers, parse_threshold, window)
+        asked = replace(asked, calibrate=calibrate, forms=estimators or ())
         wanted = Shown(form, estimators, metrics, tables, beside, plots, look, page)
         _report_asked(named, asked, wanted, beside)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -14,6 +14,7 @@ from calprobe.cli.output import in_format, print_result, write_page
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
+from calprobe.words import Calibrate
 
 if TYPE_CHECKING:
     from calprobe.analysis.asked.options import AskedOptions
@@ -25,11 +26,23 @@ if TYPE_CHECKING:
     from calprobe.analysis.tables import Table
 
 TABLES = (
-    *("answers", "confidence", "stated", "means", "form", "spread", "shift", "matrix", "across", "paper"),
+    *(
+        "answers",
+        "confidence",
+        "uncertainty",
+        "stated",
+        "means",
+        "form",
+        "spread",
+        "shift",
+        "matrix",
+        "across",
+        "paper",
+    ),
     *("consistency", "correlation", "fidelity", "conditions", "reliability", "reversed", "models"),
 )
 OF_SCORES = ("reduction", "ties", "by", "recalibrate", "cluster")  # parameters that say nothing of replies
-OF_REPLIES = ("readers", "parse_threshold", "window")
+OF_REPLIES = ("readers", "parse_threshold", "window", "calibrate")
 
 readers_option = list_option(
     "--reader",
@@ -43,6 +56,11 @@ threshold_option = click.option(
     type=click.FloatRange(0, 1),
     metavar="SHARE",
     help="Asked runs: cells that read fewer of their stated confidences leave means over variants.  [default: 0.8]",
+)
+calibrate_option = click.option(
+    "--calibrate",
+    type=click.Choice(get_args(Calibrate)),
+    help="Asked runs: show uncertainties as confidences too, by a map fitted on other questions.",
 )
 window_option = click.option(
     "--window",

@@ -8,12 +8,12 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, check_confidence, check_correct
+from calprobe.arrays import Floats, check_confidence, check_correct, check_vector, refuse
 from calprobe.metrics.calibration_tests import logit
 from calprobe.metrics.isotonic import isotonic_confidence
 from calprobe.metrics.logistic import fit_logistic, sigmoid
 from calprobe.metrics.scoring_rules import LEAST_PROBABILITY
-from calprobe.words import Recalibration
+from calprobe.words import Calibrate, Recalibration
 
 FOLDS = 5
 SEED = 0
@@ -59,6 +59,63 @@ def recalibrated(
     right = check_correct(correct, len(values)).astype(np.float64)
     if method not in get_args(Recalibration):
         raise ValueError(f"method must be one of {', '.join(get_args(Recalibration))}; got {method!r}")
+    return _by_folds(values, right, groups, lambda given, own: fit_map(given, own, method), (n_folds, seed))
+
+
+def calibrated_uncertainty(
+    uncertainty: npt.ArrayLike, correct: npt.ArrayLike, groups: npt.ArrayLike, method: Calibrate
+) -> Floats:
+    """Uncertainties of any scale as the chance of being right, by a map that was fitted on the other folds of groups.
+
+    `isotonic`: the step function that never rises with the uncertainty and has the least squared error. `logistic`:
+    `sigmoid(a + b U)` with the largest likelihood of Platt's (1999) targets, `(n_right + 1) / (n_right + 2)` of what is
+    right and `1 / (n_wrong + 2)` of what is wrong, so that it is finite where uncertainty separates them; it may rise.
+
+    Args:
+        uncertainty: [instances], any finite numbers, larger is less sure.
+        correct: [instances], true or false.
+        groups: [instances], labels, two or more different ones: questions.
+        method: see above.
+    Returns:
+        [instances], in [0, 1], larger is surer. A fold gets the share correct of the others where those are all right
+        or all wrong, or all as uncertain.
+    Raises:
+        ValueError: shapes differ, numbers that are not finite, fewer than two groups, or an unknown method.
+
+    >>> questions = ["1", "1", "2", "2"]
+    >>> calibrated_uncertainty([0.0, 2.5, 0.0, 2.5], [True, False, True, False], questions, "isotonic").tolist()
+    [1.0, 0.0, 1.0, 0.0]
+    """
+    values = check_vector("uncertainty", uncertainty)
+    refuse("uncertainty", "must be finite", values, ~np.isfinite(values))
+    right = check_correct(correct, len(values)).astype(np.float64)
+    if method not in get_args(Calibrate):
+        raise ValueError(f"method must be one of {', '.join(get_args(Calibrate))}; got {method!r}")
+    # On [0, 1], where the least sure have 0: no map below depends on origin and unit.
+    spread = float(np.ptp(values)) if len(values) else 0.0
+    sure = (values.max() - values) / spread if spread else np.zeros(len(values))
+    return _by_folds(sure, right, groups, lambda given, own: _fit_uncertainty(given, own, method), (FOLDS, SEED))
+
+
+def _fit_uncertainty(sure: Floats, correct: Floats, method: Calibrate) -> Map:
+    if method == "isotonic":
+        return fit_map(sure, correct, "isotonic")
+    share = float(correct.mean())
+    right = float(correct.sum())
+    targets = np.where(correct > 0, (right + 1) / (right + 2), 1 / (len(correct) - right + 2))
+    fitted = None if share in (0.0, 1.0) else _logistic(_with_intercept, sure, targets)
+    return fitted or (lambda given: np.full(len(given), share))
+
+
+def _with_intercept(given: Floats) -> Floats:
+    return np.stack([np.ones(len(given)), given], axis=1)
+
+
+def _by_folds(
+    values: Floats, right: Floats, groups: npt.ArrayLike, fit: Callable[[Floats, Floats], Map], folds: tuple[int, int]
+) -> Floats:
+    """Each fold's values by a map that was fitted on the others; `folds`: how many at most, and their seed."""
+    n_folds, seed = folds
     names, of = np.unique(np.asarray(groups), return_inverse=True)
     if len(of) != len(values) or len(names) < 2 or n_folds < 2:
         raise ValueError(
@@ -69,7 +126,7 @@ def recalibrated(
     found = np.empty(len(values))
     for held in np.unique(fold):
         own = fold == held
-        found[own] = fit_map(values[~own], right[~own], method)(values[own])
+        found[own] = fit(values[~own], right[~own])(values[own])
     return found
 
 

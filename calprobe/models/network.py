@@ -48,7 +48,7 @@ def load_network(
         # Seen with halves of converted checkpoints: parameters without storage that no list reports.
         every = network.named_parameters(remove_duplicate=False)
         missing |= {name for name, parameter in every if parameter.is_meta}
-    _refuse_random_parameters(network, missing, source.shown)
+    refuse_random_parameters(network, missing, source.shown)
     ready: torch.nn.Module = network.eval().requires_grad_(False)
     return ready
 
@@ -62,7 +62,8 @@ def _attention(config: Any, options: LoadOptions) -> str | None:
     return "eager" if capped else None
 
 
-def _refuse_random_parameters(network: Any, missing: set[str], name: str) -> None:
+def refuse_random_parameters(network: Any, missing: set[str], name: str) -> None:
+    """Raise CalprobeError if any of the parameters that the checkpoint lacks is not another's under a second name."""
     parameters = dict(network.named_parameters(remove_duplicate=False))
     loaded = {id(parameter) for key, parameter in parameters.items() if key not in missing}
     random = sorted(key for key in missing & parameters.keys() if id(parameters[key]) not in loaded)

@@ -4,6 +4,7 @@
 |---|---|
 | `answer`, `label` | the question; `label` where only the probabilities of labels are asked for |
 | `final` | the reply, continued by the final cue |
+| `greedy` | the question, answered once more without chance, beside samples |
 | `stated:PROMPT` | the prompt PROMPT about the confidence in the model's own reply |
 | `stated:PROMPT@CONDITION` | the same prompt, with another answer in the place of the reply |
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-LABEL, ANSWER, FINAL = "label", "answer", "final"
+LABEL, ANSWER, FINAL, GREEDY = "label", "answer", "final", "greedy"
 STATED = "stated:"  # goes on with the name of a prompt
 REPLACED = "@"  # stands in no name of a prompt
 TARGET, COUNTERFACTUAL, ABSTAIN = "target", "counterfactual", "abstain"

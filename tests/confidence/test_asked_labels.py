@@ -10,7 +10,7 @@ import pytest
 
 from calprobe.answers import read_stated
 from calprobe.confidence.asked import WayToRead, asked_estimators, cells_of, off_label_mass, read_answers
-from calprobe.confidence.asked.estimators import Read
+from calprobe.confidence.asked.entry import Read
 from calprobe.confidence.asked.labels import first_masses, place_of_label
 from calprobe.runs.replies import LabelScores, Reply
 
@@ -30,7 +30,7 @@ def read_of(
 
 
 def found(read: Read, name: str):  # type: ignore[no-untyped-def]
-    return asked_estimators(read.cell)[name].compute(read)
+    return asked_estimators(read)[name].compute(read)
 
 
 def test_raw_and_normalised_by_hand() -> None:
@@ -172,7 +172,7 @@ def test_a_failed_request_has_no_row_and_an_unasked_stage_no_estimator() -> None
     read = read_of(replies)
     assert len(read.cell) == 1
     assert read.cell.failed == 1
-    assert list(asked_estimators(read.cell)) == ["label_raw", "label", "label_answer"]
+    assert list(asked_estimators(read)) == ["label_raw", "label", "label_answer"]
 
 
 def test_a_reply_to_an_unknown_question_is_refused() -> None:

@@ -13,7 +13,7 @@ from calprobe.analysis.asked.readers import stated_reader
 from calprobe.answers import closed_replies, read_on_scale
 from calprobe.confidence.asked import WayToRead, asked_estimators, cells_of, read_answers
 from calprobe.confidence.asked.closed import closed_readings
-from calprobe.confidence.asked.estimators import Read
+from calprobe.confidence.asked.entry import Read
 from calprobe.prompts import PromptSet, load_prompts
 from calprobe.prompts.types import SCALES, Stated, Variant
 from calprobe.runs.replies import LabelScores, Reply
@@ -92,7 +92,7 @@ def test_the_estimator_is_there_where_closed_sets_were_scored() -> None:
             made.reply("q1", "", stage="stated:ten", finish="error", error="gone"),
         ],
     )
-    estimators = asked_estimators(read.cell)
+    estimators = asked_estimators(read)
     assert [name for name in estimators if name.startswith("stated_")] == [
         "stated_ten",
         "stated_ten.expected",

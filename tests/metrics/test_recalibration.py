@@ -88,3 +88,18 @@ def test_one_relation_and_unknown_methods_are_refused() -> None:
         recalibrated([0.1, 0.2], [True, False], ["a", "a"], "isotonic")
     with pytest.raises(ValueError, match="method must be one of isotonic, platt, beta, temperature; got 'spline'"):
         recalibrated([0.1, 0.2], [True, False], ["a", "b"], "spline")  # type: ignore[arg-type]
+
+
+def test_logistic_uncertainties_are_those_of_scikit_learns_sigmoid() -> None:
+    from sklearn.calibration import _sigmoid_calibration
+
+    from calprobe.metrics.recalibration import _fit_uncertainty
+
+    rng = np.random.default_rng(2)
+    sure = rng.random(200)
+    right = (rng.random(200) < sure).astype(np.float64)
+    slope, intercept = _sigmoid_calibration(sure, right)
+    expected = 1 / (1 + np.exp(slope * sure + intercept))
+    np.testing.assert_allclose(_fit_uncertainty(sure, right, "logistic")(sure), expected, atol=1e-4)
+    separated = _fit_uncertainty(np.array([0.0, 0.1, 0.9, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]), "logistic")
+    assert separated(np.array([0.0]))[0] < 0.3 < 0.7 < separated(np.array([1.0]))[0]

@@ -19,17 +19,21 @@ from calprobe.analysis.asked.results import (
 )
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Answers, off_label_mass
+from calprobe.confidence.asked.entry import Scale
 from calprobe.confidence.asked.labels import first_masses
 from calprobe.confidence.asked.types import AskedConfidence
 from calprobe.metrics import (
+    ACCURACY,
     Difference,
     Estimate,
     Metric,
     PairedDraws,
+    RankMetric,
     Resampling,
     bootstrap_many,
     bootstrap_mean,
     mean_draws,
+    ordinal_confidence,
     paired_draws,
     standard_metrics,
 )
@@ -58,7 +62,7 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
         failures=cell.failures,
         chance=float(cell.chance.mean()) if len(cell) else float("nan"),
         accuracy={name: _accuracy(opened, own, options) for name, own in answers.items()},
-        estimators={name: _calibration(opened, found, metrics[name], options) for name, found in confidences.items()},
+        estimators={name: _calibration(opened, name, metrics[name], options) for name in confidences},
         off_label=_off_label(opened, options) if NORMALISED in confidences else None,
         shift=_shift(opened, options) if NORMALISED in confidences else None,
         overconfidence={
@@ -106,39 +110,50 @@ def _metrics(opened: OpenedCell, options: AskedOptions) -> dict[str, Mapping[str
     Smooth ECE has no interval: resampling it would take most of the time of a report.
     """
     shown = metrics_of(options)
-    drawn = [metric for metric in shown if metric.name != SMOOTH_ECE.name]
-    by_rows: dict[bytes, list[str]] = {}
+    by_rows: dict[tuple[bytes, Scale], list[str]] = {}
     for name, found in opened.confidences.items():
-        by_rows.setdefault(found.read.tobytes(), []).append(name)
+        scale = opened.estimators[name].scale
+        by_rows.setdefault((found.read.tobytes(), scale), []).append(name)
     values: dict[str, Mapping[str, Estimate]] = {}
-    for names in by_rows.values():
+    for (_, scale), names in by_rows.items():
         kept = opened.confidences[names[0]].read
-        samples = {name: _sample(opened.confidences[name], kept) for name in names}
-        plain = bootstrap_many([SMOOTH_ECE], samples, Resampling(0))
+        samples = {name: _sample(opened.confidences[name], kept, scale) for name in names}
+        known = shown if scale == "probability" else [own for own in shown if _of_order(own)]
+        drawn = [metric for metric in known if metric.name != SMOOTH_ECE.name]
+        plain = bootstrap_many([SMOOTH_ECE], samples, Resampling(0)) if len(drawn) < len(known) else {}
         metrics = bootstrap_many(drawn, samples, options.resampling, clusters_of(opened, kept))
         values |= {
-            name: {metric.name: (metrics[name] | plain[name])[metric.name] for metric in shown} for name in names
+            name: {metric.name: (metrics[name] | plain.get(name, {}))[metric.name] for metric in known}
+            for name in names
         }
     return values
 
 
-def _sample(found: AskedConfidence, kept: Kept) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    return found.confidence[kept], found.correct[kept]
+def _of_order(metric: Metric) -> bool:
+    """Whether a metric is of the order alone, or of the answers: all that an uncertainty has."""
+    return isinstance(metric, RankMetric) or metric.name == ACCURACY.name
+
+
+def _sample(found: AskedConfidence, kept: Kept, scale: Scale = "probability") -> tuple[Floats, npt.NDArray[np.bool_]]:
+    values = found.confidence[kept]
+    return (ordinal_confidence(values, uncertainty=True) if scale == "uncertainty" else values), found.correct[kept]
 
 
 def _calibration(
-    opened: OpenedCell, found: AskedConfidence, metrics: Mapping[str, Estimate], options: AskedOptions
+    opened: OpenedCell, name: str, metrics: Mapping[str, Estimate], options: AskedOptions
 ) -> CellEstimator:
+    found = opened.confidences[name]
     asked, read = found.asked, found.read
     rows, missing = int(read.sum()), int((asked & ~read).sum())
-    brier = metrics["brier"].value * rows if rows else 0.0
-    total = rows + missing
+    brier = metrics["brier"].value * rows if rows and "brier" in metrics else 0.0
+    total = rows + missing if "brier" in metrics else 0
     return CellEstimator(
         rows=rows,
         coverage=_mean(opened, read, asked, options),
         reasons=found.reasons,
         metrics=metrics,
         brier_bounds=(brier / total, (brier + missing) / total) if total else (float("nan"), float("nan")),
+        scale=opened.estimators[name].scale,
     )
 
 

@@ -14,6 +14,7 @@ from calprobe.messages import counted
 from calprobe.questions.types import QuestionSet
 from calprobe.runs import AskedRun, AskManifest, Reply, StoredGrade, StoredGrades, open_run
 from calprobe.runs.manifest_records import ModelSize
+from calprobe.runs.meanings import StoredMeanings, read_meanings
 
 
 def asked_runs(runs: Mapping[str, str | Path | AskedRun] | Iterable[str | Path | AskedRun]) -> list[Asked]:
@@ -49,6 +50,7 @@ def asked_of(label: str, run: AskedRun) -> Asked:
     replies = tuple(reply for piece in run.by_piece.values() for reply in piece.replies)
     sets = tuple(run.questions.values())  # with the labels that were asked for
     graded = {} if grades is None else grades.of(replies)
+    meanings = read_meanings(run.path)
     return Asked(
         label=label,
         model=model_name(manifest.model),
@@ -57,8 +59,9 @@ def asked_of(label: str, run: AskedRun) -> Asked:
         prompts=None if manifest.is_import else manifest.prompts,
         extent=extent_of(run),
         size=manifest.model.size,
-        about=_about(manifest) | ({} if grades is None else _grading(grades, graded, sets, replies)),
+        about=_about(manifest) | ({} if grades is None else _grading(grades, graded, sets, replies)) | _meant(meanings),
         grades=graded,
+        meanings=meanings,
     )
 
 
@@ -99,3 +102,11 @@ def _grading(
     later = sum((own.set, own.question) in is_open and own.key not in graded for own in answers)
     what = f"{counted(later, 'answer')} without a stored grade, graded by exact matching; run `calprobe grade` again"
     return {"grading": grades.describe()} | ({"not graded": what} if later else {})
+
+
+def _meant(meanings: StoredMeanings | None) -> dict[str, str]:
+    """Which models say what answers mean."""
+    if meanings is None:
+        return {}
+    titles = {"nli": "entailment", "embed": "sentence embeddings"}
+    return {titles[own.kind]: own.describe() for own in meanings.sources}

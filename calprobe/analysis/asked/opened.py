@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from calprobe.analysis.asked.calibrating import calibrated
 from calprobe.analysis.asked.extent import AskedExtent
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.readers import readers_of_cell, stated_reader
 from calprobe.analysis.asked.results import OpenedCell
 from calprobe.confidence.asked import Answers, Cell, WayToRead, asked_estimators, cells_of, read_answers
 from calprobe.confidence.asked.cell import FINAL
-from calprobe.confidence.asked.estimators import Read
+from calprobe.confidence.asked.entry import Read
 from calprobe.errors import UsageError
 from calprobe.prompts.types import PromptSet
 from calprobe.questions.types import QuestionSet
 from calprobe.runs.grades import StoredGrade
 from calprobe.runs.manifest_records import ModelSize
+from calprobe.runs.meanings import StoredMeanings
 from calprobe.runs.replies import Reply
 
 
@@ -33,6 +35,7 @@ class Asked:
     size: ModelSize | None = None  # of the model; None: not known
     about: Mapping[str, str] = field(default_factory=dict)  # what else the manifest says, for the disclosure
     grades: Mapping[str, StoredGrade] = field(default_factory=dict)  # by the key of the reply, see `calprobe grade`
+    meanings: StoredMeanings | None = None  # what models say of the answers' meaning, see `calprobe grade --nli`
 
     @property
     def partial(self) -> bool:
@@ -62,7 +65,7 @@ def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
         _check_ranks(asked)
     for name, cells in cells_of(asked.sets, asked.replies, asked.grades).items():
         answers = {variant: _answers(cell, options) for variant, cell in cells.items()}
-        opened = {variant: _opened(cell, answers[variant], way) for variant, cell in cells.items()}
+        opened = {variant: _opened(cell, answers[variant], way, asked, options) for variant, cell in cells.items()}
         yield ReadSet(name, sizes[name], opened, answers)
 
 
@@ -78,7 +81,14 @@ def _answers(cell: Cell, options: AskedOptions) -> dict[str, Answers]:
     return {name: read_answers(cell, name) for name in readers_of_cell(cell, options)}
 
 
-def _opened(cell: Cell, answers: Mapping[str, Answers], way: WayToRead) -> OpenedCell:
-    read = Read(cell, next(iter(answers.values())), way)
-    estimators = asked_estimators(cell)
-    return OpenedCell(read, estimators, {name: own.compute(read) for name, own in estimators.items()})
+def _opened(
+    cell: Cell, answers: Mapping[str, Answers], way: WayToRead, asked: Asked, options: AskedOptions
+) -> OpenedCell:
+    read = Read(cell, next(iter(answers.values())), way, asked.meanings)
+    estimators = asked_estimators(read, options.forms)
+    found = {name: own.compute(read) for name, own in estimators.items()}
+    if options.calibrate is not None:
+        made = list(calibrated(cell, estimators, found, options.calibrate))
+        estimators |= {estimator.name: estimator for estimator, _ in made}
+        found |= {estimator.name: confidence for estimator, confidence in made}
+    return OpenedCell(read, estimators, found)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from calprobe.errors import UsageError
 from calprobe.metrics import ACE_BINS, Resampling
-from calprobe.words import AskedCompat
+from calprobe.words import AskedCompat, Calibrate
 
 PARSE_THRESHOLD = 0.80  # the study's: a cell that reads less of its stated confidences leaves the means over cells
 FIRST_CHAR, LAST_MARKER, CONSTRAINED = "first_char", "last_marker", "constrained"
@@ -24,6 +24,8 @@ class AskedOptions:
     window: int | None = None  # only labels among so many most probable tokens are seen; None: all that are known
     ace_bins: int | None = ACE_BINS
     resampling: Resampling = field(default_factory=Resampling)
+    calibrate: Calibrate | None = None  # a map from uncertainties to confidences, fitted on other questions
+    forms: tuple[str, ...] = ()  # estimators beside the usual ones, such as semantic_entropy.likelihood
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:

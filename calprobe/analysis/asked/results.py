@@ -9,7 +9,7 @@ from calprobe.analysis.asked.disclosure import Disclosure
 from calprobe.analysis.asked.extent import AskedExtent
 from calprobe.analysis.asked.stated.results import StatedRun
 from calprobe.confidence.asked import AskedEstimator, Cell
-from calprobe.confidence.asked.estimators import Read
+from calprobe.confidence.asked.entry import Read, Scale
 from calprobe.confidence.asked.types import AskedConfidence
 from calprobe.metrics import Difference, Estimate
 from calprobe.runs.manifest_records import ModelSize
@@ -50,7 +50,8 @@ class CellEstimator:
     reasons: Counts  # rows without a confidence, by reason
     metrics: Mapping[str, Estimate]  # by name
     # The Brier score over all rows asked, if every missing confidence were the best possible, and the worst.
-    brier_bounds: tuple[float, float]
+    brier_bounds: tuple[float, float]  # NaN of an uncertainty
+    scale: Scale = "probability"  # of an uncertainty without a scale there are metrics of its order alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from calprobe.metrics import Difference, Estimate
 # What a record is in JSON: its keys, and behind = the field where that has another name.
 KEYS: Mapping[type, str] = {
     Accuracy: "n=asked unread reasons flags rules accuracy_of_read=of_read graded_by abstained",
-    CellEstimator: "n=rows reasons brier_bounds",
+    CellEstimator: "n=rows reasons brier_bounds scale",
     Drop: "variant reader baseline paired relative",
     MeanOverVariants: "variants left_out accuracy ece_label ece ece_gap over_accuracy over_label",
     OffLabel: "all_labels_seen=all_seen mass_seen",

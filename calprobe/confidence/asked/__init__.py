@@ -1,7 +1,8 @@
-"""Confidence in answers that a model gave: label probabilities and stated confidence, a row for each answer."""
+"""Confidence in answers that a model gave: label probabilities, stated confidence, samples; a row for each answer."""
 
 from calprobe.confidence.asked.cell import Cell, Row, cells_of
-from calprobe.confidence.asked.estimators import AskedEstimator, asked_estimators
+from calprobe.confidence.asked.entry import AskedEstimator, Read
+from calprobe.confidence.asked.estimators import asked_estimators
 from calprobe.confidence.asked.labels import LabelMasses, off_label_mass
 from calprobe.confidence.asked.readings import Answers, read_answers
 from calprobe.confidence.asked.types import AskedConfidence, Reading, WayToRead
@@ -12,6 +13,7 @@ __all__ = [
     "AskedEstimator",
     "Cell",
     "LabelMasses",
+    "Read",
     "Reading",
     "Row",
     "WayToRead",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -17,6 +17,7 @@ from calprobe.runs.grades import StoredGrade
 from calprobe.runs.replies import Reply
 from calprobe.runs.stages import ANSWER as ANSWER
 from calprobe.runs.stages import FINAL as FINAL
+from calprobe.runs.stages import GREEDY as GREEDY
 from calprobe.runs.stages import LABEL as LABEL
 from calprobe.runs.stages import STATED as STATED
 from calprobe.runs.stages import stated_stage
@@ -53,6 +54,7 @@ class Cell:
     rows: tuple[Row, ...]
     failed: int  # requests for an answer that failed; they have no row
     failures: Mapping[str, int] = field(default_factory=dict)  # all requests that failed, by stage
+    asked: Mapping[str, int] = field(default_factory=dict)  # answers asked for by question, failed requests counted
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -81,7 +83,7 @@ class Cell:
 
     def at(self, places: Sequence[int]) -> Cell:
         """The cell with the rows at these places alone."""
-        return Cell(self.set, self.variant, tuple(self.rows[place] for place in places), self.failed, self.failures)
+        return replace(self, rows=tuple(self.rows[place] for place in places))
 
 
 def cells_of(
@@ -120,8 +122,9 @@ def _cell(
     made = [_row(known[key[0]][1], key, rows[key], grades) for key in ordered]
     there = tuple(row for row in made if ANSWER in row.replies or LABEL in row.replies)
     failures = Counter(stage for row in made for stage in row.failed)
-    failed = sum(ANSWER in row.failed or LABEL in row.failed for row in made)
-    return Cell(name, variant, there, failed, failures)
+    lost = [row for row in made if ANSWER in row.failed or LABEL in row.failed]
+    asked = Counter(row.question.id for row in (*there, *lost))
+    return Cell(name, variant, there, len(lost), failures, asked)
 
 
 def _row(

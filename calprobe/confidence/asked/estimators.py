@@ -2,62 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from collections.abc import Callable, Collection, Iterator
 
 from calprobe.confidence.asked.cell import ANSWER, FINAL, LABEL, Cell
 from calprobe.confidence.asked.closed import expected_confidence, has_closed
-from calprobe.confidence.asked.labels import (
-    LabelMasses,
-    answer_masses,
-    final_masses,
-    first_masses,
-    own_confidence,
-    paper_confidence,
-)
-from calprobe.confidence.asked.readings import Answers
+from calprobe.confidence.asked.entry import AskedEstimator, Read
+from calprobe.confidence.asked.labels import own_confidence, paper_confidence
+from calprobe.confidence.asked.sample_estimators import sample_estimators
 from calprobe.confidence.asked.stated import stated_confidence
-from calprobe.confidence.asked.types import AskedConfidence, WayToRead
+from calprobe.confidence.asked.types import AskedConfidence
 
 AUDIT = "arXiv 2605.02038"
-Evidence = Literal["label", "stated"]
-
-
-@dataclass(frozen=True)
-class Read:
-    """A cell with its answers under the reader that confidences go by; what several estimators need is made once."""
-
-    cell: Cell
-    answers: Answers
-    way: WayToRead
-
-    @cached_property
-    def first(self) -> LabelMasses:
-        """At the first position."""
-        return first_masses(self.cell, self.way.window)
-
-    @cached_property
-    def at_answer(self) -> LabelMasses:
-        """Where the letter that was read was generated."""
-        return answer_masses(self.cell, self.answers, self.way.window)
-
-    @cached_property
-    def final(self) -> LabelMasses:
-        """Behind the final cue."""
-        return final_masses(self.cell, self.way.window)
-
-
-@dataclass(frozen=True, slots=True)
-class AskedEstimator:
-    """A way from a cell to confidences."""
-
-    name: str  # the key in `report --json`
-    definition: str  # one line
-    evidence: Evidence
-    compute: Callable[[Read], AskedConfidence]
-    source: str = ""  # empty for calprobe's own
 
 
 def _first(read: Read, *, normalised: bool) -> AskedConfidence:
@@ -96,9 +51,13 @@ OF_LABELS = (
 )
 
 
-def asked_estimators(cell: Cell) -> dict[str, AskedEstimator]:
-    """The estimators that a cell's replies allow, by name, in the order of reports."""
-    return {estimator.name: estimator for estimator in _allowed(cell)}
+def asked_estimators(read: Read, wanted: Collection[str] = ()) -> dict[str, AskedEstimator]:
+    """The estimators that a cell's replies allow, by name, in the order of reports.
+
+    `wanted` are names of forms that are not usual, such as semantic_entropy.likelihood.
+    """
+    own = (*_allowed(read.cell), *sample_estimators(read, wanted))
+    return {estimator.name: estimator for estimator in own}
 
 
 def _allowed(cell: Cell) -> Iterator[AskedEstimator]:

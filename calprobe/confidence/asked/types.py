@@ -23,7 +23,8 @@ class AskedConfidence:
     """How sure each answer is. A row that could not be read has no confidence and leaves the metrics of calibration."""
 
     prediction: Ints  # [rows], place of the option that it speaks of; NO_PREDICTION: none, or a free answer
-    confidence: Floats  # [rows], in [0, 1]; NaN where it could not be read
+    # [rows], in [0, 1]; NaN where it could not be read. Of an estimator without a scale the uncertainty itself.
+    confidence: Floats
     correct: npt.NDArray[np.bool_]  # [rows], of the answer that the confidence speaks of
     status: npt.NDArray[np.str_]  # [rows], ok, or why there is no confidence, or what is odd about it
 

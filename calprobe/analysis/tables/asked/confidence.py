@@ -30,13 +30,14 @@ def confidence_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
         tuple(
             Row(
                 name,
-                (found.metrics[first.name], found.coverage, *(found.metrics[metric.name] for metric in others)),
+                (found.metrics.get(first.name), found.coverage, *(found.metrics.get(each.name) for each in others)),
                 group=cell.variant,
                 note=_bounds(found.brier_bounds) if found.reasons else "",
                 keys={"variant": cell.variant, "estimator": name},
             )
             for cell in own.cells.values()
             for name, found in cell.estimators.items()
+            if found.scale == "probability"
         ),
         kind="confidence",
         directions=True,

@@ -10,6 +10,7 @@ from calprobe.analysis.asked.results import AskedRunReport, SetReport
 from calprobe.analysis.asked.stated.reliability import reliability_metrics
 from calprobe.analysis.tables.asked.answers import answers_table, form_table, spread_table
 from calprobe.analysis.tables.asked.confidence import confidence_table, means_table, shift_table, stated_table
+from calprobe.analysis.tables.asked.samples import uncertainty_table
 from calprobe.analysis.tables.asked.several import across_tables, matrix_tables
 from calprobe.analysis.tables.labels import TableName, table_labels, table_names
 from calprobe.analysis.tables.stated_runs import stated_run_tables
@@ -57,8 +58,11 @@ def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[T
 
 def _of_set(own: SetReport, report: AskedReport, study: bool) -> Iterator[Table]:
     yield answers_table(own)
-    if any(cell.estimators for cell in own.cells.values()):
+    scales = {found.scale for cell in own.cells.values() for found in cell.estimators.values()}
+    if "probability" in scales:
         yield confidence_table(own, report.metrics)
+    if "uncertainty" in scales:
+        yield uncertainty_table(own, report.metrics)
     if any(cell.overconfidence for cell in own.cells.values()):
         yield stated_table(own)
     if any(cell.overconfidence for cell in own.cells.values()) and not study:

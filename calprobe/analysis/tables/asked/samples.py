@@ -1,0 +1,61 @@
+"""The table of uncertainties without a scale: how well their order tells right from wrong, in three readings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from calprobe.analysis.asked.results import CellReport, SetReport
+from calprobe.analysis.tables.types import Column, Row, Table
+from calprobe.confidence.asked.sample_estimators import GREEDY_READING, MAJORITY, READINGS
+from calprobe.metrics import Metric, RankMetric
+
+NAMES = {"": "pooled", MAJORITY: "majority", GREEDY_READING: "greedy"}
+SHOWN = ("auroc", "aurc", "prr")
+
+
+def uncertainty_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
+    """A row an uncertainty, grouped by variant; the ranking metrics of each reading that the run allows."""
+    shown = [metric for metric in metrics if isinstance(metric, RankMetric) and metric.name in SHOWN]
+    cells = list(own.cells.values())
+    readings = [end for end in READINGS if any(_has(cell, end) for cell in cells)]
+    return Table(
+        "Uncertainty of samples, by its order",
+        "uncertainty",
+        "uncertainty",
+        tuple(
+            Column(metric.title, heading=NAMES[end], keys={"metric": metric.name, "reading": NAMES[end]})
+            for end in readings
+            for metric in shown
+        ),
+        tuple(
+            Row(
+                name,
+                tuple(
+                    found.metrics.get(metric.name) if (found := cell.estimators.get(name + end)) is not None else None
+                    for end in readings
+                    for metric in shown
+                ),
+                group=cell.variant,
+                keys={"variant": cell.variant, "estimator": name},
+            )
+            for cell in cells
+            for name in uncertainties(cell)
+        ),
+        kind="uncertainty",
+        notes=(
+            "Larger is less sure, without a scale. Pooled: every sample with its own correctness; majority: one row a "
+            "question, with that of the most frequent answer; greedy: with that of one greedy answer.",
+        ),
+    )
+
+
+def uncertainties(cell: CellReport) -> list[str]:
+    """The names of a cell's uncertainties, without their readings."""
+    found = (name for name, own in cell.estimators.items() if own.scale == "uncertainty")
+    return list(dict.fromkeys(name.removesuffix(MAJORITY).removesuffix(GREEDY_READING) for name in found))
+
+
+def _has(cell: CellReport, end: str) -> bool:
+    names = [name for name, own in cell.estimators.items() if own.scale == "uncertainty"]
+    ended = [name for name in names if name.endswith((MAJORITY, GREEDY_READING))]
+    return any(name.endswith(end) for name in ended) if end else len(ended) < len(names)

@@ -1,0 +1,59 @@
+"""An estimator of asked runs as an entry of the table, and what it computes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from calprobe.confidence.asked.cell import Cell
+from calprobe.confidence.asked.labels import LabelMasses, answer_masses, final_masses, first_masses
+from calprobe.confidence.asked.readings import Answers
+from calprobe.confidence.asked.sampled import Meanings, SampledQuestion, sampled_questions
+from calprobe.confidence.asked.types import AskedConfidence, WayToRead
+
+Evidence = Literal["label", "stated", "samples"]
+Scale = Literal["probability", "uncertainty"]  # an uncertainty has no scale: larger is less sure
+
+
+@dataclass(frozen=True)
+class Read:
+    """A cell with its answers under the reader that confidences go by; what several estimators need is made once."""
+
+    cell: Cell
+    answers: Answers
+    way: WayToRead
+    meanings: Meanings | None = None  # of the run's answers, where models were asked
+
+    @cached_property
+    def samples(self) -> tuple[SampledQuestion, ...]:
+        """The samples of each question, in the order of the cell."""
+        return sampled_questions(self.cell, self.answers, self.meanings)
+
+    @cached_property
+    def first(self) -> LabelMasses:
+        """At the first position."""
+        return first_masses(self.cell, self.way.window)
+
+    @cached_property
+    def at_answer(self) -> LabelMasses:
+        """Where the letter that was read was generated."""
+        return answer_masses(self.cell, self.answers, self.way.window)
+
+    @cached_property
+    def final(self) -> LabelMasses:
+        """Behind the final cue."""
+        return final_masses(self.cell, self.way.window)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedEstimator:
+    """A way from a cell to confidences."""
+
+    name: str  # the key in `report --json`
+    definition: str  # one line
+    evidence: Evidence
+    compute: Callable[[Read], AskedConfidence]
+    source: str = ""  # empty for calprobe's own
+    scale: Scale = "probability"

@@ -1,0 +1,203 @@
+"""Uncertainties of all samples of a question, by name. One more is one more entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.arrays import Floats, Ints
+from calprobe.confidence.asked.sampled import SampledQuestion
+from calprobe.confidence.samples import (
+    answer_entropy,
+    class_counts,
+    degree,
+    eccentricity,
+    eigv,
+    lexsim,
+    likelihood_entropy,
+    miller_madow_entropy,
+    one_hot,
+    rouge_matrix,
+    spectral_embedding,
+    split_variance,
+)
+from calprobe.confidence.samples.spectral import LIN_THRESHOLD
+
+KUHN, LIN, COX = "Kuhn, Gal, Farquhar 2023", "Lin, Trivedi, Sun 2024", "Cox et al. 2025"
+NAN = float("nan")
+Measure = Callable[[SampledQuestion], float]
+Classes = Callable[[SampledQuestion], Ints | None]
+Points = Callable[[SampledQuestion], Floats | None]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionMeasure:
+    """An uncertainty of all samples of a question, without a scale: larger is less sure."""
+
+    name: str  # a dot before the form: semantic_entropy.likelihood
+    definition: str
+    measure: Measure  # NaN where it is not known
+    source: str = ""
+    needs: frozenset[str] = frozenset()  # relations: judged pairs; embeddings; logprobs; wordings: several
+
+    @property
+    def is_form(self) -> bool:
+        """Whether it is another form of a measure, computed where it is asked for by name."""
+        return "." in self.name
+
+
+def _entropy(of: Classes, entropy: Callable[[Ints], float] = answer_entropy) -> Measure:
+    def measure(own: SampledQuestion) -> float:
+        classes = of(own)
+        return NAN if classes is None else entropy(class_counts(classes))
+
+    return measure
+
+
+def _number(of: Classes) -> Measure:
+    def measure(own: SampledQuestion) -> float:
+        classes = of(own)
+        return NAN if classes is None or not (classes >= 0).any() else float(len(class_counts(classes)))
+
+    return measure
+
+
+def _likelihood(own: SampledQuestion) -> float:
+    return NAN if own.meaning is None else likelihood_entropy(own.meaning, own.strings.of, own.logprobs)
+
+
+def _graph(of: Callable[[npt.ArrayLike], float], unique: bool = False) -> Measure:
+    """Of all samples, or of their different strings alone."""
+
+    def measure(own: SampledQuestion) -> float:
+        if own.affinity is None:
+            return NAN
+        return of(own.affinity if unique else own.strings.expand(own.affinity))
+
+    return measure
+
+
+def _spectral(**how: float | str) -> Points:
+    def points(own: SampledQuestion) -> Floats | None:
+        return None if own.affinity is None else spectral_embedding(own.strings.expand(own.affinity), **how)  # type: ignore[arg-type]  # threshold or weights
+
+    return points
+
+
+def _corners(own: SampledQuestion) -> Floats | None:
+    return one_hot(own.classes[own.classes >= 0])
+
+
+def _sentences(own: SampledQuestion) -> Floats | None:
+    if own.embeddings is None:
+        return None
+    points = own.embeddings[own.strings.of[own.strings.of >= 0]]
+    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True), np.float64)
+
+
+def _variance(part: str, of: Points) -> Measure:
+    def measure(own: SampledQuestion) -> float:
+        points = of(own)
+        return NAN if points is None else float(getattr(split_variance(points, own.answered), part))
+
+    return measure
+
+
+def _variances(form: str, what: str, of: Points, *needs: str) -> tuple[QuestionMeasure, ...]:
+    end = f".{form}" if form else ""
+    parts = (("total", ""), ("within", ", within wordings"), ("between", ", between wordings"))
+    return tuple(
+        QuestionMeasure(
+            f"variance_{part}{end}",
+            f"variance of the answers as {what}{said}",
+            _variance(part, of),
+            COX,
+            frozenset(needs) | (frozenset() if part == "total" else {"wordings"}),
+        )
+        for part, said in parts
+    )
+
+
+_PAIRS, _POINTS = frozenset(("relations",)), frozenset(("embeddings",))
+_EQUAL = "equal answers (labels, numbers, texts but for case, articles and punctuation)"
+MEASURES: Mapping[str, QuestionMeasure] = {
+    own.name: own
+    for own in (
+        QuestionMeasure("answer_entropy", f"entropy of {_EQUAL}", _entropy(lambda own: own.classes), COX),
+        QuestionMeasure("answer_entropy.exact", "entropy of identical strings", _entropy(lambda own: own.exact), COX),
+        QuestionMeasure(
+            "answer_entropy.miller_madow",
+            "answer_entropy corrected for few samples",
+            _entropy(lambda own: own.classes, miller_madow_entropy),
+        ),
+        QuestionMeasure(
+            "semantic_entropy",
+            "entropy of classes of answers that entail each other, counted",
+            _entropy(lambda own: own.meaning),
+            KUHN,
+            _PAIRS,
+        ),
+        QuestionMeasure(
+            "semantic_entropy.miller_madow",
+            "semantic_entropy corrected for few samples",
+            _entropy(lambda own: own.meaning, miller_madow_entropy),
+            needs=_PAIRS,
+        ),
+        QuestionMeasure(
+            "semantic_entropy.likelihood",
+            "semantic_entropy with classes weighted by the length-normalised likelihood of their different strings",
+            _likelihood,
+            KUHN,
+            _PAIRS | {"logprobs"},
+        ),
+        QuestionMeasure(
+            "semantic_entropy.no_contradiction",
+            "entropy of classes of answers that do not contradict each other",
+            _entropy(lambda own: own.lenient_meaning),
+            LIN,
+            _PAIRS,
+        ),
+        QuestionMeasure(
+            "semantic_entropy.embed",
+            "entropy of classes of answers with close sentence embeddings",
+            _entropy(lambda own: own.near),
+            needs=_POINTS,
+        ),
+        QuestionMeasure(
+            "num_classes",
+            "number of classes of answers that entail each other",
+            _number(lambda own: own.meaning),
+            LIN,
+            _PAIRS,
+        ),
+        QuestionMeasure("num_classes.equal", f"number of {_EQUAL}", _number(lambda own: own.classes)),
+        QuestionMeasure("eigv", "sum of 1 - eigenvalue of the affinity's Laplacian", _graph(eigv), LIN, _PAIRS),
+        QuestionMeasure(
+            "eigv.unique", "eigv of the different strings, whatever their counts", _graph(eigv, True), COX, _PAIRS
+        ),
+        QuestionMeasure("degree", "1 minus the mean affinity of two samples", _graph(degree), LIN, _PAIRS),
+        QuestionMeasure(
+            "eccentricity", "norm of the samples' distances from their centre", _graph(eccentricity), LIN, _PAIRS
+        ),
+        QuestionMeasure(
+            "lexsim",
+            "minus the mean ROUGE-L of all pairs of samples",
+            lambda own: lexsim(own.strings.expand(rouge_matrix(own.strings.texts))),
+            LIN,
+        ),
+        QuestionMeasure(
+            "lexsim.unique",
+            "minus the mean ROUGE-L of pairs of different strings",
+            lambda own: lexsim(rouge_matrix(own.strings.texts)),
+            LIN,
+        ),
+        *_variances("", "eigenvectors of the Laplacian with eigenvalues below 0.5", _spectral(), "relations"),
+        *_variances("lin", "eigenvectors with eigenvalues below 0.9", _spectral(threshold=LIN_THRESHOLD), "relations"),
+        *_variances("smooth", "eigenvectors weighted by 1 - eigenvalue", _spectral(weights="smooth"), "relations"),
+        *_variances("one_hot", f"corners of {_EQUAL}: Gini's index", _corners),
+        *_variances("embed", "sentence embeddings of length 1", _sentences, "embeddings"),
+    )
+}

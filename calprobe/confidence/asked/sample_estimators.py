@@ -1,0 +1,190 @@
+"""Estimators of repeated samples: of each reply, and of all samples of a question in the readings of their AUROC.
+
+A question's uncertainty is the same for all its samples, and which correctness it is paired with is a choice:
+
+| reading | rows | correctness |
+|---|---|---|
+| pooled, without a name of its own | every sample | its own |
+| `.majority` | one a question | of the most frequent answer |
+| `.greedy` | one a question | of one greedy answer, where the run has it |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from calprobe.answers import grade
+from calprobe.answers import read as read_reply
+from calprobe.arrays import Floats
+from calprobe.confidence.asked.cell import ANSWER, GREEDY, Cell, Row
+from calprobe.confidence.asked.entry import AskedEstimator, Read
+from calprobe.confidence.asked.question_measures import MEASURES, QuestionMeasure
+from calprobe.confidence.asked.sampled import SampledQuestion, mean_logprob
+from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence
+from calprobe.confidence.distributions import NO_PREDICTION
+from calprobe.confidence.samples import frequencies, majority
+
+Compute = Callable[[Read], AskedConfidence]
+NO_ANSWER, NOT_JUDGED, OTHER = "no answer", "not judged; run calprobe grade again", NOT_ASKED
+MAJORITY, GREEDY_READING = ".majority", ".greedy"
+READINGS = ("", MAJORITY, GREEDY_READING)
+
+
+def is_sampled(cell: Cell) -> bool:
+    """Whether any question of a cell has several answers."""
+    return cell.clusters is not None
+
+
+def has_greedy(cell: Cell) -> bool:
+    """Whether any question has one greedy answer beside its samples."""
+    return cell.has(GREEDY)
+
+
+def measures_of(read: Read, wanted: Collection[str]) -> Iterator[QuestionMeasure]:
+    """The uncertainties that a cell allows: the usual ones, and the forms that are wanted by name."""
+    cell = read.cell
+    there = {"wordings"} if len({row.paraphrase for row in cell.rows}) > 1 else set()
+    is_closed = all(row.question.kind != "open" for row in cell.rows)
+    meanings = read.meanings
+    if is_closed or (meanings is not None and meanings.has_relations):
+        there.add("relations")
+    if meanings is not None and meanings.has_embeddings:
+        there.add("embeddings")
+    if any(not np.isnan(mean_logprob(row)[0]) for row in cell.rows):
+        there.add("logprobs")
+    for own in MEASURES.values():
+        is_wanted = any(f"{name}.".startswith(f"{own.name}.") for name in wanted)
+        if own.needs <= there and (is_wanted or not own.is_form):
+            yield own
+
+
+def frequency(read: Read) -> AskedConfidence:
+    """The share of the samples asked for that give the same answer, each sample with its own correctness."""
+    values = np.full(len(read.cell), np.nan)
+    for own in read.samples:
+        found = frequencies(own.classes, own.asked)
+        values[own.rows] = np.where(own.classes >= 0, found, np.nan)
+    return _of_rows(read, values, [OK if value == value else NO_ANSWER for value in values.tolist()])
+
+
+def sequence(read: Read) -> AskedConfidence:
+    """The length-normalised probability of each reply."""
+    found = [mean_logprob(row) for row in read.cell.rows]
+    return _of_rows(read, np.exp([value for value, _ in found]), [status for _, status in found])
+
+
+def perplexity(read: Read) -> AskedConfidence:
+    """1 / the length-normalised probability of each reply."""
+    found = [mean_logprob(row) for row in read.cell.rows]
+    return _of_rows(read, np.exp([-value for value, _ in found]), [status for _, status in found])
+
+
+def pooled(measure: Callable[[SampledQuestion], float]) -> Compute:
+    """A question's uncertainty, of each of its samples."""
+
+    def compute(read: Read) -> AskedConfidence:
+        values, status = np.full(len(read.cell), np.nan), [OK] * len(read.cell)
+        for own in read.samples:
+            values[own.rows] = value = measure(own)
+            for place in own.rows.tolist() if np.isnan(value) else ():
+                status[place] = NOT_JUDGED if len(own.strings.texts) else NO_ANSWER
+        return _of_rows(read, values, status)
+
+    return compute
+
+
+def of_majority(compute: Compute) -> Compute:
+    """The mean over the samples with the most frequent answer, with that answer's correctness: one row a question."""
+
+    def reading(read: Read) -> AskedConfidence:
+        found = compute(read)
+        values, status = np.full(len(read.cell), np.nan), [OTHER] * len(read.cell)
+        for own in read.samples:
+            place = representative(own)
+            if place is None:
+                status[own.rows[0]] = NO_ANSWER
+                continue
+            members = own.rows[own.classes == majority(own.classes)]
+            known = members[~np.isnan(found.confidence[members])]
+            status[place] = OK if len(known) else str(found.status[place])
+            values[place] = found.confidence[known].mean() if len(known) else np.nan
+        return AskedConfidence(found.prediction, values, found.correct, np.array(status, np.str_))
+
+    return reading
+
+
+def representative(own: SampledQuestion) -> int | None:
+    """The row of the most frequent answer: of its most frequent string the first; None without an answer."""
+    if not (own.classes >= 0).any():
+        return None
+    members = np.flatnonzero(own.classes == majority(own.classes))
+    return int(own.rows[members[own.strings.of[members].argmin()]])
+
+
+def of_greedy(compute: Compute) -> Compute:
+    """A question's uncertainty with the correctness of its one greedy answer."""
+
+    def reading(read: Read) -> AskedConfidence:
+        found = compute(read)
+        values, status = np.full(len(read.cell), np.nan), [OTHER] * len(read.cell)
+        correct = np.zeros(len(read.cell), np.bool_)
+        for own in read.samples:
+            place = next((at for at in own.rows.tolist() if GREEDY in read.cell.rows[at].replies), None)
+            if place is None:
+                status[own.rows[0]] = REQUEST if GREEDY in read.cell.rows[own.rows[0]].failed else NOT_ASKED
+                continue
+            values[place], status[place] = found.confidence[place], str(found.status[place])
+            correct[place] = _greedy_is_right(read.cell.rows[place])
+        return AskedConfidence(np.full(len(values), NO_PREDICTION), values, correct, np.array(status, np.str_))
+
+    return reading
+
+
+def _greedy_is_right(row: Row) -> bool:
+    reply = row.replies[GREEDY]
+    if reply.correct is not None:
+        return reply.correct
+    return grade(read_reply(reply, row.question), row.question).correct
+
+
+def _of_rows(read: Read, values: Floats, status: Sequence[str]) -> AskedConfidence:
+    answers = read.answers
+    return answers.of_asked(AskedConfidence(answers.prediction, values, answers.correct, np.array(status, np.str_)))
+
+
+def sample_estimators(read: Read, wanted: Collection[str] = ()) -> Iterator[AskedEstimator]:
+    """The estimators of samples that a cell allows, each in its readings."""
+    cell, sampled = read.cell, is_sampled(read.cell)
+
+    of_replies = []
+    if sampled:
+        said = "share of the samples asked for that give the same answer"
+        of_replies.append(AskedEstimator("frequency", said, "samples", frequency))
+    if _knows_tokens(cell) and (sampled or any(row.question.kind != "choice" for row in cell.rows)):
+        said = "length-normalised probability of the reply"
+        of_replies.append(AskedEstimator("sequence", said, "samples", sequence))
+        of_replies.append(AskedEstimator("perplexity", "1 / sequence", "samples", perplexity, scale="uncertainty"))
+    for own in of_replies:
+        yield own
+        if sampled:
+            yield _in_reading(own, MAJORITY, "of the most frequent answer", of_majority)
+    for measure in measures_of(read, wanted) if sampled else ():
+        own = AskedEstimator(
+            measure.name, measure.definition, "samples", pooled(measure.measure), measure.source, "uncertainty"
+        )
+        yield own
+        yield _in_reading(own, MAJORITY, "against the most frequent answer", of_majority)
+        if has_greedy(cell):
+            yield _in_reading(own, GREEDY_READING, "against one greedy answer", of_greedy)
+
+
+def _in_reading(own: AskedEstimator, end: str, said: str, reading: Callable[[Compute], Compute]) -> AskedEstimator:
+    return replace(own, name=own.name + end, definition=f"{own.definition}, {said}", compute=reading(own.compute))
+
+
+def _knows_tokens(cell: Cell) -> bool:
+    replies = (row.replies.get(ANSWER) for row in cell.rows)
+    return any(reply is not None and reply.logprobs for reply in replies)

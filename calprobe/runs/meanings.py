@@ -1,0 +1,253 @@
+"""What models say of the meaning of a run's answers, stored in its folder: judged pairs, and sentence embeddings.
+
+RUN/meanings/KIND-NAME-HASH has Parquet parts, each complete or absent, that only grow; RUN/meanings/current.json says
+which of them reports read. The hash is of what decides the numbers: weights, tokenizer, how texts are put together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from calprobe.arrays import Floats
+from calprobe.errors import CalprobeError
+from calprobe.messages import reason
+from calprobe.runs import atomic
+from calprobe.runs.file_names import file_name
+
+FOLDER, CURRENT, FORMAT = "meanings", "current.json", 1
+Kind = Literal["nli", "embed"]
+Pair = tuple[str, str]  # premise and hypothesis
+_FIX = "delete it and run `calprobe grade` again"
+_TEXTS = ("set", "question", "premise", "hypothesis")
+_RELATIONS = ("entail", "neutral", "contradict")
+_OF_PAIRS = pa.schema(
+    [*(pa.field(name, pa.string()) for name in _TEXTS), *(pa.field(name, pa.float32()) for name in _RELATIONS)]
+)
+_OF_POINTS = pa.schema([pa.field("text", pa.string()), pa.field("embedding", pa.list_(pa.float32()))])
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The model that says it, and how texts are put to it."""
+
+    kind: Kind
+    model: str  # as it was named
+    fingerprint: str  # SHA-256 (hex) of weights and tokenizer
+    form: str = ""  # how a text is put together, in words
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder."""
+        import hashlib
+
+        decides = f"{self.kind}\n{self.fingerprint}\n{self.form}\n{FORMAT}"
+        return file_name(
+            f"{self.kind}-{Path(self.model).name or 'model'}-{hashlib.sha256(decides.encode()).hexdigest()[:12]}"
+        )
+
+    def describe(self) -> str:
+        """For disclosures."""
+        return f"{self.model} ({self.fingerprint[:12]})" + (f", {self.form}" if self.form else "")
+
+
+@dataclass(frozen=True)
+class StoredPairs:
+    """Judged pairs of a run's answers, by question."""
+
+    table: pa.Table
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @cached_property
+    def _columns(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name in _TEXTS:
+            column = self.table[name].combine_chunks()
+            encoded = column.dictionary_encode() if not pa.types.is_dictionary(column.type) else column
+            encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
+            places = {text: at for at, text in enumerate(encoded.dictionary.to_pylist())}
+            found[name] = np.asarray(encoded.indices), places
+        numbers = [np.asarray(self.table[name].combine_chunks(), np.float64) for name in _RELATIONS]
+        found["said"] = np.stack(numbers, axis=1) if len(self) else np.zeros((0, 3))
+        return found
+
+    @cached_property
+    def _rows(self) -> dict[tuple[int, int], Any]:
+        """The rows of each question, by the places of set and question."""
+        sets, questions = self._columns["set"][0].astype(np.int64), self._columns["question"][0].astype(np.int64)
+        of = sets * (int(questions.max(initial=0)) + 1) + questions
+        order = np.argsort(of, kind="stable")
+        starts = np.flatnonzero(np.diff(of[order], prepend=-1))
+        parts = np.split(order, starts[1:]) if len(order) else []
+        return {(int(sets[own[0]]), int(questions[own[0]])): own for own in parts}
+
+    def known(self, set_name: str, question: str) -> dict[tuple[int, int], int]:
+        """The row of each judged pair of a question, by the places of premise and hypothesis."""
+        columns = self._columns
+        place = columns["set"][1].get(set_name, -1), columns["question"][1].get(question, -1)
+        rows = self._rows.get(place, np.zeros(0, np.int64))
+        one, other = columns["premise"][0][rows], columns["hypothesis"][0][rows]
+        return dict(zip(zip(one.tolist(), other.tolist(), strict=True), rows.tolist(), strict=True))
+
+    def judged(self, set_name: str, question: str, pairs: Sequence[Pair]) -> Floats:
+        """Probabilities of entailment, neutral, contradiction of pairs, [pairs, 3]; NaN where one was not judged."""
+        known, columns = self.known(set_name, question), self._columns
+        names = columns["premise"][1], columns["hypothesis"][1]
+        places = [known.get((names[0].get(a, -1), names[1].get(b, -1)), -1) for a, b in pairs]
+        found = np.full((len(pairs), 3), np.nan)
+        at = np.array(places, np.int64)
+        found[at >= 0] = columns["said"][at[at >= 0]]
+        return found
+
+
+@dataclass(frozen=True)
+class StoredMeanings:
+    """Judged pairs and embeddings of a run; either may be missing."""
+
+    pairs: StoredPairs | None = None
+    points: Mapping[str, Floats] = field(default_factory=dict)  # by text
+    sources: tuple[Source, ...] = ()
+
+    @property
+    def has_relations(self) -> bool:
+        """Whether a model has judged pairs of answers."""
+        return self.pairs is not None
+
+    @property
+    def has_embeddings(self) -> bool:
+        """Whether answers have embeddings."""
+        return bool(self.points)
+
+    def relations(self, set_name: str, question: str, texts: Sequence[str]) -> Floats | None:
+        """Of each two texts, [texts, texts, 3], equal ones entailing each other; None where a pair was not judged."""
+        if self.pairs is None:
+            return None
+        found = np.zeros((len(texts), len(texts), 3))
+        places = [(i, j) for i in range(len(texts)) for j in range(len(texts)) if i != j]
+        said = self.pairs.judged(set_name, question, [(texts[i], texts[j]) for i, j in places])
+        if np.isnan(said).any():
+            return None
+        for (i, j), own in zip(places, said, strict=True):
+            found[i, j] = own
+        found[np.arange(len(texts)), np.arange(len(texts)), 0] = 1
+        return found
+
+    def embeddings(self, texts: Sequence[str]) -> Floats | None:
+        """Of each text, [texts, dimensions]; None where one has none."""
+        if not texts or not all(text in self.points for text in texts):
+            return None
+        return np.array([self.points[text] for text in texts])
+
+
+def read_meanings(run: Path) -> StoredMeanings | None:
+    """What reports read of a run folder; None where no model was asked.
+
+    Raises CalprobeError for a file that is damaged or of a later version.
+    """
+    sources = current_sources(run)
+    if not sources:
+        return None
+    by_kind = {source.kind: source for source in sources}
+    nli, embed = by_kind.get("nli"), by_kind.get("embed")
+    pairs = None if nli is None else StoredPairs(_table(run, nli, _OF_PAIRS))
+    points = {} if embed is None else _points(_table(run, embed, _OF_POINTS))
+    return StoredMeanings(pairs, points, sources)
+
+
+def read_pairs(run: Path, source: Source) -> StoredPairs:
+    """The pairs that a source has judged already. Raises as `read_meanings`."""
+    return StoredPairs(_table(run, source, _OF_PAIRS))
+
+
+def read_points(run: Path, source: Source) -> dict[str, Floats]:
+    """The embeddings that a source has given already. Raises as `read_meanings`."""
+    return _points(_table(run, source, _OF_POINTS))
+
+
+def write_pairs(run: Path, source: Source, places: Sequence[Pair], pairs: Sequence[Pair], said: Floats) -> None:
+    """Write a part: the set and question of each pair, the pair, and its probabilities [pairs, 3].
+
+    Raises CalprobeError if it cannot be written.
+    """
+    texts = [*zip(*places, strict=True), *zip(*pairs, strict=True)]
+    columns = [pa.array(own, pa.string()) for own in texts]
+    columns += [pa.array(said[:, place], pa.float32()) for place in range(3)]
+    _write(run, source, pa.Table.from_arrays(columns, schema=_OF_PAIRS))
+
+
+def write_points(run: Path, source: Source, texts: Sequence[str], points: Floats) -> None:
+    """Write a part: texts with their embeddings [texts, dimensions]. Raises as `write_pairs`."""
+    columns = [pa.array(texts, pa.string()), pa.array(list(points.astype(np.float32)), pa.list_(pa.float32()))]
+    _write(run, source, pa.Table.from_arrays(columns, schema=_OF_POINTS))
+
+
+def make_current(run: Path, sources: Iterable[Source]) -> None:
+    """Let reports read these, one of each kind; those of other kinds stay."""
+    chosen = {source.kind: source for source in (*current_sources(run), *sources)}
+    content = {"format": FORMAT, "sources": [_json(source) for source in chosen.values()]}
+    atomic.write_text(run / FOLDER / CURRENT, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def current_sources(run: Path) -> tuple[Source, ...]:
+    """The sources that reports read. Raises as `read_meanings`."""
+    path = run / FOLDER / CURRENT
+    if not path.is_file():
+        return ()
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        if content["format"] != FORMAT:
+            raise ValueError(f"of another format than {FORMAT}")
+        return tuple(Source(**own) for own in content["sources"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise CalprobeError(f"{path}: cannot be read: {str(error)[:100]}; {_FIX}") from error
+
+
+def _json(source: Source) -> dict[str, str]:
+    return {name: getattr(source, name) for name in ("kind", "model", "fingerprint", "form")}
+
+
+def _parts(run: Path, source: Source) -> list[Path]:
+    return sorted((run / FOLDER / source.folder).glob("part-*.parquet"))
+
+
+def _table(run: Path, source: Source, schema: pa.Schema) -> pa.Table:
+    tables = []
+    for path in _parts(run, source):
+        try:
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                table = file.read(use_threads=False)
+            table.validate(full=True)
+            if table.schema.remove_metadata() != schema:
+                raise ValueError("its columns are other ones")
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise CalprobeError(f"{path}: cannot be read: {str(error).strip()[:100]}; {_FIX}") from error
+        tables.append(table)
+    return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+def _write(run: Path, source: Source, table: pa.Table) -> None:
+    folder = run / FOLDER / source.folder
+    number = 1 + max((int(path.stem.removeprefix("part-")) for path in _parts(run, source)), default=-1)
+    path = folder / f"part-{number:06}.parquet"
+    told = {b"calprobe.meanings": json.dumps({"format": FORMAT} | _json(source)).encode()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic.replacing(path) as temporary:
+            pq.write_table(table.replace_schema_metadata(told), temporary, compression="zstd", write_page_checksum=True)
+    except OSError as error:
+        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; fix this and run the same again") from error
+
+
+def _points(table: pa.Table) -> dict[str, Floats]:
+    texts, lists = table["text"].to_pylist(), table["embedding"].to_pylist()
+    return {text: np.array(own, np.float64) for text, own in zip(texts, lists, strict=True)}

@@ -1,0 +1,172 @@
+"""Estimators of repeated samples in a report: which correctness each reading takes, what failed, what has no scale."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import asked_replies as made
+import numpy as np
+import pytest
+
+from calprobe.analysis.asked.frames import confidences_frame
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.analysis.asked.results import CellReport
+from calprobe.analysis.asked.results_json import run_json
+from calprobe.analysis.tables.asked.samples import uncertainty_table
+from calprobe.metrics import Resampling, auroc
+from calprobe.metrics.ranking import AUROC
+from calprobe.questions.types import Question
+from calprobe.runs.replies import Reply
+
+OPTIONS = AskedOptions(resampling=Resampling(20))
+# Of each question: its samples' texts. The accepted answer is `right`.
+SAID = {
+    "q0": ["right", "Right.", "the right", "wrong"],
+    "q1": ["wrong", "other", "right", "wrong"],
+    "q2": ["right", "right", "right", "right"],
+    "q3": ["no", "nope", "right", "wrong"],
+}
+
+
+def run(said: dict[str, list[str]] = SAID, **more: object) -> Asked:
+    questions = [Question(name, f"What of {name}?", "open", accepted=("right",)) for name in said]
+    replies = [
+        made.reply(name, text, sample=place, logprobs=(-0.1 * (place + 1), -0.3), **more)
+        for name, texts in said.items()
+        for place, text in enumerate(texts)
+    ]
+    return made.asked(questions, replies)
+
+
+def cell(asked: Asked, options: AskedOptions = OPTIONS) -> CellReport:
+    return report_asked_run(asked, options).sets["quiz"].cells["plain"]
+
+
+def confidences(asked: Asked, name: str, options: AskedOptions = OPTIONS) -> dict[tuple[str, int], float]:
+    frame = confidences_frame(asked, options)
+    own = frame[(frame.estimator == name) & frame.confidence.notna()]
+    return {(q, s): c for q, s, c in zip(own.question, own["sample"], own.confidence, strict=True)}
+
+
+def test_frequency_by_hand() -> None:
+    found = confidences(run(), "frequency")
+    assert [found["q0", at] for at in range(4)] == [0.75, 0.75, 0.75, 0.25]
+    assert [found["q1", at] for at in range(4)] == [0.5, 0.25, 0.25, 0.5]
+    headline = confidences(run(), "frequency.majority")
+    # One row a question, of the most frequent string: equally frequent ones by text.
+    assert headline == {("q0", 1): 0.75, ("q1", 0): 0.5, ("q2", 0): 1.0, ("q3", 0): 0.25}
+
+
+def test_failed_requests_and_empty_replies_make_answers_less_frequent() -> None:
+    asked = run({"q0": ["right", "right", "", "right"], "q1": ["a", "b", "c", "d"]})
+    gone = replace(asked.replies[3], text="", finish="error", error="gone")
+    asked = replace(asked, replies=(*asked.replies[:3], gone, *asked.replies[4:]))
+    found = confidences(asked, "frequency")
+    assert found["q0", 0] == 0.5  # two of the four that were asked for
+    assert ("q0", 2) not in found
+    report = cell(asked).estimators["frequency"]
+    assert report.reasons == {"no answer": 1}
+    assert report.coverage.value == pytest.approx(6 / 7)
+
+
+def test_readings_pair_one_uncertainty_with_other_answers() -> None:
+    report = cell(run())
+    entropies = {"q0": _entropy(3, 1), "q1": _entropy(2, 1, 1), "q2": 0.0, "q3": math.log(4)}
+    found = confidences(run(), "answer_entropy")
+    assert found == pytest.approx({(name, at): value for name, value in entropies.items() for at in range(4)})
+    sure = 1 - np.array(list(entropies.values())) / 2
+    pooled = np.repeat(sure, 4), np.array([1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1, 0, 0, 1, 0])
+    assert report.estimators["answer_entropy"].metrics["auroc"].value == pytest.approx(float(auroc(*pooled)))
+    majority = sure, np.array([1, 0, 1, 0])  # of q3 the first by text, which is "no"
+    assert report.estimators["answer_entropy.majority"].metrics["auroc"].value == float(auroc(*majority))
+    assert "answer_entropy.greedy" not in report.estimators  # the run has no greedy answers
+
+
+def _entropy(*counts: int) -> float:
+    p = np.array(counts) / sum(counts)
+    return float(-(p * np.log(p)).sum())
+
+
+def test_greedy_answers_are_labels_of_their_own() -> None:
+    asked = run()
+    right = {"q0": False, "q1": False, "q2": True, "q3": True}
+    greedy = [made.reply(name, "right" if own else "x", stage="greedy") for name, own in right.items()]
+    report = cell(replace(asked, replies=(*asked.replies, *greedy)))
+    found = report.estimators["answer_entropy.greedy"]
+    assert found.rows == 4
+    values = 1 - np.array([_entropy(3, 1), _entropy(2, 1, 1), 0.0, math.log(4)]) / 2
+    assert found.metrics["auroc"].value == float(auroc(values, list(right.values())))
+
+
+def test_what_has_no_scale_has_metrics_of_its_order_alone() -> None:
+    report = cell(run())
+    assert {"auroc", "aurc", "e_aurc", "prr", "accuracy"} == set(report.estimators["lexsim"].metrics)
+    assert "ece" in report.estimators["sequence"].metrics
+    assert math.isnan(report.estimators["lexsim"].brier_bounds[0])
+    table = uncertainty_table(report_asked_run(run(), OPTIONS).sets["quiz"], [AUROC])
+    assert [row.label for row in table.rows] == ["perplexity", "answer_entropy", "lexsim"]
+    assert [column.heading for column in table.columns] == ["pooled", "majority"]
+    found = run_json(report_asked_run(run(), OPTIONS))["sets"]["quiz"]["variants"]["plain"]
+    assert found["confidences"]["lexsim"]["scale"] == "uncertainty"
+    assert set(found["estimators"]["lexsim"]["auroc"]) == {"value", "ci95"}
+
+
+def test_calibrated_uncertainties_are_confidences() -> None:
+    said = {f"q{at:02}": ["right"] * 4 if at % 2 else ["a", "b", "c", "right"] for at in range(40)}
+    said |= {f"q{at:02}": ["a"] * 4 for at in (1, 3, 5, 7)}  # four against the rule
+    asked = run(said)
+    for method in ("isotonic", "logistic"):
+        report = cell(asked, replace(OPTIONS, calibrate=method))
+        found = report.estimators[f"answer_entropy.majority.{method}"]
+        assert found.metrics["brier"].value == pytest.approx(4 / 40, abs=0.03)
+        assert found.scale == "probability"
+
+
+def test_forms_are_computed_where_they_are_asked_for_by_name() -> None:
+    assert "answer_entropy.miller_madow" not in cell(run()).estimators
+    wanted = replace(OPTIONS, forms=("answer_entropy.miller_madow.majority", "variance_total.one_hot"))
+    found = confidences(run(), "answer_entropy.miller_madow", wanted)
+    assert found["q1", 0] == pytest.approx(_entropy(2, 1, 1) + 2 / 8)
+    assert confidences(run(), "variance_total.one_hot", wanted)["q0", 0] == pytest.approx(1 - (9 + 1) / 16)
+
+
+def test_the_order_of_replies_changes_nothing() -> None:
+    asked = run()
+    turned = replace(asked, replies=asked.replies[::-1])
+    before, after = (run_json(report_asked_run(own, OPTIONS))["sets"] for own in (asked, turned))
+    assert after == before
+
+
+def test_sequence_is_of_the_reply_alone() -> None:
+    found = confidences(run(), "sequence")
+    assert found["q0", 0] == pytest.approx(math.exp(-0.2))
+    report = cell(run(reasoning="Let me think."))
+    assert report.estimators["sequence"].reasons == {"tokens of a thought among those of the reply": 16}
+    assert "sequence" not in cell(_without_logprobs(run())).estimators
+
+
+def _without_logprobs(asked: Asked) -> Asked:
+    return replace(asked, replies=tuple(replace(own, logprobs=None) for own in asked.replies))
+
+
+def test_a_single_answer_to_a_choice_has_none_of_these() -> None:
+    questions, replies = made.answered({"plain": ["A", "B"]}, [0, 0])
+    known = [replace(own, logprobs=(-0.1,)) for own in replies]
+    names = cell(made.asked(questions, known)).estimators
+    assert not {"sequence", "frequency", "answer_entropy"} & set(names)
+
+
+def test_labels_and_numbers_mean_what_they_are() -> None:
+    questions = [made.choice("q0"), made.choice("q1")]
+    said = {"q0": "AAAB", "q1": "ABCD"}
+    replies: list[Reply] = [
+        made.reply(name, letter, sample=at) for name, own in said.items() for at, letter in enumerate(own)
+    ]
+    asked = made.asked(questions, replies)
+    assert confidences(asked, "eigv") == pytest.approx(
+        {**{("q0", at): 2.0 for at in range(4)}, **{("q1", at): 4.0 for at in range(4)}}
+    )
+    assert confidences(asked, "num_classes")["q1", 0] == 4
