@@ -23,8 +23,17 @@ from calprobe.backends.registry import using_backend
 from calprobe.errors import UsageError
 from calprobe.interrupts import saying_how_to_resume
 from calprobe.messages import counted
-from calprobe.prompts import Overrides, PromptSet, draw_shots, fingerprint_of, labelled, load_prompts, overridden
-from calprobe.questions import QuestionOptions, QuestionSet, load_questions
+from calprobe.prompts import (
+    Overrides,
+    PromptSet,
+    draw_shots,
+    fingerprint_of,
+    labelled,
+    load_prompts,
+    overridden,
+    with_turns,
+)
+from calprobe.questions import Question, QuestionOptions, QuestionSet, load_questions
 from calprobe.runs.asked_growth import joined
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.asked_questions import FILE_NAME as QUESTIONS
@@ -114,6 +123,7 @@ def _requested(
     chosen = question_options or QuestionOptions(seed=filled.seed or 0)
     sets = tuple(_asked_set(each, prompts, filled, chosen) for each in named)
     _refuse_bad_sets(sets)
+    prompts = _permuted(prompts, sets, filled)
     plan = Plan(sets, prompts, filled)
     plan.check()
     name = model if isinstance(model, str) else model.model.name
@@ -162,31 +172,53 @@ def _prompts(options: AskOptions) -> PromptSet:
     return overridden(prompts, Overrides(options.variants, options.max_new_tokens, options.shots, options.raw_prompt))
 
 
+def _permuted(prompts: PromptSet, sets: Sequence[QuestionSet], options: AskOptions) -> PromptSet:
+    """The prompts with the options of questions in each order that is wanted."""
+    if options.permute != "cyclic":
+        return prompts
+    count = max((len(question.options) for found in sets for question in found.questions), default=0)
+    if not count:
+        raise UsageError("--permute cyclic: the questions have no options to permute; leave it out")
+    return with_turns(prompts, count)
+
+
 def _asked_set(given: Questions, prompts: PromptSet, options: AskOptions, chosen: QuestionOptions) -> QuestionSet:
     """One set with the labels that the prompts give its options, and with its examples in their order.
 
     A study's draw is taken unless the options choose a number of questions.
     """
     n_shots = max((each.shots for v in prompts.variants for each in (v, *v.wordings.values())), default=0)
+    own = prompts.examples if n_shots and chosen.shots_from is None else ()
     if isinstance(given, QuestionSet):
         found = given
     else:
         study = STUDIES.get(options.study or "")
         rule = chosen.draw_rule or (None if study is None else study.draw_rule)
-        chosen = replace(chosen, shots=n_shots, draw_rule=rule)
+        chosen = replace(chosen, shots=0 if own else n_shots, draw_rule=rule)
         (found,) = load_questions([given], chosen)
         is_chosen = chosen.draw is not None or chosen.limit is not None
         if study is not None and study.draw is not None and not is_chosen and len(found.questions) > study.draw:
             (found,) = load_questions([given], replace(chosen, draw=study.draw))
         for note in found.notes:
             log.info("%s: %s", found.name, note)
-        if n_shots and not found.source.shots_split:
+        if n_shots and not own and not found.source.shots_split:
             asked = counted(len(found.questions), "question")
             log.info("%s: %d questions serve as examples in prompts, %s left to ask", found.name, n_shots, asked)
     if not found.questions:
         raise UsageError(f"{found.name}: has no questions; choose another file, --split or --limit")
     found = labelled(found, prompts.labels)
+    if own:
+        return replace(found, shots=_enough(own, n_shots))
     return replace(found, shots=draw_shots(found, n_shots, options.seed or 0)) if n_shots else replace(found, shots=())
+
+
+def _enough(examples: tuple[Question, ...], count: int) -> tuple[Question, ...]:
+    if count > len(examples):
+        raise UsageError(
+            f"--shots {count}: the prompts have {counted(len(examples), 'example')}; "
+            "give fewer, or others by --shots-from"
+        )
+    return examples
 
 
 def _refuse_bad_sets(sets: Sequence[QuestionSet]) -> None:

@@ -21,6 +21,7 @@ COLLECTED: tuple[Collected, ...] = get_args(Collected)
 LATER = ("p_true", "samples", "alternatives")  # names of the contract that this version does not collect yet
 Paraphrased = Literal["none", "hand"]
 Replaced = Literal["target", "counterfactual", "abstain"]
+Permuted = Literal["none", "cyclic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class AskOptions:
     max_new_tokens: int | None = None  # of an answer; None: the variant's
     shots: int | None = None  # examples in variants that have some; None: the variant's
     raw_prompt: bool | None = None  # plain text without a chat template; None: as the variant says
+    permute: Permuted | None = None  # cyclic: each variant with the options in every cyclic order; None: none
     paraphrases: Paraphrased = "none"  # hand: each question in all of its wordings, too
     shard: str | None = None  # I/N, such as 2/8: ask the second of eight shares of the questions; None: all
     resume: bool = True  # resume the run in the folder; False starts over
@@ -64,6 +66,7 @@ class AskOptions:
             ("replaced", self.replaced or (), get_args(Replaced)),
             ("counterfactual", (self.counterfactual or "targets",), get_args(Pool)),
             ("answer-type", (self.answer_type or "any",), get_args(Kind)),
+            ("permute", (self.permute or "none",), get_args(Permuted)),
         ):
             for word in values:
                 if word not in words:
@@ -145,6 +148,7 @@ DEFAULTS: Mapping[str, Any] = {
     "replaced": (),
     "counterfactual": "targets",
     "answer_type": "any",
+    "permute": "none",
 }
 STUDIES: Mapping[str, Study] = {
     "audit": Study(
@@ -174,11 +178,22 @@ STUDIES: Mapping[str, Study] = {
             "answer_type": "any",
         },
     ),
+    "science-labels": Study(
+        "Benchmarking Uncertainty Estimation in LLM Replies for Natural Science QA, experiment 1",
+        {
+            "prompts": "science-labels",
+            "collect": ("labels",),
+            "samples": 1,
+            "temperature": 0.0,
+            "top_p": 1.0,
+            "seed": 42,
+        },
+    ),
 }
 # Options that change what a study asks; others change where and how the run is made.
 _OF_STUDY = {
     *("prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens", "shots"),
-    *("replaced", "counterfactual", "answer_type", "raw_prompt"),
+    *("replaced", "counterfactual", "answer_type", "raw_prompt", "permute"),
 }
 
 

@@ -14,7 +14,7 @@ from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.prompts import PromptSet, Stated, Variant, fill
-from calprobe.questions import Question, QuestionSet
+from calprobe.questions import Question, QuestionSet, balanced, turned
 from calprobe.runs.asked_questions import question_hash
 from calprobe.runs.reply_records import AskedPiece
 from calprobe.runs.stages import ANSWER, COUNTERFACTUAL, FINAL, LABEL, StatedStage
@@ -92,14 +92,16 @@ class Plan:
     ) -> Dialogue:
         options, wording = self.options, variant.of(question)
         worded = replace(question, text=question.wordings[asked.paraphrase]) if asked.paraphrase else question
-        labels = question.labels if self.collects("labels") and question.kind == "choice" else ()
+        worded = turned(worded, variant.turned)
+        shots = balanced(found.shots, question.id) if found.shots == self.prompts.examples else found.shots
+        labels = worded.labels if self.collects("labels") and question.kind == "choice" else ()
         stage = ANSWER if self.collects("answer") else LABEL
         budget = wording.max_new_tokens if stage == ANSWER else 1
         return Dialogue(
             set=found.name,
             question=question.id,
             variant=variant.name,
-            messages=fill(variant, worded, found.shots, self.prompts),
+            messages=fill(variant, worded, shots, self.prompts),
             decoding=Decoding(budget, options.temperature or 0.0, options.top_p or 1.0, options.seed or 0),
             paraphrase=asked.paraphrase,
             stage=stage,

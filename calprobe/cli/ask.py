@@ -45,7 +45,9 @@ _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len",
     "--questions", required=True, metavar="NAME|FILE.jsonl,..", help="Question sets by name, and files of one's own."
 )
 @click.option(
-    "--study", metavar="audit|stated", help="Set all that a published study fixes; other options override it."
+    "--study",
+    metavar="audit|stated|science-labels",
+    help="Set all that a published study fixes; other options override it.",
 )
 @click.option("--prompts", metavar="NAME|FILE.json", help="The prompt set.  [default: audit]")
 @list_option("--variants", metavar="NAME,..", help="Only these variants of the prompts, in this order.")
@@ -76,6 +78,11 @@ _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len",
 @click.option("--samples", type=int, metavar="N", help="Answers to each question.  [default: 1]")
 @click.option("--temperature", type=float, metavar="T", help="Temperature of answers; 0: greedy.  [default: 0]")
 @click.option("--top-p", type=float, metavar="P", help="Sample from the likeliest tokens of this mass.  [default: 1]")
+@click.option(
+    "--permute",
+    type=click.Choice(["none", "cyclic"]),
+    help="Ask each variant with the options in every cyclic order, too: NAME, NAME+1, ..  [default: none]",
+)
 @click.option("--paraphrases", default="none", show_default=True, metavar="hand|none", help="Other wordings, too.")
 @click.option(
     "--raw-prompt",
@@ -146,6 +153,7 @@ def command(model: str, questions: tuple[str, ...], out: Path | None, quiet: boo
                 "max_new_tokens",
                 "shots",
                 "raw_prompt",
+                "permute",
                 "paraphrases",
                 "shard",
                 "resume",

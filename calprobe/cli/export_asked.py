@@ -30,7 +30,7 @@ def export_asked(run: AskedRun, what: str, out: Path, options: AskedOptions) -> 
     if what == "replies":
         table_files.write_tables(REPLIES, [reply_table(asked.replies)], out)
     elif what == "labels":
-        table_files.write_tables(LABELS, [label_table(asked.replies, asked.sets)], out)
+        table_files.write_tables(LABELS, [label_table(asked.replies, asked.sets, asked.turns)], out)
     else:
         _write(confidences_frame(asked, options) if what == "confidences" else readings_frame(asked, options), out)
 

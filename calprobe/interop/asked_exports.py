@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 
+from calprobe.questions.turning import turned
 from calprobe.questions.types import QuestionSet
 from calprobe.runs.replies import Reply
 from calprobe.runs.stages import stated_stage
@@ -51,7 +53,9 @@ def reply_table(replies: Iterable[Reply]) -> pa.Table:
     return _table(REPLIES, [{name: _plain(getattr(reply, name)) for name in REPLIES.names} for reply in replies])
 
 
-def label_table(replies: Iterable[Reply], sets: Iterable[QuestionSet]) -> pa.Table:
+def label_table(
+    replies: Iterable[Reply], sets: Iterable[QuestionSet], turns: Mapping[str, int] = MappingProxyType({})
+) -> pa.Table:
     """The `labels` export: a row for each label at the first position of each stage that has label probabilities.
 
     `logprob` is the natural log of the label's unnormalised mass, null where a window lacked it (`covered` is false).
@@ -62,7 +66,7 @@ def label_table(replies: Iterable[Reply], sets: Iterable[QuestionSet]) -> pa.Tab
         place = (reply.set, reply.question, reply.variant, reply.stage)
         if reply.label_scores is None:
             continue
-        question = known[reply.set, reply.question]
+        question = turned(known[reply.set, reply.question], turns.get(reply.variant, 0))
         of_options = question.answer is not None and stated_stage(reply.stage) is None
         gold = question.gold if of_options else None
         rows += _labels(dict(zip(LABELS.names, place, strict=False)), reply, gold)

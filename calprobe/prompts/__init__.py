@@ -3,7 +3,7 @@
 from calprobe.prompts.filling import fill
 from calprobe.prompts.labelling import labelled
 from calprobe.prompts.loading import PROMPT_SETS, fingerprint_of, load_prompts
-from calprobe.prompts.overrides import Overrides, overridden
+from calprobe.prompts.overrides import Overrides, overridden, with_turns
 from calprobe.prompts.types import Message, PromptSet, Stated, Variant, form_of
 from calprobe.questions.examples import SHOT_SEED, draw_shots
 
@@ -22,4 +22,5 @@ __all__ = [
     "labelled",
     "load_prompts",
     "overridden",
+    "with_turns",
 ]

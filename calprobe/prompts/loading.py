@@ -2,7 +2,7 @@
 
 A file holds `{"variants": {NAME: VARIANT}}` and, if wanted, `source`, `layout`, `separator`, `labels`,
 `max_new_tokens`, `stated` (or `verbal`, `prompts`), `expressions`, `groups`, `abstentions` (or `replaced_answers`),
-`final_cue` (or `repair_suffix`) and `format_changes`. `{"answer": TEXT}` is short for
+`final_cue` (or `repair_suffix`), `format_changes` and `examples`. `{"answer": TEXT}` is short for
 `{"variants": {"answer": TEXT}}`.
 docs/reference/files.md says what each is.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import get_args
@@ -23,15 +23,18 @@ from calprobe.probes.json_files import read_json_object
 from calprobe.prompts.entries import Entry
 from calprobe.prompts.placeholders import LAYOUT_PLACEHOLDERS
 from calprobe.prompts.stated_entries import read_stated_part
-from calprobe.prompts.types import Labelling, PromptSet, Variant
+from calprobe.prompts.types import Labelling, PromptSet, Variant, record_of
 from calprobe.prompts.variants import Defaults, read_variant
+from calprobe.questions import Question, read_question
+from calprobe.questions.gold import QuestionFault
 
-PROMPT_SETS = ("audit", "stated", "judge")  # calprobe's own
+PROMPT_SETS = ("audit", "stated", "judge", "science-labels")  # calprobe's own
 LABELLINGS: tuple[Labelling, ...] = get_args(Labelling)
 
 _ROOT_KEYS = (
     *("source", "layout", "separator", "labels", "max_new_tokens", "variants", "answer", "final_cue", "repair_suffix"),
     *("stated", "verbal", "prompts", "expressions", "groups", "abstentions", "replaced_answers", "format_changes"),
+    "examples",
 )
 _NOT_READ = ("name", "fingerprint", "path", "format_changes", "groups")  # by a model
 _BUDGET = 32  # tokens of a reply
@@ -69,7 +72,7 @@ def fingerprint_of(prompts: PromptSet) -> str:
     >>> len(fingerprint_of(load_prompts("audit")))
     64
     """
-    content = {key: value for key, value in asdict(prompts).items() if key not in _NOT_READ}
+    content = {key: value for key, value in record_of(prompts).items() if key not in _NOT_READ}
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -98,6 +101,7 @@ def _read(path: Path, name: str, user_path: str | None) -> PromptSet:
         format_changes=_format_changes(root, names_of(variants), budgets),
         groups=stated.groups,
         abstentions=stated.abstentions,
+        examples=_examples(root),
     )
     return replace(prompts, fingerprint=fingerprint_of(prompts))
 
@@ -116,6 +120,19 @@ def _layout(root: Entry) -> str:
     layout = root.text("layout", "{label}. {option}")
     root.child("layout").check_placeholders(layout, LAYOUT_PLACEHOLDERS, needed=LAYOUT_PLACEHOLDERS)
     return layout
+
+
+def _examples(root: Entry) -> tuple[Question, ...]:
+    """Questions as a question file has them, to be shown as examples."""
+    entry = root.child("examples")
+    if not entry.given:
+        return ()
+    if not isinstance(entry.value, list) or not all(isinstance(each, dict) for each in entry.value):
+        entry.fail('must be a list of questions: [{"id": .., "question": .., "options": .., "answer": ..}]')
+    try:
+        return tuple(read_question(each) for each in entry.value)
+    except QuestionFault as fault:
+        entry.fail(f"has a question that is none: {fault}")
 
 
 def _format_changes(root: Entry, variants: tuple[str, ...], budgets: Mapping[str, int]) -> tuple[str, ...]:

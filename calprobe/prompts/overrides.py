@@ -39,6 +39,33 @@ def overridden(prompts: PromptSet, overrides: Overrides) -> PromptSet:
     return replace(changed, fingerprint=fingerprint_of(changed))
 
 
+def with_turns(prompts: PromptSet, count: int) -> PromptSet:
+    """The set with each variant `count` times: as it is, then with all options moved up by 1, 2, .. places.
+
+    The variant NAME with options moved by 2 is called NAME+2.
+
+    >>> from calprobe.prompts import load_prompts
+    >>> chosen = overridden(load_prompts("audit"), Overrides(variants=["implicit_framing"]))
+    >>> [variant.name for variant in with_turns(chosen, 3).variants]
+    ['implicit_framing', 'implicit_framing+1', 'implicit_framing+2']
+    """
+    every = tuple(_turned(variant, places) for variant in prompts.variants for places in range(count))
+    changes = tuple(turn_name(name, places) for name in prompts.format_changes for places in range(count))
+    changed = replace(prompts, variants=every, format_changes=changes)
+    return replace(changed, fingerprint=fingerprint_of(changed))
+
+
+def turn_name(name: str, places: int) -> str:
+    """What a variant is called whose options are moved up by that many places."""
+    return f"{name}+{places}" if places else name
+
+
+def _turned(variant: Variant, places: int) -> Variant:
+    name = turn_name(variant.name, places)
+    wordings = {form: replace(each, name=name) for form, each in variant.wordings.items()}
+    return replace(variant, name=name, turned=places, wordings=wordings)
+
+
 def _named(prompts: PromptSet, variants: Sequence[Variant], name: str) -> Variant:
     known = names_of(prompts.variants)
     if name not in known:

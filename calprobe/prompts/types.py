@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
 
 from calprobe.errors import UsageError
 from calprobe.messages import counted
@@ -58,6 +58,7 @@ class Variant:
     shot: str = ""  # an example in {fewshot_examples}, with {answer} and {number} (from 1) as further placeholders
     forms: tuple[Form, ...] = FORMS  # the questions that it can ask
     wordings: Mapping[Form, Variant] = field(default_factory=dict)  # for some of `forms`: the variant in their words
+    turned: int = 0  # places by which options are moved up, see `calprobe.questions.turned`
 
     def of(self, question: Question) -> Variant:
         """The variant in the words, and with the budget, for this question's form.
@@ -127,6 +128,7 @@ class PromptSet:
     # Name -> prompts of `stated` that are compared with each other; all of them together are a group without a name.
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     abstentions: tuple[str, ...] = ()  # answers that give none, which are put in the place of the model's own
+    examples: tuple[Question, ...] = ()  # of the set itself, shown balanced over the labels; empty: of the questions
 
     def __repr__(self) -> str:
         return f"<PromptSet {self.name}: {counted(len(self.variants), 'variant')}, {len(self.stated)} stated>"
@@ -148,3 +150,23 @@ class PromptSet:
         if found is None:
             return None
         return next((each for each in self.stated if each.scale == found.forward_scale), None)
+
+
+# Fields that came later: prompts without them keep the hashes that stored runs have.
+_LATER: Mapping[str, Any] = {"turned": 0, "examples": ()}
+
+
+def record_of(prompts: Variant | PromptSet) -> dict[str, Any]:
+    """All fields as plain values, for hashes; later fields that have their defaults are left out.
+
+    >>> "turned" in record_of(Variant("plain", "{input}", 32))
+    False
+    """
+    record: dict[str, Any] = _without_later(asdict(prompts))
+    return record
+
+
+def _without_later(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_later(each) for key, each in value.items() if key not in _LATER or each != _LATER[key]}
+    return [_without_later(each) for each in value] if isinstance(value, list | tuple) else value

@@ -7,6 +7,7 @@ from calprobe.questions.named_sets import NAMED_SETS, NamedSet
 from calprobe.questions.options import QuestionOptions
 from calprobe.questions.question_file import read_question, read_question_file
 from calprobe.questions.records import question_of_record, question_record
+from calprobe.questions.turning import balanced, turned
 from calprobe.questions.types import Question, QuestionKind, QuestionSet, SetSource
 
 __all__ = [
@@ -17,9 +18,11 @@ __all__ = [
     "QuestionOptions",
     "QuestionSet",
     "SetSource",
+    "balanced",
     "load_questions",
     "question_of_record",
     "question_record",
     "read_question",
     "read_question_file",
+    "turned",
 ]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.prompts import fingerprint_of
-from calprobe.prompts.types import PromptSet
+from calprobe.prompts.types import PromptSet, record_of
 from calprobe.runs.asked_records import BackendRecord, CounterfactualRecord, QuestionSetRecord, SamplingRecord
 from calprobe.runs.manifest_records import ModelRecord
 from calprobe.runs.records import Piece
@@ -277,7 +277,7 @@ def _variant_texts(manifest: AskManifest) -> dict[str, str]:
     """SHA-256 (hex) of all that a variant is, by name."""
     prompts = manifest.prompts
     ends = [prompts.final_cue, prompts.final_max_new_tokens]
-    return {v.name: sha256_of([asdict(v), prompts.layout, ends if v.final else []]) for v in prompts.variants}
+    return {v.name: sha256_of([record_of(v), prompts.layout, ends if v.final else []]) for v in prompts.variants}
 
 
 def _yes(asked: bool) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats
+from calprobe.questions.turning import turned
 from calprobe.questions.types import Question, QuestionSet
 from calprobe.runs.grades import StoredGrade
 from calprobe.runs.replies import Reply
@@ -87,11 +88,14 @@ class Cell:
 
 
 def cells_of(
-    sets: Iterable[QuestionSet], replies: Iterable[Reply], grades: Mapping[str, StoredGrade] = MappingProxyType({})
+    sets: Iterable[QuestionSet],
+    replies: Iterable[Reply],
+    grades: Mapping[str, StoredGrade] = MappingProxyType({}),
+    turns: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, dict[str, Cell]]:
     """The cells of a run, by set, then by variant; sets in their order, variants in that of their first reply.
 
-    `grades` are by the key of the reply.
+    `grades` are by the key of the reply; `turns`, by variant, are how far the options of its questions were moved up.
 
     Raises ValueError for a reply to a question that no set has.
     """
@@ -107,7 +111,10 @@ def cells_of(
                 raise ValueError(f"a reply is to question {question!r} of {name!r}, which the run does not have")
     cells: dict[str, dict[str, Cell]] = {own.name: {} for own in sets}
     for (name, variant), rows in found.items():
-        cells[name][variant] = _cell(name, variant, rows, known[name], grades)
+        own = known[name]
+        if turns.get(variant):
+            own = {key: (place, turned(question, turns[variant])) for key, (place, question) in own.items()}
+        cells[name][variant] = _cell(name, variant, rows, own, grades)
     return {name: own for name, own in cells.items() if own}
 
 
