@@ -87,7 +87,7 @@ def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[
         (["--collect", "p_true"], "--collect p_true: not in this version; known are labels, answer, stated, closed"),
         (["--collect", "label"], "--collect label: known are labels, answer, stated, closed; did you mean labels?"),
         (["--collect", "stated"], "--collect stated: a confidence is stated about an answer; collect answer, too"),
-        (["--study", "audits"], "--study audits: known studies are audit, stated; did you mean audit?"),
+        (["--study", "audits"], "--study audits: known studies are audit, stated, science-labels; did you mean audit?"),
         (["--samples", "3"], "--samples 3: greedy samples are all the same; give --temperature, such as 1"),
         (["--samples", "0"], "--samples must be a whole number of at least 1, got 0"),
         (["--top-p", "0"], "--top-p must be above 0, and 1 at most, got 0.0"),
