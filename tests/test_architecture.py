@@ -216,6 +216,12 @@ def test_scoring_on_a_cpu_imports_neither_triton_nor_pandas(tmp_path: Path) -> N
     assert result.stdout.strip() == "[]", result.stderr
 
 
+def test_transformers_takes_no_folder_of_the_repository_for_a_package() -> None:
+    code = "from transformers.utils.import_utils import is_kernels_available; print(is_kernels_available())"
+    result = fresh_python(code, safe_path=False)
+    assert result.stdout.strip() == "False", result.stderr
+
+
 @pytest.mark.proof
 def test_transformers_works_from_the_repositorys_root() -> None:
     # transformers looks for a Hub package named `kernels`, which the folder of that name must not be taken for.

@@ -132,6 +132,7 @@ class Shown:
     options: ShowOptions
     instances: int  # of the run's relations, or of those asked for
     selected: int  # right, wrong or both, as asked for
+    unanswered: int  # of them, counted as wrong: no answer has most votes, or a score failed
     confident: int  # selected answers with a confidence above CONFIDENT
     wordings: Wordings | None  # None with fewer than two paraphrases
     answers: tuple[Answer, ...]  # the first of the selected ones
@@ -146,6 +147,7 @@ class Shown:
             "by": self.by,
             "instances": self.instances,
             "selected": self.selected,
+            "no_answer": self.unanswered,
             "confident": self.confident,
             "paraphrases": None
             if wordings is None
@@ -177,6 +179,7 @@ def show_answers(run: ScoredRun, texts: AnswerTexts, options: ShowOptions) -> Sh
         options=options,
         instances=int(kept.sum()),
         selected=len(chosen),
+        unanswered=int((judged.prediction[chosen] < 0).sum()),
         confident=int((judged.confidence[asked] > CONFIDENT).sum()),
         wordings=_wordings(run, judged, asked),
         answers=tuple(_answers(run, texts, judged, chosen[: options.top])),

@@ -23,7 +23,8 @@ def headline_of(shown: Shown) -> str:
     first = f"The {len(shown.answers):,} {sure}" if len(shown.answers) < shown.selected else f"The {sure} first"
     verb = "is" if shown.selected == 1 else "are"
     found = f"{shown.selected:,} of {counted(shown.instances, 'answer')} {verb} {what} by {shown.by}"
-    return f"{found}, {shown.confident:,} with a confidence above {CONFIDENT}. {first}"
+    none = f" ({shown.unanswered:,} of them without an answer)" if shown.unanswered else ""
+    return f"{found}{none}, {shown.confident:,} with a confidence above {CONFIDENT}. {first}"
 
 
 def of_paraphrases(shown: Shown) -> Iterator[str]:
@@ -39,6 +40,11 @@ def agreement(answer: Answer) -> str:
     return f"{sum(one.agrees for one in answer.templates)} of {len(answer.templates)}"
 
 
+def right_in(answer: Answer) -> str:
+    """2 of 5: in how many of the templates the answer is right."""
+    return f"{sum(one.correct for one in answer.templates)} of {len(answer.templates)}"
+
+
 def answers_text(shown: Shown, width: int) -> str:
     """The answers as lines of at most `width` columns: subject and answers, statement, confidences, templates."""
     lines = [*_wrapped(f"{shown.run}: {headline_of(shown)}{':' if shown.answers else '.'}", width)]
@@ -52,6 +58,8 @@ def answers_text(shown: Shown, width: int) -> str:
 def _block(mark: str, answer: Answer, width: int) -> Iterator[str]:
     indent = " " * len(mark)
     verdict = "right" if answer.correct else f"right is {answer.answer}"
+    if len(answer.templates) > 1 and not answer.correct:
+        verdict += f", given by {right_in(answer)} templates"
     said = f"{answer.predicted or NO_ANSWER} {number(answer.confidence)}"
     subject = short(answer.subject or f"instance {answer.instance}")
     yield from _wrapped(f"{mark}{subject}: {said}, {verdict} ({answer.relation} {answer.instance})", width, indent)

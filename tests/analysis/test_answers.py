@@ -11,6 +11,8 @@ from labelled_runs import named_run
 
 import calprobe
 from calprobe.analysis import ReportOptions, Shown, ShowOptions, report, show
+from calprobe.analysis.prose_answers import answers_text, headline_of, right_in
+from calprobe.analysis.tables.answers import answers_table
 from calprobe.confidence import confidences
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
@@ -119,6 +121,26 @@ def test_what_the_paraphrases_change(run: Path) -> None:
     assert wordings.templates == (0, 1, 2)
     assert wordings.same == sum(len({own[at][3] for own in loops}) == 1 for at in wrong)
     assert wordings.right_elsewhere == sum(any(own[at][2] == own[at][3] for own in loops) for at in wrong)
+
+
+def test_answers_that_are_missing_are_counted_among_the_wrong_ones(run: Path) -> None:
+    shown = show(run, ShowOptions(estimator="average_vote_2", top=None))
+    none = [answer for answer in shown.answers if answer.place < 0]
+    assert 0 < len(none) < shown.selected
+    assert shown.unanswered == shown.to_json()["no_answer"] == len(none)
+    assert f"are wrong by average_vote_2 ({len(none)} of them without an answer), " in headline_of(shown)
+    assert "without an answer" not in headline_of(show(run))
+
+
+def test_each_wrong_answer_says_how_many_templates_are_right(run: Path) -> None:
+    loops = {one[:2]: [by_loop(run, row)[at] for row in range(3)] for at, one in enumerate(by_loop(run, 0))}
+    shown = show(run, ShowOptions(top=None))
+    table = answers_table(shown)
+    place = [column.title for column in table.columns].index("right in")
+    for answer, row in zip(shown.answers, table.rows, strict=True):
+        right = sum(one[2] == one[3] for one in loops[answer.relation, answer.instance])
+        assert row.cells[place] == right_in(answer) == f"{right} of 3"
+    assert f"given by {right_in(shown.answers[0])} templates" in answers_text(shown, 1000)
 
 
 def test_one_template_has_no_others(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_every_table_is_exported(run: str, tmp_path: Path, what: str) -> None:
         (("--against", "paper"), "--against paper is of scores"),
         (("--reader", "frist_char"), "no 'frist_char'; did you mean first_char"),
         (("--tables", "runs"), "--tables: no 'runs'"),
-        (("--estimator", "base"), "--estimator: no 'base' in this report"),
+        (("--estimator", "base"), "the report has no estimator base"),
         (("--width", "3"), "--width applies to figures; give --plots DIR"),
         (("--parse-threshold", "2"), "Invalid value for '--parse-threshold'"),
         (("--window", "3"), "has no ranks of labels to apply a window to"),

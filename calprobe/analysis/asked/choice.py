@@ -9,7 +9,7 @@ from typing import TypeVar
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, CellReport, SetReport
 from calprobe.errors import UsageError
-from calprobe.messages import did_you_mean
+from calprobe.messages import did_you_mean, no_estimator
 
 T = TypeVar("T")
 
@@ -24,11 +24,19 @@ def choose_asked(report: AskedReport, estimators: Sequence[str] | None, metrics:
     columns = {metric.name: metric for metric in report.metrics}
     given = dict.fromkeys(name for run in report.runs for cell in run.reports() for name in cell.estimators)
     wanted = tuple(columns) if metrics is None else _known("--metric", metrics, columns)
-    names = tuple(given) if estimators is None else _known("--estimator", estimators, given)
+    names = tuple(given) if estimators is None else known_estimators("the report", estimators, given)
     shown = tuple(columns[name] for name in wanted)
     if metrics is not None:
         shown = tuple(replace(metric, printed=True, priority=place) for place, metric in enumerate(shown, 1))
     return replace(report, runs=tuple(_run(run, names, wanted) for run in report.runs), metrics=shown)
+
+
+def known_estimators(subject: str, asked: Sequence[str], given: Iterable[str]) -> tuple[str, ...]:
+    """Those asked for, each once. Raises UsageError for one that is not among the given ones."""
+    names = list(given)
+    if lacking := [name for name in asked if name not in names]:
+        raise UsageError(no_estimator(subject, lacking, names))
+    return tuple(dict.fromkeys(asked))
 
 
 def _known(option: str, asked: Sequence[str], given: Iterable[str]) -> tuple[str, ...]:

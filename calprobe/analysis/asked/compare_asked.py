@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from calprobe.analysis.asked.choice import known_estimators
 from calprobe.analysis.asked.compare_cells import ReadCell, compare_cells, is_same_question
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
 from calprobe.analysis.asked.opened import Asked, ReadSet, read_sets
@@ -76,7 +77,9 @@ def compare_asked(
     check_used(asked.readers, [reader for own in read for answers in own.answers.values() for reader in answers])
     given = dict.fromkeys(name for own in read for cell in own.cells.values() for name in cell.confidences)
     chosen = replace(options, correction=options.correction or "holm")
-    estimators = tuple(given) if options.estimators is None else _known("--estimator", options.estimators, given)
+    estimators = tuple(given)
+    if options.estimators is not None:
+        estimators = known_estimators("the comparison", options.estimators, given)
     wanted = _Wanted(estimators, _metrics(chosen), chosen, variants)
     pairs = tuple(_pair(found[first], found[second], wanted) for first, second in _run_pairs(list(found), chosen))
     metrics = (ACCURACY, *(metric for metric in wanted.metrics if metric.name != ACCURACY.name))

@@ -33,6 +33,7 @@ from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
 from calprobe.analysis.curves.size_figure import SizePanel, SizeSeries
 from calprobe.analysis.run_names import last_names
 from calprobe.errors import UsageError
+from calprobe.messages import no_estimator
 from calprobe.metrics import ACE_BINS, Estimate, Resampling, bootstrap_many, standard_metrics
 
 if TYPE_CHECKING:
@@ -193,6 +194,6 @@ def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: 
             lines.append(replace(line, run=name, model=name))
     known = list(dict.fromkeys(line.estimator for line in lines))
     if unknown := [name for name in estimators or () if name not in known]:
-        raise UsageError(f"--estimator: no {unknown[0]!r} for this curve; give some of {', '.join(known)}")
+        raise UsageError(no_estimator("this curve", unknown, known))
     found = Calibration(tuple(lines), "questions")
     return found if estimators is None else found.only(estimators)

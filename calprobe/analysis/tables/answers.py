@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from calprobe.analysis.answers import Answer, Shown
-from calprobe.analysis.prose_answers import agreement, headline_of, of_paraphrases, short
+from calprobe.analysis.prose_answers import agreement, headline_of, of_paraphrases, right_in, short
 from calprobe.analysis.tables.csv import harmless
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 
@@ -21,7 +21,7 @@ Statements = Literal["column", "note"]
 def answers_table(shown: Shown, statements: Statements | None = None) -> Table:
     """A row for each answer. Statements have a column, or stand below the subject, or are left out."""
     several = any(len(answer.templates) > 1 for answer in shown.answers)
-    titles = ["answer", "right", "confidence", *(["templates"] if several else []), "relation"]
+    titles = ["answer", "right", "confidence", *(["templates", "right in"] if several else []), "relation"]
     return Table(
         caption=f"Answers of {shown.model} on {shown.probe}: {headline_of(shown)}.",
         label="answers",
@@ -60,7 +60,7 @@ def _row(answer: Answer, statements: Statements | None, *, several: bool) -> Row
         answer.predicted if answer.predicted is not None else _place(answer.place),
         answer.answer if answer.answer is not None else _place(answer.answer_idx),
         answer.confidence,
-        *([agreement(answer)] if several else []),
+        *([agreement(answer), right_in(answer)] if several else []),
         answer.relation,
         *([answer.statement or UNKNOWN] if statements == "column" else []),
     ]

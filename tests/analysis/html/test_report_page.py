@@ -69,6 +69,23 @@ def test_tables_and_figures_say_what_they_are(page: Page) -> None:
     assert all(svg["aria-label"] for svg in drawings)
 
 
+def test_legends_the_keyboard_and_printed_heads_have_what_they_need(html: str, page: Page) -> None:
+    switches = [own for own in page.all("input") if re.fullmatch(r"t\d+", own.get("class") or "")]
+    assert switches
+    series = {name for _, own in page.elements for name in (own.get("class") or "").split()}
+    for own in switches:
+        place = (own["class"] or "")[1:]
+        assert own["type"] == "checkbox"
+        assert own["autocomplete"] == "off"  # a page that is opened again shows what its legend says
+        assert f"s{place}" in series
+        assert f"figure:has(.t{place}:not(:checked)) svg .s{place} {{ display: none; }}" in html
+    boxes = [own for own in page.all("div") if own.get("class") == "box"]
+    assert len(boxes) == len(page.all("table")) == len(page.all("thead"))
+    assert all(own["tabindex"] == "0" and own["role"] == "region" and own["aria-label"] for own in boxes)
+    for rule in ("thead { display: table-header-group; }", "figure, tr, .pairs { break-inside: avoid; }"):
+        assert rule in html[html.index("@media print") :]
+
+
 def test_nothing_is_loaded_from_anywhere(html: str, page: Page) -> None:
     assert not re.search(r"https?:|//\w|@import|url\(", html)
     for tag, attributes in page.elements:
