@@ -129,7 +129,9 @@ class Plan:
             for stated in self.prompts.stated:
                 if (stage := StatedStage(stated.name, condition).stage) in stages:
                     decoding = Decoding(stated.max_new_tokens, seed=seed)
-                    yield FollowUp(stage, stated.text, decoding, instead=answers[question.id])
+                    # Fidelity compares with counterfactuals alone; closed sets cost many times what a reply does.
+                    closed = self._closed(stated) if condition == COUNTERFACTUAL else ()
+                    yield FollowUp(stage, stated.text, decoding, instead=answers[question.id], closed=closed)
 
     def _given(self, found: QuestionSet, asked: AskedPiece, shard: str | None) -> Given:
         """By condition, then by question's id, the answers that stand in the place of the model's own."""

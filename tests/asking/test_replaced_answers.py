@@ -16,6 +16,7 @@ from calprobe.answers import answer_type
 from calprobe.answers.short import normalised
 from calprobe.asking import AskOptions, ask
 from calprobe.asking.derangement import derangement
+from calprobe.asking.plan import Plan
 from calprobe.asking.replacing import Replacing, target_of
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.prompts import PromptSet, load_prompts
@@ -74,6 +75,17 @@ def test_every_prompt_is_asked_behind_every_answer(tmp_path: Path) -> None:
     assert all(others[name] != targets[name] for name in targets)
     assert run.manifest.counterfactual is not None
     assert run.manifest.counterfactual.pool == "targets"
+
+
+def test_closed_sets_are_scored_behind_own_answers_and_counterfactuals() -> None:
+    options = replace(ALL, collect=("answer", "stated", "closed")).filled()
+    plan = Plan((people(),), PROMPTS, options)
+    (asked,) = plan.asked
+    for dialogue in plan.dialogues(asked, "engine"):
+        for follow_up in dialogue.follow_ups:
+            found = stated_stage(follow_up.stage)
+            assert found is not None
+            assert bool(follow_up.closed) == (found.condition in ("", "counterfactual"))
 
 
 def test_counterfactuals_are_the_same_for_all_models_and_orders(tmp_path: Path) -> None:

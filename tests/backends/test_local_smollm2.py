@@ -5,18 +5,23 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from proofs import few_of
 from real_models import smollm2
 from tiny_backends import LETTERS, asked, dialogue, next_logprobs
 
+from calprobe.answers import closed_replies
 from calprobe.backends import Decoding, Dialogue, FollowUp, Message
 from calprobe.backends.local import TransformersBackend
+from calprobe.models import LoadedModel
+from calprobe.prompts import load_prompts
 from calprobe.runs.replies import Reply
 
 pytestmark = pytest.mark.weights
@@ -127,3 +132,41 @@ def test_words_of_several_tokens_are_scored_as_sequences() -> None:
             for ids in forms
         ]
         assert logprob == pytest.approx(torch.tensor(totals).logsumexp(0).item(), abs=1e-3)
+
+
+@pytest.mark.proof
+def test_closed_sets_have_the_probabilities_of_plain_forwards() -> None:
+    prompts, model = load_prompts("stated"), smollm2()
+    stated = tuple(
+        FollowUp(
+            f"{each.name} {instead}",
+            each.text,
+            Decoding(4),
+            instead=instead,
+            closed=closed_replies(each.scale, each.expressions),
+        )
+        for each in prompts.stated
+        for instead in (None, "Utah")
+    )
+    questions = [dialogue("Who wrote Hamlet?", "short"), dialogue("What is the capital of the state of Ohio?", "long")]
+    replies = asked(backend(), *(replace(each, labels=(), follow_ups=stated) for each in questions))
+    ends = sorted(backend()._turns.ends)
+    for follow_up in stated:
+        reply = replies["long", follow_up.stage, 0]
+        assert reply.label_scores is not None
+        places = range(0, len(follow_up.closed), max(1, len(follow_up.closed) // 5))
+        for place in places:
+            of_forms = [closed_logprob(model, reply, form, ends) for form in follow_up.closed[place]]
+            expected = float(np.logaddexp.reduce(of_forms))
+            assert reply.label_scores.logprobs[0, place] == pytest.approx(expected, abs=1e-3), follow_up.closed[place]
+
+
+@torch.inference_mode()
+def closed_logprob(model: LoadedModel, reply: Reply, form: str, ends: list[int]) -> float:
+    """log of the probability of a form and then any end token, from a forward pass over it alone."""
+    assert reply.prompt_ids is not None
+    ids = model.tokenizer(form, add_special_tokens=False)["input_ids"]
+    network: Any = model.network
+    logits = network(input_ids=torch.tensor([[*reply.prompt_ids, *ids]]), use_cache=False).logits[0]
+    logprobs = logits[len(reply.prompt_ids) - 1 :].log_softmax(1)
+    return float(logprobs[range(len(ids)), ids].sum() + logprobs[-1, ends].logsumexp(0))
