@@ -213,7 +213,7 @@ def test_the_study_asks_61_times_a_question(tmp_path: Path) -> None:
     assert run.manifest.prompts.stated == load_prompts("stated").stated
     scored = [reply for reply in replies_of(run) if reply.label_scores is not None]
     assert {len(reply.label_scores.labels) for reply in scored if reply.label_scores} == {101, 11, 13}
-    assert len(scored) == 2 * 10
+    assert len(scored) == 2 * 2 * 10  # questions, conditions (own and counterfactual), prompts
 
 
 def test_a_backend_without_probabilities_reads_replies_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
