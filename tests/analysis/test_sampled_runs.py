@@ -57,7 +57,7 @@ def test_frequency_by_hand() -> None:
     assert [found["q1", at] for at in range(4)] == [0.5, 0.25, 0.25, 0.5]
     headline = confidences(run(), "frequency.majority")
     # One row a question, of the most frequent string: equally frequent ones by text.
-    assert headline == {("q0", 1): 0.75, ("q1", 0): 0.5, ("q2", 0): 1.0, ("q3", 0): 0.25}
+    assert headline == {("q0", 0): 0.75, ("q1", 0): 0.5, ("q2", 0): 1.0, ("q3", 0): 0.25}
 
 
 def test_failed_requests_and_empty_replies_make_answers_less_frequent() -> None:
@@ -170,3 +170,18 @@ def test_labels_and_numbers_mean_what_they_are() -> None:
         {**{("q0", at): 2.0 for at in range(4)}, **{("q1", at): 4.0 for at in range(4)}}
     )
     assert confidences(asked, "num_classes")["q1", 0] == 4
+
+
+def test_uncertainties_of_two_runs_are_compared_by_their_order_question_by_question() -> None:
+    from calprobe.analysis.asked.compare_asked import compare_asked
+    from calprobe.analysis.options import CompareOptions, ReportOptions
+
+    shuffled = {name: texts[::-1] for name, texts in SAID.items()}  # other samples stand for the majority
+    pair = [run(), replace(run(shuffled), label="other")]
+    options = CompareOptions(scores=ReportOptions(resampling=Resampling(20)))
+    found = compare_asked(pair, options, OPTIONS)
+    contrasts = {(own.estimator, own.metric): own for cells in found.pairs[0].cells for own in cells.contrasts}
+    assert contrasts["answer_entropy.majority", "auroc"].difference.value == 0
+    assert ("answer_entropy", "ece") not in contrasts
+    counts = found.pairs[0].cells[0].counts
+    assert counts["answer_entropy.majority"] == len(SAID)

@@ -17,23 +17,21 @@ from calprobe.analysis.asked.results import (
     OpenedCell,
     Overconfidence,
 )
+from calprobe.analysis.asked.scales import as_confidence, judging
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Answers, off_label_mass
 from calprobe.confidence.asked.entry import Scale
 from calprobe.confidence.asked.labels import first_masses
 from calprobe.confidence.asked.types import AskedConfidence
 from calprobe.metrics import (
-    ACCURACY,
     Difference,
     Estimate,
     Metric,
     PairedDraws,
-    RankMetric,
     Resampling,
     bootstrap_many,
     bootstrap_mean,
     mean_draws,
-    ordinal_confidence,
     paired_draws,
     standard_metrics,
 )
@@ -118,7 +116,7 @@ def _metrics(opened: OpenedCell, options: AskedOptions) -> dict[str, Mapping[str
     for (_, scale), names in by_rows.items():
         kept = opened.confidences[names[0]].read
         samples = {name: _sample(opened.confidences[name], kept, scale) for name in names}
-        known = shown if scale == "probability" else [own for own in shown if _of_order(own)]
+        known = judging(shown, scale)
         drawn = [metric for metric in known if metric.name != SMOOTH_ECE.name]
         plain = bootstrap_many([SMOOTH_ECE], samples, Resampling(0)) if len(drawn) < len(known) else {}
         metrics = bootstrap_many(drawn, samples, options.resampling, clusters_of(opened, kept))
@@ -129,14 +127,8 @@ def _metrics(opened: OpenedCell, options: AskedOptions) -> dict[str, Mapping[str
     return values
 
 
-def _of_order(metric: Metric) -> bool:
-    """Whether a metric is of the order alone, or of the answers: all that an uncertainty has."""
-    return isinstance(metric, RankMetric) or metric.name == ACCURACY.name
-
-
 def _sample(found: AskedConfidence, kept: Kept, scale: Scale = "probability") -> tuple[Floats, npt.NDArray[np.bool_]]:
-    values = found.confidence[kept]
-    return (ordinal_confidence(values, uncertainty=True) if scale == "uncertainty" else values), found.correct[kept]
+    return as_confidence(found.confidence[kept], scale), found.correct[kept]
 
 
 def _calibration(

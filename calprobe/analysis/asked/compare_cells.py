@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from calprobe.analysis.asked.compared import CellPair
 from calprobe.analysis.asked.results import OpenedCell
+from calprobe.analysis.asked.scales import as_confidence, judging
 from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence
 from calprobe.analysis.options import CompareOptions
 from calprobe.confidence import NO_PREDICTION
@@ -92,18 +93,20 @@ class _Pair:
 
     def accuracy(self, reader: str) -> Iterator[Contrast]:
         """How often answers are right."""
-        right = [own.correct for own in self._answers(reader)]
+        kept = self.both_asked(reader)
+        right = [own.correct[kept] for own in self._answers(reader)]
         samples = {name: (own.astype(np.float64), own) for name, own in zip((FIRST, SECOND), right, strict=True)}
-        yield from self._contrasts(reader, samples, self.both_asked(reader), [ACCURACY])
+        yield from self._contrasts(reader, samples, kept, [ACCURACY])
 
     def calibration(self, name: str, metrics: Sequence[Metric]) -> Iterator[Contrast]:
         """An estimator's metrics, each side with the correctness of the answer that its confidence speaks of."""
         found = [own.opened.confidences[name] for own in (self.first, self.second)]
+        scale, kept = self.first.opened.estimators[name].scale, self.both_read(name)
         samples = {
-            side: (own.confidence[at], own.correct[at])
+            side: (as_confidence(own.confidence[at][kept], scale), own.correct[at][kept])
             for side, own, at in zip((FIRST, SECOND), found, self.places, strict=True)
         }
-        yield from self._contrasts(name, samples, self.both_read(name), metrics)
+        yield from self._contrasts(name, samples, kept, judging(metrics, scale))
 
     def both_asked(self, reader: str) -> Kept:
         """Rows of which both have a reply that the reader reads."""
@@ -144,9 +147,8 @@ class _Pair:
     ) -> Iterator[Contrast]:
         if not kept.any():
             return
-        some = {side: (np.asarray(own[0])[kept], np.asarray(own[1])[kept]) for side, own in samples.items()}
         clusters = None if self.clusters is None else self.clusters[kept]
-        draws = draw_samples(metrics, some, self.options.scores.resampling, clusters)
+        draws = draw_samples(metrics, samples, self.options.scores.resampling, clusters)
         for metric in metrics:
             one, two = draws[FIRST][metric.name], draws[SECOND][metric.name]
             yield self._contrast(name, metric, PairedDraws.of(one, two, metric), (one, two))

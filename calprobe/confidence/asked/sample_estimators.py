@@ -12,13 +12,14 @@ A question's uncertainty is the same for all its samples, and which correctness 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from calprobe.answers import grade
 from calprobe.answers import read as read_reply
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked.cell import ANSWER, GREEDY, Cell, Row
 from calprobe.confidence.asked.entry import AskedEstimator, Read
 from calprobe.confidence.asked.question_measures import MEASURES, QuestionMeasure
@@ -97,23 +98,44 @@ def pooled(measure: Callable[[SampledQuestion], float]) -> Compute:
 
 
 def of_majority(compute: Compute) -> Compute:
-    """The mean over the samples with the most frequent answer, with that answer's correctness: one row a question."""
+    """The mean over the samples with the most frequent answer, with that answer's correctness: one row a question.
+
+    It stands at the question's first sample, so that questions of two runs can be paired.
+    """
 
     def reading(read: Read) -> AskedConfidence:
-        found = compute(read)
-        values, status = np.full(len(read.cell), np.nan), [OTHER] * len(read.cell)
+        found, rows = compute(read), _Rows.of(read)
         for own in read.samples:
-            place = representative(own)
+            first, place = int(own.rows[0]), representative(own)
             if place is None:
-                status[own.rows[0]] = NO_ANSWER
+                rows.status[first] = NO_ANSWER
                 continue
             members = own.rows[own.classes == majority(own.classes)]
             known = members[~np.isnan(found.confidence[members])]
-            status[place] = OK if len(known) else str(found.status[place])
-            values[place] = found.confidence[known].mean() if len(known) else np.nan
-        return AskedConfidence(found.prediction, values, found.correct, np.array(status, np.str_))
+            rows.prediction[first], rows.correct[first] = found.prediction[place], found.correct[place]
+            rows.status[first] = OK if len(known) else str(found.status[place])
+            rows.values[first] = found.confidence[known].mean() if len(known) else np.nan
+        return rows.confidence()
 
     return reading
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A confidence in the making: rows that do not count yet."""
+
+    prediction: Ints
+    values: Floats
+    correct: npt.NDArray[np.bool_]
+    status: list[str]
+
+    @classmethod
+    def of(cls, read: Read) -> _Rows:
+        n = len(read.cell)
+        return cls(np.full(n, NO_PREDICTION), np.full(n, np.nan), np.zeros(n, np.bool_), [OTHER] * n)
+
+    def confidence(self) -> AskedConfidence:
+        return AskedConfidence(self.prediction, self.values, self.correct, np.array(self.status, np.str_))
 
 
 def representative(own: SampledQuestion) -> int | None:
@@ -125,20 +147,19 @@ def representative(own: SampledQuestion) -> int | None:
 
 
 def of_greedy(compute: Compute) -> Compute:
-    """A question's uncertainty with the correctness of its one greedy answer."""
+    """A question's uncertainty with the correctness of its one greedy answer, at the question's first sample."""
 
     def reading(read: Read) -> AskedConfidence:
-        found = compute(read)
-        values, status = np.full(len(read.cell), np.nan), [OTHER] * len(read.cell)
-        correct = np.zeros(len(read.cell), np.bool_)
+        found, rows = compute(read), _Rows.of(read)
         for own in read.samples:
+            first = int(own.rows[0])
             place = next((at for at in own.rows.tolist() if GREEDY in read.cell.rows[at].replies), None)
             if place is None:
-                status[own.rows[0]] = REQUEST if GREEDY in read.cell.rows[own.rows[0]].failed else NOT_ASKED
+                rows.status[first] = REQUEST if GREEDY in read.cell.rows[first].failed else NOT_ASKED
                 continue
-            values[place], status[place] = found.confidence[place], str(found.status[place])
-            correct[place] = _greedy_is_right(read.cell.rows[place])
-        return AskedConfidence(np.full(len(values), NO_PREDICTION), values, correct, np.array(status, np.str_))
+            rows.values[first], rows.status[first] = found.confidence[place], str(found.status[place])
+            rows.correct[first] = _greedy_is_right(read.cell.rows[place])
+        return rows.confidence()
 
     return reading
 
