@@ -145,7 +145,7 @@ def test_closed_sets_have_the_probabilities_of_plain_forwards() -> None:
             instead=instead,
             closed=closed_replies(each.scale, each.expressions),
         )
-        for each in prompts.stated
+        for each in {stated.scale: stated for stated in prompts.stated[::-1]}.values()
         for instead in (None, "Utah")
     )
     questions = [dialogue("Who wrote Hamlet?", "short"), dialogue("What is the capital of the state of Ohio?", "long")]
@@ -154,7 +154,7 @@ def test_closed_sets_have_the_probabilities_of_plain_forwards() -> None:
     for follow_up in stated:
         reply = replies["long", follow_up.stage, 0]
         assert reply.label_scores is not None
-        places = range(0, len(follow_up.closed), max(1, len(follow_up.closed) // 5))
+        places = range(0, len(follow_up.closed), max(1, len(follow_up.closed) // 3))
         for place in places:
             of_forms = [closed_logprob(model, reply, form, ends) for form in follow_up.closed[place]]
             expected = float(np.logaddexp.reduce(of_forms))
