@@ -30,6 +30,7 @@ TABLES = (
         "answers",
         "confidence",
         "uncertainty",
+        "wording",
         "stated",
         "means",
         "form",

@@ -212,6 +212,15 @@ def current_sources(run: Path) -> tuple[Source, ...]:
         raise CalprobeError(f"{path}: cannot be read: {str(error)[:100]}; {_FIX}") from error
 
 
+def keep_meanings(sources: Iterable[Path], folder: Path) -> None:
+    """Take what several run folders have along into another. Raises CalprobeError as `read_meanings`, `write_pairs`."""
+    for run in sources:
+        for source in current_sources(run):
+            for path in _parts(run, source):
+                _write(folder, source, _checked(path, _OF_PAIRS if source.kind == "nli" else _OF_POINTS))
+            make_current(folder, [source])
+
+
 def _json(source: Source) -> dict[str, str]:
     return {name: getattr(source, name) for name in ("kind", "model", "fingerprint", "form")}
 
@@ -221,18 +230,21 @@ def _parts(run: Path, source: Source) -> list[Path]:
 
 
 def _table(run: Path, source: Source, schema: pa.Schema) -> pa.Table:
-    tables = []
-    for path in _parts(run, source):
-        try:
-            with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                table = file.read(use_threads=False)
-            table.validate(full=True)
-            if table.schema.remove_metadata() != schema:
-                raise ValueError("its columns are other ones")
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise CalprobeError(f"{path}: cannot be read: {str(error).strip()[:100]}; {_FIX}") from error
-        tables.append(table)
+    tables = [_checked(path, schema) for path in _parts(run, source)]
     return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+def _checked(path: Path, schema: pa.Schema) -> pa.Table:
+    """The table of a part. Raises CalprobeError for one that is damaged or has other columns."""
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read(use_threads=False)
+        table.validate(full=True)
+        if table.schema.remove_metadata() != schema:
+            raise ValueError("its columns are other ones")
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise CalprobeError(f"{path}: cannot be read: {str(error).strip()[:100]}; {_FIX}") from error
+    return table.replace_schema_metadata(None)
 
 
 def _write(run: Path, source: Source, table: pa.Table) -> None:

@@ -16,6 +16,7 @@ from calprobe.runs.asked_questions import keep_questions
 from calprobe.runs.folder import RecordFolder
 from calprobe.runs.grades import keep_grades
 from calprobe.runs.labels import keep_labels
+from calprobe.runs.meanings import keep_meanings
 from calprobe.runs.progress import Progress, total
 from calprobe.runs.records import Piece, RecordKind
 from calprobe.runs.run import open_any_run
@@ -77,6 +78,7 @@ def _keep(sources: Sequence[Path], folder: Path) -> None:
     """Write what runs of replies have beside their shards into another folder."""
     keep_questions(sources, folder)
     keep_grades(sources, folder)
+    keep_meanings(sources, folder)
 
 
 def _assembled(kind: RecordKind[Any], lacking: Sequence[Piece], runs: Sequence[StoredRun[Any]]) -> dict[Piece, Any]:

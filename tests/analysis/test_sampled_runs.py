@@ -16,6 +16,7 @@ from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.results import CellReport
 from calprobe.analysis.asked.results_json import run_json
 from calprobe.analysis.tables.asked.samples import uncertainty_table
+from calprobe.analysis.tables.asked.wording import wording_table
 from calprobe.metrics import Resampling, auroc
 from calprobe.metrics.ranking import AUROC
 from calprobe.questions.types import Question
@@ -185,3 +186,31 @@ def test_uncertainties_of_two_runs_are_compared_by_their_order_question_by_quest
     assert ("answer_entropy", "ece") not in contrasts
     counts = found.pairs[0].cells[0].counts
     assert counts["answer_entropy.majority"] == len(SAID)
+
+
+def paraphrased(sensitive: bool) -> Asked:
+    """Forty questions in two wordings, four samples each; the second wording turns a sensitive model's answers."""
+    questions = [Question(f"q{at:02}", "Which?", "open", accepted=("right",)) for at in range(40)]
+    replies = [
+        made.reply(own.id, "wrong" if sensitive and wording else said, paraphrase=wording, sample=sample)
+        for own in questions
+        for wording in range(2)
+        for sample, said in enumerate(("right", "right", "right", "wrong"))
+    ]
+    return made.asked(questions, replies)
+
+
+def test_the_share_of_the_wording_is_reported() -> None:
+    (found,) = cell(paraphrased(True)).wording
+    assert found.points == "one_hot"  # nobody has judged pairs
+    assert found.share.unbiased > 0.5
+    assert found.p == 1 / 21
+    (other,) = cell(paraphrased(False)).wording
+    assert other.share.ratio_of_sums == pytest.approx(0)
+    assert other.share.by_chance == pytest.approx(1 / 7)
+    assert other.p == 1.0
+    assert cell(run()).wording == ()
+    report = report_asked_run(paraphrased(True), OPTIONS)
+    assert run_json(report)["sets"]["quiz"]["variants"]["plain"]["wording"]["one_hot"]["p"] == found.p
+    (row,) = wording_table(report.sets["quiz"]).rows
+    assert row.cells[0] == 40

@@ -114,7 +114,7 @@ def test_ccp_is_the_same_of_the_same_judgements() -> None:
 
 
 def test_lexical_similarity_differs_by_their_stemmer_alone() -> None:
-    for package in ("rouge_score", "nltk", "absl"):
+    for package in ("rouge_score", "nltk", "absl", "six"):
         pytest.importorskip(package)
     texts = ["the city of Paris", "Paris", "Paris", "the town of Lyon"]  # words that stemming leaves equal or unequal
     strings = different_strings(texts)

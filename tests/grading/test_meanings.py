@@ -18,7 +18,17 @@ from calprobe.models import LoadOptions
 from calprobe.models.pair_classifier import PairClassifier, label_places, load_pair_classifier
 from calprobe.models.sentence_encoder import load_sentence_encoder
 from calprobe.runs import open_asked
-from calprobe.runs.meanings import FOLDER, Source, StoredPairs, current_sources, read_meanings, read_pairs, write_pairs
+from calprobe.runs.meanings import (
+    FOLDER,
+    Source,
+    StoredPairs,
+    current_sources,
+    keep_meanings,
+    make_current,
+    read_meanings,
+    read_pairs,
+    write_pairs,
+)
 
 QUIET = LoadOptions(quiet=True)
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "paris", "rome", "is", "it", "the", "city", "of", "who", "what"]
@@ -182,6 +192,18 @@ def test_a_run_of_choices_has_no_meanings_to_judge(tmp_path: Path) -> None:
     import_replies(empty, tmp_path / "empty")
     with pytest.raises(UsageError, match="no answers to open questions"):
         judge_meanings(tmp_path / "empty", nli="nowhere")
+
+
+def test_a_merged_run_keeps_what_was_judged(tmp_path: Path) -> None:
+    source = Source("nli", "m", "f" * 64)
+    for name, question in (("a", "q0"), ("b", "q1")):
+        write_pairs(tmp_path / name, source, [("s", question)], [("x", "y")], np.array([[0.5, 0.25, 0.25]]))
+        make_current(tmp_path / name, [source])
+    keep_meanings([tmp_path / "a", tmp_path / "b"], tmp_path / "whole")
+    stored = read_meanings(tmp_path / "whole")
+    assert stored is not None
+    assert stored.pairs is not None
+    assert [stored.pairs.judged("s", own, [("x", "y")])[0, 0] for own in ("q0", "q1")] == [0.5, 0.5]
 
 
 @pytest.mark.weights

@@ -18,6 +18,7 @@ from calprobe.analysis.asked.results import (
     Overconfidence,
 )
 from calprobe.analysis.asked.scales import as_confidence, judging
+from calprobe.analysis.asked.wording import cell_wording
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Answers, off_label_mass
 from calprobe.confidence.asked.entry import Scale
@@ -68,6 +69,7 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
             for name, estimator in opened.estimators.items()
             if estimator.evidence == "stated"
         },
+        wording=cell_wording(opened, options.resampling),
     )
 
 

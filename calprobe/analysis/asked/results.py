@@ -11,6 +11,7 @@ from calprobe.analysis.asked.stated.results import StatedRun
 from calprobe.confidence.asked import AskedEstimator, Cell
 from calprobe.confidence.asked.entry import Read, Scale
 from calprobe.confidence.asked.types import AskedConfidence
+from calprobe.confidence.samples import WordingShare
 from calprobe.metrics import Difference, Estimate
 from calprobe.runs.manifest_records import ModelSize
 
@@ -81,6 +82,15 @@ class OffLabel:
 
 
 @dataclass(frozen=True, slots=True)
+class CellWording:
+    """The share of the wording in one cell, of one way to put answers as points."""
+
+    points: str  # laplacian: eigenvectors of judged pairs; one_hot: equal answers
+    share: WordingShare
+    p: float  # by permutation; NaN where none was asked for
+
+
+@dataclass(frozen=True, slots=True)
 class CellReport:
     """One set under one variant."""
 
@@ -97,6 +107,7 @@ class CellReport:
     failures: Mapping[str, int] = field(
         default_factory=dict
     )  # all requests that failed, by stage; they are in no number
+    wording: tuple[CellWording, ...] = ()  # the share of the wording, where questions have samples of several
 
     @property
     def reader(self) -> str:

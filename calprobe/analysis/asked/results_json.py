@@ -25,6 +25,7 @@ from calprobe.analysis.asked.results import (
 )
 from calprobe.analysis.asked.stated.results_json import stated_json
 from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.confidence.samples import WordingShare
 from calprobe.metrics import Difference, Estimate
 
 # What a record is in JSON: its keys, and behind = the field where that has another name.
@@ -46,6 +47,7 @@ KEYS: Mapping[type, str] = {
     ShiftSummary: "cells mean median max=largest above_0.05=above_005 above_0.20=above_020",
     SizeAndSpread: "rho p=p_value rho_without_embeddings=rho_others rho_without_a_family=without_a_family unknown",
     SizePoint: "run model spread",
+    WordingShare: "rho rho_unsettled ratio_of_sums by_chance unbiased settled questions",
     Spread: "variants n=rows by_chance accuracy chance",
 }
 
@@ -103,6 +105,7 @@ def _cell(cell: CellReport) -> dict[str, Any]:
         "confidences": _value(cell.estimators),
         "shift": _value(cell.shift),
         "overconfidence": _value(cell.overconfidence),
+        "wording": {own.points: _value(own.share) | {"p": _value(own.p)} for own in cell.wording},
     }
 
 

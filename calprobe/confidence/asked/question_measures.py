@@ -98,6 +98,10 @@ def _sentences(own: SampledQuestion) -> Floats | None:
     return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True), np.float64)
 
 
+# How answers become points for the share of the wording; None where a pair was not judged.
+POINTS: Mapping[str, Points] = {"laplacian": _spectral(), "one_hot": _corners}
+
+
 def _variance(part: str, of: Points) -> Measure:
     def measure(own: SampledQuestion) -> float:
         points = of(own)

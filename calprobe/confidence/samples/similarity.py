@@ -46,7 +46,7 @@ def lexsim(similarity: npt.ArrayLike) -> float:
     pairs = own[np.triu_indices(len(own), 1)]
     if not len(own):
         return float("nan")
-    return float(-pairs.mean()) if len(pairs) else -1.0
+    return 0.0 - float(pairs.mean()) if len(pairs) else -1.0
 
 
 def affinity(entail: npt.ArrayLike) -> Floats:

@@ -12,6 +12,7 @@ from calprobe.analysis.tables.asked.answers import answers_table, form_table, sp
 from calprobe.analysis.tables.asked.confidence import confidence_table, means_table, shift_table, stated_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
 from calprobe.analysis.tables.asked.several import across_tables, matrix_tables
+from calprobe.analysis.tables.asked.wording import wording_table
 from calprobe.analysis.tables.labels import TableName, table_labels, table_names
 from calprobe.analysis.tables.stated_runs import stated_run_tables
 from calprobe.analysis.tables.types import Table
@@ -63,6 +64,8 @@ def _of_set(own: SetReport, report: AskedReport, study: bool) -> Iterator[Table]
         yield confidence_table(own, report.metrics)
     if "uncertainty" in scales:
         yield uncertainty_table(own, report.metrics)
+    if any(cell.wording for cell in own.cells.values()):
+        yield wording_table(own)
     if any(cell.overconfidence for cell in own.cells.values()):
         yield stated_table(own)
     if any(cell.overconfidence for cell in own.cells.values()) and not study:
