@@ -179,7 +179,8 @@ def test_uncertainties_of_two_runs_are_compared_by_their_order_question_by_quest
 
     shuffled = {name: texts[::-1] for name, texts in SAID.items()}  # other samples stand for the majority
     pair = [run(), replace(run(shuffled), label="other")]
-    options = CompareOptions(scores=ReportOptions(resampling=Resampling(20)))
+    names = ("answer_entropy", "answer_entropy.majority")
+    options = CompareOptions(scores=ReportOptions(resampling=Resampling(20)), estimators=names)
     found = compare_asked(pair, options, OPTIONS)
     contrasts = {(own.estimator, own.metric): own for cells in found.pairs[0].cells for own in cells.contrasts}
     assert contrasts["answer_entropy.majority", "auroc"].difference.value == 0

@@ -75,13 +75,11 @@ def compare_asked(
     found = {run.label: _opened(run, asked) for run in runs}
     read = [own for run in found.values() for own in run.sets.values()]
     check_used(asked.readers, [reader for own in read for answers in own.answers.values() for reader in answers])
-    # Uncertainties without a scale have no calibration to compare; `report` ranks by them.
     cells = [cell for own in read for cell in own.cells.values()]
-    given = dict.fromkeys(
-        name for cell in cells for name, estimator in cell.estimators.items() if estimator.scale == "probability"
-    )
+    given = {name: estimator.scale for cell in cells for name, estimator in cell.estimators.items()}
     chosen = replace(options, correction=options.correction or "holm")
-    estimators = tuple(given)
+    # Uncertainties without a scale have no calibration to compare: their order is compared where they are named.
+    estimators = tuple(name for name, scale in given.items() if scale == "probability")
     if options.estimators is not None:
         estimators = known_estimators("the comparison", options.estimators, given)
     wanted = _Wanted(estimators, _metrics(chosen), chosen, variants)
