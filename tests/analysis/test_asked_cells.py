@@ -14,7 +14,7 @@ from calprobe.analysis.asked.pictures import matrix_values, pictures
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.asked.results_json import run_json
-from calprobe.analysis.tables.asked.report import heading
+from calprobe.analysis.tables.asked.report import asked_tables, heading
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, brier, ece
 
@@ -242,6 +242,16 @@ def test_all_lines_of_a_reliability_diagram_are_of_the_same_variants() -> None:
     lines = {line.estimator: line for line in pictures(run, OPTIONS).calibration.lines}
     assert list(lines) == ["label", "stated_decimal"]
     assert [line.instances for line in lines.values()] == [4, 4]  # `plain` is read too seldom
+
+
+def test_tables_of_several_sets_say_which_follows() -> None:
+    one = spread_run()
+    other = replace(one.sets[0], name="other")
+    moved = tuple(replace(own, set="other") for own in one.replies)
+    tables = asked_tables(report_asked([replace(one, sets=(*one.sets, other), replies=(*one.replies, *moved))], OPTIONS))
+    headings = {table.keys.get("set"): table.heading[-1] for table in tables if table.heading}
+    assert headings == {"quiz": "quiz:", "other": "other:"}
+    assert not any("quiz:" in table.heading for table in asked_tables(report_asked([one], OPTIONS)))
 
 
 def test_a_reliability_diagram_leaves_out_what_is_nowhere_read_well_enough() -> None:

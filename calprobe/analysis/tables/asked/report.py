@@ -40,21 +40,25 @@ def heading(run: AskedRunReport) -> tuple[str, ...]:
 
 
 def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:
-    tables = [
-        _named(table, run, name, own)
-        for own in run.sets.values()
-        for table in _of_set(own, report, run.stated is not None)
-    ]
+    tables = [table for own in run.sets.values() for table in _named_of_set(own, run, report, name)]
     of_sets = [*([shift_table(run.shifts)] if run.shifts else []), *matrix_tables(run)]
     if run.stated is not None:
         of_sets += stated_run_tables(run.stated, reliability_metrics(report.options))
     tables += [_named(table, run, name) for table in of_sets]
     if not tables:
         tables = [_named(Table("Answers", "answers", "variant", (), (), kind="answers"), run, name)]
-    tables[0] = replace(tables[0], heading=heading(run))
+    tables[0] = replace(tables[0], heading=(*heading(run), *tables[0].heading))
     disclosed = [f"{title}: {said}." for title, said in run.disclosure.lines()]
     tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *disclosed))
     return tables
+
+
+def _named_of_set(own: SetReport, run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:
+    """The tables of a set; where a run has several, the first of each says which set follows."""
+    found = [_named(table, run, name, own) for table in _of_set(own, report, run.stated is not None)]
+    if len(run.sets) > 1:
+        found[0] = replace(found[0], heading=(f"{own.name}:",))
+    return found
 
 
 def _of_set(own: SetReport, report: AskedReport, study: bool) -> Iterator[Table]:
