@@ -248,7 +248,9 @@ def test_tables_of_several_sets_say_which_follows() -> None:
     one = spread_run()
     other = replace(one.sets[0], name="other")
     moved = tuple(replace(own, set="other") for own in one.replies)
-    tables = asked_tables(report_asked([replace(one, sets=(*one.sets, other), replies=(*one.replies, *moved))], OPTIONS))
+    tables = asked_tables(
+        report_asked([replace(one, sets=(*one.sets, other), replies=(*one.replies, *moved))], OPTIONS)
+    )
     headings = {table.keys.get("set"): table.heading[-1] for table in tables if table.heading}
     assert headings == {"quiz": "quiz:", "other": "other:"}
     assert not any("quiz:" in table.heading for table in asked_tables(report_asked([one], OPTIONS)))
