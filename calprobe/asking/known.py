@@ -13,7 +13,7 @@ from calprobe.runs.folder import RecordFolder
 from calprobe.runs.journal import Journal
 from calprobe.runs.journal_reading import add_replies
 from calprobe.runs.known_replies import Keys, is_asked, known_replies, without_prompts
-from calprobe.runs.replies import Reply
+from calprobe.runs.replies import NOT_ASKED_BEHIND, Reply
 from calprobe.runs.reply_records import AskedPiece, PieceReplies
 
 AskFolder = RecordFolder[AskManifest, PieceReplies]
@@ -123,7 +123,7 @@ def unanswered(dialogue: Dialogue, failed: Reply) -> Iterable[Reply]:
             paraphrase=dialogue.paraphrase,
             sample=failed.sample,
             given=follow_up.instead,
-            error=f"not asked, because stage {failed.stage} failed: {failed.error}",
+            error=f"{NOT_ASKED_BEHIND} {failed.stage} failed: {failed.error}",
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
@@ -50,6 +50,7 @@ class _Session:
     left: dict[AskedPiece, int]
     waiting: dict[str, tuple[AskedPiece, Dialogue]] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
+    too_long: list[Reply] = field(default_factory=list)  # not among the failures, which may be answered another time
     spent: Progress = field(default_factory=Progress)
     began: float = field(default_factory=time.monotonic)
 
@@ -134,7 +135,10 @@ def _take(work: Work, session: _Session, reply: Reply, meter: Meter) -> None:
     asked, dialogue = session.waiting[reply.key]
     replies = [reply]
     if reply.finish == "error":
-        session.failures[shortened(reply.error, 100)] += 1
+        if reply.is_too_long:
+            session.too_long.append(reply)
+        else:
+            session.failures[shortened(reply.error, 100)] += 1
         replies += [r for r in unanswered(dialogue, reply) if r.key in session.waiting]
     work.store.journal.add_all(replies)
     for each in replies:
@@ -152,9 +156,9 @@ def _take(work: Work, session: _Session, reply: Reply, meter: Meter) -> None:
 
 def _refuse_hopeless(session: _Session) -> None:
     """Stop if nothing but failures came: whatever is wrong costs time, and perhaps money, for each further request."""
-    failed = session.failures.total()
+    failed = session.failures.total() + len(session.too_long)
     if failed == _HOPELESS and not session.spent.statements:
-        reason, _ = session.failures.most_common(1)[0]
+        reason, _ = (session.failures or Counter([_about_too_long(session.too_long)])).most_common(1)[0]
         raise CalprobeError(f"the first {failed} requests all failed: {reason}")
 
 
@@ -170,7 +174,25 @@ def _left(work: Work, session: _Session, why: str) -> str:
     return f"{why}; {left}, none that arrived is lost.\nRun {again} to resume in {work.store.folder.path}"
 
 
+def _about_too_long(replies: Sequence[Reply]) -> str:
+    """Which prompts the model's context has no room for, and what to do."""
+    worst = max(replies, key=lambda reply: reply.tokens_in)
+    names = list(dict.fromkeys(reply.question for reply in replies))
+    variants = ", ".join(dict.fromkeys(reply.variant for reply in replies))
+    which = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+    which = f"{counted(len(names), 'question')} ({which}) under {variants}"
+    return (
+        f"{worst.error} (question {worst.question} under {worst.variant}); {which}\n"
+        f"use fewer --shots, other --variants, or a model with a longer context"
+    )
+
+
 def _say_failures(work: Work, session: _Session) -> None:
+    if session.too_long:
+        log.warning(
+            "%s cannot be asked, now or again: %s",
+            *(counted(len(session.too_long), "request"), _about_too_long(session.too_long)),
+        )
     if not session.failures:
         return
     named = "; ".join(f"{counted(count, 'time')}: {reason}" for reason, count in session.failures.most_common(_NAMED))

@@ -11,6 +11,8 @@ import numpy.typing as npt
 from calprobe.arrays import Floats, Ints
 
 Finish = Literal["stop", "length", "error"]
+NOT_ASKED_BEHIND = "not asked, because stage"  # begins the error of what follows a reply that failed
+TOO_LONG = "the prompt is too long"  # begins the error of a request that the model's context has no room for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,3 +75,14 @@ class Reply:
     correct: bool | None = None  # as whoever gave the reply graded it, of an import; None: to be read from the text
     tokens_in: int = 0  # of the prompt, as counted by the backend; cached ones included
     tokens_out: int = 0
+
+    @property
+    def reason(self) -> str:
+        """Why the request failed, or the reply that it follows; the same for all prompts that are too long."""
+        error = self.error.partition(" failed: ")[2] if self.error.startswith(NOT_ASKED_BEHIND) else self.error
+        return TOO_LONG if error.startswith(TOO_LONG) else error
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the request failed because the model's context has no room for its prompt: it always will."""
+        return self.error.startswith(TOO_LONG)

@@ -137,7 +137,8 @@ def test_failed_requests_are_in_no_number() -> None:
     assert cell.failures == {"answer": 1, "stated:decimal": 1}
     assert run.disclosure.to_json()["failed_requests"] == {"quiz": {"plain": 2}}
     lines = dict(run.disclosure.lines())
-    assert lines["failures"].startswith("2 requests failed (stated:decimal 1, answer 1), in no number")
+    assert lines["failures"].startswith("2 requests failed (stated:decimal 1, answer 1; 2 times: gone), in no number")
+    assert cell.failure_reasons == {"gone": 2}
     assert heading(run)[0].endswith(", 2 requests failed")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,12 +20,15 @@ from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.results_json import run_json
 from calprobe.analysis.tables.asked.report import heading
 from calprobe.asking import AskOptions, ask
+from calprobe.backends.protocol import Pending
+from calprobe.backends.request import Request
 from calprobe.errors import CalprobeError
 from calprobe.interop.asked_exports import reply_table
 from calprobe.metrics import Resampling
-from calprobe.runs import AskedRun, open_asked
+from calprobe.runs import AskedRun, Reply, open_asked
 from calprobe.runs.journal import journal_path
 from calprobe.runs.journal_reading import read_journals
+from calprobe.runs.replies import TOO_LONG
 from calprobe.runs.shards import shard_path
 
 QUESTIONS = question_set(40)
@@ -172,3 +175,47 @@ def test_a_damaged_shard_is_named_with_the_questions_that_it_has(
     assert f"{path}: it cannot be read: " in caplog.text
     assert "; its replies to 5 questions of sums under direct are left out" in caplog.text
     assert "PARTIAL, replies to 5 of 5 questions under 1 of 2 variants (15 of 25 requests)" in heading(report)[0]
+
+
+class Short(FakeBackend):
+    """A backend whose context has no room for the prompts of q7 and q9 under `direct`."""
+
+    def replies(self, pending: Iterable[Pending]) -> Iterator[Reply]:
+        for each in pending:
+            dialogue = each.dialogue
+            if dialogue.question in ("q7", "q9") and dialogue.variant == "direct":
+                tokens = 1000 + int(dialogue.question[1:])
+                error = f"{TOO_LONG}: it has {tokens:,} tokens, and toy takes 900 with the reply"
+                yield Request.first(dialogue, 0).failed(error, tokens_in=tokens)
+            else:
+                yield from super().replies([each])
+
+
+def test_prompts_without_room_are_named_with_what_helps(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run = ask(Short(), question_set(12), tmp_path / "run", OPTIONS)
+    assert (
+        "2 requests cannot be asked, now or again: the prompt is too long: it has 1,009 tokens, and toy takes 900 with "
+        "the reply (question q9 under direct); 2 questions (q7, q9) under direct\n"
+        "use fewer --shots, other --variants, or a model with a longer context"
+    ) in caplog.text
+    assert "the same command asks for them again" not in caplog.text
+    report = report_asked_run(asked_of("run", run), QUICK)
+    cell = report.sets["sums"].cells["direct"]
+    assert (cell.rows, cell.failed, cell.failure_reasons) == (10, 2, {TOO_LONG: 4})
+    said = dict(report.disclosure.lines())["failures"]
+    assert said.startswith(
+        "4 requests failed (answer 2, stated:decimal 2; 4 times: the prompt is too long), in no number"
+    )
+
+
+def test_a_model_that_has_room_for_no_prompt_stops_at_once(tmp_path: Path) -> None:
+    class Tiny(FakeBackend):
+        def replies(self, pending: Iterable[Pending]) -> Iterator[Reply]:
+            for each in pending:
+                error = f"{TOO_LONG}: it has 60 tokens, and toy takes 30 with the reply"
+                yield Request.first(each.dialogue, 0).failed(error, tokens_in=60)
+
+    with pytest.raises(
+        CalprobeError, match=r"first 20 requests all failed: the prompt is too long: .*\n.*fewer --shots"
+    ):
+        ask(Tiny(), question_set(30), tmp_path / "run", OPTIONS)

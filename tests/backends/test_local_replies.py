@@ -283,7 +283,8 @@ def test_prompts_that_are_too_long_are_errors_of_their_own() -> None:
     assert replies.keys() == {("short", stage, 0) for stage in ("answer", "final", "stated")} | {("long", "answer", 0)}
     refused = replies["long", "answer", 0]
     assert (refused.finish, refused.text) == ("error", "")
-    assert "45 tokens, and tiny takes 30" in refused.error
+    assert refused.error == "the prompt is too long: it has 45 tokens, and tiny takes 30 with the reply"
+    assert refused.is_too_long
     assert replies["short", "answer", 0].finish == "length"
 
 

@@ -21,6 +21,7 @@ from calprobe.asking import AskOptions, ask
 from calprobe.backends import BackendOptions
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs import AskedRun, Reply
+from calprobe.runs.replies import TOO_LONG
 
 pytest.importorskip("openai")
 pytestmark = pytest.mark.usefixtures("short_waits")
@@ -412,3 +413,26 @@ def test_threads_and_connections_end(server: ChatServer, tmp_path: Path) -> None
 def open_files() -> int:
     place = Path("/proc/self/fd")
     return len(list(place.iterdir())) if place.exists() else 0
+
+
+@pytest.mark.parametrize(
+    ("said", "is_too_long"),
+    [
+        ({"code": "context_length_exceeded", "message": "Your input has 9000 tokens"}, True),
+        ({"message": "This model's maximum context length is 2048 tokens. However, you requested 2100 tokens"}, True),
+        ({"message": "the request exceeds the available context size, try increasing it"}, True),
+        ({"message": "logprobs are not supported"}, False),
+    ],
+)
+def test_a_prompt_without_room_is_told_from_other_refusals(said: dict[str, str], is_too_long: bool) -> None:
+    import httpx
+    import openai
+
+    from calprobe.backends.openai.failures import failure_of
+
+    request = httpx.Request("POST", "http://localhost/v1")
+    error = openai.BadRequestError("", response=httpx.Response(400, request=request), body={"error": said})
+    failure = failure_of(error, 1.0)
+    assert failure.verdict == "refused"
+    assert failure.reason.startswith(TOO_LONG) == is_too_long
+    assert said["message"][:20] in failure.reason

@@ -59,6 +59,7 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
         rows=len(cell),
         failed=cell.failed,
         failures=cell.failures,
+        failure_reasons=cell.reasons,
         chance=float(cell.chance.mean()) if len(cell) else float("nan"),
         accuracy={name: _accuracy(opened, own, options) for name, own in answers.items()},
         estimators={name: _calibration(opened, name, metrics[name], options) for name in confidences},

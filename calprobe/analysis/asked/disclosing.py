@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from calprobe.analysis.asked.disclosure import OWN, PAPER, Disclosure
 from calprobe.analysis.asked.opened import Asked
@@ -41,10 +42,19 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOption
         failed={name: {v: dict(cell.failures) for v, cell in own.cells.items()} for name, own in sets.items()},
         intervals=_intervals(options),
         partial=asked.partial,
+        reasons=tuple(_reasons(cells).most_common()),
         missing={} if asked.extent is None else asked.extent.missing,
         about={**asked.about, **_study(options)},
         graded={name: {v: _decided(cell) for v, cell in own.cells.items()} for name, own in sets.items()},
     )
+
+
+def _reasons(cells: Iterable[CellReport]) -> Counter[str]:
+    """Requests that failed, by reason."""
+    found: Counter[str] = Counter()
+    for cell in cells:
+        found.update(cell.failure_reasons)
+    return found
 
 
 def _decided(cell: CellReport) -> Mapping[str, tuple[int, int]]:

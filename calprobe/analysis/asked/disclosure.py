@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calprobe.analysis.json_values import number_json
-from calprobe.messages import counted
+from calprobe.messages import counted, shortened
 
 ECE = "10 bins of equal width over [0, 1], (a, b] with 0 in the first; each bin weighs its share of the rows"
 OWN = "each label estimator with the correctness of its own most probable label, stated confidence with the answer read"
 PAPER = "label and stated confidence with the correctness of the letter read (audit2026); a letter not seen has 0"
+_NAMED = 3  # reasons of failures that are named
 UNREAD = "an answer that was not read is incorrect; a confidence that was not read leaves its row out of calibration"
 
 
@@ -35,6 +36,7 @@ class Disclosure:
     failed: Mapping[str, Mapping[str, Mapping[str, int]]]  # requests by stage; they are in no number
     intervals: str
     partial: bool
+    reasons: tuple[tuple[str, int], ...]  # why requests failed, and how many, most first
     missing: Mapping[str, Mapping[str, Mapping[str, int]]]  # replies by stage: not asked for yet, or lost
     about: Mapping[str, str]  # what the manifest says: backend, decoding, chat template
     # Rows by who graded, with how many are right: exact, judge, ..; under the reader that confidences go by
@@ -131,7 +133,8 @@ class Disclosure:
         for own in (own for cells in self.failed.values() for own in cells.values()):
             totals.update(own)
         stages = ", ".join(f"{stage} {number:,}" for stage, number in totals.items())
-        return f"{counted(totals.total(), 'request')} failed" + (f" ({stages})" if stages else "")
+        why = "; ".join(f"{number:,} times: {shortened(reason, 100)}" for reason, number in self.reasons[:_NAMED])
+        return f"{counted(totals.total(), 'request')} failed" + (f" ({stages}; {why})" if stages else "")
 
     def _unread_text(self) -> str:
         totals: dict[str, int] = {}

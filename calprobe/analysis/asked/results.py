@@ -107,6 +107,7 @@ class CellReport:
     failures: Mapping[str, int] = field(
         default_factory=dict
     )  # all requests that failed, by stage; they are in no number
+    failure_reasons: Mapping[str, int] = field(default_factory=dict)  # the same by reason
     wording: tuple[CellWording, ...] = ()  # the share of the wording, where questions have samples of several
 
     @property

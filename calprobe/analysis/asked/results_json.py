@@ -94,6 +94,7 @@ def _cell(cell: CellReport) -> dict[str, Any]:
         "n": cell.rows,
         "failed": cell.failed,
         "failed_by_stage": dict(cell.failures),
+        "failed_by_reason": dict(cell.failure_reasons),
         "chance": _value(cell.chance),
         "accuracy": {reader: _value(own.value) for reader, own in cell.accuracy.items()},
         "readings": _value(cell.accuracy),

@@ -13,7 +13,7 @@ from calprobe.backends.local.conversation import Behind, Conversation, Turn
 from calprobe.backends.local.labels import Ids, LabelForms, LabelVocabulary
 from calprobe.backends.request import Request
 from calprobe.models import LoadedModel
-from calprobe.runs.replies import Reply
+from calprobe.runs.replies import TOO_LONG, Reply
 
 
 class Turns:
@@ -78,7 +78,7 @@ class Turns:
         """Why the model cannot take a prompt; empty if it can."""
         most, rows = self._model.max_positions, self._model.embedding_rows
         if most is not None and len(ids) >= most:
-            return f"the prompt has {len(ids)} tokens, and {self._model.name} takes {most} with the reply"
+            return f"{TOO_LONG}: it has {len(ids):,} tokens, and {self._model.name} takes {most:,} with the reply"
         if rows is not None and max(ids) >= rows:
             token = self._model.tokenizer.convert_ids_to_tokens(max(ids))
             return f"the embedding of {self._model.name} has no row for the prompt's token {token!r}"

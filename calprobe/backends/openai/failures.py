@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from calprobe.backends.openai.answers import BadAnswerError
 from calprobe.backends.openai.limited_http import TooLargeError
+from calprobe.runs.replies import TOO_LONG
 
 if TYPE_CHECKING:
     import openai
@@ -24,6 +26,10 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
 LONGEST_RETRY_AFTER_S = 600.0
 _ATTEMPTS_AT_TIMEOUT = 2  # a server that hangs once may hang for ever
 _AGAIN = {408, 409, 425, 429}
+# As OpenAI, vLLM, llama.cpp, TGI and others say it.
+_TOO_LONG = re.compile(
+    r"context.?(length|size|window)|prompt is too long|too many tokens|max_new_tokens. must be", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,8 @@ def _of_status(error: openai.APIStatusError) -> Failure:
         return Failure("fatal", f"the server has no such model or address ({code}{said}); see --model and --base-url")
     if code in _AGAIN or code >= 500:
         return Failure("again", f"the server said {code}{said}", retry_after(error.response.headers, time.time()))
+    if _TOO_LONG.search(said):
+        return Failure("refused", f"{TOO_LONG} ({code}{said})")
     return Failure("refused", f"the server refused the request ({code}{said})")
 
 

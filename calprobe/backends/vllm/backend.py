@@ -14,7 +14,7 @@ from calprobe.backends.request import Request
 from calprobe.backends.vllm.opening import Opened, opened
 from calprobe.backends.window import Step, WindowToken, window_label_scores
 from calprobe.runs.manifest_records import ModelRecord
-from calprobe.runs.replies import Finish, Reply
+from calprobe.runs.replies import TOO_LONG, Finish, Reply
 
 if TYPE_CHECKING:
     from calprobe.backends.local.chat import Prompt, PromptWriter
@@ -170,9 +170,8 @@ class VllmBackend:
 
     def _why_not(self, sent: _Sent) -> str:
         room = self._found.max_tokens - len(sent.ids)
-        return (
-            "" if room > 0 else f"its prompt has {len(sent.ids):,} tokens, the model takes {self._found.max_tokens:,}"
-        )
+        takes = f"{self.model.name} takes {self._found.max_tokens:,} with the reply"
+        return "" if room > 0 else f"{TOO_LONG}: it has {len(sent.ids):,} tokens, and {takes}"
 
     def _reply(self, sent: _Sent, output: Any) -> tuple[Reply, Ids]:
         from calprobe.backends.thoughts import split_thought
@@ -217,7 +216,7 @@ class _Sent:
 
     def failed(self, reason: str) -> Reply:
         """A request that cannot be answered."""
-        return self.request.failed(reason, prompt=self.text, prompt_ids=self.ids)
+        return self.request.failed(reason, prompt=self.text, prompt_ids=self.ids, tokens_in=len(self.ids))
 
 
 def _steps(ids: Ids, logprobs: Sequence[Mapping[int, Any]]) -> list[Step]:

@@ -56,6 +56,7 @@ class Cell:
     failed: int  # requests for an answer that failed; they have no row
     failures: Mapping[str, int] = field(default_factory=dict)  # all requests that failed, by stage
     asked: Mapping[str, int] = field(default_factory=dict)  # answers asked for by question, failed requests counted
+    reasons: Mapping[str, int] = field(default_factory=dict)  # all requests that failed, by reason
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -129,9 +130,10 @@ def _cell(
     made = [_row(known[key[0]][1], key, rows[key], grades) for key in ordered]
     there = tuple(row for row in made if ANSWER in row.replies or LABEL in row.replies)
     failures = Counter(stage for row in made for stage in row.failed)
+    reasons = Counter(reply.reason for row in made for reply in row.failed.values())
     lost = [row for row in made if ANSWER in row.failed or LABEL in row.failed]
     asked = Counter(row.question.id for row in (*there, *lost))
-    return Cell(name, variant, there, len(lost), failures, asked)
+    return Cell(name, variant, there, len(lost), failures, asked, dict(reasons.most_common()))
 
 
 def _row(
