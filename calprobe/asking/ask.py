@@ -224,6 +224,9 @@ def _enough(examples: tuple[Question, ...], count: int) -> tuple[Question, ...]:
 def _refuse_bad_sets(sets: Sequence[QuestionSet]) -> None:
     if not sets:
         raise UsageError("no questions; give --questions NAME or FILE.jsonl")
+    asked = [(found.source.path, found.source.fingerprint) for found in sets if found.source.path is not None]
+    if twice := next((path for place, (path, _) in enumerate(asked) if asked[place] in asked[:place]), None):
+        raise UsageError(f"--questions: {twice} is there twice; name it once")
     names = [found.name for found in sets]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"two question sets are called {twice!r}; rename one of the files")

@@ -99,6 +99,11 @@ def list_option(*declarations: str, **attributes: Any) -> Callable[[Command], Co
     return click.option(*declarations, multiple=True, callback=_names, **attributes)
 
 
+def each_once_option(*declarations: str, **attributes: Any) -> Callable[[Command], Command]:
+    """As `list_option`, of names that must not be repeated."""
+    return click.option(*declarations, multiple=True, callback=_names_once, **attributes)
+
+
 def joined_option(*declarations: str, default: str, **attributes: Any) -> Callable[[Command], Command]:
     """An option of a text with commas. It may be repeated: the command gets all texts, joined by commas."""
     return click.option(
@@ -140,6 +145,13 @@ def _names(_context: click.Context, parameter: click.Parameter, values: tuple[st
     if not found:
         raise UsageError(f"{parameter.opts[0]} has no names; give names separated by commas")
     return found
+
+
+def _names_once(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    named = Counter(name.strip() for text in values for name in text.split(",") if name.strip())
+    if twice := next((name for name, times in named.items() if times > 1), None):
+        raise UsageError(f"{parameter.opts[0]}: {twice} is there twice; name it once")
+    return _names(context, parameter, values)
 
 
 def _joined(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> str:

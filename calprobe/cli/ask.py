@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import Count, list_option, typed
-from calprobe.cli.question_options import chosen_questions, question_options
+from calprobe.cli.arguments import Count, each_once_option, list_option, typed
+from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
@@ -41,7 +41,7 @@ _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len",
     "openai with --base-url]",
 )
 @click.option("--base-url", metavar="URL", help="Address of the server, up to /v1. Its key: OPENAI_API_KEY, if any.")
-@list_option(
+@each_once_option(
     "--questions", required=True, metavar="NAME|FILE.jsonl,..", help="Question sets by name, and files of one's own."
 )
 @click.option(
@@ -137,10 +137,13 @@ def command(model: str, questions: tuple[str, ...], out: Path | None, quiet: boo
     # Set before torch is imported, as in `calprobe score`.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from calprobe.asking import AskOptions, ask
+    from calprobe.asking.options import STUDIES
     from calprobe.backends.options import BackendOptions
     from calprobe.cli.logs import log_to_stderr
 
     _refuse_idle_options(given)
+    study = STUDIES.get(given["study"] or "")
+    refuse_idle_choices(questions, study_draws=study is not None and study.draw is not None)
     log_to_stderr(quiet)
     backend = BackendOptions(**_only(given, _OF_BACKEND))
     options = AskOptions(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from calprobe.cli.arguments import list_option
+from calprobe.cli.arguments import list_option, refuse_typed
 
 if TYPE_CHECKING:
     from calprobe.questions import QuestionOptions
@@ -49,6 +49,27 @@ def question_options(command: Command) -> Command:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def refuse_idle_choices(names: Iterable[str], *, study_draws: bool = False) -> None:
+    """Raise click.UsageError for an option of facts where no set has any, and for a rule where nothing is drawn.
+
+    Args:
+        names: the question sets.
+        study_draws: whether a study draws questions unless the options choose a number of them.
+    """
+    from calprobe.questions.loading import are_facts
+
+    context = click.get_current_context()
+    chosen = context.params
+    if not any(are_facts(name) for name in names):
+        refuse_typed(
+            context, ("n_options", "forms"), "applies to facts of a probe: mini, bear or a folder; leave it out"
+        )
+    if chosen["as_"] == "open":
+        refuse_typed(context, ("n_options",), "applies to facts that are asked as choice; leave it out, or --as open")
+    if chosen["draw"] is None and (chosen["limit"] is not None or not study_draws):
+        refuse_typed(context, ("draw_rule",), "says how --draw draws; give --draw N, or leave it out")
 
 
 def chosen_questions(

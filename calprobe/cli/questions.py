@@ -9,7 +9,7 @@ import click
 
 from calprobe.cli.arguments import refuse_typed
 from calprobe.cli.output import listing, print_result
-from calprobe.cli.question_options import chosen_questions, question_options
+from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 
 if TYPE_CHECKING:
     from calprobe.questions import QuestionSet
@@ -45,6 +45,7 @@ def command(context: click.Context, /, questions: str | None, seed: int, as_json
         known = _known_sets()
         print_result(json.dumps(known, indent=2) if as_json else _known_text(known))
         return
+    refuse_idle_choices([questions])
     (loaded,) = load_questions([questions], chosen_questions(values, seed=seed))
     summary = summary_of(loaded)
     if as_json:

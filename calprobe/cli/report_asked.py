@@ -49,7 +49,8 @@ readers_option = list_option(
     "--reader",
     "readers",
     metavar="NAME,..",
-    help="Asked runs: readers of answers, of first_char, last_marker and constrained; confidences go by the first."
+    help="Asked runs: readers of answers to choice questions, of first_char, first_marker, last_marker and constrained;"
+    " confidences go by the first. Numbers are read by number, open questions by short."
     "  [default: last_marker,first_char,constrained]",
 )
 threshold_option = click.option(
@@ -148,7 +149,11 @@ def _tables(report: AskedReport, shown: Shown) -> list[Table]:
         every += published_stated_tables(report.stated or StatedStudy((), ()))
     found = [table for table in every if shown.tables is None or table.kind in shown.tables]
     if not found:
-        raise UsageError(f"--tables {','.join(shown.tables or ())}: the report has no such table; leave the option out")
+        there = ", ".join(dict.fromkeys(table.kind for table in every))
+        needs = "matrix needs several sets, across and models several runs, paper --against"
+        raise UsageError(
+            f"--tables {','.join(shown.tables or ())}: the report has no such table; it has {there}\n{needs}"
+        )
     return found if any(table.tidy for table in found) else [replace(table, tidy=True) for table in found]
 
 

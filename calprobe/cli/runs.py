@@ -16,8 +16,8 @@ from calprobe.cli.common import chosen_format, format_option, json_option
 def command(folder: Path, form: str | None, as_json: bool) -> None:
     """List the runs in DIR and its folders: model, probe, templates, how much is done, and the date.
 
-    DIR is `runs` unless it is given. A run is done as far as it has shards, which are not read; runs with a damaged
-    manifest are named with the reason.
+    DIR is `runs` unless it is given. A run of scores is done as far as it has shards, which are not read; a run of
+    replies as far as its requests have a reply. Runs with a damaged manifest are named with the reason.
 
     \b
         calprobe runs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -82,7 +83,9 @@ def command(
     if surest and unsurest:
         raise click.UsageError("--surest and --unsurest contradict each other: give one of them")
     named = labelled([run], labels)
-    refuse_runs_of_replies("show", [run], "`calprobe export RUN --what readings` has what was read of each reply")
+    path = shlex.quote(run)
+    instead = f"each answer with its confidences, and whether it is right: calprobe export {path} --what confidences"
+    refuse_runs_of_replies("show", [run], f"{instead} --out FILE.csv")
     log_to_stderr()
     options = ShowOptions(
         wrong=wrong or not right,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean, shown
 from calprobe.probes import PROBES, load_probe
 from calprobe.probes.folder import METADATA
+from calprobe.probes.loading import FACTOR
 from calprobe.questions.columns import Surroundings
 from calprobe.questions.facts import fact_pool
 from calprobe.questions.layouts import Layout, layout_of_row
@@ -60,7 +63,7 @@ def _find(name: str, options: QuestionOptions) -> FoundSet:
     if name in NAMED_SETS:
         return _stored(NAMED_SETS[name], options)
     path = Path(name).expanduser()
-    if name in PROBES or (path / METADATA).is_file():
+    if are_facts(name):
         return _facts(name, options)
     if path.is_file():
         return _file(_stem(path), path, options)
@@ -74,7 +77,17 @@ def _find(name: str, options: QuestionOptions) -> FoundSet:
     )
 
 
+def are_facts(name: str) -> bool:
+    """Whether that is a probe, by its name or its folder: its facts can be asked as questions."""
+    return name in PROBES or (Path(name).expanduser() / METADATA).is_file()
+
+
 def _facts(name: str, options: QuestionOptions) -> FoundSet:
+    if name == FACTOR:
+        raise UsageError(
+            f"{name}: a probe of texts to complete, not of questions; score it: calprobe score --probe {name}\n"
+            "probes with questions are mini, bear and bear-big; `calprobe questions` lists the other sets"
+        )
     _no_split(name, options)
     probe = load_probe(name)
     path = None if probe.path is None else shown(probe.path)
@@ -139,12 +152,22 @@ def _file(name: str, path: Path, options: QuestionOptions) -> FoundSet:
         pool = _public({path.name: path}, layout, name, split, options)
         quotable = all(entry.quotable for entry in NAMED_SETS.values() if entry.layout is layout)
         return FoundSet(name, pool, replace(_file_source(path, split, None), quotable=quotable))
+    if _is_reply(first):
+        raise UsageError(
+            f"{path}: a file of replies, not of questions; make a run of it:\n"
+            f"calprobe import replies {shlex.quote(str(path))} --questions QUESTIONS.jsonl --out RUN"
+        )
     if kind_of_file(path) not in JSON_LINES:
         what = f"{path}: its columns ({', '.join(first)}) are of no public set that calprobe knows"
         raise UsageError(f"{what}; write a question file in JSON lines (docs/how-to/questions.md)")
     if options.as_ is not None:
         raise UsageError(f"--as {options.as_}: {path} says itself of which kind its questions are; leave --as out")
     return FoundSet(name, own_pool(path), _file_source(path, "", None))
+
+
+def _is_reply(row: Mapping[str, Any]) -> bool:
+    """Whether an object looks like a line for `calprobe import replies`."""
+    return {"question", "text"} <= row.keys() and not {"answer", "options", "id"} & row.keys()
 
 
 def _public(files: dict[str, Path], layout: Layout, name: str, split: str, options: QuestionOptions) -> Pool:

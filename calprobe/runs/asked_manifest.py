@@ -117,13 +117,11 @@ class AskManifest(RunManifest):
 
     def _other_texts(self, other: Self, words: tuple[str, str]) -> Iterator[str]:
         texts, others = _variant_texts(self), _variant_texts(other)
-        for name in texts:
-            if texts[name] != others.get(name, texts[name]):
-                yield f"variant {name}: the text or its settings differ"
+        if changed := [name for name in texts if texts[name] != others.get(name, texts[name])]:
+            yield f"variant{'s' * (len(changed) > 1)} {', '.join(changed)}: the text or its settings differ"
         stated = {s.name: s for s in self.prompts.stated}
-        for wanted in other.prompts.stated:
-            if wanted != stated.get(wanted.name, wanted):
-                yield f"stated {wanted.name}: the text or its settings differ"
+        if changed := [wanted.name for wanted in other.prompts.stated if wanted != stated.get(wanted.name, wanted)]:
+            yield f"stated {', '.join(changed)}: the text or its settings differ"
         for what, own, others_own in (
             ("abstentions", self.prompts.abstentions, other.prompts.abstentions),
             ("counterfactual answers", self.counterfactual, other.counterfactual),

@@ -10,6 +10,7 @@ from typing import Any
 from calprobe.errors import CalprobeError, DataMissingError
 from calprobe.runs import shards
 from calprobe.runs.asked_manifest import AskManifest
+from calprobe.runs.asked_run import AskedRun
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest
 from calprobe.runs.task import RunManifest
@@ -19,7 +20,7 @@ _DEEPEST = 4  # levels of folders below the one that is named; runs are seldom d
 
 @dataclass(frozen=True, slots=True)
 class ListedRun:
-    """A run as its manifest and the names of its shards describe it; the scores are not read."""
+    """A run as its manifest and the names of its shards describe it; scores are not read, replies are counted."""
 
     path: str
     task: str
@@ -35,11 +36,13 @@ class ListedRun:
     pieces: int  # of the complete run
     done: int  # pieces with a shard
     created: str  # UTC, ISO 8601
+    requests: int | None = None  # of an asked run: all that it asks
+    replies: int | None = None  # those with a reply, or with a failure
 
     @property
     def complete(self) -> bool:
-        """Whether no piece is missing."""
-        return self.done >= self.pieces
+        """Whether no piece is missing, and no request has neither a reply nor a failure."""
+        return self.done >= self.pieces and (self.replies or 0) >= (self.requests or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,8 @@ def _listed(path: Path) -> ListedRun:
 
 
 def _listed_asked(path: Path, manifest: AskManifest) -> ListedRun:
+    kind = manifest.records()
+    requests = sum(kind.expected(piece) for piece in manifest.pieces)
     return ListedRun(
         path=str(path),
         task=manifest.task,
@@ -127,7 +132,16 @@ def _listed_asked(path: Path, manifest: AskManifest) -> ListedRun:
         pieces=len(manifest.pieces),
         done=_done(path, manifest),
         created=manifest.created,
+        requests=requests,
+        replies=_replies(path, manifest, requests),
     )
+
+
+def _replies(path: Path, manifest: AskManifest, requests: int) -> int:
+    """How many requests have a reply: a run with as many rows in its shards is complete, another one is read."""
+    if sum(shards.n_rows(path, piece) for piece in manifest.pieces) == requests:
+        return requests
+    return sum(len(record.replies) for record in AskedRun(path, manifest).by_piece.values())
 
 
 def _done(path: Path, manifest: RunManifest) -> int:

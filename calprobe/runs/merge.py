@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial as partial_of
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,10 @@ from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import counted
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.asked_questions import keep_questions
+from calprobe.runs.asked_run import AskedRun
 from calprobe.runs.folder import RecordFolder
 from calprobe.runs.grades import keep_grades
+from calprobe.runs.journal import Journal
 from calprobe.runs.labels import keep_labels
 from calprobe.runs.meanings import keep_meanings
 from calprobe.runs.progress import Progress, total
@@ -37,7 +41,8 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = F
         folders: runs without `RunManifest.differences`, one or more. A piece in several folders must have the same
             scores in all of them; one with more instances replaces one with fewer.
         out: an empty or new folder.
-        partial: whether pieces may be missing; `calprobe score` can resume the merged run.
+        partial: whether pieces may be missing; `calprobe score` or `calprobe ask` can resume the merged run, which has
+            the replies of pieces that are not complete, too.
     Raises:
         UsageError: no folder is given, the runs differ (the message names each difference), they have other relations
             under other templates, or `out` is not empty.
@@ -57,7 +62,8 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = F
         for record in run.pieces:
             if kind.is_whole(record):
                 holders[kind.piece_of(record)].append(run)
-    assembled = _assembled(kind, [piece for piece, held in holders.items() if not held], runs)
+    parts = _parts(kind, [piece for piece, held in holders.items() if not held], runs)
+    assembled = _assembled(kind, parts)
     lacking = sorted(piece for piece, held in holders.items() if not held and piece not in assembled)
     if lacking and not partial:
         raise CalprobeError(_what_is_missing(lacking, len(manifest.pieces), runs))
@@ -67,32 +73,51 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = F
         if held or piece in assembled
     )
     sources = [run.path for run in runs]
-    keep = partial_of(_keep, sources) if isinstance(manifest, AskManifest) else None
+    unfinished = {piece: parts[piece] for piece in lacking}
+    keep = partial_of(_keep, sources, kind, unfinished) if isinstance(manifest, AskManifest) else None
     merged = RecordFolder.write_whole(Path(out), manifest, pieces, _spent(runs), keep)
     if keep is None:
         keep_labels(sources, merged.path)
     return merged
 
 
-def _keep(sources: Sequence[Path], folder: Path) -> None:
-    """Write what runs of replies have beside their shards into another folder."""
+def _keep(
+    sources: Sequence[Path], kind: RecordKind[Any], unfinished: Mapping[Piece, Sequence[Any]], folder: Path
+) -> None:
+    """Write what runs of replies have beside their shards into another folder, and the replies of unfinished pieces."""
     keep_questions(sources, folder)
     keep_grades(sources, folder)
     keep_meanings(sources, folder)
+    with _agreeing():
+        replies = [reply for parts in unfinished.values() if parts for reply in reduce(kind.joined, parts).replies]
+    if replies:
+        with closing(Journal.open(folder)) as journal:
+            journal.add_all(replies)
 
 
-def _assembled(kind: RecordKind[Any], lacking: Sequence[Piece], runs: Sequence[StoredRun[Any]]) -> dict[Piece, Any]:
-    """The pieces that no run has, of the shares of several, where the kind of records has such shares."""
+def _parts(kind: RecordKind[Any], lacking: Sequence[Piece], runs: Sequence[StoredRun[Any]]) -> dict[Piece, list[Any]]:
+    """What the runs have of the pieces that none of them has in a shard; of replies also what is in journals."""
     parts: dict[Piece, list[Any]] = {piece: [] for piece in lacking}
     for run in runs:
-        for record in run.pieces:
+        for record in run.by_piece.values() if isinstance(run, AskedRun) else run.pieces:
             if (piece := kind.piece_of(record)) in parts:
                 parts[piece].append(record)
-    try:
+    return parts
+
+
+def _assembled(kind: RecordKind[Any], parts: Mapping[Piece, Sequence[Any]]) -> dict[Piece, Any]:
+    """The pieces that are complete of the shares of several runs, where the kind of records has such shares."""
+    with _agreeing():
         found = {piece: kind.assembled(records) for piece, records in parts.items() if records}
+    return {piece: record for piece, record in found.items() if record is not None}
+
+
+@contextmanager
+def _agreeing() -> Iterator[None]:
+    try:
+        yield
     except ValueError as error:
         raise CalprobeError(f"the runs disagree: {error}; leave one of the folders out") from error
-    return {piece: record for piece, record in found.items() if record is not None}
 
 
 def _refuse_other(first: StoredRun[Any], run: StoredRun[Any]) -> None:

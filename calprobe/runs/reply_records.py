@@ -184,10 +184,17 @@ class ReplyRecords(RecordKind[PieceReplies]):
         return found
 
     def joined(self, one: PieceReplies, other: PieceReplies) -> PieceReplies:
-        """One record of the replies of both. Raises ValueError if a request has a different reply in each."""
+        """One record of the replies of both; a failed request has the reply of the other.
+
+        Raises ValueError if a request has a different reply in each.
+        """
         found = {(r.question, r.stage, r.sample): r for r in one.replies}
         for reply in other.replies:
-            if found.setdefault((reply.question, reply.stage, reply.sample), reply) != reply:
+            request = (reply.question, reply.stage, reply.sample)
+            there = found.setdefault(request, reply)
+            if there.finish == "error":
+                found[request] = reply
+            elif there != reply and reply.finish != "error":
                 raise ValueError(f"question {reply.question}, {reply.stage} has two different replies")
         return PieceReplies.of(self.pieces[one.piece], found.values())
 

@@ -36,6 +36,14 @@ def shard_path(run: Path, relation: str, template: int) -> Path:
     return run / FOLDER / f"{file_name(relation)}.t{template}.parquet"
 
 
+def n_rows(run: Path, piece: Piece) -> int:
+    """How many rows the piece's shard says that it has; 0 without a shard, and if it cannot be read."""
+    try:
+        return int(pq.read_metadata(shard_path(run, *piece)).num_rows)
+    except (pa.ArrowException, OSError):
+        return 0
+
+
 def write_shard(run: Path, kind: RecordKind[R], record: R, stamp: str) -> None:
     """Write the record into the run folder, atomically and durably. Equal records give equal bytes (same pyarrow).
 

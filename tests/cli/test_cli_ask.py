@@ -65,11 +65,12 @@ def test_a_question_file_becomes_a_run(
 
 
 def test_a_study_is_set_and_overridden(server: ChatServer, files: tuple[str, ...], tmp_path: Path) -> None:
-    done = ask(server, *files, "--study", "audit", "--variants", "short", "--out", tmp_path / "run")
+    given = ("--study", "audit", "--variants", "short", "--draw-rule", "nested")
+    done = ask(server, *files, *given, "--out", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     manifest = open_asked(tmp_path / "run").manifest
     assert (manifest.study, manifest.sampling.seed) == ("audit", 42)
-    assert manifest.overrides == (f"--prompts {files[3]}", "--variants short")
+    assert manifest.overrides == (f"--prompts {files[3]}", "--variants short", "--draw-rule nested")
     assert manifest.asked[0].stages == ("answer", "stated:decimal_01")
 
 
@@ -99,6 +100,13 @@ def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[
         (["--device", "cuda"], "--device has no meaning with --backend openai; leave it out"),
         (["--backend", "vllm"], "--base-url has no meaning with --backend vllm; leave it out"),
         (["--limit", "1", "--draw", "1"], "--draw and --limit contradict each other"),
+        (
+            ["--limit", "1", "--draw-rule", "sample"],
+            "--draw-rule says how --draw draws; give --draw N, or leave it out",
+        ),
+        (["--study", "audit", "--limit", "1", "--draw-rule", "sample"], "--draw-rule says how --draw draws"),
+        (["--options", "6"], "--options applies to facts of a probe: mini, bear or a folder; leave it out"),
+        (["--forms", "forms.json"], "--forms applies to facts of a probe: mini, bear or a folder; leave it out"),
         (["--concurrency", "0"], "--concurrency must be a whole number of at least 1, got 0"),
         (["--base-url", "localhost:80"], "--base-url given twice; give it once"),
     ],
@@ -111,6 +119,17 @@ def test_wrong_usage_is_said_in_a_line(
     assert done.returncode == 2
     assert not server.requests
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("name", "said"), [("", "{0} is there twice"), ("other=", "mine.jsonl is there twice")])
+def test_a_question_file_is_named_once(
+    server: ChatServer, files: tuple[str, ...], tmp_path: Path, name: str, said: str
+) -> None:
+    path = files[1]
+    done = ask(server, *files, "--questions", f"{name}{path}", "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert f"{said.format(path)}; name it once" in done.stderr
+    assert not server.requests
 
 
 def test_options_of_servers_need_a_server(files: tuple[str, ...], tmp_path: Path) -> None:

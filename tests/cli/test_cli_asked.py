@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +12,20 @@ import pytest
 from commands import calprobe
 from run_samples import write_run
 
+from calprobe.analysis.asked.results_json import KEYS
 from calprobe.runs import AskManifest
 from calprobe.runs.manifest_file import read_any_manifest, write_manifest
 from calprobe.runs.manifest_records import ModelSize
 
 QUICK = ("--bootstrap", "20")
+# Keys of a report, and how many levels below them are names.
+NAMES = {
+    **dict.fromkeys(("sets", "variants", "accuracy", "readings", "coverage", "confidences", "overconfidence"), 1),
+    **dict.fromkeys(("spread", "spread_of", "means", "shifts", "wording", "reasons", "flags", "rules"), 1),
+    **dict.fromkeys(("failed_by_stage", "failed_by_reason", "read_by"), 1),
+    "estimators": 2,
+    **dict.fromkeys(("graded_by", "parse_rate", "unread_answers", "failed_requests", "missing"), 9),
+}
 
 
 def questions(path: Path, n: int = 12) -> Path:
@@ -84,6 +94,27 @@ def test_the_json_is_that_of_the_contract(run: str) -> None:
     assert set(found["sets"]["quiz"]["spread"]) == {"last_marker", "first_char"}
 
 
+def keys_of(found: object, names: int = 0) -> Iterator[str]:
+    """The keys that are no names of sets, variants, readers, ..: of so many levels all are."""
+    if isinstance(found, list):
+        for each in found:
+            yield from keys_of(each)
+    if isinstance(found, dict):
+        for key, value in found.items():
+            if not names:
+                yield key
+            yield from keys_of(value, names - 1 if names else NAMES.get(key, 0))
+
+
+def test_every_key_of_the_json_is_in_the_docs(run: str) -> None:
+    found = json.loads(calprobe("report", run, "--json", *QUICK).stdout)[run]
+    keys = set(keys_of(found)) | {key.partition("=")[0] for record in KEYS.values() for key in record.split()}
+    docs = (Path(__file__).parents[2] / "docs" / "reference" / "files.md").read_text("utf-8")
+    section = docs.partition("### JSON of asked runs")[2].partition("\n## ")[0]
+    assert len(keys) > 90
+    assert not {key for key in keys if f"`{key}`" not in section} - {"value", "ci95"}  # of any estimate
+
+
 @pytest.mark.parametrize("form", ["markdown", "latex", "csv"])
 def test_every_format_has_the_numbers(run: str, form: str) -> None:
     done = calprobe("report", run, "--format", form, *QUICK, "--against", "audit2026")
@@ -139,6 +170,7 @@ def test_every_table_is_exported(run: str, tmp_path: Path, what: str) -> None:
         (("--against", "paper"), "--against paper is of scores"),
         (("--reader", "frist_char"), "no 'frist_char'; did you mean first_char"),
         (("--tables", "runs"), "--tables: no 'runs'"),
+        (("--tables", "matrix"), "--tables matrix: the report has no such table; it has answers, "),
         (("--estimator", "base"), "the report has no estimator base"),
         (("--width", "3"), "--width applies to figures; give --plots DIR"),
         (("--parse-threshold", "2"), "Invalid value for '--parse-threshold'"),
@@ -149,6 +181,12 @@ def test_options_that_do_not_apply_are_refused(run: str, arguments: tuple[str, .
     done = calprobe("report", run, *QUICK, *arguments)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_show_says_where_the_answers_of_a_run_of_replies_are(run: str) -> None:
+    done = calprobe("show", run)
+    assert done.returncode == 2
+    assert f"calprobe export {run} --what confidences --out FILE.csv" in done.stderr
 
 
 def test_scores_and_replies_are_reported_apart(run: str, tmp_path: Path) -> None:

@@ -108,6 +108,11 @@ def test_where_the_right_option_stands(tmp_path: Path) -> None:
         (["mini", "--draw", "584"], 2, "mini has 583 questions; draw at most 583"),
         (["--draw", "5"], 2, "--draw needs a question set; name one"),
         (["mini", "--options", "1"], 2, "--options 1 is out of range; give 2 to 26"),
+        (["factor"], 2, "factor: a probe of texts to complete, not of questions; score it: calprobe score --probe"),
+        (["mini", "--draw-rule", "sample"], 2, "--draw-rule says how --draw draws; give --draw N, or leave it out"),
+        (["mini", "--as", "open", "--options", "6"], 2, "--options applies to facts that are asked as choice"),
+        (["mmlu", "--options", "6"], 2, "--options applies to facts of a probe: mini, bear or a folder"),
+        (["mmlu", "--forms", "forms.json"], 2, "--forms applies to facts of a probe: mini, bear or a folder"),
         (["mini", "--forms", "absent.json"], 2, "--forms absent.json: there is no such file"),
     ],
 )
@@ -116,6 +121,14 @@ def test_wrong_usage(arguments: list[str], code: int, says: str) -> None:
     assert done.returncode == code
     assert says in done.stderr
     assert done.stdout == ""
+
+
+def test_replies_are_no_questions(tmp_path: Path) -> None:
+    replies = write_questions(tmp_path / "replies.jsonl", [{"set": "s", "question": "q1", "text": "B."}])
+    done = calprobe("questions", replies)
+    assert done.returncode == 2
+    assert f"{replies}: a file of replies, not of questions; make a run of it:\n" in done.stderr
+    assert f"calprobe import replies {replies} --questions QUESTIONS.jsonl --out RUN" in done.stderr
 
 
 def test_mmlu_as_it_is(shared: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -11,12 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from asked_samples import PROMPTS, STAGES, choice, make_ask_manifest, piece_replies, question_set, reply, write_asked
 
+from calprobe.analysis.tables.runs import run_list_tables
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs import AskedPiece, AskedRun, AskManifest, PieceReplies, Reply, open_asked, open_run, open_scores
 from calprobe.runs.asked_growth import joined
 from calprobe.runs.asked_questions import FILE_NAME, StoredSet, write_questions
 from calprobe.runs.decode import DecodeError
 from calprobe.runs.folder import RecordFolder
+from calprobe.runs.journal import Journal
 from calprobe.runs.listing import list_runs
 from calprobe.runs.merge import merge_runs
 from calprobe.runs.records import Piece
@@ -180,6 +183,10 @@ def test_other_runs_are_refused(tmp_path: Path) -> None:
     prompts = replace(PROMPTS, variants=(other, PROMPTS.variants[1]))
     with pytest.raises(UsageError, match="variant direct: the text or its settings differ"):
         Folder.open(tmp_path / "run", make_ask_manifest(prompts=prompts))
+    others = tuple(replace(variant, user="Tell me: {input}") for variant in PROMPTS.variants)
+    named = ", ".join(variant.name for variant in others)
+    with pytest.raises(UsageError, match=rf"different run\. variants {named}: the text or its settings differ\.\nGive"):
+        Folder.open(tmp_path / "run", make_ask_manifest(prompts=replace(PROMPTS, variants=others)))
     with pytest.raises(CalprobeError, match="a run of task ask, not of scores"):
         open_scores(tmp_path / "run")
 
@@ -244,6 +251,34 @@ def test_asked_runs_are_listed(tmp_path: Path) -> None:
     (listed,) = list_runs(tmp_path).runs
     assert (listed.task, listed.kind, listed.model, listed.probe) == ("ask", "asked", "toy", "sums")
     assert (listed.instances, listed.pieces, listed.done, listed.complete) == (6, 2, 1, False)
+    with closing(Journal.open(tmp_path / "run")) as journal:
+        journal.add_all(piece_replies(make_ask_manifest().asked[1], question_set().questions).replies[:3])
+    (listed,) = list_runs(tmp_path).runs
+    assert (listed.replies, listed.requests, listed.complete) == (15, 30, False)
+    (row,) = run_list_tables(list_runs(tmp_path))[0].rows
+    assert row.cells[5] == "50 % (15 of 30 requests)"
+
+
+def test_the_replies_of_unfinished_pieces_are_merged(tmp_path: Path) -> None:
+    questions = question_set(7)
+    parts = [write_asked(tmp_path / f"{n}", questions, shard=f"{n}/3", only=("direct",)).path for n in (1, 2)]
+    steps = open_asked(parts[0]).manifest.asked[1]
+    asked = {r.question: r for r in piece_replies(steps, questions.questions).replies if r.stage == "answer"}
+    failed = replace(asked["q0"], finish="error", error="gone", text="")
+    for path, replies in zip(parts, ([asked["q0"], asked["q3"]], [failed, asked["q1"]]), strict=True):
+        with closing(Journal.open(path)) as journal:
+            journal.add_all(replies)
+    merged = open_asked(merge_runs(parts, tmp_path / "part", partial=True).path)
+    direct, others = merged.by_piece.values()
+    assert len(direct.replies) == 2 * (3 + 2)
+    assert {r.question: r for r in others.replies} == {q: asked[q] for q in ("q0", "q1", "q3")}
+    again = open_asked(merge_runs([merged.path, *parts], tmp_path / "again", partial=True).path)
+    assert again.by_piece == merged.by_piece
+    other = replace(asked["q3"], text="C")
+    with closing(Journal.open(parts[1])) as journal:
+        journal.add(other)
+    with pytest.raises(CalprobeError, match="the runs disagree: question q3"):
+        merge_runs(parts, tmp_path / "no", partial=True)
 
 
 def test_label_scores_keep_infinities_and_types() -> None:

@@ -49,4 +49,7 @@ def _done(run: ListedRun) -> str:
     part = "" if run.shard is None else f", shard {run.shard}"
     if run.complete:
         return "complete"
+    if run.replies is not None and run.requests:
+        share = 100 * run.replies // run.requests
+        return f"{share} % ({run.replies:,} of {counted(run.requests, 'request')}){part}"
     return f"{100 * run.done // run.pieces} % ({run.done} of {run.pieces}){part}"

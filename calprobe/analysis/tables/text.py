@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from rich.cells import cell_len
@@ -93,7 +93,10 @@ def _fitting(table: Table, room: int, mark: str) -> tuple[list[_Column], list[Co
     beside = _columns_with_intervals(table) == 1
     places = [place for place, column in enumerate(table.columns) if column.printed or column.priority is not None]
     columns = [_Column.of(table, place, beside=beside, mark=mark) for place in places]
-    blocks = [list(found) for _, found in groupby(columns, key=lambda found: found.column.heading or id(found))]
+    blocks = [
+        _with_room(list(found)) for _, found in groupby(columns, key=lambda found: found.column.heading or id(found))
+    ]
+    columns = [found for block in blocks for found in block]
     chosen = [block for block in blocks if block[0].column.priority is None]
     taken = sum(found.width for block in chosen for found in block)
     others = [block for block in blocks if block not in chosen]
@@ -103,6 +106,14 @@ def _fitting(table: Table, room: int, mark: str) -> tuple[list[_Column], list[Co
             chosen.append(block)
     shown = [found for block in blocks if block in chosen for found in block]
     return shown, [found.column for found in columns if found not in shown]
+
+
+def _with_room(block: list[_Column]) -> list[_Column]:
+    """Neighbours below one heading, wide enough for it and a gap before it."""
+    lacking = GAP + cell_len(block[0].column.heading) - sum(found.width for found in block)
+    if not block[0].column.heading or lacking <= 0:
+        return block
+    return [replace(block[0], width=block[0].width + lacking), *block[1:]]
 
 
 def _columns_with_intervals(table: Table) -> int:

@@ -85,6 +85,16 @@ def test_columns_below_one_heading_go_together() -> None:
     assert "terminal: b." in " ".join(narrow.split())
 
 
+def test_a_heading_wider_than_its_columns_has_a_gap_before_it() -> None:
+    columns = (Column("a", heading="accuracy"), Column("b", heading="a long heading"))
+    table = Table("", "", "row", columns, (Row("one", (0.5, 1)),), best_within=None)
+    assert printed([table]).splitlines()[1:] == [
+        "    accuracy a long heading",
+        "row        a              b",
+        "one   0.5000              1",
+    ]
+
+
 def test_intervals_of_one_column_stand_beside_the_values() -> None:
     table = Table("", "", "number", (Column("ours"), Column("A - B"), Column("inside")), (), best_within=None)
     rows = (Row("first", (Estimate(0.5, 0.25, 0.75), Difference(0.125), "yes")), Row("b", (Estimate(0.5), None, "")))
