@@ -30,7 +30,7 @@ RESTARTS = 10 if "CALPROBE_FAULTS" in os.environ else 3
 QUESTIONS = question_set(8)
 OPTIONS = AskOptions(prompts=PROMPTS, collect=("labels", "answer", "stated"), quiet=True)
 REQUESTS = 8 * 5
-LONGEST_S = 60.0
+MOST_KILLS = 200  # two of three wait for replies: about a dozen are needed, however slow the machine is
 
 
 def in_child(work: Callable[[], object]) -> int:
@@ -82,8 +82,8 @@ def test_killed_at_random_moments_until_it_is_done(
 ) -> None:
     out, log, chance = tmp_path / "run", tmp_path / "log", random.Random(f"15 {number}")
     kills = lost = 0
-    end = time.monotonic() + LONGEST_S
-    while time.monotonic() < end:
+    code = None
+    while kills < MOST_KILLS:
         before = answered(log).total()
         child = in_child(lambda: ask(FakeBackend(log=log, pause_s=0.001), QUESTIONS, out, OPTIONS))
         # As often within the first replies as before them: a process needs some time to open the folder.
@@ -103,7 +103,7 @@ def test_killed_at_random_moments_until_it_is_done(
         assert missing in (0, 1)  # the reply that was on its way
         lost += missing
     record_property("fault", f"{kills} times SIGKILL while asking, {lost} replies on their way")
-    assert code == 0
+    assert code == 0, f"{kills} times killed, {answered(log).total()} of {REQUESTS} replies came"
     assert kills > 1
     assert shards(out) == whole
     counts = answered(log)
