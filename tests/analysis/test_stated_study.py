@@ -24,6 +24,7 @@ from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
 from calprobe.analysis.asked.stated.results_json import stated_json
 from calprobe.analysis.asked.stated.study import stated_run
+from calprobe.analysis.tables.stated_runs import correlation_tables
 from calprobe.metrics import Resampling, brier, smooth_ece
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.metrics.stated2025 import smooth_ece_relplot10
@@ -181,6 +182,21 @@ def test_what_could_not_be_read_leaves_its_own_numbers_alone() -> None:
     right = [own for place, (_, own) in enumerate(CALIBRATED) if place > 1]
     said = [own for place, (own, _) in enumerate(CALIBRATED) if place > 1]
     assert complete.reliability["letter"].metrics["brier"].value == CLOSE(float(brier(said, right)))
+
+
+@pytest.mark.parametrize(("kept", "shown"), [(10, True), (9, False)])
+def test_a_correlation_of_few_answers_is_not_shown(kept: int, shown: bool) -> None:
+    unread = [f"q{place}" for place in range(5, 35 - kept)]
+    asked = scripted_run(
+        {"facts": Scripted(CALIBRATED, calibrated)}, change=saying("no idea", "stated:probability_1", unread)
+    )
+    run = study(asked)
+    found = only(run)
+    assert np.isnan(found.pearson("probability_1", "letter")) != shown
+    cells = [row.cells for row in next(correlation_tables(run)).rows if row.keys["prompt"] == "probability_1"]
+    assert all((own[[prompt.name for prompt in run.prompts].index("letter")] is not None) == shown for own in cells)
+    (pair,) = [own for own in found.pairs if {own.first, own.second} == {"probability_1", "letter"}]
+    assert (pair.answers, np.isnan(pair.pearson.value)) == (kept, False)  # as in the JSON
 
 
 def test_lenient_replies_are_a_second_line() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from calprobe.analysis.asked.stated.cells import AS_SAID, COMPLETE, WAYS
 from calprobe.analysis.asked.stated.fidelity import MEAN, ORIGINAL, SPLITS
 from calprobe.analysis.asked.stated.reliability import MAIN
-from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
+from calprobe.analysis.asked.stated.results import LEAST_ANSWERS, StatedRun, StatedScope
 from calprobe.analysis.tables.types import Column, Row, Table
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.stated2025 import ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10
@@ -112,15 +112,19 @@ def correlation_tables(run: StatedRun) -> Iterator[Table]:
             rows,
             label=f"correlation-{metric}",
             intervals=False,
-            notes=("Over the answers that have both confidences; undefined where one of them is always the same.",)
+            notes=(
+                "Over the answers that have both confidences; undefined where one of them is always the same. "
+                f"-: fewer than {LEAST_ANSWERS} answers have both.",
+            )
             if metric == "pearson"
             else (),
         )
 
 
 def _correlation(scope: StatedScope, metric: str, first: str, second: str) -> Estimate | None:
-    """The number of two prompts; None of a prompt with itself, and of one that this scope lacks."""
-    return next((getattr(own, metric) for own in scope.pairs if {own.first, own.second} == {first, second}), None)
+    """The number of two prompts; None of a prompt with itself, of one that this scope lacks, and of too few answers."""
+    found = next((own for own in scope.pairs if {own.first, own.second} == {first, second}), None)
+    return None if found is None or not found.enough else getattr(found, metric)
 
 
 def fidelity_table(run: StatedRun) -> Table:

@@ -30,6 +30,9 @@ class Deviation:
         return Estimate(self.msd.value / self.largest, self.msd.low / self.largest, self.msd.high / self.largest)
 
 
+LEAST_ANSWERS = 10  # of a correlation that tables and figures show; JSON has all, with their numbers
+
+
 @dataclass(frozen=True, slots=True)
 class PairOfPrompts:
     """How two prompts' confidences go together."""
@@ -39,6 +42,11 @@ class PairOfPrompts:
     answers: int  # with both
     pearson: Estimate
     spearman: Estimate
+
+    @property
+    def enough(self) -> bool:
+        """Whether tables and figures show it: two answers always lie on a line, a few nearly."""
+        return self.answers >= LEAST_ANSWERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +95,11 @@ class StatedScope:
     reversals: tuple[Reversal, ...]  # likewise
 
     def pearson(self, first: str, second: str) -> float:
-        """r of two prompts, 1 of a prompt with itself; NaN where it is undefined."""
+        """r of two prompts, 1 of a prompt with itself; NaN where it is undefined or of too few answers."""
         if first == second:
             use = self.values.get(first)
             return float("nan") if use is not None and use.distinct < 2 else 1.0
-        found = (own.pearson.value for own in self.pairs if {own.first, own.second} == {first, second})
+        found = (own.pearson.value for own in self.pairs if own.enough and {own.first, own.second} == {first, second})
         return next(found, math.nan)
 
 
