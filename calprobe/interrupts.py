@@ -42,6 +42,7 @@ class Held:
 
     def __init__(self) -> None:
         self._signals: list[int] = []
+        self.is_open = False  # whether a signal raises as soon as it comes
 
     def __call__(self) -> None:
         """Raise KeyboardInterrupt if a signal came, and forget it."""
@@ -56,10 +57,23 @@ class Held:
         return bool(self._signals)
 
     def take(self, number: int) -> None:
-        """A signal came; a second Ctrl-C raises KeyboardInterrupt."""
+        """A signal came; a second Ctrl-C raises KeyboardInterrupt, as does any signal in the block of `opened`."""
         if number == signal.SIGINT and signal.SIGINT in self._signals:
             self()
         self._signals.append(number)
+        if self.is_open:
+            self()
+
+    @contextmanager
+    def opened(self, wanted: bool = True) -> Iterator[None]:
+        """In the block a signal raises KeyboardInterrupt at once, also one that came before; not if not `wanted`."""
+        self.is_open = wanted
+        try:
+            if wanted:
+                self()
+            yield
+        finally:
+            self.is_open = False
 
 
 @contextmanager
@@ -101,7 +115,7 @@ def held_interrupts(until: str, say: bool = True) -> Iterator[Held]:
     stop_if_asked = Held()
 
     def hold(number: int, frame: FrameType | None) -> None:
-        if say and not stop_if_asked.asked:
+        if say and not stop_if_asked.asked and not stop_if_asked.is_open:
             log.warning("stopping when %s; Ctrl-C again stops at once", until)
         stop_if_asked.take(number)
 

@@ -92,7 +92,9 @@ def ask_missing(work: Work) -> None:
 
 def _ask(work: Work, session: _Session, held: Held, meter: Meter) -> None:
     try:
-        for reply in work.backend.replies(_handed_out(work, session, held)):
+        replies = work.backend.replies(_handed_out(work, session, held))
+        at_once = work.backend.capabilities.stops_at_once
+        while (reply := _next(replies, held, at_once)) is not None:
             _take(work, session, reply, meter)
     finally:
         # A piece may have got its last reply in the moment of an error, or in an earlier session.
@@ -100,6 +102,12 @@ def _ask(work: Work, session: _Session, held: Held, meter: Meter) -> None:
     held()
     if session.open:
         raise CalprobeError(f"backend {work.backend.name} ended without answering {counted(session.open, 'request')}")
+
+
+def _next(replies: Iterator[Reply], held: Held, at_once: bool) -> Reply | None:
+    """The next reply, None behind the last; `at_once`: a signal need not wait for it."""
+    with held.opened(at_once):
+        return next(replies, None)
 
 
 def _handed_out(work: Work, session: _Session, held: Held) -> Iterator[Pending]:

@@ -74,6 +74,7 @@ class Capabilities:
     continues: bool  # a reply can be continued in its own turn
     raw: bool  # plain text without a chat template
     samples_are_reproducible: str  # in words for the manifest: what the seed promises
+    stops_at_once: bool = False  # replies in progress cost nothing but time: a signal may cut them off
 
 
 class Backend(Protocol):

@@ -170,6 +170,17 @@ def test_a_signal_waits_for_what_is_in_progress(whole: AskedRun, tmp_path: Path,
     assert shards(ask(FakeBackend(), QUESTIONS, tmp_path / "run", ALL)) == shards(whole)
 
 
+def test_a_signal_cuts_off_what_costs_nothing_but_time(whole: AskedRun, tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        backend = Interrupting(capabilities=replace(ABLE, stops_at_once=True), backwards=3)
+        with pytest.raises(Interrupted, match=r"23 of 25 replies are left, none that arrived is lost"):
+            ask(backend, QUESTIONS, tmp_path / "run", ALL)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert shards(ask(FakeBackend(), QUESTIONS, tmp_path / "run", ALL)) == shards(whole)
+
+
 def test_a_changed_prompt_or_model_never_meets_old_replies(whole: AskedRun) -> None:
     first = replace(PROMPTS.variants[0], user="Well: {input}")
     changed = replace(PROMPTS, variants=(first, PROMPTS.variants[1]))

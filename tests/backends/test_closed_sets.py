@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,25 @@ def test_closed_sets_change_no_reply_and_no_batch_changes_them() -> None:
         assert (one is None) == (other is None) == (key[1] == "answer")
         if one is not None and other is not None:
             assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
+
+
+def test_replies_arrive_between_the_passes_over_their_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = tiny_backend(template=TEMPLATE)
+    runner = backend._runner
+    assert isinstance(runner, RaggedRunner)
+    tree, events = runner._engine.tree, []
+
+    def counting(*given: Any) -> torch.Tensor:
+        events.append("pass")
+        return tree(*given)
+
+    monkeypatch.setattr(runner._engine, "tree", counting)
+    runner.limits = replace(runner.limits, tokens=300)
+    asked_now = [dialogue("Who? " * n, f"q{n}", follow_ups=follow_ups(None)) for n in range(1, 6)]
+    for reply in backend.replies(Pending(each) for each in asked_now):
+        events.append(reply.stage)
+    assert events.count("pass") > 2 * len(SCALES)
+    assert all("pass" not in (one, other) or one != other for one, other in pairwise(events))
 
 
 @pytest.mark.parametrize("architecture", ["llama", "mamba"])

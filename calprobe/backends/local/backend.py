@@ -49,6 +49,7 @@ class TransformersBackend:
         continues=True,
         raw=True,
         samples_are_reproducible=_SAMPLES,
+        stops_at_once=True,
     )
 
     def __init__(self, model: LoadedModel) -> None:

@@ -16,11 +16,10 @@ import torch
 from torch import Tensor
 
 from calprobe.backends.local.cache import RaggedCache
-from calprobe.backends.local.closed import ReplyTree
 from calprobe.backends.local.conversation import Conversation, Turn
 from calprobe.backends.local.engine import Engine
 from calprobe.backends.local.generating import Generation, Rows
-from calprobe.backends.local.limits import Limits, batches, pass_order
+from calprobe.backends.local.limits import Limits, pass_order
 from calprobe.backends.local.sharing import shared_tokens
 from calprobe.backends.local.turns import Turns
 from calprobe.runs.replies import Reply
@@ -40,12 +39,11 @@ class Branches:
 
     def __init__(self, engine: Engine, turns: Turns, generation: Generation) -> None:
         self._engine, self._turns, self._generation = engine, turns, generation
-        self._cache, self._scratch = RaggedCache(), RaggedCache()
+        self._cache = RaggedCache()
 
     def release(self) -> None:
         """Let go of all memory."""
         self._cache.release()
-        self._scratch.release()
 
     def replies(self, rows: Rows[Conversation], limits: Limits) -> Iterator[Reply]:
         """The replies to the follow-ups that the conversations in `rows` lack, where the first reply is there."""
@@ -85,7 +83,6 @@ class Branches:
             (branch for group in groups for branch in _chained(group)),
             key=lambda branch: (
                 branch.step,
-                branch.turn.tree.n_places if branch.turn.tree else 0,
                 *pass_order(branch.n_kept, len(branch.turn.prompt.ids) - branch.n_kept),
             ),
         )
@@ -95,8 +92,7 @@ class Branches:
         logits = []
         for _, step in groupby(branches, key=lambda branch: branch.step):
             logits.append(self._prefilled(rows, own, list(step), limits))
-        self._score_closed_sets(own, turns, limits)
-        yield from self._generation.replies(own, turns, torch.cat(logits), limits.rows)
+        yield from self._generation.replies(own, turns, torch.cat(logits), limits)
 
     def _prefilled(
         self, rows: Rows[Conversation], own: Rows[Turn], branches: Sequence[_Branch], limits: Limits
@@ -120,21 +116,6 @@ class Branches:
         new = [branch.turn.prompt.ids[branch.n_kept :] for branch in branches]
         parts = limits.parts(lengths, new)
         return torch.cat([self._engine.extend(self._cache, first + start, kept, ids) for start, kept, ids in parts])
-
-    def _score_closed_sets(self, own: Rows[Turn], turns: Sequence[Turn], limits: Limits) -> None:
-        """Score the replies of the turns' closed sets, behind copies of their prompts."""
-        for tree, group in groupby(turns, key=lambda turn: turn.tree):
-            members = list(group)
-            for cut in batches([tree.n_places] * len(members), limits.tokens) if tree is not None else ():
-                self._score_closed_set(own, members[cut], tree)
-
-    def _score_closed_set(self, own: Rows[Turn], turns: Sequence[Turn], tree: ReplyTree) -> None:
-        lengths, roots = [len(turn.prompt.ids) - 1 for turn in turns], [turn.prompt.ids[-1] for turn in turns]
-        self._scratch.reserve(len(turns), max(lengths) + tree.n_places)
-        self._scratch.copy(own.cache, [(own.row_of(turn), at, lengths[at]) for at, turn in enumerate(turns)])
-        edges = self._engine.tree(self._scratch, 0, lengths, roots, tree)
-        for turn, scores in zip(turns, tree.scores(edges.numpy()), strict=True):
-            turn.closed = scores
 
 
 def _n_slots(turn: Turn) -> int:

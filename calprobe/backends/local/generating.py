@@ -8,9 +8,11 @@ from typing import Generic, TypeVar
 from torch import Tensor
 
 from calprobe.backends.local.cache import RaggedCache
+from calprobe.backends.local.closed_scoring import ClosedSets
 from calprobe.backends.local.conversation import Conversation, Turn
 from calprobe.backends.local.engine import Engine
 from calprobe.backends.local.labels import Ids
+from calprobe.backends.local.limits import Limits
 from calprobe.backends.local.turns import Turns
 from calprobe.runs.replies import Reply
 
@@ -66,22 +68,31 @@ class Generation:
         """Let go of all memory."""
         self._scratch.release()
 
-    def replies(self, rows: Rows[Item], turns: list[Turn], logits: Tensor, at_once: int) -> Iterator[Reply]:
+    def replies(self, rows: Rows[Item], turns: list[Turn], logits: Tensor, limits: Limits) -> Iterator[Reply]:
         """Generate the replies of the first rows, each given when it is finished; its row leaves.
+
+        A reply with a closed set is given when the set is scored: as soon as those that wait for it fill a pass.
 
         Args:
             rows: the first of them are those of `turns`, in their order.
             turns: begun, without a token.
             logits: of their first tokens, [turns, vocab] float32.
-            at_once: labels of several tokens that are scored in one pass.
+            limits: of the passes that score labels of several tokens, and closed sets.
         """
+        sets = ClosedSets(self._engine, self._scratch, limits)
         while True:
             self._turns.take(turns, logits)
             done = [turn for turn in turns if turn.finish is not None]
             if done:
-                for turn, rest in zip(done, self._rests(rows, done, at_once), strict=True):
-                    yield self._turns.finished(turn, rest)
+                for turn, rest in zip(done, self._rests(rows, done, limits.rows), strict=True):
+                    if turn.tree is None:
+                        yield self._turns.finished(turn, rest)
+                    else:
+                        sets.add(turn)
                 turns = rows.retire(turns)
+                for tree, scored in sets.passes(last=not turns):
+                    sets.score(rows.cache, [rows.row_of(turn) for turn in scored], scored, tree)
+                    yield from (self._turns.finished(turn, {}) for turn in scored)
             if not turns:
                 return
             lengths, last = [turn.n_forwarded for turn in turns], [turn.tokens[-1:] for turn in turns]

@@ -84,7 +84,7 @@ class RaggedRunner:
             logits = logits[[rows.row_of(conversation) for conversation in waiting]]
             rows.bring_to_front(waiting)
             turns = [self._turns.first(conversation) for conversation in waiting]
-            yield from self._generation.replies(rows, turns, logits, self.limits.rows)
+            yield from self._generation.replies(rows, turns, logits, self.limits)
         yield from self._branches.replies(rows, self.limits)
 
     def _prefilled(self, wave: Sequence[Conversation]) -> tuple[Rows[Conversation], Tensor]:
