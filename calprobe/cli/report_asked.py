@@ -40,7 +40,7 @@ TABLES = (
         "across",
         "paper",
     ),
-    *("consistency", "correlation", "fidelity", "conditions", "reliability", "reversed", "models"),
+    *("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed", "models"),
 )
 OF_SCORES = ("reduction", "ties", "by", "recalibrate", "cluster")  # parameters that say nothing of replies
 OF_REPLIES = ("readers", "parse_threshold", "window", "calibrate")

@@ -24,6 +24,9 @@ from calprobe.metrics.smooth_ece import SMOOTH_ECE
 def standard_metrics(ace_bins: int | None = ACE_BINS) -> tuple[Metric, ...]:
     """Every metric of a report, in the order of its columns, ACE with that many quantile bins. Add a metric here.
 
+    ECE over distinct values and the errors of `stated2025` are of the study of stated confidence alone, with few values
+    on the edges of bins: `calprobe.analysis.asked.stated.reliability`.
+
     Bins of None go by the number of instances, `bins_for`. Raises ValueError for less than one bin.
 
     >>> [metric.name for metric in standard_metrics() if metric.better == "larger"]

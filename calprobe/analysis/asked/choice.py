@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, CellReport, SetReport
+from calprobe.analysis.asked.stated.choice import choose_stated
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean, no_estimator
 
@@ -22,13 +23,22 @@ def choose_asked(report: AskedReport, estimators: Sequence[str] | None, metrics:
     if estimators is None and metrics is None:
         return report
     columns = {metric.name: metric for metric in report.metrics}
+    if report.stated is not None:
+        columns = {metric.name: metric for metric in report.stated.metrics} | columns
     given = dict.fromkeys(name for run in report.runs for cell in run.reports() for name in cell.estimators)
     wanted = tuple(columns) if metrics is None else _known("--metric", metrics, columns)
     names = tuple(given) if estimators is None else known_estimators("the report", estimators, given)
-    shown = tuple(columns[name] for name in wanted)
+    plain = {metric.name for metric in report.metrics}
+    shown = tuple(columns[name] for name in wanted if name in plain)
     if metrics is not None:
         shown = tuple(replace(metric, printed=True, priority=place) for place, metric in enumerate(shown, 1))
-    return replace(report, runs=tuple(_run(run, names, wanted) for run in report.runs), metrics=shown)
+    runs = tuple(_run(run, names, wanted) for run in report.runs)
+    studies = [
+        None if run.stated is None else choose_stated(run.stated, None if estimators is None else names, metrics)
+        for run in report.runs
+    ]
+    runs = tuple(replace(run, stated=study) for run, study in zip(runs, studies, strict=True))
+    return replace(report, runs=runs, metrics=shown)
 
 
 def known_estimators(subject: str, asked: Sequence[str], given: Iterable[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from calprobe.analysis.asked.disclosure import OWN, PAPER, Disclosure
+from calprobe.analysis.asked.judging import errors_said, grading_errors
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import CellReport, SetReport
@@ -18,6 +19,9 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOption
     cells = [cell for own in sets.values() for cell in own.cells.values()]
     readers = tuple(dict.fromkeys(reader for cell in cells for reader in cell.accuracy)) or options.evaluators
     rates = {name: {v: _rates(cell) for v, cell in own.cells.items()} for name, own in sets.items()}
+    grades = asked.grades.values()
+    errors = grading_errors(grades, options.resampling)
+    said = errors_said(errors, grades)
     return Disclosure(
         prompts="" if asked.prompts is None else f"{asked.prompts.name} ({asked.prompts.fingerprint[:12]})",
         variants=tuple(dict.fromkeys(cell.variant for cell in cells)),
@@ -44,7 +48,8 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOption
         partial=asked.partial,
         reasons=tuple(_reasons(cells).most_common()),
         missing={} if asked.extent is None else asked.extent.missing,
-        about={**asked.about, **_study(options)},
+        about={**asked.about, **({"grading errors": said} if said else {}), **_study(options)},
+        judged=errors,
         graded={name: {v: _decided(cell) for v, cell in own.cells.items()} for name, own in sets.items()},
     )
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from calprobe.analysis.json_values import number_json
+from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.messages import counted, shortened
+from calprobe.metrics.judged import JudgedAccuracy
 
 ECE = "10 bins of equal width over [0, 1], (a, b] with 0 in the first; each bin weighs its share of the rows"
 OWN = "each label estimator with the correctness of its own most probable label, stated confidence with the answer read"
@@ -41,6 +42,7 @@ class Disclosure:
     about: Mapping[str, str]  # what the manifest says: backend, decoding, chat template
     # Rows by who graded, with how many are right: exact, judge, ..; under the reader that confidences go by
     graded: Mapping[str, Mapping[str, Mapping[str, tuple[int, int]]]] = field(default_factory=dict)
+    judged: JudgedAccuracy | None = None  # None: no part, or all, was graded by hand
     read_by: Mapping[str, str] = field(default_factory=dict)  # SET VARIANT -> reader, where it is not the first one
 
     def to_json(self) -> dict[str, Any]:
@@ -70,6 +72,7 @@ class Disclosure:
                 }
                 for name, cells in self.graded.items()
             },
+            "graded_by_hand": None if self.judged is None else _judged(self.judged),
             "failed_requests": {
                 name: {v: sum(own.values()) for v, own in cells.items()} for name, cells in self.failed.items()
             },
@@ -143,6 +146,11 @@ class Disclosure:
                 for reader, number in own.items():
                     totals[reader] = totals.get(reader, 0) + number
         return ", ".join(f"{reader} {number:,}" for reader, number in totals.items()) or "none"
+
+
+def _judged(own: JudgedAccuracy) -> dict[str, Any]:
+    rates = ("judged", "sensitivity", "specificity", "accuracy")
+    return {"right": own.right, "wrong": own.wrong, **{name: estimate_json(getattr(own, name)) for name in rates}}
 
 
 def _share(rate: float) -> str:

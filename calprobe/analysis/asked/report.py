@@ -33,7 +33,15 @@ class AskedReport:
     def stated(self) -> StatedStudy | None:
         """The study of stated confidence of those runs that ask what it asks; None without any."""
         runs = tuple(run.stated for run in self.runs if run.stated is not None)
-        return StatedStudy(runs, reliability_metrics(self.options)) if runs else None
+        return StatedStudy(runs, self.stated_metrics) if runs else None
+
+    @property
+    def stated_metrics(self) -> tuple[Metric, ...]:
+        """The metrics of that study: of those that were chosen, or all."""
+        every = reliability_metrics(self.options)
+        chosen = [run.stated.chosen for run in self.runs if run.stated is not None]
+        names = chosen[0] if chosen else None
+        return every if names is None else tuple(metric for metric in every if metric.name in names)
 
     def frame(self) -> pd.DataFrame:
         """A row for each run, set, variant, estimator and metric, with value, low, high and coverage.

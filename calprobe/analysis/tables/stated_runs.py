@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from calprobe.analysis.asked.stated.cells import AS_SAID, COMPLETE, WAYS
+from calprobe.analysis.asked.stated.differences import COMPARED
 from calprobe.analysis.asked.stated.fidelity import MEAN, ORIGINAL, SPLITS
 from calprobe.analysis.asked.stated.reliability import MAIN
 from calprobe.analysis.asked.stated.results import LEAST_ANSWERS, StatedRun, StatedScope
@@ -13,7 +14,7 @@ from calprobe.analysis.tables.types import Column, Row, Table
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.stated2025 import ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10
 
-KINDS = ("consistency", "correlation", "fidelity", "conditions", "reliability", "reversed")
+KINDS = ("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed")
 
 
 def scopes_of(run: StatedRun, *ways: str) -> list[tuple[str, dict[str, str], StatedScope]]:
@@ -36,17 +37,20 @@ def keys_of(own: StatedScope) -> dict[str, str]:
 
 def stated_run_tables(run: StatedRun, metrics: Sequence[Metric]) -> Iterator[Table]:
     """Every table of a run's part of the study; captions do not name the run."""
-    first = next(run.of(AS_SAID), None)
+    first = next(iter(run.scopes), None)
     if first is None:
         return
     if run.groups:
         yield consistency_table(run)
+    if run.groups and any(run.of(AS_SAID)):
         yield from correlation_tables(run)
     if first.fidelity:
         yield fidelity_table(run)
     if first.conditions:
         yield conditions_table(run)
     yield reliability_table(run, metrics)
+    if any(own.differences for own in run.scopes):
+        yield differences_table(run, metrics)
     if any(own.reversals for own in run.scopes):
         yield reversed_table(run)
 
@@ -196,11 +200,11 @@ def conditions_table(run: StatedRun) -> Table:
 
 def reliability_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
     """A row a prompt, and their mean: coverage, metrics, and how many values there are."""
-    shown = sorted(metrics, key=lambda own: MAIN.index(own.name) if own.name in MAIN else len(MAIN))
+    shown = _shown(run, metrics)
     columns = [
         Column("n", keys={"metric": "n"}, priority=1),
         Column("coverage", keys={"metric": "coverage"}, priority=2),
-        *(_metric_column(metric) for metric in shown),
+        *(_metric_column(metric, run.chosen is not None) for metric in shown),
         Column("values", keys={"metric": "distinct_values"}, priority=4),
         Column("mode", keys={"metric": "mode"}, priority=40),
         Column("its share", keys={"metric": "mode_share"}, priority=8),
@@ -235,14 +239,22 @@ PLACES = {name: 10 + place for place, name in enumerate(("brier", "ece", "auroc"
 FIRST_OF_PAPER = {ECE_LOWER_EDGES.name: 16, SMOOTH_ECE_RELPLOT10.name: 17}
 
 
-def _metric_column(metric: Metric) -> Column:
+def _shown(run: StatedRun, metrics: Sequence[Metric]) -> list[Metric]:
+    """The metrics as they were chosen, or those of the study first."""
+    if run.chosen is None:
+        return sorted(metrics, key=lambda own: MAIN.index(own.name) if own.name in MAIN else len(MAIN))
+    by_name = {metric.name: metric for metric in metrics}
+    return [by_name[name] for name in run.chosen if name in by_name]
+
+
+def _metric_column(metric: Metric, chosen: bool) -> Column:
     """A metric's column; where there is no room for all, those of the study come first."""
     priority = ({"smooth_ece": 15, "ece_values": 18, "accuracy": 19} | PLACES | FIRST_OF_PAPER).get(metric.name, 100)
     return Column(
         metric.title,
         metric.better,
         keys={"metric": metric.name},
-        printed=metric.name in MAIN or metric.name in FIRST_OF_PAPER,
+        printed=chosen or metric.name in MAIN or metric.name in FIRST_OF_PAPER,
         priority=priority,
     )
 
@@ -250,6 +262,37 @@ def _metric_column(metric: Metric) -> Column:
 def _use(scope: StatedScope, prompt: str) -> tuple[int | None, float | None, float | None]:
     use = scope.values.get(prompt)
     return (None, None, None) if use is None else (use.distinct, use.mode, use.mode_share)
+
+
+def differences_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
+    """A row for each two prompts: what the first one's metrics have more than the second one's."""
+    compared = [metric for metric in _shown(run, metrics) if metric.name in COMPARED]
+    columns = [Column("n", keys={"metric": "n"})]
+    for metric in compared:
+        columns.append(Column("A - B", heading=metric.title, keys={"metric": f"{metric.name}_difference"}))
+        columns.append(Column("p", heading=metric.title, keys={"metric": f"{metric.name}_difference_p_holm"}))
+    scopes = [found for found in scopes_of(run) if found[2].kind != "set"] or scopes_of(run)
+    rows = [
+        Row(
+            f"{own.first} - {own.second}",
+            (own.answers, *(cell for one in compared for cell in (own.metrics[one.name], own.p_holm[one.name]))),
+            group=title,
+            keys={**keys, "prompt": own.first, "prompt_2": own.second},
+        )
+        for title, keys, scope in scopes
+        for own in scope.differences
+    ]
+    return _table(
+        "differences",
+        "Differences between prompts: the first one's metric minus the second one's, of the same answers",
+        "prompts",
+        columns,
+        rows,
+        notes=(
+            "n: answers with both confidences. Both see the same resamples of questions; p is corrected by Holm for "
+            "all pairs and metrics of a block.",
+        ),
+    )
 
 
 def reversed_table(run: StatedRun) -> Table:

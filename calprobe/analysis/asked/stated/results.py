@@ -9,7 +9,7 @@ from typing import Literal
 
 from calprobe.analysis.asked.stated.cells import StatedPrompt
 from calprobe.analysis.asked.stated.reversal_check import Reversal
-from calprobe.metrics import Estimate, Metric
+from calprobe.metrics import Difference, Estimate, Metric
 from calprobe.metrics.distinct import ValueUse
 
 ScopeKind = Literal["set", "macro", "pooled"]
@@ -78,6 +78,17 @@ class PromptReliability:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptDifference:
+    """Metrics of one prompt minus those of another, of the same answers."""
+
+    first: str
+    second: str
+    answers: int  # with both
+    metrics: Mapping[str, Difference]
+    p_holm: Mapping[str, float]  # by metric; corrected for all pairs and metrics of the scope
+
+
+@dataclass(frozen=True, slots=True)
 class StatedScope:
     """The numbers of one set, of all sets end to end, or their means over sets, under one way of reading."""
 
@@ -93,6 +104,7 @@ class StatedScope:
     reliability: Mapping[str, PromptReliability]  # by prompt, and `mean`
     values: Mapping[str, ValueUse]  # by prompt; empty of means over sets
     reversals: tuple[Reversal, ...]  # likewise
+    differences: tuple[PromptDifference, ...] = ()  # likewise
 
     def pearson(self, first: str, second: str) -> float:
         """r of two prompts, 1 of a prompt with itself; NaN where it is undefined or of too few answers."""
@@ -112,6 +124,7 @@ class StatedRun:
     prompts: tuple[StatedPrompt, ...]
     groups: Mapping[str, tuple[str, ...]]
     scopes: tuple[StatedScope, ...]
+    chosen: tuple[str, ...] | None = None  # metrics that are shown, in this order; None: all
 
     def of(self, way: str, kind: ScopeKind | None = None) -> Iterator[StatedScope]:
         """The scopes under one way of reading, of one kind or of all."""

@@ -10,12 +10,14 @@ from calprobe.analysis.asked.stated.results import (
     Fidelity,
     MeanConfidence,
     PairOfPrompts,
+    PromptDifference,
     PromptReliability,
     StatedRun,
     StatedScope,
 )
 from calprobe.analysis.asked.stated.reversal_check import Reversal
 from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.metrics import Estimate
 from calprobe.metrics.distinct import ValueUse
 
 
@@ -48,6 +50,7 @@ def _scope(own: StatedScope) -> dict[str, Any]:
         },
         "reliability": {name: _reliability(found) for name, found in own.reliability.items()},
         "values": {name: _values(found) for name, found in own.values.items()},
+        "differences": [_difference(found) for found in own.differences],
         "reversed": {found.prompt: _reversal(found) for found in own.reversals},
     }
 
@@ -99,6 +102,18 @@ def _values(own: ValueUse) -> dict[str, Any]:
         "entropy": number_json(own.entropy),
         "constant": own.constant,
     }
+
+
+def _difference(own: PromptDifference) -> dict[str, Any]:
+    metrics = {
+        name: {
+            **(estimate_json(Estimate(found.value, found.low, found.high)) or {}),
+            "p": number_json(found.p_value),
+            "p_holm": number_json(own.p_holm[name]),
+        }
+        for name, found in own.metrics.items()
+    }
+    return {"prompts": [own.first, own.second], "n": own.answers, "metrics": metrics}
 
 
 def _reversal(own: Reversal) -> dict[str, Any]:

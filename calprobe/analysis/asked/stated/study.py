@@ -11,8 +11,9 @@ import numpy as np
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import OpenedCell
-from calprobe.analysis.asked.stated.cells import AS_SAID, COMPLETE, StatedCell, pooled
+from calprobe.analysis.asked.stated.cells import AS_SAID, COMPLETE, EXPECTED, StatedCell, pooled
 from calprobe.analysis.asked.stated.consistency import correlations, deviations, groups_of
+from calprobe.analysis.asked.stated.differences import prompt_differences
 from calprobe.analysis.asked.stated.drawn import Drawn, macro
 from calprobe.analysis.asked.stated.fidelity import FidelityDraws, condition_means, fidelity
 from calprobe.analysis.asked.stated.opening import is_study, prompts_of, stated_cell
@@ -168,6 +169,9 @@ class _Study:
             if said
             else {},
             reversals=tuple(reversals(cell, self.options.resampling)) if said and way == AS_SAID else (),
+            differences=prompt_differences(cell, self.metrics, self.options.resampling)
+            if said and way in (AS_SAID, EXPECTED)
+            else (),
         )
 
 

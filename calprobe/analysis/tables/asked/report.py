@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
-from calprobe.analysis.asked.stated.reliability import reliability_metrics
 from calprobe.analysis.tables.asked.answers import answers_table, form_table, spread_table
 from calprobe.analysis.tables.asked.confidence import confidence_table, means_table, shift_table, stated_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
@@ -43,7 +42,7 @@ def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[T
     tables = [table for own in run.sets.values() for table in _named_of_set(own, run, report, name)]
     of_sets = [*([shift_table(run.shifts)] if run.shifts else []), *matrix_tables(run)]
     if run.stated is not None:
-        of_sets += stated_run_tables(run.stated, reliability_metrics(report.options))
+        of_sets += stated_run_tables(run.stated, report.stated_metrics)
     tables += [_named(table, run, name) for table in of_sets]
     if not tables:
         tables = [_named(Table("Answers", "answers", "variant", (), (), kind="answers"), run, name)]
