@@ -65,7 +65,10 @@ def judged_accuracy(
         return bootstrap_of_means(quantities, lambda means: _rates(means)[statistic], resampling, clusters)
 
     return JudgedAccuracy(
-        *(estimate(name) for name in ("judged", "sensitivity", "specificity", "accuracy")),
+        judged=estimate("judged"),
+        sensitivity=estimate("sensitivity"),
+        specificity=estimate("specificity"),
+        accuracy=estimate("accuracy"),
         right=int(right.sum()),
         wrong=int(wrong.sum()),
     )
