@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -12,7 +11,6 @@ from torch.nn import functional as F
 
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.closed import ReplyTree
-from calprobe.backends.local.folding import folded_heads, folds
 from calprobe.kernels import linear_logprob
 from calprobe.kernels.onednn import linear
 from calprobe.models import LoadedModel
@@ -37,7 +35,6 @@ class Engine:
         self.head = _head(model)
         self.windows = _windows(self.network)
         self.n_tokens = vocabulary_size(model)
-        self._folds = model.device.type == "cpu" and folds(self.network)
 
     @torch.inference_mode()
     def forward(self, cache: RaggedCache, first_row: int, lengths: Sequence[int], new: Sequence[Sequence[int]]) -> None:
@@ -132,14 +129,12 @@ class Engine:
             "past_key_values": cache,
             "use_cache": True,
         }
-        # transformers folds the heads of single tokens itself.
-        with folded_heads(self.network) if self._folds and tokens.shape[1] > 1 else nullcontext():
-            if self.head is None:
-                everywhere: Tensor = self.network(**given).logits
-                return everywhere
-            with hidden_states(self.network, fast=tokens.numel() >= _FEW_ROWS) as keeper:
-                self.network(**given)
-            return keeper.hidden
+        if self.head is None:
+            everywhere: Tensor = self.network(**given).logits
+            return everywhere
+        with hidden_states(self.network, fast=tokens.numel() >= _FEW_ROWS) as keeper:
+            self.network(**given)
+        return keeper.hidden
 
     def _masks(self, positions: Tensor, n_slots: int) -> Tensor | dict[str, Tensor]:
         """0 where a new token sees a slot, the dtype's lowest value elsewhere: [rows, 1, width, slots]."""
