@@ -252,8 +252,9 @@ CONTRACT = {
     ),
     "ask": (
         "--model --backend --base-url --questions --study --prompts --variants --collect --samples --temperature "
-        "--top-p --paraphrases --raw-prompt --max-new-tokens --shots --limit --draw --split --seed --concurrency "
-        "--max-requests --out --dtype --device --device-map --revision --resume --no-resume --shard --quiet"
+        "--top-p --paraphrases --wordings --raw-prompt --max-new-tokens --shots --limit --draw --split --seed "
+        "--concurrency --max-requests --out --dtype --device --device-map --revision --resume --no-resume --shard "
+        "--quiet"
     ),
     "grade": (
         "RUN --grader exact contains rouge judge number --judge --judge-base-url --judge-backend --judge-prompts"
@@ -263,7 +264,7 @@ CONTRACT = {
     ),
     "report": (
         "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html --reader"
-        " --parse-threshold --window --calibrate"
+        " --parse-threshold --window --calibrate --budget --budget-draws"
     ),
     "show": (
         "RUN --wrong --right --surest --unsurest --relation --estimator --template --top --format --json --probe"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from calprobe.asking.identity import engine_hash
 from calprobe.asking.known import AskFolder, Store, keys_of, lacking, own_answers
 from calprobe.asking.needs import refuse_incapable
-from calprobe.asking.options import STUDIES, AskOptions
+from calprobe.asking.options import PARAPHRASED, STUDIES, AskOptions
+from calprobe.asking.paraphrases import with_paraphrases
 from calprobe.asking.plan import Plan
 from calprobe.asking.record import manifest_of
 from calprobe.asking.work import Work, ask_missing
@@ -34,10 +35,12 @@ from calprobe.prompts import (
     with_turns,
 )
 from calprobe.questions import Question, QuestionOptions, QuestionSet, load_questions
+from calprobe.questions.paraphrase_file import read_paraphrases
 from calprobe.runs.asked_growth import joined
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.asked_questions import FILE_NAME as QUESTIONS
 from calprobe.runs.asked_questions import StoredSet, write_questions
+from calprobe.runs.asked_records import ParaphraseRecord
 from calprobe.runs.asked_run import AskedRun
 from calprobe.runs.folder import check_folder, default_out
 from calprobe.runs.journal import Journal
@@ -123,8 +126,9 @@ def _requested(
     chosen = question_options or QuestionOptions(seed=filled.seed or 0)
     sets = tuple(_asked_set(each, prompts, filled, chosen) for each in named)
     _refuse_bad_sets(sets)
+    sets, worded = _worded(sets, filled)
     prompts = _permuted(prompts, sets, filled)
-    plan = Plan(sets, prompts, filled)
+    plan = Plan(sets, prompts, filled, paraphrases=worded)
     plan.check()
     name = model if isinstance(model, str) else model.model.name
     path = Path(out) if out is not None else default_out(name, "-".join(found.name for found in sets), options.shard)
@@ -163,13 +167,24 @@ def _without_closed(request: _Request, backend: Backend) -> _Request:
         *(backend.model.name, backend.name),
     )
     filled = replace(plan.options, collect=collect)
-    return replace(request, plan=Plan(plan.sets, plan.prompts, filled), options=replace(options, collect=collect))
+    return replace(request, plan=replace(plan, options=filled), options=replace(options, collect=collect))
 
 
 def _prompts(options: AskOptions) -> PromptSet:
     given = options.prompts or "audit"
     prompts = given if isinstance(given, PromptSet) else load_prompts(given)
     return overridden(prompts, Overrides(options.variants, options.max_new_tokens, options.shots, options.raw_prompt))
+
+
+def _worded(
+    sets: tuple[QuestionSet, ...], options: AskOptions
+) -> tuple[tuple[QuestionSet, ...], ParaphraseRecord | None]:
+    """The questions with the wordings of a file, where one is given."""
+    if options.paraphrases is None or str(options.paraphrases) in PARAPHRASED:
+        return sets, None
+    made, record = with_paraphrases(sets, read_paraphrases(options.paraphrases), options.wordings)
+    log.info("paraphrases: %s", record.describe())
+    return made, record
 
 
 def _permuted(prompts: PromptSet, sets: Sequence[QuestionSet], options: AskOptions) -> PromptSet:

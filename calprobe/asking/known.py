@@ -15,6 +15,7 @@ from calprobe.runs.journal_reading import add_replies
 from calprobe.runs.known_replies import Keys, is_asked, known_replies, without_prompts
 from calprobe.runs.replies import NOT_ASKED_BEHIND, Reply
 from calprobe.runs.reply_records import AskedPiece, PieceReplies
+from calprobe.runs.stages import GREEDY
 
 AskFolder = RecordFolder[AskManifest, PieceReplies]
 
@@ -102,7 +103,7 @@ def own_answers(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> dic
     found = {}
     for dialogue in plan.dialogues(asked, engine, store.folder.manifest.shard):
         reply = there.get(dialogue.keys[dialogue.stage, 0])
-        if reply is not None and reply.finish != "error":
+        if dialogue.stage != GREEDY and reply is not None and reply.finish != "error":
             found[dialogue.question] = reply.text
     return found
 

@@ -16,10 +16,10 @@ from calprobe.questions.options import DrawRule, QuestionOptions
 if TYPE_CHECKING:
     from calprobe.asking.progress import AskProgress
 
-Collected = Literal["labels", "answer", "stated", "closed"]
+Collected = Literal["labels", "answer", "stated", "closed", "greedy"]
 COLLECTED: tuple[Collected, ...] = get_args(Collected)
 LATER = ("p_true", "samples", "alternatives")  # names of the contract that this version does not collect yet
-Paraphrased = Literal["none", "hand"]
+PARAPHRASED = ("none", "hand")  # or a file
 Replaced = Literal["target", "counterfactual", "abstain"]
 Permuted = Literal["none", "cyclic"]
 
@@ -49,7 +49,9 @@ class AskOptions:
     shots: int | None = None  # examples in variants that have some; None: the variant's
     raw_prompt: bool | None = None  # plain text without a chat template; None: as the variant says
     permute: Permuted | None = None  # cyclic: each variant with the options in every cyclic order; None: none
-    paraphrases: Paraphrased = "none"  # hand: each question in all of its wordings, too
+    # hand: each question in all of its wordings, too; a file: in those of the file. None: none
+    paraphrases: str | Path | None = None
+    wordings: int | None = None  # of each question, its own text among them; None: as many as every question has
     shard: str | None = None  # I/N, such as 2/8: ask the second of eight shares of the questions; None: all
     resume: bool = True  # resume the run in the folder; False starts over
     quiet: bool = False  # no progress on stderr
@@ -71,17 +73,18 @@ class AskOptions:
             for word in values:
                 if word not in words:
                     raise UsageError(f"--{option} {word}: known are {', '.join(words)}{did_you_mean(word, words)}")
-        for option, value in (("samples", self.samples), ("max-new-tokens", self.max_new_tokens)):
+        for option, value in (
+            ("samples", self.samples),
+            ("max-new-tokens", self.max_new_tokens),
+            ("wordings", self.wordings),
+        ):
             _check(option, value is None or (_is_int(value) and value >= 1), value, "a whole number of at least 1")
         for option, value in (("seed", self.seed), ("shots", self.shots)):
             _check(option, value is None or (_is_int(value) and value >= 0), value, "a whole number of at least 0")
         _check("temperature", self.temperature is None or self.temperature >= 0, self.temperature, "0 or more")
         _check("top-p", self.top_p is None or 0 < self.top_p <= 1, self.top_p, "above 0, and 1 at most")
-        if self.paraphrases not in get_args(Paraphrased):
-            known = ", ".join(get_args(Paraphrased))
-            raise UsageError(
-                f"--paraphrases {self.paraphrases!r}: must be one of {known}; files come in a later version"
-            )
+        if self.paraphrases is not None and str(self.paraphrases) not in PARAPHRASED:
+            _check_paraphrase_file(str(self.paraphrases))
         if self.shard is not None:
             parse_shard(self.shard)
 
@@ -91,12 +94,21 @@ class AskOptions:
         Raises UsageError if the values exclude each other.
         """
         fixed = dict(DEFAULTS) | (dict(STUDIES[self.study].fixed) if self.study else {})
+        if self.prompts is not None:  # a study's variants are those of its own prompts
+            fixed.pop("variants", None)
         found = replace(self, **{name: value for name, value in fixed.items() if getattr(self, name) is None})
         if found.samples and found.samples > 1 and not found.temperature:
             raise UsageError(
                 f"--samples {found.samples}: greedy samples are all the same; give --temperature, such as 1"
             )
         collect = found.collect or ()
+        if found.wordings is not None and found.paraphrases in (None, "none"):
+            raise UsageError("--wordings: questions are asked in one wording; give --paraphrases, or leave it out")
+        if "greedy" in collect and not ("answer" in collect and found.temperature):
+            raise UsageError(
+                "--collect greedy: is one greedy answer beside sampled ones; collect answer, too, and give "
+                "--temperature, such as 1"
+            )
         if "stated" in collect and "answer" not in collect:
             raise UsageError("--collect stated: a confidence is stated about an answer; collect answer, too")
         for option, wanted in (("--collect closed", "closed" in collect), ("--replaced", bool(found.replaced))):
@@ -149,6 +161,7 @@ DEFAULTS: Mapping[str, Any] = {
     "counterfactual": "targets",
     "answer_type": "any",
     "permute": "none",
+    "paraphrases": "none",
 }
 STUDIES: Mapping[str, Study] = {
     "audit": Study(
@@ -189,11 +202,24 @@ STUDIES: Mapping[str, Study] = {
             "seed": 42,
         },
     ),
+    "wording": Study(
+        "Mapping from Meaning: Addressing the Miscalibration of Prompt-Sensitive Language Models",
+        {
+            "prompts": "wording",
+            "variants": ("chat",),
+            "collect": ("answer", "greedy"),
+            "samples": 6,
+            "temperature": 1.0,
+            "top_p": 1.0,
+            "seed": 42,
+            "paraphrases": "hand",
+        },
+    ),
 }
 # Options that change what a study asks; others change where and how the run is made.
 _OF_STUDY = {
     *("prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens", "shots"),
-    *("replaced", "counterfactual", "answer_type", "raw_prompt", "permute"),
+    *("replaced", "counterfactual", "answer_type", "raw_prompt", "permute", "paraphrases", "wordings"),
 }
 
 
@@ -217,6 +243,13 @@ def parse_shard(text: str) -> Share:
     if not 1 <= int(number) <= int(count):
         raise UsageError(f"--shard {text}: in I/N, I goes from 1 to N")
     return Share(int(number), int(count))
+
+
+def _check_paraphrase_file(given: str) -> None:
+    if Path(given).expanduser().is_file():
+        return
+    near = did_you_mean(given, PARAPHRASED)
+    raise UsageError(f"--paraphrases {given}: give {', '.join(PARAPHRASED)}, or a JSON Lines file that is there{near}")
 
 
 def _check_collected(name: str) -> None:

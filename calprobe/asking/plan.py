@@ -16,8 +16,9 @@ from calprobe.messages import counted
 from calprobe.prompts import PromptSet, Stated, Variant, fill
 from calprobe.questions import Question, QuestionSet, balanced, turned
 from calprobe.runs.asked_questions import question_hash
+from calprobe.runs.asked_records import ParaphraseRecord
 from calprobe.runs.reply_records import AskedPiece
-from calprobe.runs.stages import ANSWER, COUNTERFACTUAL, FINAL, LABEL, StatedStage
+from calprobe.runs.stages import ANSWER, COUNTERFACTUAL, FINAL, GREEDY, LABEL, StatedStage
 from calprobe.runs.task import sha256_of
 
 Given = Mapping[str, Mapping[str, str]]  # condition -> question's id -> answer
@@ -32,6 +33,7 @@ class Plan:
     options: AskOptions  # filled
     # The model's own answers by piece and question, for counterfactuals from them; None: they are not known yet.
     responses: Mapping[AskedPiece, Mapping[str, str]] | None = None
+    paraphrases: ParaphraseRecord | None = None  # the file that questions have their wordings from
 
     @cached_property
     def asked(self) -> tuple[AskedPiece, ...]:
@@ -48,6 +50,8 @@ class Plan:
 
     def _piece(self, found: QuestionSet, variant: Variant, paraphrase: int) -> AskedPiece:
         stages = self._stages(found, variant)
+        if self.collects("greedy") and not paraphrase:
+            stages = (*stages, GREEDY)
         is_choice = any(question.kind == "choice" for question in found.questions)
         return AskedPiece(
             found.name,
@@ -82,7 +86,10 @@ class Plan:
         variant = next(each for each in self.prompts.variants if each.name == asked.variant)
         given = self._given(found, asked, shard)
         for question in of_share(found.questions, shard):
-            yield keyed(self._dialogue(found, question, variant, asked, given), engine)
+            dialogue = self._dialogue(found, question, variant, asked, given)
+            yield keyed(dialogue, engine)
+            if GREEDY in asked.stages:
+                yield keyed(_greedy(dialogue), engine)
 
     def _set_of(self, asked: AskedPiece) -> QuestionSet:
         return next(each for each in self.sets if each.name == asked.set)
@@ -102,7 +109,7 @@ class Plan:
             question=question.id,
             variant=variant.name,
             messages=fill(variant, worded, shots, self.prompts),
-            decoding=Decoding(budget, options.temperature or 0.0, options.top_p or 1.0, options.seed or 0),
+            decoding=Decoding(budget, self._temperature(wording), options.top_p or 1.0, options.seed or 0),
             paraphrase=asked.paraphrase,
             stage=stage,
             samples=tuple(range(asked.samples)),
@@ -177,7 +184,7 @@ class Plan:
         return (ANSWER, *final, *stated)
 
     def _n_wordings(self, found: QuestionSet) -> int:
-        if self.options.paraphrases == "none":
+        if self.options.paraphrases in (None, "none"):
             return 1
         counts = [len(question.wordings) for question in found.questions]
         if (lacking := counts.count(1)) and self.options.paraphrases == "hand":
@@ -185,11 +192,21 @@ class Plan:
                 f"--paraphrases hand: {lacking:,} of {counted(len(counts), 'question')} of {found.name} have no other "
                 "wording; write paraphrases for each, or leave --paraphrases out"
             )
-        return min(counts, default=1)
+        return min((*counts, self.options.wordings or max(counts, default=1)), default=1)
+
+    def _temperature(self, wording: Variant) -> float:
+        own = wording.temperature
+        return (self.options.temperature or 0.0) if own is None else own
 
     def collects(self, what: str) -> bool:
         """Whether that is collected."""
         return what in (self.options.collect or ())
+
+
+def _greedy(dialogue: Dialogue) -> Dialogue:
+    """The same question, answered once without chance."""
+    decoding = Decoding(dialogue.decoding.max_new_tokens)
+    return replace(dialogue, stage=GREEDY, decoding=decoding, samples=(0,), labels=(), follow_ups=())
 
 
 def of_share(questions: Sequence[Question], shard: str | None) -> Sequence[Question]:

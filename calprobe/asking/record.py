@@ -42,6 +42,7 @@ def manifest_of(
         study=options.study,
         overrides=options.overrides(chosen),
         counterfactual=_counterfactual(plan),
+        paraphrases=plan.paraphrases,
         shard=options.shard,
         versions=_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -46,16 +46,17 @@ _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len",
 )
 @click.option(
     "--study",
-    metavar="audit|stated|science-labels",
+    metavar="audit|stated|science-labels|wording",
     help="Set all that a published study fixes; other options override it.",
 )
 @click.option("--prompts", metavar="NAME|FILE.json", help="The prompt set.  [default: audit]")
 @list_option("--variants", metavar="NAME,..", help="Only these variants of the prompts, in this order.")
 @list_option(
     "--collect",
-    metavar="labels,answer,stated,closed",
-    help="labels: probabilities of the options' labels; answer: the reply; stated: confidence in words; closed: "
-    "probabilities of all confidences that could be stated.  [default: labels,answer]",
+    metavar="labels,answer,greedy,stated,closed",
+    help="labels: probabilities of the options' labels; answer: the reply; greedy: one greedy reply beside samples; "
+    "stated: confidence in words; closed: probabilities of all confidences that could be stated.  "
+    "[default: labels,answer]",
 )
 @list_option(
     "--replaced",
@@ -83,7 +84,18 @@ _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len",
     type=click.Choice(["none", "cyclic"]),
     help="Ask each variant with the options in every cyclic order, too: NAME, NAME+1, ..  [default: none]",
 )
-@click.option("--paraphrases", default="none", show_default=True, metavar="hand|none", help="Other wordings, too.")
+@click.option(
+    "--paraphrases",
+    metavar="hand|FILE.jsonl|none",
+    help="Ask each question in other wordings, too: in those that it has by hand, or in those of a file.  "
+    "[default: none]",
+)
+@click.option(
+    "--wordings",
+    type=int,
+    metavar="N",
+    help="Wordings of each question, its own text among them.  [default: as many as all have; of a file, nine of ten]",
+)
 @click.option(
     "--raw-prompt",
     is_flag=True,
@@ -158,6 +170,7 @@ def command(model: str, questions: tuple[str, ...], out: Path | None, quiet: boo
                 "raw_prompt",
                 "permute",
                 "paraphrases",
+                "wordings",
                 "shard",
                 "resume",
             ),

@@ -19,7 +19,10 @@ from calprobe.cli.report_asked import (
 )
 from calprobe.cli.report_asked import (
     Shown,
+    answers_of,
+    budget_option,
     calibrate_option,
+    draws_option,
     readers_option,
     refuse_options_of_replies,
     refuse_options_of_scores,
@@ -30,7 +33,7 @@ from calprobe.cli.report_asked import (
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
-from calprobe.words import AskedCompat, Calibrate, Recalibration, SliceKind
+from calprobe.words import AskedBeside, Calibrate, Recalibration, SliceKind
 
 if TYPE_CHECKING:
     from calprobe.analysis import Report, ReportOptions, SliceOptions
@@ -69,14 +72,16 @@ TABLES = ("summary", "runs", "wording", "slices", "paper")
 @click.option(
     "--against",
     "beside",
-    type=click.Choice(["paper", *get_args(AskedCompat)]),
+    type=click.Choice(["paper", *get_args(AskedBeside)]),
     help="Show the numbers beside published ones, which are part of calprobe: paper, Kissling et al. 2026; of asked"
-    " runs audit2026, arXiv 2605.02038, and stated2025, the study of stated confidence.",
+    " runs audit2026, arXiv 2605.02038, stated2025, the study of stated confidence, and wording2025, Cox et al.",
 )
 @readers_option
 @threshold_option
 @window_option
 @calibrate_option
+@budget_option
+@draws_option
 @plots_option
 @figure_options
 @html_option
@@ -96,6 +101,8 @@ def command(
     parse_threshold: float | None,
     window: int | None,
     calibrate: Calibrate | None,
+    budget: tuple[str, ...] | None,
+    budget_draws: int | None,
     plots: Path | None,
     look: Look,
     page: Path | None,
@@ -125,7 +132,8 @@ def command(
     named = labelled(runs, labels)
     if _are_asked(named.values()):
         asked = _asked_options(options, readers, parse_threshold, window)
-        asked = replace(asked, calibrate=calibrate, forms=estimators or ())
+        planned = replace(asked, budget=answers_of(budget or ()), budget_draws=budget_draws or asked.budget_draws)
+        asked = replace(planned, calibrate=calibrate, forms=estimators or ())
         wanted = Shown(form, estimators, metrics, tables, beside, plots, look, page)
         _report_asked(named, asked, wanted, beside)
         return
@@ -277,7 +285,9 @@ def _report_asked(named: Mapping[str, str], options: AskedOptions, shown: Shown,
     from calprobe.cli.logs import log_to_stderr
 
     if beside == "paper":
-        raise UsageError("--against paper is of scores; for runs of replies there is --against audit2026 or stated2025")
+        raise UsageError(
+            "--against paper is of scores; for runs of replies there is --against audit2026, stated2025 and wording2025"
+        )
     if shown.plots is None:
         refuse_typed(click.get_current_context(), LOOKS, "applies to figures; give --plots DIR")
     log_to_stderr()
@@ -288,5 +298,5 @@ def _refuse_options_of_replies(options: ReportOptions, beside: str | None) -> No
     """Raise UsageError for what is of runs of replies alone."""
     refuse_options_of_replies(click.get_current_context())
     for option, value in (("--compat", options.compat and str(options.compat)), ("--against", beside)):
-        if value in get_args(AskedCompat):
+        if value in get_args(AskedBeside):
             raise UsageError(f"{option} {value} is of runs of replies; leave it out")

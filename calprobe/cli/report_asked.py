@@ -31,6 +31,7 @@ TABLES = (
         "confidence",
         "uncertainty",
         "wording",
+        "budget",
         "stated",
         "means",
         "form",
@@ -43,7 +44,7 @@ TABLES = (
     *("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed", "models"),
 )
 OF_SCORES = ("reduction", "ties", "by", "recalibrate", "cluster")  # parameters that say nothing of replies
-OF_REPLIES = ("readers", "parse_threshold", "window", "calibrate")
+OF_REPLIES = ("readers", "parse_threshold", "window", "calibrate", "budget", "budget_draws")
 
 readers_option = list_option(
     "--reader",
@@ -63,6 +64,17 @@ calibrate_option = click.option(
     "--calibrate",
     type=click.Choice(get_args(Calibrate)),
     help="Asked runs: show uncertainties as confidences too, by a map fitted on other questions.",
+)
+budget_option = list_option(
+    "--budget",
+    metavar="M,..",
+    help="Asked runs: draw plans of M answers, n_p wordings with n_s samples each, and compare their AUROC.",
+)
+draws_option = click.option(
+    "--budget-draws",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Asked runs: draws of each plan of --budget.  [default: 5]",
 )
 window_option = click.option(
     "--window",
@@ -112,6 +124,14 @@ def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Sh
         write_page(asked_page(few, drawn), shown.page)
 
 
+def answers_of(budget: Sequence[str]) -> tuple[int, ...]:
+    """The numbers of answers that --budget names. Raises UsageError for what is none."""
+    for text in budget:
+        if not (text.isascii() and text.isdigit()) or len(text) > 6:
+            raise UsageError(f"--budget {text}: give numbers of answers to each question, such as 6,12")
+    return tuple(dict.fromkeys(map(int, budget)))
+
+
 def refuse_options_of_scores(context: click.Context) -> None:
     """Raise click.UsageError for an option that says nothing of replies."""
     refuse_typed(context, OF_SCORES, "does not apply to runs of replies; leave it out")
@@ -137,6 +157,7 @@ def _check_tables(shown: Shown) -> None:
 def _tables(report: AskedReport, shown: Shown) -> list[Table]:
     from calprobe.analysis.asked.stated.results import StatedStudy
     from calprobe.analysis.tables.asked import asked_tables
+    from calprobe.analysis.tables.asked.published_wording import published_wording_tables
     from calprobe.analysis.tables.published import published_tables
     from calprobe.analysis.tables.stated_models import models_tables, published_stated_tables
 
@@ -147,6 +168,8 @@ def _tables(report: AskedReport, shown: Shown) -> list[Table]:
         every += published_tables(report)
     elif shown.against == "stated2025":
         every += published_stated_tables(report.stated or StatedStudy((), ()))
+    elif shown.against == "wording2025":
+        every += published_wording_tables(report)
     found = [table for table in every if shown.tables is None or table.kind in shown.tables]
     if not found:
         there = ", ".join(dict.fromkeys(table.kind for table in every))

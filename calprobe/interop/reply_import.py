@@ -183,7 +183,7 @@ def _record(piece: AskedPiece, replies: Sequence[Reply], sets: Sequence[Question
     place = (piece.set, piece.variant, piece.paraphrase)
     found = {(r.question, r.stage, r.sample): r for r in replies if (r.set, r.variant, r.paraphrase) == place}
     questions = next(own for own in sets if own.name == piece.set).questions
-    wanted = [(q.id, stage, sample) for q in questions for stage in piece.stages for sample in range(piece.samples)]
+    wanted = [(q.id, stage, sample) for q in questions for stage, sample in piece.requests]
     return PieceReplies.of(piece, (found.get(own) or _missing(piece, own) for own in wanted))
 
 

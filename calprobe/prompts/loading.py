@@ -2,7 +2,7 @@
 
 A file holds `{"variants": {NAME: VARIANT}}` and, if wanted, `source`, `layout`, `separator`, `labels`,
 `max_new_tokens`, `stated` (or `verbal`, `prompts`), `expressions`, `groups`, `abstentions` (or `replaced_answers`),
-`final_cue` (or `repair_suffix`), `format_changes` and `examples`. `{"answer": TEXT}` is short for
+`final_cue` (or `repair_suffix`), `format_changes`, `examples` and `perturbations`. `{"answer": TEXT}` is short for
 `{"variants": {"answer": TEXT}}`.
 docs/reference/files.md says what each is.
 """
@@ -28,15 +28,15 @@ from calprobe.prompts.variants import Defaults, read_variant
 from calprobe.questions import Question, read_question
 from calprobe.questions.gold import QuestionFault
 
-PROMPT_SETS = ("audit", "stated", "judge", "science-labels")  # calprobe's own
+PROMPT_SETS = ("audit", "stated", "judge", "science-labels", "wording")  # calprobe's own
 LABELLINGS: tuple[Labelling, ...] = get_args(Labelling)
 
 _ROOT_KEYS = (
     *("source", "layout", "separator", "labels", "max_new_tokens", "variants", "answer", "final_cue", "repair_suffix"),
     *("stated", "verbal", "prompts", "expressions", "groups", "abstentions", "replaced_answers", "format_changes"),
-    "examples",
+    *("examples", "perturbations"),
 )
-_NOT_READ = ("name", "fingerprint", "path", "format_changes", "groups")  # by a model
+_NOT_READ = ("name", "fingerprint", "path", "format_changes", "groups", "perturbations")  # by a model
 _BUDGET = 32  # tokens of a reply
 _STATED_BUDGET = 16  # enough for a sentence around a number
 _FINAL_BUDGET = 4  # enough for a label
@@ -102,6 +102,7 @@ def _read(path: Path, name: str, user_path: str | None) -> PromptSet:
         groups=stated.groups,
         abstentions=stated.abstentions,
         examples=_examples(root),
+        perturbations=_perturbations(root.child("perturbations"), names_of(variants)),
     )
     return replace(prompts, fingerprint=fingerprint_of(prompts))
 
@@ -143,6 +144,22 @@ def _format_changes(root: Entry, variants: tuple[str, ...], budgets: Mapping[str
     if not isinstance(entry.value, list) or not set(map(str, entry.value)) <= set(variants):
         entry.fail("must be a list of names of variants")
     return tuple(name for name in variants if name in entry.value)
+
+
+def _perturbations(entry: Entry, variants: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Families of variants that change a question alike, two or more each, by name."""
+    if not entry.given:
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    for name in entry:
+        own = entry.child(name)
+        own.check_name(name)
+        if not isinstance(own.value, list) or len(own.value) < 2 or not set(map(str, own.value)) <= set(variants):
+            own.fail("must be a list of two variants or more")
+        if name in variants or any(set(own.value) & set(others) for others in found.values()):
+            own.fail("must have a name that no variant has, and no variant of another family")
+        found[name] = tuple(own.value)
+    return found
 
 
 def _budgets(root: Entry) -> dict[str, int]:

@@ -15,7 +15,7 @@ from calprobe.prompts.types import PromptSet, Variant
 class Overrides:
     """What is to be different; None: as the set has it."""
 
-    variants: Sequence[str] | None = None  # names, in the order of asking
+    variants: Sequence[str] | None = None  # names, also of perturbations, in the order of asking
     max_new_tokens: int | None = None  # of replies, not of what is asked after them
     shots: int | None = None  # examples, in variants that have some
     raw: bool | None = None  # plain text, without a chat template
@@ -34,7 +34,8 @@ def overridden(prompts: PromptSet, overrides: Overrides) -> PromptSet:
     """
     variants = tuple(_everywhere(variant, lambda each: _changed(each, overrides)) for variant in prompts.variants)
     if overrides.variants is not None:
-        variants = tuple(_named(prompts, variants, name) for name in overrides.variants)
+        names = [each for name in overrides.variants for each in prompts.perturbations.get(name, (name,))]
+        variants = tuple(_named(prompts, variants, name) for name in dict.fromkeys(names))
     changed = replace(prompts, variants=variants)
     return replace(changed, fingerprint=fingerprint_of(changed))
 

@@ -58,6 +58,7 @@ class Variant:
     shot: str = ""  # an example in {fewshot_examples}, with {answer} and {number} (from 1) as further placeholders
     forms: tuple[Form, ...] = FORMS  # the questions that it can ask
     wordings: Mapping[Form, Variant] = field(default_factory=dict)  # for some of `forms`: the variant in their words
+    temperature: float | None = None  # of its answers; None: as all others
     turned: int = 0  # places by which options are moved up, see `calprobe.questions.turned`
 
     def of(self, question: Question) -> Variant:
@@ -128,6 +129,8 @@ class PromptSet:
     # Name -> prompts of `stated` that are compared with each other; all of them together are a group without a name.
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     abstentions: tuple[str, ...] = ()  # answers that give none, which are put in the place of the model's own
+    # Name -> variants that change a question alike, so that each stands for a wording of it: dummy tokens, ..
+    perturbations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     examples: tuple[Question, ...] = ()  # of the set itself, shown balanced over the labels; empty: of the questions
 
     def __repr__(self) -> str:
@@ -153,7 +156,7 @@ class PromptSet:
 
 
 # Fields that came later: prompts without them keep the hashes that stored runs have.
-_LATER: Mapping[str, Any] = {"turned": 0, "examples": ()}
+_LATER: Mapping[str, Any] = {"turned": 0, "examples": (), "temperature": None, "perturbations": {}}
 
 
 def record_of(prompts: Variant | PromptSet) -> dict[str, Any]:

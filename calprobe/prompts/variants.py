@@ -9,7 +9,7 @@ from calprobe.prompts.placeholders import SHOT_PLACEHOLDERS, TURN_PLACEHOLDERS, 
 from calprobe.prompts.types import FORMS, Form, Variant
 
 _EXAMPLES = "{fewshot_examples}"
-_KEYS = ("turns", "shots", "shot", "max_new_tokens", "final", "raw")
+_KEYS = ("turns", "shots", "shot", "max_new_tokens", "final", "raw", "temperature")
 _FORMS_OF_KEYS: dict[str, tuple[Form, ...]] = {"choice": ("letters", "words"), **{form: (form,) for form in FORMS}}
 _SHOTS = 3  # unless the file says another number
 
@@ -61,9 +61,20 @@ def _wording(entry: Entry, name: str, defaults: Defaults) -> Variant:
         opening=opening,
         final=entry.flag("final", defaults.final),
         raw=entry.flag("raw", default=False),
+        temperature=_temperature(entry.child("temperature")),
     )
     shots = entry.count("shots", _SHOTS) if entry.child("shots").given else None
     return _with_examples(entry, variant, shots, entry.text("shot"))
+
+
+def _temperature(entry: Entry) -> float | None:
+    """The temperature of a variant's answers; None where it says none."""
+    if not entry.given:
+        return None
+    value = entry.value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 100:
+        entry.fail("must be a number of 0 or more: the temperature of this variant's answers")
+    return float(value)
 
 
 def _turns(entry: Entry) -> tuple[str, str, str]:

@@ -11,6 +11,7 @@ from calprobe.runs.asked_manifest import AskManifest, with_own_fingerprint
 from calprobe.runs.asked_questions import StoredSet
 from calprobe.runs.asked_records import QuestionSetRecord
 from calprobe.runs.reply_records import AskedPiece
+from calprobe.runs.stages import GREEDY
 
 _FIX = "ask for what the run has, too, or give another folder with --out"
 
@@ -49,6 +50,7 @@ def joined(
         study=asked.study or stored.study,
         overrides=tuple(dict.fromkeys((*stored.overrides, *asked.overrides))),
         counterfactual=stored.counterfactual or asked.counterfactual,
+        paraphrases=asked.paraphrases or stored.paraphrases,
     )
     return manifest, tuple(sets.values())
 
@@ -96,12 +98,13 @@ def _refuse_gaps(
     for piece in rows[0].keys() | rows[1].keys():
         owned = [(ids[n][has[piece].set], _requests(has[piece])) for n, has in enumerate(rows) if piece in has]
         name = next(has[piece].set for has in rows if piece in has)
-        everything = set().union(*(requests for _, requests in owned))
+        everything = {request for _, requests in owned for request in requests}
         count = sum(len(questions) * len(requests) for questions, requests in owned)
         if len(owned) == 2:
             count -= len(owned[0][0] & owned[1][0]) * len(owned[0][1] & owned[1][1])
         # Samples times stages is a rectangle, too: two of each in one run, three of one stage in the other, is none.
-        full = len({s for s, _ in everything}) * len({n for _, n in everything})
+        stages, most = {stage for stage, _ in everything}, len({sample for _, sample in everything})
+        full = sum(1 if stage == GREEDY else most for stage in stages)
         if len(sets[name].questions) * full != count:
             raise UsageError(
                 f"the run has {_extent(stored, name)}, requested {_extent(asked, name)}; in a run, all questions of a "
@@ -110,7 +113,7 @@ def _refuse_gaps(
 
 
 def _requests(asked: AskedPiece) -> set[tuple[str, int]]:
-    return {(stage, sample) for stage in asked.stages for sample in range(asked.samples)}
+    return set(asked.requests)
 
 
 def _extent(manifest: AskManifest, name: str) -> str:

@@ -11,7 +11,13 @@ from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.prompts import fingerprint_of
 from calprobe.prompts.types import PromptSet, record_of
-from calprobe.runs.asked_records import BackendRecord, CounterfactualRecord, QuestionSetRecord, SamplingRecord
+from calprobe.runs.asked_records import (
+    BackendRecord,
+    CounterfactualRecord,
+    ParaphraseRecord,
+    QuestionSetRecord,
+    SamplingRecord,
+)
 from calprobe.runs.manifest_records import ModelRecord
 from calprobe.runs.records import Piece
 from calprobe.runs.reply_records import AskedPiece, ReplyRecords
@@ -39,6 +45,7 @@ class AskManifest(RunManifest):
     study: str | None = None
     overrides: tuple[str, ...] = ()  # options that differ from what the study fixes
     counterfactual: CounterfactualRecord | None = None  # None: no answers of the model were replaced by others
+    paraphrases: ParaphraseRecord | None = None  # None: questions have their wordings from no file
     shard: str | None = None  # I/N: this folder has that share of each set's questions; None: all of them
     later_versions: tuple[Mapping[str, str], ...] = ()  # of what answered, where they are not the backend's record
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -80,12 +87,16 @@ class AskManifest(RunManifest):
 
         Not in it, and so only recorded: versions, a server's address, the name of a study, the shard, time stamps.
         """
-        return self._fixed | {
-            "questions": sorted([s.name, s.fingerprint] for s in self.sets),
-            "variants": sorted(_variant_texts(self).items()),
-            "stated": sorted([s.name, s.text, s.scale, s.max_new_tokens] for s in self.prompts.stated),
-            "asked": sorted([*a.piece, *a.stages, str(a.samples)] for a in self.asked),
-        }
+        return (
+            self._fixed
+            | {
+                "questions": sorted([s.name, s.fingerprint] for s in self.sets),
+                "variants": sorted(_variant_texts(self).items()),
+                "stated": sorted([s.name, s.text, s.scale, s.max_new_tokens] for s in self.prompts.stated),
+                "asked": sorted([*a.piece, *a.stages, str(a.samples)] for a in self.asked),
+            }
+            | ({} if self.paraphrases is None else {"paraphrases": self.paraphrases.fingerprint})
+        )
 
     @cached_property
     def _fixed(self) -> dict[str, Any]:
@@ -122,6 +133,8 @@ class AskManifest(RunManifest):
         stated = {s.name: s for s in self.prompts.stated}
         if changed := [wanted.name for wanted in other.prompts.stated if wanted != stated.get(wanted.name, wanted)]:
             yield f"stated {', '.join(changed)}: the text or its settings differ"
+        if self.paraphrases and other.paraphrases and self.paraphrases.fingerprint != other.paraphrases.fingerprint:
+            yield f"paraphrases: {words[0]} {self.paraphrases.path}, {words[1]} {other.paraphrases.path}, another file"
         for what, own, others_own in (
             ("abstentions", self.prompts.abstentions, other.prompts.abstentions),
             ("counterfactual answers", self.counterfactual, other.counterfactual),
@@ -198,7 +211,8 @@ class AskManifest(RunManifest):
         """The study with what it was overridden by, and where the questions come from: split, revision and draw."""
         changed = f", overridden by {' '.join(self.overrides)}" if self.overrides else ""
         found = {} if self.study is None else {"study": f"{self.study}{changed}"}
-        return found | {"questions": "; ".join(_source_text(record) for record in self.sets)}
+        found |= {"questions": "; ".join(_source_text(record) for record in self.sets)}
+        return found | ({} if self.paraphrases is None else {"paraphrases": self.paraphrases.describe()})
 
     def merged(self, created: str, others: Sequence[Self] = ()) -> Self:
         """The manifest of the complete run: the sets, variants and stages of all."""

@@ -51,6 +51,29 @@ class CounterfactualRecord:
     answer_type: str  # any; same: answers of the type of the one that is replaced
 
 
+@dataclass(frozen=True, slots=True)
+class ParaphraseRecord:
+    """The file that questions have their wordings from, and what was kept of it for the questions asked."""
+
+    path: str
+    fingerprint: str  # SHA-256 (hex) of the file
+    sources: tuple[str, ...] = ()  # who made them, as its lines say
+    wordings: int = 0  # of each question, its own text among them
+    kept: int = 0  # paraphrases
+    dropped: Mapping[str, int] = field(default_factory=dict)  # by reason
+    noted: Mapping[str, int] = field(default_factory=dict)  # odd ones that were kept, by reason
+    left_out: int = 0  # questions with fewer wordings
+
+    def describe(self) -> str:
+        """One line."""
+        parts = [f"{name} {count:,}" for name, count in self.dropped.items()]
+        parts += [f"{name} {count:,}, kept" for name, count in self.noted.items()]
+        said = f"; {', '.join(parts)}" if parts else ""
+        left = f"; questions with fewer wordings, left out: {self.left_out:,}" if self.left_out else ""
+        made = f", made by {', '.join(self.sources)}" if self.sources else ""
+        return f"{self.path} ({self.fingerprint[:12]}{made}): {self.kept:,} paraphrases kept{said}{left}"
+
+
 def questions_fingerprint(hashes: Sequence[str]) -> str:
     """SHA-256 (hex) of the questions with these hashes, in any order."""
     return hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()

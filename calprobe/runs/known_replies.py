@@ -34,7 +34,7 @@ def known_replies(asked: AskedPiece, *several: Iterable[Reply], keys: Keys = Map
 
 def is_asked(asked: AskedPiece, reply: Reply) -> bool:
     """Whether the piece asks at the reply's stage, for so many samples."""
-    return reply.stage in asked.stages and reply.sample < asked.samples
+    return reply.stage in asked.stages and reply.sample < asked.samples_at(reply.stage)
 
 
 def only_reply(replies: Sequence[Reply], key: str | None) -> Reply | None:

@@ -15,6 +15,7 @@ from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.records import OtherColumnsError, Piece, RecordKind, Shard, ShardError
 from calprobe.runs.replies import Reply
 from calprobe.runs.reply_json import label_scores_of, reply_json, stored_label_scores
+from calprobe.runs.stages import GREEDY
 
 _CRC = b"calprobe.replies_crc32"
 _LABEL_SCORES = pa.struct(
@@ -65,7 +66,7 @@ class AskedPiece:
     variant: str
     paraphrase: int
     stages: tuple[str, ...]  # see `calprobe.runs.stages`
-    samples: int = 1  # of each stage
+    samples: int = 1  # of each stage but the greedy one, which has no second
     # What else decides its requests; None: it has nothing to do with the piece, or was not recorded.
     labels: bool | None = None  # whether probabilities of labels are asked for
     closed: bool | None = None  # whether those of all stated confidences are
@@ -75,6 +76,20 @@ class AskedPiece:
     def piece(self) -> Piece:
         """What run folders call it: `SET.VARIANT` and the paraphrase's number."""
         return Piece(f"{self.set}.{self.variant}", self.paraphrase)
+
+    def samples_at(self, stage: str) -> int:
+        """How many replies a question has at a stage.
+
+        >>> piece = AskedPiece("sums", "plain", 0, ("answer", "greedy"), samples=5)
+        >>> piece.samples_at("answer"), piece.samples_at("greedy")
+        (5, 1)
+        """
+        return 1 if stage == GREEDY else self.samples
+
+    @property
+    def requests(self) -> tuple[tuple[str, int], ...]:
+        """Stage and sample of all that is asked of a question."""
+        return tuple((stage, sample) for stage in self.stages for sample in range(self.samples_at(stage)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +139,7 @@ class ReplyRecords(RecordKind[PieceReplies]):
     def expected(self, piece: Piece) -> int:
         """How many replies the complete piece has."""
         asked = self.pieces[piece]
-        return self.n_questions[asked.set] * len(asked.stages) * asked.samples
+        return self.n_questions[asked.set] * len(asked.requests)
 
     def is_whole(self, record: PieceReplies) -> bool:
         """Whether the piece has a reply for each request; it may be one that failed."""
@@ -145,7 +160,7 @@ class ReplyRecords(RecordKind[PieceReplies]):
         for reply in record.replies:
             if (reply.set, reply.variant, reply.paraphrase) != own:
                 raise ValueError(f"a reply of piece {record.piece.relation} is of another piece")
-            if reply.stage not in place or not 0 <= reply.sample < asked.samples:
+            if reply.stage not in place or not 0 <= reply.sample < asked.samples_at(reply.stage):
                 raise ValueError(f"stage {reply.stage}, sample {reply.sample} is not asked in {record.piece.relation}")
             if (reply.finish == "error") != bool(reply.error):
                 raise ValueError(f"reply {reply.key:.12}: error must be there exactly if finish is error")

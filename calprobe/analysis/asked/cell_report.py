@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.analysis.asked.budget import BudgetOptions, cell_budgets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import (
     Accuracy,
@@ -71,6 +72,9 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
             if estimator.evidence == "stated"
         },
         wording=cell_wording(opened, options.resampling),
+        budgets=cell_budgets(
+            opened, BudgetOptions(options.budget, options.budget_draws, options.forms), options.resampling
+        ),
     )
 
 

@@ -64,7 +64,7 @@ def extent_of(run: AskedRun) -> AskedExtent:
 
 def _missing(asked: AskedPiece, record: PieceReplies | None, n_questions: int) -> Counter[str]:
     """The requests of a piece without reply or failure, by stage."""
-    found = Counter(dict.fromkeys(asked.stages, n_questions * asked.samples))
+    found = Counter({stage: n_questions * asked.samples_at(stage) for stage in asked.stages})
     if record is not None:
         found.subtract(reply.stage for reply in record.replies)
     return +found

@@ -47,6 +47,11 @@ class Asked:
         """By variant, how many places the options of its questions were moved up."""
         return {} if self.prompts is None else {variant.name: variant.turned for variant in self.prompts.variants}
 
+    @property
+    def perturbations(self) -> dict[str, tuple[str, ...]]:
+        """By name, the variants that stand for wordings of a question."""
+        return {} if self.prompts is None else dict(self.prompts.perturbations)
+
     def asks_for_another_form(self, cell: Cell) -> bool:
         """Whether the variant of a cell asks for another form of reply; of an import: whether it has final labels."""
         return cell.has(FINAL) if self.prompts is None else cell.variant in self.prompts.format_changes
@@ -68,7 +73,7 @@ def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
     sizes = {own.name: len(own.questions) for own in asked.sets}
     if options.window is not None:
         _check_ranks(asked)
-    for name, cells in cells_of(asked.sets, asked.replies, asked.grades, asked.turns).items():
+    for name, cells in cells_of(asked.sets, asked.replies, asked.grades, asked.turns, asked.perturbations).items():
         answers = {variant: _answers(cell, options) for variant, cell in cells.items()}
         opened = {variant: _opened(cell, answers[variant], way, asked, options) for variant, cell in cells.items()}
         yield ReadSet(name, sizes[name], opened, answers)

@@ -25,6 +25,8 @@ class AskedOptions:
     ace_bins: int | None = ACE_BINS
     resampling: Resampling = field(default_factory=Resampling)
     calibrate: Calibrate | None = None  # a map from uncertainties to confidences, fitted on other questions
+    budget: tuple[int, ...] = ()  # numbers of answers to plan wordings and samples for
+    budget_draws: int = 5  # of each plan
     forms: tuple[str, ...] = ()  # estimators beside the usual ones, such as semantic_entropy.likelihood
 
     def __post_init__(self) -> None:
@@ -32,6 +34,11 @@ class AskedOptions:
             raise UsageError(f"--parse-threshold must lie within 0 and 1; got {self.threshold}")
         if self.window is not None and self.window < 1:
             raise UsageError(f"--window must be at least 1 token; got {self.window}")
+        for answers in self.budget:
+            if answers < 2:
+                raise UsageError(f"--budget: plans of {answers} answers have nothing to choose; give 2 or more")
+        if self.budget_draws < 1:
+            raise UsageError(f"--budget-draws must be at least 1; got {self.budget_draws}")
 
     @property
     def by_paper(self) -> bool:

@@ -14,6 +14,7 @@ from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.results import (
     AcrossRuns,
     AskedRunReport,
+    CellBudget,
     CellReport,
     OpenedCell,
     SetReport,
@@ -21,6 +22,7 @@ from calprobe.analysis.asked.results import (
     SizePoint,
 )
 from calprobe.analysis.asked.stated.pictures import StatedPictures, stated_pictures
+from calprobe.analysis.curves.budget_figure import BudgetPanel, draw_budgets
 from calprobe.analysis.curves.calibration import (
     METRICS,
     Calibration,
@@ -50,6 +52,7 @@ class Pictures:
     calibration: Calibration  # by set, pooled over the variants that are read well enough; `run` is the set's name
     readers: tuple[GroupedDots, ...]  # by set: accuracies by variant and reader
     matrices: tuple[Matrix, ...]  # of several sets
+    budgets: tuple[BudgetPanel, ...] = ()  # by set, variant and number of answers
     stated: StatedPictures | None = None  # of a run that asks for confidences by several prompts
 
     def drawn(self) -> Iterator[tuple[str, Drawn]]:
@@ -60,6 +63,8 @@ class Pictures:
             yield "readers", lambda look: draw_grouped_dots(self.readers, look)
         if self.matrices:
             yield "matrix", lambda look: draw_matrices(self.matrices, look)
+        if self.budgets:
+            yield "budget", lambda look: draw_budgets(self.budgets, look)
         if self.stated is not None:
             yield from self.stated.drawn()
 
@@ -71,7 +76,36 @@ def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
         Calibration(tuple(lines), "questions"),
         tuple(_readers(own) for own in run.sets.values()),
         tuple(matrices(run)),
+        budget_panels(run),
         None if run.stated is None else stated_pictures(run.stated, run.cells, options),
+    )
+
+
+def budget_panels(run: AskedRunReport) -> tuple[BudgetPanel, ...]:
+    """A panel for each budget, in the reading that all of them have and that isolates the uncertainty best."""
+    cells = [(own, cell) for own in run.sets.values() for cell in own.cells.values() if cell.budgets]
+    several = [{found.reading for found in budget.aurocs} for _, cell in cells for budget in cell.budgets]
+    reading = next((name for name in ("greedy", "majority", "pooled") if all(name in own for own in several)), "pooled")
+    measures = list(
+        dict.fromkeys(found.measure for _, cell in cells for budget in cell.budgets for found in budget.aurocs)
+    )
+    return tuple(
+        _budget_panel(f"{own.name}, {cell.variant}: {budget.answers} answers", budget, reading, measures)
+        for own, cell in cells
+        for budget in cell.budgets
+    )
+
+
+def _budget_panel(title: str, budget: CellBudget, reading: str, measures: Sequence[str]) -> BudgetPanel:
+    known = {(found.measure, found.plan): found.value for found in budget.aurocs if found.reading == reading}
+    own = [name for name in measures if any(measure == name for measure, _ in known)]
+    return BudgetPanel(
+        title,
+        reading,
+        tuple(map(str, budget.plans)),
+        tuple(own),
+        tuple(measures.index(name) for name in own),
+        tuple(tuple(known.get((name, plan)) for plan in budget.plans) for name in own),
     )
 
 

@@ -91,6 +91,50 @@ class CellWording:
 
 
 @dataclass(frozen=True, slots=True)
+class BudgetPlan:
+    """How many wordings of a question are asked, and how often each."""
+
+    wordings: int  # n_p
+    samples: int  # n_s
+
+    def __str__(self) -> str:
+        return f"({self.wordings}, {self.samples})"
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetAuroc:
+    """How well an uncertainty orders answers under one plan."""
+
+    plan: BudgetPlan
+    measure: str
+    reading: str  # pooled, majority, greedy
+    value: Estimate  # mean over the draws, with an interval over questions
+    deviation: float  # standard deviation over the draws; NaN of one
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetShare:
+    """The share of the wording under one plan: means over the draws by field of WordingShare, and deviations."""
+
+    plan: BudgetPlan
+    points: str
+    means: Mapping[str, float]
+    deviations: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class CellBudget:
+    """Plans of one number of answers, drawn from the replies of one cell."""
+
+    answers: int  # m, of each question
+    draws: int  # of each plan
+    questions: int  # that allow every plan
+    plans: tuple[BudgetPlan, ...]  # by number of wordings
+    aurocs: tuple[BudgetAuroc, ...]
+    shares: tuple[BudgetShare, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CellReport:
     """One set under one variant."""
 
@@ -109,6 +153,7 @@ class CellReport:
     )  # all requests that failed, by stage; they are in no number
     failure_reasons: Mapping[str, int] = field(default_factory=dict)  # the same by reason
     wording: tuple[CellWording, ...] = ()  # the share of the wording, where questions have samples of several
+    budgets: tuple[CellBudget, ...] = ()  # plans of fewer answers, where these are asked for
 
     @property
     def reader(self) -> str:

@@ -9,6 +9,8 @@ from calprobe.analysis.asked.results import (
     Accuracy,
     AcrossRuns,
     AskedRunReport,
+    BudgetPlan,
+    CellBudget,
     CellEstimator,
     CellReport,
     Drop,
@@ -106,8 +108,28 @@ def _cell(cell: CellReport) -> dict[str, Any]:
         "confidences": _value(cell.estimators),
         "shift": _value(cell.shift),
         "overconfidence": _value(cell.overconfidence),
+        "budget": {str(own.answers): _budget(own) for own in cell.budgets},
         "wording": {own.points: _value(own.share) | {"p": _value(own.p)} for own in cell.wording},
     }
+
+
+def _budget(own: CellBudget) -> dict[str, Any]:
+    """By plan, `n_p x n_s`: AUROC by measure and reading, with its deviation over the draws, and shares by points."""
+    plans: dict[str, dict[str, Any]] = {
+        _plan(plan): {"n_p": plan.wordings, "n_s": plan.samples, "auroc": {}, "wording": {}} for plan in own.plans
+    }
+    for found in own.aurocs:
+        value = _value(found.value) | {"sd": _value(found.deviation)}
+        plans[_plan(found.plan)]["auroc"].setdefault(found.measure, {})[found.reading] = value
+    for share in own.shares:
+        plans[_plan(share.plan)]["wording"][share.points] = {
+            name: {"value": _value(value), "sd": _value(share.deviations[name])} for name, value in share.means.items()
+        }
+    return {"answers": own.answers, "draws": own.draws, "questions": own.questions, "plans": plans}
+
+
+def _plan(plan: BudgetPlan) -> str:
+    return f"{plan.wordings}x{plan.samples}"
 
 
 def _shifts(several: Iterable[ShiftSummary]) -> dict[str, Any]:

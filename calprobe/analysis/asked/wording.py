@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from calprobe.analysis.asked.results import CellWording, OpenedCell
+from calprobe.arrays import Floats
 from calprobe.confidence.asked.question_measures import POINTS
-from calprobe.confidence.samples import split_variance, wording_p_value, wording_share
+from calprobe.confidence.samples import exact_wording_share, split_variance, wording_p_value, wording_share
 from calprobe.metrics import Resampling
+
+EXACT = "exact"  # label probabilities under each wording in place of samples
 
 
 def cell_wording(opened: OpenedCell, resampling: Resampling) -> tuple[CellWording, ...]:
     """The shares of a cell; none where no question has samples of two wordings.
 
-    Questions without an answer, or of which a pair was not judged, are left out.
+    Questions without an answer, or of which a pair was not judged, are left out. Where label probabilities are known,
+    one share is of them: what that of equal answers converges to with more samples at temperature 1.
     """
     several = [own for own in opened.read.samples if len(set(own.answered.tolist())) > 1]
     found = []
@@ -23,4 +31,22 @@ def cell_wording(opened: OpenedCell, resampling: Resampling) -> tuple[CellWordin
         permutations = resampling.n_resamples
         p = wording_p_value(known, permutations, resampling.seed) if permutations else float("nan")
         found.append(CellWording(name, share, p))
+    if exact := list(label_distributions(opened)):
+        found.append(CellWording(EXACT, exact_wording_share(exact), float("nan")))
     return tuple(found)
+
+
+def label_distributions(opened: OpenedCell) -> Iterator[Floats]:
+    """Of each question with label probabilities under two wordings or more: these, [wordings, labels]."""
+    cell = opened.cell
+    if not any(row.first.label_scores is not None for row in cell.rows):
+        return
+    masses = opened.read.first
+    rows: dict[str, dict[int, int]] = {}
+    for place, row in enumerate(cell.rows):
+        if masses.covered[place] and masses.total[place] > 0:
+            rows.setdefault(row.question.id, {}).setdefault(row.paraphrase, place)  # its samples have the same
+    for own in rows.values():
+        if len(own) > 1:
+            places = [own[wording] for wording in sorted(own)]
+            yield np.asarray(masses.mass[places] / masses.total[places][:, None], np.float64)

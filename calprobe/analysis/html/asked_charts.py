@@ -6,6 +6,7 @@ import math
 
 from markupsafe import Markup, escape
 
+from calprobe.analysis.curves.budget_figure import BudgetPanel
 from calprobe.analysis.curves.grouped_dots import GroupedDots
 from calprobe.analysis.curves.matrix_figure import Matrix
 from calprobe.analysis.curves.size_figure import SizePanel, short_count, size_ticks
@@ -56,6 +57,26 @@ def sizes(own: SizePanel) -> Markup:
             drawn.append(svg.mark(frame, (x, found.value), said, shape=series.place))
         parts.append(svg.element("g", *drawn, class_=series_class(series.place)))
     return svg.drawing(frame, f"Parameters and spread on {own.title}, by reader of answers.", *parts)
+
+
+def budget(own: BudgetPanel) -> Markup:
+    """The AUROC of each measure under each plan."""
+    count = len(own.plans)
+    ticks = tuple(float(at) for at in range(count))
+    across = svg.Axis("wordings and samples of each", -0.4, count - 0.6, ticks, lambda at: own.plans[round(at)])
+    ends = [end for row in own.values for found in row if found for end in (found.value, found.low, found.high)]
+    frame = svg.Frame(across, svg.Axis.around(f"AUROC, {own.reading}", ends))
+    parts = [frame.axes()]
+    for at, name in enumerate(own.measures):
+        points = own.line(at)
+        drawn = [svg.line(frame, [(x, found.value) for x, _, found in points])]
+        drawn.append(svg.intervals(frame, [(x, found.low, found.high) for x, _, found in points]))
+        drawn += [
+            svg.mark(frame, (x, found.value), f"{name}, {plan}: {spelled(found)}", shape=own.places[at])
+            for x, plan, found in points
+        ]
+        parts.append(svg.element("g", *drawn, class_=series_class(own.places[at])))
+    return svg.drawing(frame, f"AUROC of each uncertainty by plan, {own.title}.", *parts)
 
 
 def _name(frame: svg.Frame, name: str, point: svg.Point) -> Markup:

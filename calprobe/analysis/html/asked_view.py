@@ -118,6 +118,14 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
         )
     for matrix in found.matrices:
         yield FigureView(matrix.title, asked_charts.matrix(matrix), "Variants by sets; the darker, the nearer to 1.")
+    for panel in found.budgets:
+        yield FigureView(
+            f"Plans on {panel.title}",
+            asked_charts.budget(panel),
+            f"AUROC ({panel.reading}) of each uncertainty, with n_s samples of each of n_p wordings taken from the "
+            "same replies: means over draws, with 95 % intervals over questions.",
+            tuple(Choice(name, at, charts.key(at)) for name, at in zip(panel.measures, panel.places, strict=True)),
+        )
     if found.stated is not None:
         yield from stated_figures(found.stated)
 

@@ -93,10 +93,12 @@ def cells_of(
     replies: Iterable[Reply],
     grades: Mapping[str, StoredGrade] = MappingProxyType({}),
     turns: Mapping[str, int] = MappingProxyType({}),
+    perturbations: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> dict[str, dict[str, Cell]]:
     """The cells of a run, by set, then by variant; sets in their order, variants in that of their first reply.
 
-    `grades` are by the key of the reply; `turns`, by variant, are how far the options of its questions were moved up.
+    `grades` are by the key of the reply; `turns`, by variant, are how far the options of its questions were moved up;
+    `perturbations`, by name, are variants that stand for wordings: two or more of them become one cell of that name.
 
     Raises ValueError for a reply to a question that no set has.
     """
@@ -116,7 +118,27 @@ def cells_of(
         if turns.get(variant):
             own = {key: (place, turned(question, turns[variant])) for key, (place, question) in own.items()}
         cells[name][variant] = _cell(name, variant, rows, own, grades)
+    for name, found_cells in cells.items():
+        for joint, members in perturbations.items():
+            _join(found_cells, joint, [member for member in members if member in found_cells], known[name])
     return {name: own for name, own in cells.items() if own}
+
+
+def _join(cells: dict[str, Cell], name: str, members: Sequence[str], known: Mapping[str, tuple[int, Question]]) -> None:
+    """Put one cell in the place of some, each of which stands for wordings of its own."""
+    if len(members) < 2:
+        return
+    taken = [cells.pop(member) for member in members]
+    step = 1 + max((row.paraphrase for cell in taken for row in cell.rows), default=0)
+    rows = [
+        replace(row, paraphrase=place * step + row.paraphrase) for place, cell in enumerate(taken) for row in cell.rows
+    ]
+    rows.sort(key=lambda row: (known[row.question.id][0], row.paraphrase, row.sample))
+    failures, asked = Counter[str](), Counter[str]()
+    for cell in taken:
+        failures.update(cell.failures)
+        asked.update(cell.asked)
+    cells[name] = Cell(taken[0].set, name, tuple(rows), sum(cell.failed for cell in taken), failures, asked)
 
 
 def _cell(

@@ -23,7 +23,7 @@ from calprobe.confidence.samples.similarity import affinity, lexsim, rouge_matri
 from calprobe.confidence.samples.spectral import degree, eccentricity, eigv, laplacian, spectral_embedding
 from calprobe.confidence.samples.tokens import perplexity, sequence_probability, token_entropy
 from calprobe.confidence.samples.variance import VarianceSplit, one_hot, split_variance
-from calprobe.confidence.samples.wording import WordingShare, wording_p_value, wording_share
+from calprobe.confidence.samples.wording import WordingShare, exact_wording_share, wording_p_value, wording_share
 
 __all__ = [
     "ClaimProbability",
@@ -45,6 +45,7 @@ __all__ = [
     "different_strings",
     "eccentricity",
     "eigv",
+    "exact_wording_share",
     "frequencies",
     "greedy_classes",
     "laplacian",

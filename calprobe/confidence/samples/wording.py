@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints, check_count
+from calprobe.arrays import Floats, Ints, check_count, check_numbers
 from calprobe.confidence.decomposition import RHO_EPSILON
 from calprobe.confidence.samples.variance import VarianceSplit, check_points
 
@@ -66,6 +66,52 @@ def wording_share(splits: Sequence[VarianceSplit], settled: float = SETTLED) -> 
         settled=float(is_settled.mean()),
         questions=len(own),
     )
+
+
+def exact_wording_share(questions: Sequence[npt.ArrayLike], settled: float = SETTLED) -> WordingShare:
+    """What `wording_share` of one-hot answers converges to with more samples, of answers with known probabilities.
+
+    Of a question with distributions `p_t` under T wordings: total `V(mean_t p_t)` with `V(p) = 1 - sum_k p_k^2`,
+    within `mean_t V(p_t)`, as `calprobe.confidence.variance_decomposition`. `unbiased` has
+    `B = T / (T - 1) (total - within)` for each, `sum B / sum (B + within)`; `by_chance` is 0: nothing is sampled.
+
+    Args:
+        questions: [wordings, answers] each, two wordings or more, rows with sum 1.
+        settled: as `wording_share`.
+    Returns:
+        As `wording_share`; NaN without questions.
+    Raises:
+        ValueError: not such a distribution.
+
+    >>> share = exact_wording_share([[[0.9, 0.1], [0.1, 0.9]]])
+    >>> round(share.ratio_of_sums, 2), round(share.unbiased, 2), share.by_chance
+    (0.64, 0.78, 0.0)
+    """
+    own = [_distributions(each) for each in questions]
+    if not own:
+        return WordingShare(*(float("nan"),) * 6, 0)
+    total = np.array([1 - (p.mean(axis=0) ** 2).sum() for p in own])
+    within = np.array([1 - (p**2).sum(axis=1).mean() for p in own])
+    between = np.maximum(total - within, 0.0)
+    extra = between * np.array([len(p) / (len(p) - 1) for p in own])
+    is_settled = total < settled
+    rho = (between + RHO_EPSILON) / (total + 2 * RHO_EPSILON)
+    return WordingShare(
+        rho=float(rho.mean()),
+        rho_unsettled=float(rho[~is_settled].mean()) if (~is_settled).any() else float("nan"),
+        ratio_of_sums=_ratio(between.sum(), total.sum()),
+        by_chance=0.0,
+        unbiased=_ratio(extra.sum(), (extra + within).sum()),
+        settled=float(is_settled.mean()),
+        questions=len(own),
+    )
+
+
+def _distributions(given: npt.ArrayLike) -> Floats:
+    own = check_numbers("questions", given)
+    if own.ndim != 2 or len(own) < 2 or (own < 0).any() or not np.allclose(own.sum(axis=1), 1):
+        raise ValueError(f"questions must be distributions [2 wordings or more, answers] with sum 1; got {own.shape}")
+    return own
 
 
 def _unbiased(splits: Sequence[VarianceSplit]) -> float:

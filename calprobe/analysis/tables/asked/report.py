@@ -8,6 +8,7 @@ from dataclasses import replace
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
 from calprobe.analysis.tables.asked.answers import answers_table, form_table, spread_table
+from calprobe.analysis.tables.asked.budget import budget_tables
 from calprobe.analysis.tables.asked.confidence import confidence_table, means_table, shift_table, stated_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
 from calprobe.analysis.tables.asked.several import across_tables, matrix_tables
@@ -69,6 +70,7 @@ def _of_set(own: SetReport, report: AskedReport, study: bool) -> Iterator[Table]
         yield uncertainty_table(own, report.metrics)
     if any(cell.wording for cell in own.cells.values()):
         yield wording_table(own)
+    yield from budget_tables(own)
     if any(cell.overconfidence for cell in own.cells.values()):
         yield stated_table(own)
     if any(cell.overconfidence for cell in own.cells.values()) and not study:

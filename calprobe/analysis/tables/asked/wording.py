@@ -39,6 +39,7 @@ def wording_table(own: SetReport) -> Table:
         kind="wording",
         notes=(
             "rho: mean over questions, 1/2 where all answers agree (settled); ratio: of sums, by chance what it is "
-            "where no wording matters; rho*: 0 where none matters; p: permutations of answers over wordings.",
+            "where no wording matters; rho*: 0 where none matters; p: permutations of answers over wordings; "
+            "exact: label probabilities under each wording, which one_hot converges to at temperature 1.",
         ),
     )

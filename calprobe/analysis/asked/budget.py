@@ -1,0 +1,193 @@
+"""How to spend a number of answers: few wordings with many samples each, or many with few, drawn from one large run.
+
+Of each question m = n_p n_s answers are taken, n_s of each of n_p wordings, several times by seed. Plans share the
+order in which wordings and samples are drawn, and all have the same questions, so that they differ in the plan alone.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget, OpenedCell
+from calprobe.analysis.asked.scales import as_confidence
+from calprobe.arrays import Floats
+from calprobe.confidence.asked import Answers, Cell
+from calprobe.confidence.asked.cell import GREEDY
+from calprobe.confidence.asked.entry import AskedEstimator, Read
+from calprobe.confidence.asked.question_measures import POINTS
+from calprobe.confidence.asked.sample_estimators import GREEDY_READING, MAJORITY, sample_estimators
+from calprobe.confidence.samples import split_variance, wording_share
+from calprobe.metrics import Estimate, Resampling
+from calprobe.metrics.bootstrap import draw_samples
+from calprobe.metrics.intervals import defined, percentiles
+from calprobe.metrics.ranking import AUROC
+
+SHARES = ("rho", "ratio_of_sums", "by_chance", "unbiased")
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetOptions:
+    """Which numbers of answers are planned, and how often each plan is drawn."""
+
+    answers: tuple[int, ...]  # m of each budget
+    draws: int = 5  # of each plan
+    forms: tuple[str, ...] = ()  # measures beside the usual ones
+
+
+def cell_budgets(opened: OpenedCell, options: BudgetOptions, resampling: Resampling) -> tuple[CellBudget, ...]:
+    """A budget for each number of answers that the cell has a plan for; draws are by the resamples' seed."""
+    supply = _supply(opened.cell)
+    found = (_budget(opened, supply, m, options, resampling) for m in options.answers)
+    return tuple(own for own in found if own is not None)
+
+
+Supply = Mapping[str, Mapping[int, Sequence[int]]]  # question -> wording -> places of its samples in the cell
+
+
+def _supply(cell: Cell) -> dict[str, dict[int, list[int]]]:
+    found: dict[str, dict[int, list[int]]] = {}
+    for place, row in enumerate(cell.rows):
+        found.setdefault(row.question.id, {}).setdefault(row.paraphrase, []).append(place)
+    return found
+
+
+def plans_of(answers: int, supply: Supply) -> tuple[tuple[BudgetPlan, ...], tuple[str, ...]]:
+    """The plans of so many answers that most questions allow, and the questions that allow all of these.
+
+    >>> plans_of(4, {"q": {0: [0, 1], 1: [2, 3], 2: [4, 5], 3: [6, 7]}})[0]
+    (BudgetPlan(wordings=2, samples=2), BudgetPlan(wordings=4, samples=1))
+    """
+    every = [BudgetPlan(n, answers // n) for n in range(1, answers + 1) if answers % n == 0]
+    plans = tuple(plan for plan in every if sum(_allows(own, plan) for own in supply.values()) * 2 > len(supply))
+    kept = (name for name, own in supply.items() if all(_allows(own, plan) for plan in plans))
+    return plans, tuple(kept) if plans else ()
+
+
+def _allows(own: Mapping[int, Sequence[int]], plan: BudgetPlan) -> bool:
+    return sum(len(places) >= plan.samples for places in own.values()) >= plan.wordings
+
+
+def _budget(
+    opened: OpenedCell, supply: Supply, answers: int, options: BudgetOptions, resampling: Resampling
+) -> CellBudget | None:
+    plans, questions = plans_of(answers, supply)
+    if not questions:
+        return None
+    aurocs: list[BudgetAuroc] = []
+    shares: list[BudgetShare] = []
+    for plan in plans:
+        reads = [
+            _drawn(opened.read, {name: supply[name] for name in questions}, plan, (resampling.seed, draw))
+            for draw in range(options.draws)
+        ]
+        aurocs += _aurocs(plan, reads, options, resampling)
+        shares += _shares(plan, reads) if plan.wordings > 1 else ()
+    return CellBudget(answers, options.draws, len(questions), plans, tuple(aurocs), tuple(shares))
+
+
+def _drawn(read: Read, supply: Supply, plan: BudgetPlan, seed: tuple[int, int]) -> Read:
+    """The replies of one draw; a question's greedy answer stays with the first of them."""
+    greedy = {row.question.id: row.replies[GREEDY] for row in read.cell.rows if GREEDY in row.replies}
+    places: list[int] = []
+    rows = []
+    for name, own in supply.items():
+        chosen = _chosen(own, plan, np.random.default_rng([*seed, zlib.crc32(name.encode())]))
+        places += chosen
+        for at, place in enumerate(chosen):
+            row = read.cell.rows[place]
+            replies = {stage: reply for stage, reply in row.replies.items() if stage != GREEDY}
+            if not at and name in greedy:
+                replies[GREEDY] = greedy[name]
+            rows.append(replace(row, replies=replies))
+    # Asked were more: a share of the answers is one of those drawn.
+    cell = replace(read.cell, rows=tuple(rows), asked={})
+    return replace(read, cell=cell, answers=_at(read.answers, places))
+
+
+def _chosen(own: Mapping[int, Sequence[int]], plan: BudgetPlan, rng: np.random.Generator) -> list[int]:
+    """The places of a question's draw, in their order. Each plan takes the first of the same two orders."""
+    order = [int(at) for at in rng.permutation(sorted(own))]
+    samples = {wording: [int(at) for at in rng.permutation(own[wording])] for wording in sorted(own)}
+    able = [wording for wording in order if len(samples[wording]) >= plan.samples][: plan.wordings]
+    return sorted(place for wording in able for place in samples[wording][: plan.samples])
+
+
+def _at(answers: Answers, places: Sequence[int]) -> Answers:
+    return Answers(
+        answers.reader,
+        tuple(answers.readings[place] for place in places),
+        answers.prediction[list(places)],
+        answers.correct[list(places)],
+        tuple(answers.grades[place] for place in places) if answers.grades else (),
+    )
+
+
+def _aurocs(
+    plan: BudgetPlan, reads: Sequence[Read], options: BudgetOptions, resampling: Resampling
+) -> Iterator[BudgetAuroc]:
+    """The AUROC of each uncertainty, mean and deviation over the draws, with an interval by question of the mean."""
+    known = [{own.name: own for own in sample_estimators(read, options.forms)} for read in reads]
+    names = [
+        name
+        for name, own in known[0].items()
+        if own.scale == "uncertainty" and not name.startswith("perplexity") and _has_part(name, plan)
+    ]
+    for name in names:
+        draws = [_auroc(read, own[name], resampling) for read, own in zip(reads, known, strict=True) if name in own]
+        values = np.array([value for value, _ in draws])
+        resampled = np.mean([each for _, each in draws], axis=0) if draws else np.empty(0)
+        there = defined(resampled)
+        low, high = percentiles(there) if len(there) else (float("nan"), float("nan"))
+        measure, reading = _reading(name)
+        spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+        yield BudgetAuroc(plan, measure, reading, Estimate(float(values.mean()), low, high), spread)
+
+
+def _has_part(name: str, plan: BudgetPlan) -> bool:
+    """Whether a plan has that part of the variance: none between one wording, none within wordings of one sample."""
+    if name.startswith("variance_between"):
+        return plan.wordings > 1
+    return not name.startswith("variance_within") or plan.samples > 1
+
+
+def _reading(name: str) -> tuple[str, str]:
+    for end in (MAJORITY, GREEDY_READING):
+        if name.endswith(end):
+            return name.removesuffix(end), end.removeprefix(".")
+    return name, "pooled"
+
+
+def _auroc(read: Read, estimator: AskedEstimator, resampling: Resampling) -> tuple[float, Floats]:
+    """Of one draw: the value, and those of resampled questions."""
+    found = estimator.compute(read)
+    kept = found.read
+    if not kept.any():
+        return float("nan"), np.full(resampling.n_resamples, np.nan)
+    names = np.array([row.question.id for row in read.cell.rows], np.str_)[kept]
+    sample = {"": (as_confidence(found.confidence[kept], "uncertainty"), found.correct[kept])}
+    own = draw_samples((AUROC,), sample, resampling, names)[""][AUROC.name]
+    resampled = own.resampled if len(own.resampled) else np.full(resampling.n_resamples, np.nan)
+    return own.value, resampled
+
+
+def _shares(plan: BudgetPlan, reads: Sequence[Read]) -> Iterator[BudgetShare]:
+    """The shares of the wording, mean and deviation over the draws."""
+    for name, of in POINTS.items():
+        found = []
+        for read in reads:
+            known = [(points, own.answered) for own in read.samples if (points := of(own)) is not None]
+            if known:
+                found.append(wording_share([split_variance(points, groups) for points, groups in known]))
+        if found:
+            values = np.array([[getattr(share, field) for field in SHARES] for share in found])
+            deviations = values.std(axis=0, ddof=1) if len(found) > 1 else np.full(len(SHARES), np.nan)
+            yield BudgetShare(
+                plan,
+                name,
+                dict(zip(SHARES, values.mean(axis=0).tolist(), strict=True)),
+                dict(zip(SHARES, deviations.tolist(), strict=True)),
+            )

@@ -1,0 +1,126 @@
+"""Wordings of questions out of a paraphrase file, checked: what is lost or there twice is dropped and counted."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from calprobe.answers.comparing import comparable
+from calprobe.answers.short import normalised
+from calprobe.errors import UsageError
+from calprobe.messages import counted
+from calprobe.questions import QuestionSet
+from calprobe.questions.paraphrase_file import ParaphraseFile
+from calprobe.runs.asked_records import ParaphraseRecord
+
+DUPLICATE, NAME, NUMBER, ENDING = "duplicate", "name lost", "number or date lost", "ending differs"
+MOST = 0.9  # of the questions have so many wordings, where no number is given
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_WORD = re.compile(r"[^\W\d_]+")
+_STEM = 4  # letters of a name that stay in its other forms: British, Britain
+
+
+@dataclass(slots=True)
+class Checked:
+    """The paraphrases of one question that are kept, and why others are not."""
+
+    kept: tuple[str, ...] = ()
+    dropped: Counter[str] = field(default_factory=Counter)
+    noted: Counter[str] = field(default_factory=Counter)  # odd, and kept
+
+
+def checked(text: str, paraphrases: Sequence[str]) -> Checked:
+    """The paraphrases that are no copies and keep each name, number and date of the question.
+
+    Names are words with a capital letter behind the first word; their first four letters must be there. A question in
+    lower case has none.
+
+    >>> others = ["In 1905, who led Norway?", "Who led Norway?", "who led norway in 1905"]
+    >>> found = checked("Who led Norway in 1905?", others)
+    >>> found.kept, dict(found.dropped)
+    (('In 1905, who led Norway?',), {'number or date lost': 1, 'duplicate': 1})
+    """
+    found, seen, kept = Checked(), {normalised(text)}, []
+    for paraphrase in paraphrases:
+        fault = DUPLICATE if normalised(paraphrase) in seen else _lost(text, paraphrase)
+        seen.add(normalised(paraphrase))
+        if fault:
+            found.dropped[fault] += 1
+            continue
+        found.noted[ENDING] += text.rstrip().endswith("?") and not paraphrase.endswith("?")
+        kept.append(paraphrase)
+    found.kept, found.noted = tuple(kept), +found.noted
+    return found
+
+
+def _lost(text: str, paraphrase: str) -> str:
+    """What of the question the paraphrase lacks; empty: nothing."""
+    digits = set(_NUMBER.findall(text.replace(",", ""))) & set(_NUMBER.findall(comparable(text)))
+    if digits - set(_NUMBER.findall(comparable(paraphrase))):
+        return NUMBER
+    stems = {word[:_STEM].casefold() for word in _WORD.findall(paraphrase)}
+    if any(name[:_STEM].casefold() not in stems for name in _names(text)):
+        return NAME
+    return ""
+
+
+def _names(text: str) -> Iterator[str]:
+    """Words with a capital letter that no sentence begins with."""
+    begins = True
+    for found in _WORD.finditer(text):
+        between = text[: found.start()].rstrip()
+        begins = not between or between[-1] in ".!?:\"“'"
+        if found[0][0].isupper() and len(found[0]) > 1 and not begins:
+            yield found[0]
+
+
+def with_paraphrases(
+    sets: Sequence[QuestionSet], file: ParaphraseFile, wordings: int | None = None
+) -> tuple[tuple[QuestionSet, ...], ParaphraseRecord]:
+    """The questions in the file's wordings, and what was kept of them. Questions with fewer wordings are left out.
+
+    Args:
+        sets: what is asked.
+        file: from `calprobe.questions.paraphrase_file.read_paraphrases`.
+        wordings: of each question, its own text among them; None: as many as nine of ten questions have.
+    Raises:
+        UsageError: no question of a set has so many.
+    """
+    every = {(own.name, q.id): checked(q.text, file.of(own.name, q)) for own in sets for q in own.questions}
+    counts = sorted((1 + len(found.kept) for found in every.values()), reverse=True)
+    wanted = wordings or max(2, counts[math.ceil(MOST * len(counts)) - 1])
+    made = tuple(_worded(own, every, wanted, file) for own in sets)
+    dropped = sum((found.dropped for found in every.values()), Counter[str]())
+    noted = sum((found.noted for found in every.values()), Counter[str]())
+    record = ParaphraseRecord(
+        path=file.path,
+        fingerprint=file.fingerprint,
+        sources=file.sources,
+        wordings=wanted,
+        kept=sum(len(found.kept) for found in every.values()),
+        dropped=dict(sorted(dropped.items())),
+        noted=dict(noted),
+        left_out=sum(len(own.questions) for own in sets) - sum(len(own.questions) for own in made),
+    )
+    return made, record
+
+
+def _worded(
+    own: QuestionSet, every: Mapping[tuple[str, str], Checked], wanted: int, file: ParaphraseFile
+) -> QuestionSet:
+    questions = tuple(
+        replace(question, paraphrases=kept[: wanted - 1])
+        for question in own.questions
+        if len(kept := every[own.name, question.id].kept) >= wanted - 1
+    )
+    if not questions:
+        most = max((1 + len(every[own.name, q.id].kept) for q in own.questions), default=0)
+        raise UsageError(
+            f"{file.path}: no question of {own.name} has {counted(wanted, 'wording')} by it ({most} at most, its own "
+            "text among them); give the ids of the questions, or fewer --wordings"
+        )
+    return replace(own, questions=questions)

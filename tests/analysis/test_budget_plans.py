@@ -1,0 +1,158 @@
+"""Plans of fewer answers drawn from one run, and the exact share of the wording that the sampled one converges to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import asked_replies as made
+import numpy as np
+import pytest
+
+from calprobe.analysis.asked.budget import plans_of
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.pictures import budget_panels
+from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
+from calprobe.analysis.asked.results import BudgetPlan, CellReport
+from calprobe.analysis.asked.results_json import run_json
+from calprobe.analysis.curves.budget_figure import draw_budgets
+from calprobe.analysis.html.asked_charts import budget as budget_chart
+from calprobe.analysis.tables.asked.budget import budget_tables
+from calprobe.analysis.tables.asked.published_wording import published_wording_tables
+from calprobe.metrics import Resampling
+from calprobe.questions.types import Question
+from calprobe.runs.replies import Reply
+
+OPTIONS = AskedOptions(resampling=Resampling(10), budget=(6,), budget_draws=2)
+WORDS = ("right", "wrong", "other", "else")
+
+
+def sampled(n_questions: int, wordings: int, samples: int, sensitivity: float, seed: int = 0) -> Asked:
+    """Answers of free questions; each wording's distribution is the question's, mixed with one of its own."""
+    rng = np.random.default_rng(seed)
+    questions = [Question(f"q{at}", f"What of {at}?", "open", accepted=("right",)) for at in range(n_questions)]
+    replies: list[Reply] = []
+    for question in questions:
+        base = rng.dirichlet(np.full(4, 0.6))
+        for wording in range(wordings):
+            own = (1 - sensitivity) * base + sensitivity * rng.dirichlet(np.full(4, 0.6))
+            for place, at in enumerate(rng.choice(4, samples, p=own)):
+                more = {"paraphrase": wording, "sample": place}
+                replies.append(
+                    replace(made.reply(question.id, WORDS[at]), key=f"{question.id}.{wording}.{place}", **more)
+                )
+        greedy = made.reply(question.id, WORDS[int(base.argmax())], stage="greedy")
+        replies.append(greedy)
+    return made.asked(questions, replies)
+
+
+def cell(asked: Asked, options: AskedOptions = OPTIONS) -> CellReport:
+    return report_asked_run(asked, options).sets["quiz"].cells["plain"]
+
+
+@pytest.fixture(scope="module")
+def insensitive() -> Asked:
+    return sampled(30, 6, 6, 0.0)
+
+
+def test_plans_are_those_that_most_questions_allow() -> None:
+    supply = {name: {w: range(6 * w, 6 * w + 6) for w in range(5)} for name in ("a", "b", "c")}
+    supply["c"] = {0: range(6)}
+    plans, questions = plans_of(6, supply)
+    assert plans == (BudgetPlan(1, 6), BudgetPlan(2, 3), BudgetPlan(3, 2))  # five wordings: no (6, 1)
+    assert questions == ("a", "b")
+
+
+def test_plans_share_questions_and_an_insensitive_model_has_the_share_of_chance(insensitive: Asked) -> None:
+    (budget,) = cell(insensitive).budgets
+    assert [str(plan) for plan in budget.plans] == ["(1, 6)", "(2, 3)", "(3, 2)", "(6, 1)"]
+    assert budget.questions == 30
+    shares = {share.plan: share.means for share in budget.shares if share.points == "one_hot"}
+    for plan, means in shares.items():
+        assert means["by_chance"] == pytest.approx((plan.wordings - 1) / 5)
+        assert means["ratio_of_sums"] == pytest.approx(means["by_chance"], abs=0.08)
+    aurocs = {(own.measure, own.reading, own.plan.wordings): own for own in budget.aurocs}
+    assert {reading for _, reading, _ in aurocs} == {"pooled", "majority", "greedy"}
+    greedy = [aurocs["answer_entropy", "greedy", n].value for n in (1, 2, 3, 6)]
+    assert np.ptp([own.value for own in greedy]) < 0.2  # no wording matters: no plan is better
+    assert all(own.low <= own.value <= own.high for own in greedy)
+    assert ("variance_between.one_hot", "pooled", 1) not in aurocs
+
+
+def test_a_plan_of_all_answers_is_the_report_itself(insensitive: Asked) -> None:
+    """With m the number of answers there is one plan that takes all, and its draws agree with the undrawn cell."""
+    few = sampled(30, 2, 3, 0.5)
+    found = cell(few, replace(OPTIONS, forms=("lexsim.unique",)))
+    (budget,) = found.budgets
+    every = {(own.measure, own.reading): own for own in budget.aurocs if own.plan == BudgetPlan(2, 3)}
+    for measure in ("answer_entropy", "lexsim", "lexsim.unique"):
+        for reading, end in (("pooled", ""), ("majority", ".majority"), ("greedy", ".greedy")):
+            own = every[measure, reading]
+            assert own.value.value == pytest.approx(found.estimators[measure + end].metrics["auroc"].value)
+            assert own.deviation == pytest.approx(0.0)
+
+
+def test_draws_do_not_depend_on_the_order_of_replies(insensitive: Asked) -> None:
+    turned = replace(insensitive, replies=insensitive.replies[::-1])
+    assert repr(cell(turned).budgets) == repr(cell(insensitive).budgets)  # NaN is not equal to itself
+
+
+def test_tables_figures_and_json_show_the_plans(insensitive: Asked) -> None:
+    report = report_asked([insensitive], OPTIONS)
+    (run,) = report.runs
+    aurocs, shares = budget_tables(run.sets["quiz"])
+    assert [column.title for column in aurocs.columns][::2] == ["(1, 6)", "(2, 3)", "(3, 2)", "(6, 1)"]
+    assert [row.label for row in shares.rows] == ["(2, 3)", "(3, 2)", "(6, 1)"]
+    (panel,) = budget_panels(run)
+    assert (panel.reading, panel.plans) == ("greedy", ("(1, 6)", "(2, 3)", "(3, 2)", "(6, 1)"))
+    assert len(draw_budgets([panel]).axes) == 1
+    assert "answer_entropy, (6, 1)" in budget_chart(panel)
+    plans = run_json(run)["sets"]["quiz"]["variants"]["plain"]["budget"]["6"]["plans"]
+    assert set(plans["1x6"]["auroc"]["answer_entropy"]["greedy"]) == {"value", "ci95", "sd"}
+    assert plans["2x3"]["wording"]["one_hot"]["by_chance"]["value"] == pytest.approx(0.2)
+    table1, table2 = published_wording_tables(report)
+    assert [row.label for row in table1.rows][-2:] == ["quiz, plain, Entropy", "quiz, plain, LexiSim"]
+    assert len(table1.rows) == 14 + 2
+    assert "without transposing" in table2.notes[0]
+
+
+def test_perturbations_take_the_place_of_wordings() -> None:
+    asked = sampled(12, 3, 4, 0.5)
+    names = ("one", "two", "three")
+    replies = [
+        replace(own, variant=names[own.paraphrase], paraphrase=0) for own in asked.replies if own.stage != "greedy"
+    ]
+    variants = tuple(replace(made.PLAIN, name=name) for name in names)
+    prompts = replace(made.prompts(*variants), perturbations={"dummy": names})
+    as_variants = report_asked_run(replace(asked, replies=tuple(replies), prompts=prompts), OPTIONS).sets["quiz"].cells
+    assert list(as_variants) == ["dummy"]
+    assert repr(as_variants["dummy"].wording) == repr(cell(asked).wording)
+    assert repr(as_variants["dummy"].budgets[0].shares) == repr(cell(asked).budgets[0].shares)
+
+
+def test_the_sampled_share_converges_to_the_exact_one_of_label_probabilities() -> None:
+    rng = np.random.default_rng(5)
+    questions = [made.choice(f"q{at}") for at in range(8)]
+    p = rng.dirichlet(np.full(4, 0.7), size=(len(questions), 3))
+    found = {}
+    for samples in (6, 150):
+        replies = [
+            made.reply(
+                question.id, made.LETTERS[at], paraphrase=wording, sample=place, label_scores=made.scores(p[n, wording])
+            )
+            for n, question in enumerate(questions)
+            for wording in range(3)
+            for place, at in enumerate(rng.choice(4, samples, p=p[n, wording]))
+        ]
+        shares = {
+            own.points: own.share
+            for own in cell(made.asked(questions, replies), AskedOptions(resampling=Resampling(0))).wording
+        }
+        found[samples] = shares["one_hot"]
+        exact = shares["exact"]
+    total = 1 - (p.mean(axis=1) ** 2).sum(axis=1)
+    within = 1 - (p**2).sum(axis=2).mean(axis=1)
+    assert exact.ratio_of_sums == pytest.approx((total - within).sum() / total.sum())
+    assert found[150].ratio_of_sums == pytest.approx(exact.ratio_of_sums, abs=0.02)
+    assert found[150].unbiased == pytest.approx(exact.unbiased, abs=0.03)
+    assert found[6].ratio_of_sums > exact.ratio_of_sums + 0.02  # few samples add what chance makes

@@ -1,0 +1,140 @@
+"""The wording study: greedy answers beside samples, paraphrases out of a file, perturbations."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from asked_samples import question_set
+from fake_backend import FakeBackend
+
+from calprobe.asking import AskOptions, ask
+from calprobe.asking.paraphrases import checked, with_paraphrases
+from calprobe.errors import ProbeFormatError, UsageError
+from calprobe.prompts import load_prompts
+from calprobe.questions import Question, QuestionSet, SetSource
+from calprobe.questions.paraphrase_file import read_paraphrases
+from calprobe.runs import AskedRun, open_asked
+
+TEXTS = {"q1": "Which river flows through Paris?", "q2": "Who led Norway in 1905?"}
+LINES = [
+    {
+        "id": "q1",
+        "paraphrases": ["What river does Paris lie on?", "Name the river of Paris?"],
+        "paraphrase_source": "hand",
+    },
+    {"id": "q2", "set": "people", "paraphrases": ["In 1905, who led Norway?", "Norway's leader in 1905 was who?"]},
+]
+STUDY = AskOptions(study="wording", samples=3, quiet=True)
+
+
+def questions() -> QuestionSet:
+    own = tuple(Question(name, text, "open", accepted=("so",)) for name, text in TEXTS.items())
+    return QuestionSet("people", own, SetSource("f" * 64))
+
+
+def written(path: Path, lines: list[dict[str, object]] = LINES) -> Path:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return path
+
+
+def asked(out: Path, file: Path, backend: FakeBackend | None = None, **changes: object) -> AskedRun:
+    return ask(backend or FakeBackend(), questions(), out, replace(STUDY, paraphrases=file, **changes))
+
+
+def test_each_wording_is_sampled_and_the_question_itself_answered_once_without_chance(tmp_path: Path) -> None:
+    run = asked(tmp_path / "run", written(tmp_path / "p.jsonl"))
+    replies = [reply for piece in run.pieces for reply in piece.replies]
+    assert [(piece.paraphrase, len(piece.replies)) for piece in run.pieces] == [(0, 2 * 4), (1, 2 * 3), (2, 2 * 3)]
+    greedy = [reply for reply in replies if reply.stage == "greedy"]
+    assert [(reply.question, reply.paraphrase, reply.sample) for reply in greedy] == [("q1", 0, 0), ("q2", 0, 0)]
+    assert not run.partial
+    again = FakeBackend()
+    asked(run.path, tmp_path / "p.jsonl", again)
+    assert not again.asked  # what is there is not asked for again
+    record = run.manifest.paraphrases
+    assert record is not None
+    assert (record.wordings, record.kept, record.sources) == (3, 4, ("hand",))
+    assert record.fingerprint == read_paraphrases(tmp_path / "p.jsonl").fingerprint
+    assert "4 paraphrases kept" in run.manifest.origin()["paraphrases"]
+
+
+def test_more_samples_and_a_greedy_answer_come_into_a_run_later(tmp_path: Path) -> None:
+    file = written(tmp_path / "p.jsonl")
+    first = asked(tmp_path / "run", file, collect=("answer",))
+    backend = FakeBackend()
+    grown = asked(first.path, file, backend, samples=4)
+    assert backend.asked.total() == 2 * 3 + 2
+    assert not open_asked(grown.path).partial
+
+
+def test_another_file_is_refused_by_name(tmp_path: Path) -> None:
+    run = asked(tmp_path / "run", written(tmp_path / "p.jsonl"))
+    other = written(tmp_path / "other.jsonl", [*LINES, {"id": "q9", "paraphrases": ["So?"]}])
+    with pytest.raises(
+        UsageError, match=r"paraphrases: the run has .*p\.jsonl, requested .*other\.jsonl, another file"
+    ):
+        asked(run.path, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "paraphrase", "reason"),
+    [
+        ("Who led Norway in 1905?", "Who led Norway?", "number or date lost"),
+        ("Who led Norway in 1905?", "Who was in charge in 1905?", "name lost"),
+        ("Who led Norway in 1905?", "who led the Norway in 1905", "duplicate"),
+        ("Who led Norway in 1905?", "Tell me who led Norway in 1905", None),
+        ("Who followed Balfour as British premier?", "Who succeeded Balfour as premier of Britain?", None),
+        ("how many moons has mars", "What is the number of moons of Mars?", None),
+    ],
+)
+def test_what_a_paraphrase_may_not_lose(text: str, paraphrase: str, reason: str | None) -> None:
+    found = checked(text, [paraphrase])
+    assert dict(found.dropped) == ({} if reason is None else {reason: 1})
+    assert len(found.kept) == (reason is None)
+
+
+def test_a_missing_question_mark_is_counted_and_the_paraphrase_kept() -> None:
+    found = checked("Who led Norway?", ["Say who led Norway.", "Who has led Norway?"])
+    assert (len(found.kept), dict(found.noted)) == (2, {"ending differs": 1})
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ({"id": "q3"}, '"paraphrases" must be a list of texts'),
+        ({"paraphrases": ["So?"]}, '"id" must be the id of a question'),
+        ({"id": "q3", "paraphrases": [""]}, "none of them empty"),
+        ({"id": "q1", "paraphrases": ["So?"]}, "id 'q1' is also in line 1"),
+        ({"id": "q3", "paraphrase": ["So?"]}, "unknown key 'paraphrase'"),
+    ],
+)
+def test_faults_of_a_file_name_its_line(tmp_path: Path, line: dict[str, object], what: str) -> None:
+    with pytest.raises(ProbeFormatError, match=rf"p\.jsonl:3: .*{what}"):
+        read_paraphrases(written(tmp_path / "p.jsonl", [*LINES, line]))
+
+
+def test_questions_with_fewer_wordings_are_left_out_and_counted(tmp_path: Path) -> None:
+    file = read_paraphrases(written(tmp_path / "p.jsonl", [LINES[0], {"id": "q2", "paraphrases": ["Who led Norway?"]}]))
+    (made,), record = with_paraphrases([questions()], file, 3)
+    assert [question.id for question in made.questions] == ["q1"]
+    assert (record.left_out, record.dropped) == (1, {"number or date lost": 1})
+    with pytest.raises(UsageError, match="no question of people has 4 wordings by it"):
+        with_paraphrases([questions()], file, 4)
+
+
+def test_perturbations_are_asked_by_the_name_of_their_family(tmp_path: Path) -> None:
+    options = replace(STUDY, paraphrases="none", variants=("temperature",), samples=2)
+    run = ask(FakeBackend(), questions(), tmp_path / "run", options)
+    prompts = load_prompts("wording")
+    assert [variant.name for variant in run.manifest.prompts.variants] == list(prompts.perturbations["temperature"])
+    assert [variant.temperature for variant in run.manifest.prompts.variants] == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_a_greedy_answer_stands_beside_sampled_ones(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--collect greedy: is one greedy answer beside sampled ones"):
+        ask(FakeBackend(), question_set(2), tmp_path / "run", AskOptions(collect=("answer", "greedy")))
+    with pytest.raises(UsageError, match="--wordings: questions are asked in one wording"):
+        ask(FakeBackend(), question_set(2), tmp_path / "run", AskOptions(wordings=3))
