@@ -9,6 +9,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -425,13 +426,12 @@ def open_files() -> int:
     ],
 )
 def test_a_prompt_without_room_is_told_from_other_refusals(said: dict[str, str], is_too_long: bool) -> None:
-    import httpx
     import openai
 
     from calprobe.backends.openai.failures import failure_of
 
-    request = httpx.Request("POST", "http://localhost/v1")
-    error = openai.BadRequestError("", response=httpx.Response(400, request=request), body={"error": said})
+    response: Any = SimpleNamespace(request=None, status_code=400, headers={})
+    error = openai.BadRequestError("", response=response, body={"error": said})
     failure = failure_of(error, 1.0)
     assert failure.verdict == "refused"
     assert failure.reason.startswith(TOO_LONG) == is_too_long

@@ -86,7 +86,10 @@ def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[
     ("arguments", "said"),
     [
         (["--collect", "p_true"], "--collect p_true: not in this version; known are labels, answer, stated, closed"),
-        (["--collect", "label"], "--collect label: known are labels, answer, stated, closed; did you mean labels?"),
+        (
+            ["--collect", "label"],
+            "--collect label: known are labels, answer, stated, closed, greedy; did you mean labels?",
+        ),
         (["--collect", "stated"], "--collect stated: a confidence is stated about an answer; collect answer, too"),
         (
             ["--study", "audits"],
