@@ -166,7 +166,7 @@ def _what_is_missing(missing: list[Piece], n_pieces: int, runs: list[StoredRun[A
     lack = f"{counted(len(missing), 'piece')} of {n_pieces} {'is' if len(missing) == 1 else 'are'}"
     there = {run.kind.piece_of(record) for run in runs for record in run.pieces}
     fewer = " with all instances" if there.intersection(missing) else ""
-    fix = f"{shards}score them first, or merge the others with --partial"
+    fix = f"{shards}run them first, or merge the others with --partial"
     return f"{lack} in none of the runs{fewer}: {named}{more}\n{fix}"
 
 

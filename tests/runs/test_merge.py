@@ -111,7 +111,7 @@ def test_another_run_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_shards_of_different_counts_are_named(tmp_path: Path) -> None:
     parts = [write_part(tmp_path / "a", [0, 1], "1/3"), write_part(tmp_path / "b", [4], "2/2")]
-    with pytest.raises(CalprobeError, match="the shards have different counts, 2 and 3; score them first"):
+    with pytest.raises(CalprobeError, match="the shards have different counts, 2 and 3; run them first"):
         merge_runs(parts, tmp_path / "merged")
 
 
@@ -121,7 +121,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         merge_runs(parts, tmp_path / "merged")
     assert str(error.value) == (
         "3 pieces of 6 are in none of the runs: P1376.t0, P1376.t1, P36.t1\n"
-        "shards 2, 4 of 4 were not given; score them first, or merge the others with --partial"
+        "shards 2, 4 of 4 were not given; run them first, or merge the others with --partial"
     )
     with pytest.raises(CalprobeError, match=r"^1 piece of 6 is in none of the runs: P1376\.t1\n"):
         merge_runs([write_part(tmp_path / "five", [0, 1, 2, 4, 5])], tmp_path / "merged")
