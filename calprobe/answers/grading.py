@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -41,11 +42,14 @@ class GradeRules:
     grader: str = "exact"  # a name in OPEN_GRADERS
     target: Target = "all"  # against all accepted texts, or the best one alone, which stands first
     rouge_threshold: float = ROUGE_THRESHOLD  # right from this ROUGE-L on
+    tolerance: str = "rounded"  # of numbers, a name in TOLERANCES
 
     def __post_init__(self) -> None:
         if self.grader not in OPEN_GRADERS:
             near = did_you_mean(self.grader, OPEN_GRADERS)
             raise UsageError(f"no grader {self.grader!r}; choose {', '.join(OPEN_GRADERS)}{near}")
+        if self.tolerance not in TOLERANCES:
+            raise UsageError(f"no tolerance {self.tolerance!r}; choose {', '.join(TOLERANCES)}")
         if self.target not in TARGETS:
             raise UsageError(f"target {self.target!r}: choose {', '.join(TARGETS)}")
         if not 0 < self.rouge_threshold <= 1:
@@ -120,7 +124,7 @@ def _rouge(reading: Reading, question: Question, rules: GradeRules) -> Grade:
 
 
 def _number(reading: Reading, question: Question, rules: GradeRules) -> Grade:
-    """The number is the right one; within a hundredth of it where that has decimals or a unit, as it may be rounded."""
+    """The number is the right one, in its unit, within the tolerance of the rules."""
     if question.number is None or not isinstance(reading.value, float | int):
         return Grade(correct=False, rule="number")
     value = float(reading.value)
@@ -130,11 +134,35 @@ def _number(reading: Reading, question: Question, rules: GradeRules) -> Grade:
             value *= 10.0**power
         elif same_unit(reading.unit, question.unit) is False:
             return Grade(correct=False, rule="number")
-    exact = float(question.number).is_integer() and not question.unit
-    tolerance = 1e-9 if exact else TOLERANCE
-    return Grade(abs(value - question.number) <= tolerance * abs(question.number), "number")
+    may_be_rounded = bool(question.unit) or not float(question.number).is_integer()
+    return Grade(TOLERANCES[rules.tolerance](value, question.number, may_be_rounded), "number")
 
 
+def _equal(value: float, right: float, may_be_rounded: bool) -> bool:
+    return abs(value - right) <= 1e-9 * abs(right)
+
+
+def _rounded(value: float, right: float, may_be_rounded: bool) -> bool:
+    """Within a hundredth of a number with decimals or a unit; else equal."""
+    return abs(value - right) <= (TOLERANCE if may_be_rounded else 1e-9) * abs(right)
+
+
+def _scibench(value: float, right: float, may_be_rounded: bool) -> bool:
+    """As SciBench's own evaluation (eval_zero.py): within 0.1 of a number from 1 on, else within a tenth of the larger.
+
+    Another version of that file has 0.1 for all numbers.
+    """
+    return (
+        math.isclose(value, right, rel_tol=0.0, abs_tol=0.1) if right >= 1 else math.isclose(value, right, rel_tol=0.1)
+    )
+
+
+# How far a number may be from the right one: of the number, the right one, and whether that may be rounded.
+TOLERANCES: Mapping[str, Callable[[float, float, bool], bool]] = {
+    "rounded": _rounded,
+    "equal": _equal,
+    "scibench": _scibench,
+}
 # Name -> the kind of question, and the rule.
 GRADERS: Mapping[str, tuple[QuestionKind, Callable[[Reading, Question, GradeRules], Grade]]] = {
     "label": ("choice", _label),

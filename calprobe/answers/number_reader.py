@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from dataclasses import replace
 
 from calprobe.answers.new_question import where_a_new_question_begins
 from calprobe.answers.numbers import Number, numbers_of
@@ -40,6 +41,23 @@ def read_number(text: str, *, cut: bool = False) -> Reading:
             if number is not None:
                 return _reading(text, rule, number, cut=cut and number.end == len(text))
     return Reading(None, "none", "")
+
+
+def read_extracted(text: str, *, cut: bool = False) -> Reading:
+    """The number of a reply that was to be a number alone.
+
+    As `read_number` where it is marked; else the only number. `several`: different numbers, and none of them marked.
+    `none`: no number, or NONE.
+
+    >>> read_extracted("-1.5e3 m").value, read_extracted("2 or 3").status, read_extracted("NONE").status
+    (-1500.0, 'several', 'none')
+    """
+    found = read_number(text, cut=cut)
+    if not found.rule.startswith("last"):
+        return found
+    if len({number.value for number in numbers_of(text)}) > 1:
+        return Reading(None, "several", "extracted")
+    return replace(found, rule=found.rule.replace("last", "extracted"))
 
 
 def _reading(text: str, rule: str, number: Number, *, cut: bool) -> Reading:

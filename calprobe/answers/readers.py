@@ -9,7 +9,7 @@ from calprobe.answers.constrained import read_constrained
 from calprobe.answers.first_char import read_first_char
 from calprobe.answers.labels import labels_of
 from calprobe.answers.last_marker import read_first_marker, read_last_marker
-from calprobe.answers.number_reader import read_number
+from calprobe.answers.number_reader import read_extracted, read_number
 from calprobe.answers.short import read_short
 from calprobe.answers.types import MOST_CHARACTERS, Reading
 from calprobe.answers.yes_no import read_yes_no
@@ -73,9 +73,31 @@ READERS: Mapping[str, Reader] = {
             lambda reply, labels: read_number(reply.text, cut=_cut(reply)),
         ),
         Reader("yes_no", ("choice", "open"), "answer", "yes or no", lambda reply, labels: _yes_no(reply.text, labels)),
+        Reader(
+            "verdict",
+            ("choice",),
+            "final",
+            "yes or no, as concluded behind the reply",
+            lambda reply, labels: _yes_no(reply.text, labels),
+        ),
+        Reader(
+            "extracted",
+            ("number",),
+            "final",
+            "the one number that was given when it was asked for behind the reply",
+            lambda reply, labels: read_extracted(reply.text, cut=_cut(reply)),
+        ),
+        Reader(
+            "concluded",
+            ("open",),
+            "final",
+            "the short text that was concluded behind the reply",
+            lambda reply, labels: read_short(reply.text),
+        ),
         Reader("short", ("open",), "answer", "the reply's short text", lambda reply, labels: read_short(reply.text)),
     )
 }
+CONCLUSIONS = ("verdict", "extracted", "concluded")  # readers of what is asked for behind a reply
 
 
 def read(reply: Reply, question: Question, reader: str | None = None) -> Reading:
@@ -107,12 +129,12 @@ def read(reply: Reply, question: Question, reader: str | None = None) -> Reading
 
 
 def readers_of(question: Question) -> tuple[str, ...]:
-    """The names of the readers for questions of this kind, the default first.
+    """The names of the readers for replies to questions of this kind, the default first; none of `CONCLUSIONS`.
 
     >>> readers_of(Question("1", "Who?", "open", accepted=("Ann",)))
     ('short', 'yes_no')
     """
-    names = [reader.name for reader in READERS.values() if question.kind in reader.kinds]
+    names = [own.name for own in READERS.values() if question.kind in own.kinds and own.name not in CONCLUSIONS]
     return tuple(sorted(names, key=lambda name: name == "yes_no"))
 
 

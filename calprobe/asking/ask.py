@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calprobe.asking.identity import engine_hash
-from calprobe.asking.known import AskFolder, Store, keys_of, lacking, own_answers
+from calprobe.asking.known import AskFolder, Store, keys_of, lacking, own_answers, own_conclusions
 from calprobe.asking.needs import refuse_incapable
 from calprobe.asking.options import PARAPHRASED, STUDIES, AskOptions
 from calprobe.asking.paraphrases import with_paraphrases
@@ -29,6 +29,7 @@ from calprobe.prompts import (
     PromptSet,
     draw_shots,
     fingerprint_of,
+    judged,
     labelled,
     load_prompts,
     overridden,
@@ -138,14 +139,15 @@ def _requested(
 
 def _possible(request: _Request, backend: Backend) -> _Request:
     """The request without what the prompts or the study alone ask for, and the backend cannot give."""
-    return _without_finals(_without_closed(request, backend), backend)
+    found = _without_finals(_without_closed(request, backend), backend)
+    return replace(found, plan=replace(found.plan, exact=backend.capabilities.complete_softmax))
 
 
 def _without_finals(request: _Request, backend: Backend) -> _Request:
     """The request without the label behind the reply where the backend cannot continue a reply."""
     plan = request.plan
     finals = dict.fromkeys(asked.variant for asked in plan.asked if FINAL in asked.stages)
-    if backend.capabilities.continues or not finals:
+    if backend.capabilities.continues or not finals or not plan.prompts.final_cue:
         return request
     log.info(
         "%s on %s cannot continue a reply: the label is not asked for once more behind it (%s)",
@@ -222,6 +224,8 @@ def _asked_set(given: Questions, prompts: PromptSet, options: AskOptions, chosen
     if not found.questions:
         raise UsageError(f"{found.name}: has no questions; choose another file, --split or --limit")
     found = labelled(found, prompts.labels)
+    if prompts.claim:
+        found = judged(found, prompts.claim, prompts.layout)
     if own:
         return replace(found, shots=_enough(own, n_shots))
     return replace(found, shots=draw_shots(found, n_shots, options.seed or 0)) if n_shots else replace(found, shots=())
@@ -257,10 +261,11 @@ def _ask_into(request: _Request, backend: Backend, started: float) -> None:
         store = Store(folder, journal)
         folder.missing()  # sets damaged shards aside
         for plan in _phases(request.plan, store, engine):
-            if not plan.waits_for_answers:
+            waits = plan.waits_for_answers or plan.waits_for_conclusions
+            if not waits:
                 _write_complete(store, plan, engine)
             missing = lacking(plan, store, engine)
-            if not plan.waits_for_answers:
+            if not waits:
                 _say_what_is_there(request, folder, missing.total)
             if missing.total:
                 _record_versions(folder, backend)
@@ -269,8 +274,14 @@ def _ask_into(request: _Request, backend: Backend, started: float) -> None:
 
 
 def _phases(plan: Plan, store: Store, engine: str) -> Iterator[Plan]:
-    """The plan, and, where the model's answers to other questions stand in for its own, the plan with these answers."""
+    """The plan, and, where something is asked about what the model has said, the plan with what it said.
+
+    That is its answers to other questions, which stand in for its own, or its conclusions.
+    """
     yield plan
+    if plan.waits_for_conclusions:
+        plan = replace(plan, conclusions={asked: own_conclusions(plan, store, asked, engine) for asked in plan.asked})
+        yield plan
     if plan.waits_for_answers:
         yield replace(plan, responses={asked: own_answers(plan, store, asked, engine) for asked in plan.asked})
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from calprobe.asking.identity import requests_of
 from calprobe.asking.plan import Plan
 from calprobe.backends.protocol import Dialogue, Pending
+from calprobe.messages import shortened
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.folder import RecordFolder
 from calprobe.runs.journal import Journal
@@ -15,8 +16,9 @@ from calprobe.runs.journal_reading import add_replies
 from calprobe.runs.known_replies import Keys, is_asked, known_replies, without_prompts
 from calprobe.runs.replies import NOT_ASKED_BEHIND, Reply
 from calprobe.runs.reply_records import AskedPiece, PieceReplies
-from calprobe.runs.stages import GREEDY
+from calprobe.runs.stages import FINAL, GREEDY
 
+LONGEST = 100  # characters of a conclusion that are shown in what is asked about it
 AskFolder = RecordFolder[AskManifest, PieceReplies]
 
 
@@ -102,9 +104,23 @@ def own_answers(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> dic
     there = store.replies(asked)
     found = {}
     for dialogue in plan.dialogues(asked, engine, store.folder.manifest.shard):
-        reply = there.get(dialogue.keys[dialogue.stage, 0])
-        if dialogue.stage != GREEDY and reply is not None and reply.finish != "error":
+        key = None if dialogue.stage == GREEDY else dialogue.keys.get((dialogue.stage, 0))
+        reply = None if key is None else there.get(key)
+        if reply is not None and reply.finish != "error":
             found[dialogue.question] = reply.text
+    return found
+
+
+def own_conclusions(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> dict[tuple[str, int], str]:
+    """What the model has concluded in the piece, by question and sample; none of those that failed."""
+    there = store.replies(asked)
+    found = {}
+    for dialogue in plan.dialogues(asked, engine, store.folder.manifest.shard):
+        for sample in dialogue.samples:
+            key = dialogue.keys.get((FINAL, sample))
+            reply = None if key is None else there.get(key)
+            if reply is not None and reply.finish != "error":
+                found[dialogue.question, sample] = shortened(" ".join(reply.text.split()), LONGEST)
     return found
 
 

@@ -16,9 +16,9 @@ from calprobe.questions.options import DrawRule, QuestionOptions
 if TYPE_CHECKING:
     from calprobe.asking.progress import AskProgress
 
-Collected = Literal["labels", "answer", "stated", "closed", "greedy"]
+Collected = Literal["labels", "answer", "stated", "closed", "greedy", "p_true"]
 COLLECTED: tuple[Collected, ...] = get_args(Collected)
-LATER = ("p_true", "samples", "alternatives")  # names of the contract that this version does not collect yet
+LATER = ("samples", "alternatives")  # names of the contract that this version does not collect yet
 PARAPHRASED = ("none", "hand")  # or a file
 Replaced = Literal["target", "counterfactual", "abstain"]
 Permuted = Literal["none", "cyclic"]
@@ -111,6 +111,8 @@ class AskOptions:
             )
         if "stated" in collect and "answer" not in collect:
             raise UsageError("--collect stated: a confidence is stated about an answer; collect answer, too")
+        if "p_true" in collect and "answer" not in collect:
+            raise UsageError("--collect p_true: is about an answer; collect answer, too")
         for option, wanted in (("--collect closed", "closed" in collect), ("--replaced", bool(found.replaced))):
             if wanted and "stated" not in collect:
                 raise UsageError(f"{option}: is about stated confidence; collect stated, too")
@@ -198,6 +200,17 @@ STUDIES: Mapping[str, Study] = {
             "collect": ("labels",),
             "samples": 1,
             "temperature": 0.0,
+            "top_p": 1.0,
+            "seed": 42,
+        },
+    ),
+    "science-answers": Study(
+        "Benchmarking Uncertainty Estimation in LLM Replies for Natural Science QA, experiment 2",
+        {
+            "prompts": "science-answers",
+            "collect": ("labels", "answer", "stated", "p_true"),
+            "samples": 10,
+            "temperature": 1.0,
             "top_p": 1.0,
             "seed": 42,
         },

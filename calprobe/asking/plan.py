@@ -14,14 +14,20 @@ from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.prompts import PromptSet, Stated, Variant, fill
+from calprobe.prompts.placeholders import placeholders_of, replace_placeholders
 from calprobe.questions import Question, QuestionSet, balanced, turned
 from calprobe.runs.asked_questions import question_hash
 from calprobe.runs.asked_records import ParaphraseRecord
 from calprobe.runs.reply_records import AskedPiece
-from calprobe.runs.stages import ANSWER, COUNTERFACTUAL, FINAL, GREEDY, LABEL, StatedStage
+from calprobe.runs.stages import ANSWER, COUNTERFACTUAL, FINAL, GREEDY, LABEL, P_TRUE, StatedStage
 from calprobe.runs.task import sha256_of
 
 Given = Mapping[str, Mapping[str, str]]  # condition -> question's id -> answer
+# Whether an answer is true: each of the two replies in the forms in which it may begin.
+TRUE_OR_FALSE = (("(A)", "A", "True"), ("(B)", "B", "False"))
+P_TRUE_TOKENS = 4
+ABOUT_ANSWER = "Is the answer that you have just given\n(A) true\n(B) false\nReply with (A) or (B) and nothing else."
+NO_CONCLUSION = "none"
 
 
 @dataclass(frozen=True)  # without slots, for the cached properties
@@ -34,6 +40,9 @@ class Plan:
     # The model's own answers by piece and question, for counterfactuals from them; None: they are not known yet.
     responses: Mapping[AskedPiece, Mapping[str, str]] | None = None
     paraphrases: ParaphraseRecord | None = None  # the file that questions have their wordings from
+    # What was concluded, by piece, then by question and sample, for what is asked about it; None: not known yet.
+    conclusions: Mapping[AskedPiece, Mapping[tuple[str, int], str]] | None = None
+    exact: bool = True  # whether the backend has the complete softmax
 
     @cached_property
     def asked(self) -> tuple[AskedPiece, ...]:
@@ -86,10 +95,14 @@ class Plan:
         variant = next(each for each in self.prompts.variants if each.name == asked.variant)
         given = self._given(found, asked, shard)
         for question in of_share(found.questions, shard):
-            dialogue = self._dialogue(found, question, variant, asked, given)
-            yield keyed(dialogue, engine)
+            made = self._dialogue(found, question, variant, asked, given)
+            if self.conclusions is not None and self._asks_about_conclusions(variant.of(question)):
+                dialogues = [self._about(made, sample, question, asked) for sample in made.samples]
+            else:
+                dialogues = [made]
             if GREEDY in asked.stages:
-                yield keyed(_greedy(dialogue), engine)
+                dialogues.append(_greedy(made))
+            yield from (keyed(dialogue, engine) for dialogue in dialogues)
 
     def _set_of(self, asked: AskedPiece) -> QuestionSet:
         return next(each for each in self.sets if each.name == asked.set)
@@ -102,6 +115,7 @@ class Plan:
         worded = turned(worded, variant.turned)
         shots = balanced(found.shots, question.id) if found.shots == self.prompts.examples else found.shots
         labels = worded.labels if self.collects("labels") and question.kind == "choice" else ()
+        first = () if wording.conclusion else labels  # a reply that reasons has its label behind it
         stage = ANSWER if self.collects("answer") else LABEL
         budget = wording.max_new_tokens if stage == ANSWER else 1
         return Dialogue(
@@ -113,16 +127,57 @@ class Plan:
             paraphrase=asked.paraphrase,
             stage=stage,
             samples=tuple(range(asked.samples)),
-            labels=labels,
-            follow_ups=(*self._follow_ups(asked.stages, labels), *self._replaced(asked.stages, question, given)),
+            labels=first,
+            follow_ups=(
+                *self._follow_ups(asked.stages, labels, wording, worded),
+                *self._replaced(asked.stages, question, given),
+            ),
             raw=wording.raw,
         )
 
-    def _follow_ups(self, stages: Sequence[str], labels: tuple[str, ...]) -> Iterator[FollowUp]:
+    def _about(self, made: Dialogue, sample: int, question: Question, asked: AskedPiece) -> Dialogue:
+        """One sample's dialogue, with its conclusion in what is asked about it."""
+        said = (self.conclusions or {}).get(asked, {}).get((question.id, sample), "")
+        values = {"claim": question.wordings[asked.paraphrase], "answer": said or NO_CONCLUSION}
+        filled = [
+            replace(own, text=replace_placeholders(own.text, values)) if own.stage != FINAL else own
+            for own in made.follow_ups
+        ]
+        return replace(made, samples=(sample,), follow_ups=tuple(filled))
+
+    def _asks_about_conclusions(self, wording: Variant) -> bool:
+        texts = [self.prompts.p_true] if self.collects("p_true") else []
+        texts += [stated.text for stated in self.prompts.stated] if self.collects("stated") else []
+        return bool(wording.conclusion) and any("answer" in placeholders_of(text) for text in texts)
+
+    @property
+    def waits_for_conclusions(self) -> bool:
+        """Whether something is asked about conclusions that are not known yet: it is not asked now."""
+        return self.conclusions is None and any(
+            self._asks_about_conclusions(wording)
+            for variant in self.prompts.variants
+            for wording in (variant, *variant.wordings.values())
+        )
+
+    def _follow_ups(
+        self, stages: Sequence[str], labels: tuple[str, ...], wording: Variant, question: Question
+    ) -> Iterator[FollowUp]:
         prompts, seed = self.prompts, self.options.seed or 0
-        if FINAL in stages:
+        if FINAL in stages and wording.conclusion:
+            decoding = Decoding(prompts.final_max_new_tokens, seed=seed)
+            text = replace_placeholders(wording.conclusion, {"claim": question.text})
+            yield FollowUp(FINAL, text, decoding, labels=labels)
+        elif FINAL in stages:
             decoding = Decoding(prompts.final_max_new_tokens, seed=seed)
             yield FollowUp(FINAL, prompts.final_cue, decoding, continues=True, labels=labels)
+        if self.conclusions is None and self._asks_about_conclusions(wording):
+            return
+        if P_TRUE in stages:
+            text, decoding = prompts.p_true or ABOUT_ANSWER, Decoding(P_TRUE_TOKENS, seed=seed)
+            if self.exact:
+                yield FollowUp(P_TRUE, text, decoding, closed=TRUE_OR_FALSE)
+            else:
+                yield FollowUp(P_TRUE, text, decoding, labels=("A", "B"))
         for stated in prompts.stated:
             if (stage := StatedStage(stated.name).stage) in stages:
                 yield FollowUp(
@@ -171,17 +226,19 @@ class Plan:
             if any(question.kind != "choice" for question in found.questions):
                 raise UsageError(f"--collect labels: {found.name} has questions without options; collect answer, too")
             return (LABEL,)
-        finals = {variant.of(question).final for question in found.questions}
+        wordings = [variant.of(question) for question in found.questions]
+        finals = {wording.final or bool(wording.conclusion) for wording in wordings}
         if len(finals) > 1:
             raise UsageError(
                 f"{found.name}: variant {variant.name} asks some kinds of its questions in other stages; "
                 "put questions of one kind into one file"
             )
         are_choices = all(question.kind == "choice" for question in found.questions)  # others have no labels
-        final = [FINAL] if finals == {True} and self.prompts.final_cue and are_choices else []
+        concluded = all(wording.conclusion for wording in wordings)
+        final = [FINAL] if finals == {True} and (concluded or (self.prompts.final_cue and are_choices)) else []
         conditions = ("", *self.replacing.conditions(self.prompts)) if self.collects("stated") else ()
         stated = [StatedStage(each.name, condition).stage for condition in conditions for each in self.prompts.stated]
-        return (ANSWER, *final, *stated)
+        return (ANSWER, *final, *([P_TRUE] if self.collects("p_true") else []), *stated)
 
     def _n_wordings(self, found: QuestionSet) -> int:
         if self.options.paraphrases in (None, "none"):

@@ -46,17 +46,17 @@ _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len",
 )
 @click.option(
     "--study",
-    metavar="audit|stated|science-labels|wording",
+    metavar="audit|stated|science-labels|science-answers|wording",
     help="Set all that a published study fixes; other options override it.",
 )
 @click.option("--prompts", metavar="NAME|FILE.json", help="The prompt set.  [default: audit]")
 @list_option("--variants", metavar="NAME,..", help="Only these variants of the prompts, in this order.")
 @list_option(
     "--collect",
-    metavar="labels,answer,greedy,stated,closed",
+    metavar="labels,answer,greedy,stated,closed,p_true",
     help="labels: probabilities of the options' labels; answer: the reply; greedy: one greedy reply beside samples; "
-    "stated: confidence in words; closed: probabilities of all confidences that could be stated.  "
-    "[default: labels,answer]",
+    "stated: confidence in words; closed: probabilities of all confidences that could be stated; p_true: probability "
+    "that the answer is called true.  [default: labels,answer]",
 )
 @list_option(
     "--replaced",

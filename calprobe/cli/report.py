@@ -74,7 +74,8 @@ TABLES = ("summary", "runs", "wording", "slices", "paper")
     "beside",
     type=click.Choice(["paper", *get_args(AskedBeside)]),
     help="Show the numbers beside published ones, which are part of calprobe: paper, Kissling et al. 2026; of asked"
-    " runs audit2026, arXiv 2605.02038, stated2025, the study of stated confidence, and wording2025, Cox et al.",
+    " runs audit2026, arXiv 2605.02038, stated2025, the study of stated confidence, science2026, those of science"
+    " questions, and wording2025, Cox et al.",
 )
 @readers_option
 @threshold_option
@@ -286,7 +287,8 @@ def _report_asked(named: Mapping[str, str], options: AskedOptions, shown: Shown,
 
     if beside == "paper":
         raise UsageError(
-            "--against paper is of scores; for runs of replies there is --against audit2026, stated2025 and wording2025"
+            "--against paper is of scores; for runs of replies there is --against audit2026, stated2025, science2026 "
+            "and wording2025"
         )
     if shown.plots is None:
         refuse_typed(click.get_current_context(), LOOKS, "applies to figures; give --plots DIR")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from calprobe.analysis.asked.pictures import Drawn, Pictures
     from calprobe.analysis.asked.report import AskedReport
     from calprobe.analysis.asked.stated.pictures import StatedPictures
+    from calprobe.analysis.curves.grouped_dots import GroupedDots
     from calprobe.analysis.curves.size_figure import SizePanel
     from calprobe.analysis.plots import Look
     from calprobe.analysis.tables import Table
@@ -40,6 +41,10 @@ TABLES = (
         "matrix",
         "across",
         "paper",
+        "designs",
+        "labels",
+        "hides",
+        "sampled",
     ),
     *("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed", "models"),
 )
@@ -104,6 +109,7 @@ def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Sh
     from calprobe.analysis.asked.folder import asked_runs
     from calprobe.analysis.asked.pictures import pictures, size_panels
     from calprobe.analysis.asked.report_asked import report_asked
+    from calprobe.analysis.asked.science.pictures import kind_panels
     from calprobe.analysis.html import asked_page
 
     _check_tables(shown)
@@ -120,6 +126,8 @@ def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Sh
     if shown.plots is not None:
         _write_figures(drawn, shown.plots, shown.look)
         _write_joint_figures(size_panels(found.across), shown.plots, shown.look)
+        studies = [run.labels for run in found.runs if run.labels is not None]
+        _write_kinds(kind_panels(studies), shown.plots, shown.look)
     if shown.page is not None:
         write_page(asked_page(few, drawn), shown.page)
 
@@ -158,7 +166,7 @@ def _tables(report: AskedReport, shown: Shown) -> list[Table]:
     from calprobe.analysis.asked.stated.results import StatedStudy
     from calprobe.analysis.tables.asked import asked_tables
     from calprobe.analysis.tables.asked.published_wording import published_wording_tables
-    from calprobe.analysis.tables.published import published_tables
+    from calprobe.analysis.tables.published import published_tables, science_tables
     from calprobe.analysis.tables.stated_models import models_tables, published_stated_tables
 
     every = [*asked_tables(report)]
@@ -166,6 +174,8 @@ def _tables(report: AskedReport, shown: Shown) -> list[Table]:
         every += models_tables(report.stated)
     if shown.against == "audit2026":
         every += published_tables(report)
+    elif shown.against == "science2026":
+        every += science_tables(report)
     elif shown.against == "stated2025":
         every += published_stated_tables(report.stated or StatedStudy((), ()))
     elif shown.against == "wording2025":
@@ -203,6 +213,14 @@ def _write_joint_figures(panels: Sequence[SizePanel], folder: Path, look: Look) 
 
     if panels:
         _write_figure(lambda look: draw_sizes(panels, look), folder / f"{JOINT}.sizes", look)
+
+
+def _write_kinds(panels: Sequence[GroupedDots], folder: Path, look: Look) -> None:
+    from calprobe.analysis.curves.grouped_dots import draw_grouped_dots
+    from calprobe.cli.report_plots import JOINT
+
+    if panels:
+        _write_figure(lambda look: draw_grouped_dots(panels, look), folder / f"{JOINT}.labels", look)
 
 
 def _write_figure(draw: Drawn, path: Path, look: Look) -> None:

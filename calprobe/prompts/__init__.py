@@ -1,6 +1,7 @@
 """Prompt designs: the words that questions are asked in."""
 
 from calprobe.prompts.filling import fill
+from calprobe.prompts.judging import judged
 from calprobe.prompts.labelling import labelled
 from calprobe.prompts.loading import PROMPT_SETS, fingerprint_of, load_prompts
 from calprobe.prompts.overrides import Overrides, overridden, with_turns
@@ -19,6 +20,7 @@ __all__ = [
     "fill",
     "fingerprint_of",
     "form_of",
+    "judged",
     "labelled",
     "load_prompts",
     "overridden",

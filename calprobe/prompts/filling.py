@@ -67,7 +67,7 @@ def _as_one_text(messages: Sequence[Message]) -> str:
 
 def _check_options_are_shown(variant: Variant, question: Question) -> None:
     form = form_of(question)
-    if form not in ("letters", "words"):
+    if form not in ("letters", "words") or question.of:  # of a claim, Yes and No are no news
         return
     shown = placeholders_of(variant.system + variant.user + variant.opening)
     enough = {"input", "options"} if form == "letters" else {"input", "options", "label_list"}

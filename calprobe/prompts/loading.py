@@ -2,8 +2,8 @@
 
 A file holds `{"variants": {NAME: VARIANT}}` and, if wanted, `source`, `layout`, `separator`, `labels`,
 `max_new_tokens`, `stated` (or `verbal`, `prompts`), `expressions`, `groups`, `abstentions` (or `replaced_answers`),
-`final_cue` (or `repair_suffix`), `format_changes`, `examples` and `perturbations`. `{"answer": TEXT}` is short for
-`{"variants": {"answer": TEXT}}`.
+`final_cue` (or `repair_suffix`), `format_changes`, `examples`, `perturbations`, `claim` and `p_true`.
+`{"answer": TEXT}` is short for `{"variants": {"answer": TEXT}}`.
 docs/reference/files.md says what each is.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -21,20 +21,20 @@ from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.probes.json_files import read_json_object
 from calprobe.prompts.entries import Entry
-from calprobe.prompts.placeholders import LAYOUT_PLACEHOLDERS
+from calprobe.prompts.placeholders import ANSWER_PLACEHOLDERS, LAYOUT_PLACEHOLDERS
 from calprobe.prompts.stated_entries import read_stated_part
 from calprobe.prompts.types import Labelling, PromptSet, Variant, record_of
 from calprobe.prompts.variants import Defaults, read_variant
 from calprobe.questions import Question, read_question
 from calprobe.questions.gold import QuestionFault
 
-PROMPT_SETS = ("audit", "stated", "judge", "science-labels", "wording")  # calprobe's own
+PROMPT_SETS = ("audit", "stated", "judge", "science-labels", "science-answers", "wording")  # calprobe's own
 LABELLINGS: tuple[Labelling, ...] = get_args(Labelling)
 
 _ROOT_KEYS = (
     *("source", "layout", "separator", "labels", "max_new_tokens", "variants", "answer", "final_cue", "repair_suffix"),
     *("stated", "verbal", "prompts", "expressions", "groups", "abstentions", "replaced_answers", "format_changes"),
-    *("examples", "perturbations"),
+    *("examples", "perturbations", "claim", "p_true"),
 )
 _NOT_READ = ("name", "fingerprint", "path", "format_changes", "groups", "perturbations")  # by a model
 _BUDGET = 32  # tokens of a reply
@@ -101,6 +101,8 @@ def _read(path: Path, name: str, user_path: str | None) -> PromptSet:
         format_changes=_format_changes(root, names_of(variants), budgets),
         groups=stated.groups,
         abstentions=stated.abstentions,
+        claim=_text(root, "claim", LAYOUT_PLACEHOLDERS, needed=LAYOUT_PLACEHOLDERS[1:]),
+        p_true=_text(root, "p_true", ANSWER_PLACEHOLDERS),
         examples=_examples(root),
         perturbations=_perturbations(root.child("perturbations"), names_of(variants)),
     )
@@ -121,6 +123,15 @@ def _layout(root: Entry) -> str:
     layout = root.text("layout", "{label}. {option}")
     root.child("layout").check_placeholders(layout, LAYOUT_PLACEHOLDERS, needed=LAYOUT_PLACEHOLDERS)
     return layout
+
+
+def _text(root: Entry, key: str, known: Sequence[str], needed: Sequence[str] = ()) -> str:
+    """A text that may have these placeholders, and must have some; empty where the file has none."""
+    entry = root.child(key)
+    text = entry.text_value()
+    if text:
+        entry.check_placeholders(text, known, needed)
+    return text
 
 
 def _examples(root: Entry) -> tuple[Question, ...]:

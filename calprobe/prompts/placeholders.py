@@ -8,6 +8,8 @@ from collections.abc import Mapping
 TURN_PLACEHOLDERS = ("input", "question", "options", "label_list", "fewshot_examples")
 SHOT_PLACEHOLDERS = ("input", "question", "options", "label_list", "answer", "number")
 LAYOUT_PLACEHOLDERS = ("label", "option")
+CONCLUSION_PLACEHOLDERS = ("claim",)
+ANSWER_PLACEHOLDERS = ("claim", "answer")  # of what is asked about an answer that is known
 
 # {name}; {{name}} stands for the text {name}. All other braces are text.
 _PLACEHOLDER = re.compile(r"\{\{([a-z_][a-z0-9_]*)\}\}|\{([a-z_][a-z0-9_]*)\}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from string import ascii_lowercase
 
 from calprobe.prompts.entries import Entry
+from calprobe.prompts.placeholders import ANSWER_PLACEHOLDERS
 from calprobe.prompts.types import REVERSED, SCALES, Stated
 
 _SCALES_OF_NAMES = {"decimal_01": "x", "percent_0_100": "x/100"}
@@ -51,7 +52,7 @@ def _prompt(entry: Entry, name: str, budget: int, table: Mapping[str, float]) ->
         return Stated(name, entry.text_value(), _SCALES_OF_NAMES[name], budget)
     entry.check_keys(_KEYS)
     text = entry.child("text", needed=True).text_value()
-    entry.check_placeholders(text, ())
+    entry.check_placeholders(text, ANSWER_PLACEHOLDERS)
     own = entry.child("expressions")
     table = _table(own) if own.given else table
     stated = Stated(

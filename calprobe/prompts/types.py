@@ -59,6 +59,7 @@ class Variant:
     forms: tuple[Form, ...] = FORMS  # the questions that it can ask
     wordings: Mapping[Form, Variant] = field(default_factory=dict)  # for some of `forms`: the variant in their words
     temperature: float | None = None  # of its answers; None: as all others
+    conclusion: str = ""  # a user's turn behind the reply, with {claim}, of which the reply is the answer; empty: none
     turned: int = 0  # places by which options are moved up, see `calprobe.questions.turned`
 
     def of(self, question: Question) -> Variant:
@@ -131,6 +132,8 @@ class PromptSet:
     abstentions: tuple[str, ...] = ()  # answers that give none, which are put in the place of the model's own
     # Name -> variants that change a question alike, so that each stands for a wording of it: dummy tokens, ..
     perturbations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    claim: str = ""  # a claim about an option: choices are judged option by option; empty: they are chosen from
+    p_true: str = ""  # asks whether the answer is (A) true or (B) false; empty: see `asking.plan`
     examples: tuple[Question, ...] = ()  # of the set itself, shown balanced over the labels; empty: of the questions
 
     def __repr__(self) -> str:
@@ -156,7 +159,15 @@ class PromptSet:
 
 
 # Fields that came later: prompts without them keep the hashes that stored runs have.
-_LATER: Mapping[str, Any] = {"turned": 0, "examples": (), "temperature": None, "perturbations": {}}
+_LATER: Mapping[str, Any] = {
+    "turned": 0,
+    "conclusion": "",
+    "temperature": None,
+    "claim": "",
+    "p_true": "",
+    "examples": (),
+    "perturbations": {},
+}
 
 
 def record_of(prompts: Variant | PromptSet) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from calprobe.prompts.entries import Entry
-from calprobe.prompts.placeholders import SHOT_PLACEHOLDERS, TURN_PLACEHOLDERS, placeholders_of
+from calprobe.prompts.placeholders import CONCLUSION_PLACEHOLDERS, SHOT_PLACEHOLDERS, TURN_PLACEHOLDERS, placeholders_of
 from calprobe.prompts.types import FORMS, Form, Variant
 
 _EXAMPLES = "{fewshot_examples}"
-_KEYS = ("turns", "shots", "shot", "max_new_tokens", "final", "raw", "temperature")
+_KEYS = ("turns", "shots", "shot", "max_new_tokens", "final", "raw", "temperature", "conclusion")
 _FORMS_OF_KEYS: dict[str, tuple[Form, ...]] = {"choice": ("letters", "words"), **{form: (form,) for form in FORMS}}
 _SHOTS = 3  # unless the file says another number
 
@@ -62,7 +62,12 @@ def _wording(entry: Entry, name: str, defaults: Defaults) -> Variant:
         final=entry.flag("final", defaults.final),
         raw=entry.flag("raw", default=False),
         temperature=_temperature(entry.child("temperature")),
+        conclusion=entry.text("conclusion"),
     )
+    entry.child("conclusion").check_placeholders(variant.conclusion, CONCLUSION_PLACEHOLDERS)
+    if variant.conclusion and entry.child("final").given and variant.final:
+        entry.fail("has both a conclusion and a final label behind its reply; keep one of the two")
+    variant = replace(variant, final=variant.final and not variant.conclusion)
     shots = entry.count("shots", _SHOTS) if entry.child("shots").given else None
     return _with_examples(entry, variant, shots, entry.text("shot"))
 

@@ -27,11 +27,17 @@ class Question:
     context: str = ""  # read before the question
     group: str = ""  # what it belongs to: a subject, a relation
     paraphrases: tuple[str, ...] = ()  # other wordings of `text`, of the same answer
+    of: str = ""  # the id of the question that this claim judges an option of; empty: it is a question itself
 
     @property
     def wordings(self) -> tuple[str, ...]:
         """The question in all wordings, by number of paraphrase: `text` is 0."""
         return (self.text, *self.paraphrases)
+
+    @property
+    def root(self) -> str:
+        """The id of the question that it belongs to: its own, or that of which it judges an option."""
+        return self.of or self.id
 
     @property
     def gold(self) -> str:

@@ -3,7 +3,8 @@
 | stage | the reply to |
 |---|---|
 | `answer`, `label` | the question; `label` where only the probabilities of labels are asked for |
-| `final` | the reply, continued by the final cue |
+| `final` | the reply, continued by the final cue, or the conclusion that is asked for behind it |
+| `p_true` | whether the answer is true |
 | `greedy` | the question, answered once more without chance, beside samples |
 | `stated:PROMPT` | the prompt PROMPT about the confidence in the model's own reply |
 | `stated:PROMPT@CONDITION` | the same prompt, with another answer in the place of the reply |
@@ -16,7 +17,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-LABEL, ANSWER, FINAL, GREEDY = "label", "answer", "final", "greedy"
+LABEL, ANSWER, FINAL, GREEDY, P_TRUE = "label", "answer", "final", "greedy", "p_true"
 STATED = "stated:"  # goes on with the name of a prompt
 REPLACED = "@"  # stands in no name of a prompt
 TARGET, COUNTERFACTUAL, ABSTAIN = "target", "counterfactual", "abstain"

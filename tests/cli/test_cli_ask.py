@@ -85,15 +85,16 @@ def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--collect", "p_true"], "--collect p_true: not in this version; known are labels, answer, stated, closed"),
+        (["--collect", "samples"], "--collect samples: not in this version; known are labels, answer, stated, closed"),
         (
             ["--collect", "label"],
-            "--collect label: known are labels, answer, stated, closed, greedy; did you mean labels?",
+            "--collect label: known are labels, answer, stated, closed, greedy, p_true; did you mean labels?",
         ),
         (["--collect", "stated"], "--collect stated: a confidence is stated about an answer; collect answer, too"),
         (
             ["--study", "audits"],
-            "--study audits: known studies are audit, stated, science-labels, wording; did you mean audit?",
+            "--study audits: known studies are audit, stated, science-labels, science-answers, wording; "
+            "did you mean audit?",
         ),
         (["--samples", "3"], "--samples 3: greedy samples are all the same; give --temperature, such as 1"),
         (["--samples", "0"], "--samples must be a whole number of at least 1, got 0"),

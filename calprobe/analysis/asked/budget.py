@@ -167,7 +167,7 @@ def _auroc(read: Read, estimator: AskedEstimator, resampling: Resampling) -> tup
     kept = found.read
     if not kept.any():
         return float("nan"), np.full(resampling.n_resamples, np.nan)
-    names = np.array([row.question.id for row in read.cell.rows], np.str_)[kept]
+    names = np.array([row.question.root for row in read.cell.rows], np.str_)[kept]
     sample = {"": (as_confidence(found.confidence[kept], "uncertainty"), found.correct[kept])}
     own = draw_samples((AUROC,), sample, resampling, names)[""][AUROC.name]
     resampled = own.resampled if len(own.resampled) else np.full(resampling.n_resamples, np.nan)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from calprobe.analysis.asked.extent import extent_of
 from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.science.label_study import AS
 from calprobe.analysis.run_names import model_name
 from calprobe.confidence.asked.cell import ANSWER
 from calprobe.errors import UsageError
@@ -77,12 +78,24 @@ def _about(manifest: AskManifest) -> dict[str, str]:
     found = {"asked by": "another tool" if manifest.is_import else manifest.describe()}
     if rule := manifest.backend.settings.get("label_forms"):
         found["label tokens"] = rule
+    found |= _asked_as(manifest)
     if manifest.model.note:
         found["model"] = manifest.model.note
     size = manifest.model.size
     unknown = "number of parameters not known" + ("" if manifest.is_import else " (calprobe ask --parameters N)")
     found |= {} if manifest.is_import else manifest.origin()
     return found | {"size": unknown if size is None else _size(size)}
+
+
+def _asked_as(manifest: AskManifest) -> dict[str, str]:
+    """How prompts reach the model: as plain text, as a chat, or as one with a thought in front of the reply."""
+    if manifest.is_import:
+        return {}
+    settings = manifest.backend.settings
+    without = "chat_template" in settings and settings["chat_template"] is None
+    if without or all(variant.raw for variant in manifest.prompts.variants):
+        return {AS: "plain text, as a base model"}
+    return {AS: "chat, with thoughts kept apart"} if settings.get("thinking") == "kept apart" else {AS: "chat"}
 
 
 def _size(size: ModelSize) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.options import CONSTRAINED, AskedOptions
 from calprobe.answers import READERS, Reading, read_on_scale, read_stated, readers_of
 from calprobe.confidence.asked import Cell
+from calprobe.confidence.asked.cell import FINAL
 from calprobe.confidence.asked.readings import ARGMAX, DEFAULT, GIVEN
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
@@ -26,9 +27,11 @@ def readers_of_cell(cell: Cell, options: AskedOptions) -> tuple[str, ...]:
         check_readers(options.readers)
     if cell.rows and all(row.first.correct is not None for row in cell.rows):
         return (GIVEN,)
-    kinds = {row.question.kind for row in cell.rows}
+    kinds: set[str] = {row.question.kind for row in cell.rows}
     if len(kinds) > 1:
         return (DEFAULT,)
+    if cell.has(FINAL) and (names := _of_conclusions(cell, kinds, options)):
+        return names
     wanted = [name for name in options.evaluators if kinds <= set(READERS[name].kinds)]
     found = tuple(name for name in wanted if cell.has(READERS[name].stage))
     if found and cell.has("answer"):
@@ -36,6 +39,15 @@ def readers_of_cell(cell: Cell, options: AskedOptions) -> tuple[str, ...]:
     if not cell.has("answer"):
         return (ARGMAX, *found)
     return readers_of(cell.rows[0].question)[:1] if cell.rows else options.evaluators[:1]
+
+
+def _of_conclusions(cell: Cell, kinds: Collection[str], options: AskedOptions) -> tuple[str, ...]:
+    """The readers of what was concluded behind replies; none of choices that are no claims."""
+    if kinds == {"choice"}:
+        names = ("verdict", CONSTRAINED) if all(row.question.of for row in cell.rows) else ()
+    else:
+        names = {"number": ("extracted", "number"), "open": ("concluded", "short")}[next(iter(kinds))]
+    return tuple(name for name in options.readers if name in names) if options.readers is not None else names
 
 
 def check_used(wanted: Sequence[str] | None, used: Collection[str]) -> None:

@@ -12,6 +12,8 @@ from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.readers import check_used
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
+from calprobe.analysis.asked.science.answer_study import answer_study
+from calprobe.analysis.asked.science.label_study import label_study
 from calprobe.analysis.asked.set_report import OpenedSet, report_set
 from calprobe.analysis.asked.stated.study import stated_run
 from calprobe.errors import UsageError
@@ -47,6 +49,8 @@ def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
         disclosure=disclosure(asked, sets, options),
         cells=opened,
         stated=stated_run(asked, opened, options),
+        labels=label_study(asked, opened, options),
+        answers=answer_study(asked, opened, options),
     )
 
 

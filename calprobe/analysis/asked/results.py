@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from calprobe.analysis.asked.disclosure import Disclosure
 from calprobe.analysis.asked.extent import AskedExtent
+from calprobe.analysis.asked.science.answer_results import AnswerStudy
+from calprobe.analysis.asked.science.results import LabelStudy
 from calprobe.analysis.asked.stated.results import StatedRun
 from calprobe.confidence.asked import AskedEstimator, Cell
 from calprobe.confidence.asked.entry import Read, Scale
@@ -273,6 +275,8 @@ class AskedRunReport:
     disclosure: Disclosure
     cells: tuple[OpenedCell, ...] = field(default=(), repr=False, compare=False)
     stated: StatedRun | None = None  # of a run that asks for confidences by several prompts
+    labels: LabelStudy | None = None  # of a run that asks for label probabilities alone
+    answers: AnswerStudy | None = None  # of a run that samples answers with conclusions behind them
 
     @property
     def partial(self) -> bool:

@@ -25,6 +25,7 @@ from calprobe.analysis.asked.results import (
     SizePoint,
     Spread,
 )
+from calprobe.analysis.asked.science.results_json import answer_study_json, label_study_json
 from calprobe.analysis.asked.stated.results_json import stated_json
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.confidence.samples import WordingShare
@@ -63,7 +64,7 @@ def report_json(runs: Iterable[AskedRunReport], across: AcrossRuns | None) -> di
 def run_json(run: AskedRunReport) -> dict[str, Any]:
     """One run."""
     size = run.size
-    return {
+    found: dict[str, Any] = {
         "model": run.model,
         "kind": "asked",
         "parameters": None if size is None else size.parameters,
@@ -74,7 +75,14 @@ def run_json(run: AskedRunReport) -> dict[str, Any]:
         "sets": {name: _set(own) for name, own in run.sets.items()},
         "shifts": _shifts(run.shifts),
         "disclosure": run.disclosure.to_json(),
-    } | ({} if run.stated is None else {"stated": stated_json(run.stated)})
+    }
+    if run.stated is not None:
+        found["stated"] = stated_json(run.stated)
+    if run.labels is not None:
+        found["label_study"] = label_study_json(run.labels)
+    if run.answers is not None:
+        found["answer_study"] = answer_study_json(run.answers)
+    return found
 
 
 def _set(own: SetReport) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from calprobe.analysis.asked.pictures import Pictures, size_panels
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport
+from calprobe.analysis.asked.science.pictures import kind_panels
+from calprobe.analysis.asked.science.results import LabelStudy
 from calprobe.analysis.curves.size_figure import SizePanel, spelled_rho
 from calprobe.analysis.html import asked_charts, charts, definitions
 from calprobe.analysis.html.page import render
@@ -33,6 +35,7 @@ def _page(report: AskedReport, pictures: dict[str, Pictures]) -> PageView:
     tables = asked_tables(report)
     runs = tuple(_run(run, at, tables, pictures[run.label]) for at, run in enumerate(report.runs))
     joint = tuple(_sizes(panel) for panel in size_panels(report.across))
+    joint += tuple(_kinds([run.labels for run in report.runs if run.labels is not None]))
     sections = [
         ("runs", "Runs", True),
         ("figures", "Figures", any(run.figures for run in runs) or bool(joint)),
@@ -139,6 +142,18 @@ def _sizes(panel: SizePanel) -> FigureView:
         f"{spelled_rho(first.rho, first.reader, len(panel.names))}.",
         tuple(Choice(series.reader, series.place, charts.key(series.place)) for series in panel.series),
     )
+
+
+def _kinds(studies: list[LabelStudy]) -> Iterator[FigureView]:
+    """Base, instruct and reasoning models side by side."""
+    for panel in kind_panels(studies):
+        yield FigureView(
+            panel.title,
+            asked_charts.grouped_dots(panel, f"{panel.title}: a dot a run, by how the model was asked."),
+            "Each run by the prompt design that it understands best, with 95 % intervals; models of one family side by "
+            "side.",
+            tuple(Choice(kind, place, charts.key(place)) for place, kind in enumerate(panel.legend)),
+        )
 
 
 def _definitions(report: AskedReport) -> tuple[Definition, ...]:

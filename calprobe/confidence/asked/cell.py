@@ -20,6 +20,7 @@ from calprobe.runs.stages import ANSWER as ANSWER
 from calprobe.runs.stages import FINAL as FINAL
 from calprobe.runs.stages import GREEDY as GREEDY
 from calprobe.runs.stages import LABEL as LABEL
+from calprobe.runs.stages import P_TRUE as P_TRUE
 from calprobe.runs.stages import STATED as STATED
 from calprobe.runs.stages import stated_stage
 
@@ -64,7 +65,7 @@ class Cell:
     @cached_property
     def clusters(self) -> npt.NDArray[np.str_] | None:
         """The question of each row, [rows], if some have several rows: resamples draw questions; else None."""
-        names = [row.question.id for row in self.rows]
+        names = [row.question.root for row in self.rows]
         return np.array(names, np.str_) if len(set(names)) < len(names) else None
 
     @cached_property
@@ -75,6 +76,11 @@ class Cell:
     def has(self, stage: str) -> bool:
         """Whether any row has a reply at that stage, or failed there."""
         return any(stage in row.replies or stage in row.failed for row in self.rows)
+
+    @cached_property
+    def judges_options(self) -> bool:
+        """Whether every row is a verdict on one option of a question."""
+        return bool(self.rows) and all(row.question.of for row in self.rows)
 
     @cached_property
     def stated(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from calprobe.confidence.asked.readings import Answers
 from calprobe.confidence.asked.sampled import Meanings, SampledQuestion, sampled_questions
 from calprobe.confidence.asked.types import AskedConfidence, WayToRead
 
-Evidence = Literal["label", "stated", "samples"]
+Evidence = Literal["label", "stated", "p_true", "samples"]
 Scale = Literal["probability", "uncertainty"]  # an uncertainty has no scale: larger is less sure
 
 

@@ -8,6 +8,7 @@ from calprobe.confidence.asked.cell import ANSWER, FINAL, LABEL, Cell
 from calprobe.confidence.asked.closed import expected_confidence, has_closed
 from calprobe.confidence.asked.entry import AskedEstimator, Read
 from calprobe.confidence.asked.labels import own_confidence, paper_confidence
+from calprobe.confidence.asked.p_true import of_option, p_true_estimators
 from calprobe.confidence.asked.sample_estimators import sample_estimators
 from calprobe.confidence.asked.stated import stated_confidence
 from calprobe.confidence.asked.types import AskedConfidence
@@ -63,6 +64,7 @@ def asked_estimators(read: Read, wanted: Collection[str] = ()) -> dict[str, Aske
 def _allowed(cell: Cell) -> Iterator[AskedEstimator]:
     there = (_has_labels(cell, LABEL, ANSWER),) * 2 + (_knows_places(cell), _has_labels(cell, FINAL))
     yield from (estimator for estimator, known in zip(OF_LABELS, there, strict=True) if known)
+    yield from p_true_estimators(cell)
     for name in cell.stated:
         yield AskedEstimator(
             f"stated_{name}",
@@ -71,6 +73,13 @@ def _allowed(cell: Cell) -> Iterator[AskedEstimator]:
             _stated(name),
             AUDIT,
         )
+        if cell.judges_options:
+            yield AskedEstimator(
+                f"stated_{name}.option",
+                f"as stated_{name}, read as said of the option: 1 minus it where the verdict is No",
+                "stated",
+                of_option(_stated(name)),
+            )
         if has_closed(cell, name):
             yield AskedEstimator(
                 f"stated_{name}.expected",

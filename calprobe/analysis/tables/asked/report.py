@@ -7,12 +7,14 @@ from dataclasses import replace
 
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
+from calprobe.analysis.tables.answer_study import answer_study_tables
 from calprobe.analysis.tables.asked.answers import answers_table, form_table, spread_table
 from calprobe.analysis.tables.asked.budget import budget_tables
 from calprobe.analysis.tables.asked.confidence import confidence_table, means_table, shift_table, stated_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
 from calprobe.analysis.tables.asked.several import across_tables, matrix_tables
 from calprobe.analysis.tables.asked.wording import wording_table
+from calprobe.analysis.tables.label_study import label_study_tables, runs_table
 from calprobe.analysis.tables.labels import TableName, table_labels, table_names
 from calprobe.analysis.tables.stated_runs import stated_run_tables
 from calprobe.analysis.tables.types import Table
@@ -24,8 +26,15 @@ def asked_tables(report: AskedReport) -> tuple[Table, ...]:
     names = table_names("asked", report.runs)
     of_runs = [table for run in report.runs for table in _of_run(run, report, names[run.label])]
     of_all = f"across {counted(len(report.runs), 'run')}"
-    across = () if report.across is None else across_tables(report.across)
+    across = [*(() if report.across is None else across_tables(report.across)), *_label_runs(report)]
     return (*of_runs, *(replace(table, heading=(of_all,)) for table in across))
+
+
+def _label_runs(report: AskedReport) -> Iterator[Table]:
+    """Runs of label probabilities side by side, where there are several."""
+    studies = [run.labels for run in report.runs if run.labels is not None]
+    if len(studies) > 1:
+        yield runs_table(studies)
 
 
 def heading(run: AskedRunReport) -> tuple[str, ...]:
@@ -55,13 +64,17 @@ def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[T
 
 def _named_of_set(own: SetReport, run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:
     """The tables of a set; where a run has several, the first of each says which set follows."""
-    found = [_named(table, run, name, own) for table in _of_set(own, report, run.stated is not None)]
+    found = [_named(table, run, name, own) for table in _of_set(own, report, run)]
     if len(run.sets) > 1:
         found[0] = replace(found[0], heading=(f"{own.name}:",))
     return found
 
 
-def _of_set(own: SetReport, report: AskedReport, study: bool) -> Iterator[Table]:
+def _of_set(own: SetReport, report: AskedReport, run: AskedRunReport) -> Iterator[Table]:
+    if run.labels is not None and own.name in run.labels.sets:
+        yield from label_study_tables(run.labels.sets[own.name])
+    if run.answers is not None:
+        yield from answer_study_tables(run.answers, own.name)
     yield answers_table(own)
     scales = {found.scale for cell in own.cells.values() for found in cell.estimators.values()}
     if "probability" in scales:
@@ -73,7 +86,7 @@ def _of_set(own: SetReport, report: AskedReport, study: bool) -> Iterator[Table]
     yield from budget_tables(own)
     if any(cell.overconfidence for cell in own.cells.values()):
         yield stated_table(own)
-    if any(cell.overconfidence for cell in own.cells.values()) and not study:
+    if any(cell.overconfidence for cell in own.cells.values()) and run.stated is None:
         yield means_table(own, report.options.threshold)
     if own.drops or own.repairs:
         yield form_table(own)

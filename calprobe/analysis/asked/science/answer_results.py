@@ -1,0 +1,61 @@
+"""What the study of sampled answers says of a run, as plain frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from calprobe.metrics import Estimate
+
+Metrics = Mapping[str, Estimate]  # by name
+# How an answer that failed enters the metrics of a confidence: with confidence 0 and wrong, not at all, or with
+# confidence 1 and wrong, which is the worst that it could have been.
+TREATMENTS = ("zero", "dropped", "worst")
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseLevel:
+    """Every response a row: of claims, a verdict on one option in one sample."""
+
+    rows: int
+    failed: int  # rows without an answer that could be read
+    accuracy: Estimate  # an answer that was not read is wrong
+    balanced: Estimate | None  # mean of the accuracies of claims that are true and that are not; None: no claims
+    yes_where_true: Estimate | None  # share of Yes among the verdicts on right options
+    yes_where_false: Estimate | None  # on wrong ones
+    degenerate: str  # why the verdicts say nothing; empty: they do
+    extraction: Estimate  # share of rows with an answer
+    tolerances: Metrics  # accuracy of numbers under each tolerance, see `calprobe.answers.grading.TOLERANCES`
+    treatments: Mapping[str, Mapping[str, Metrics]]  # by estimator, then by treatment
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLevel:
+    """One answer a question: the option with most Yes, or the most frequent number."""
+
+    rows: int
+    tied: int  # questions without an answer: options share the most Yes, or nothing could be read
+    accuracy: Estimate  # a question without an answer is wrong
+    all_right: Estimate | None  # share of the questions of which every option is judged right by most samples
+    share: Metrics  # of the samples that give the answer, or of Yes for the chosen option
+    normalised: Metrics | None  # share of Yes over the sum of all options' shares; None: no claims
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCell:
+    """One set under one variant."""
+
+    set: str
+    variant: str
+    samples: int
+    responses: ResponseLevel
+    questions: QuestionLevel
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerStudy:
+    """One run."""
+
+    label: str
+    model: str
+    cells: tuple[AnswerCell, ...]

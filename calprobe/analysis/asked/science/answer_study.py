@@ -1,0 +1,208 @@
+"""The study of sampled answers: each response, and one answer a question, with three treatments of failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.results import OpenedCell
+from calprobe.analysis.asked.science.answer_results import (
+    TREATMENTS,
+    AnswerCell,
+    AnswerStudy,
+    Metrics,
+    QuestionLevel,
+    ResponseLevel,
+)
+from calprobe.answers.grading import TOLERANCES, GradeRules, grade
+from calprobe.arrays import Floats
+from calprobe.confidence.asked.cell import FINAL, Row
+from calprobe.confidence.asked.sampled import SampledQuestion
+from calprobe.confidence.samples import frequencies, majority
+from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, bootstrap_of_means, standard_metrics
+from calprobe.metrics.concentration import CENTRED_ECE
+from calprobe.questions.types import Question
+
+Names = npt.NDArray[np.str_]
+Right = npt.NDArray[np.bool_]
+METRICS = ("accuracy", "mean_confidence", "ece_15", "brier", "auroc")
+ESTIMATORS = ("stated_", "p_true", "frequency", "ccp", "sequence")  # beginnings of names
+_DEGENERATE = 0.02  # share of Yes, or of No, below which verdicts say nothing
+
+
+def answer_study(asked: Asked, cells: Sequence[OpenedCell], options: AskedOptions) -> AnswerStudy | None:
+    """The study of a run from its opened cells; None where no cell has conclusions behind sampled replies."""
+    own = [cell for cell in cells if _is_studied(cell)]
+    return AnswerStudy(asked.label, asked.model, tuple(_cell(cell, options) for cell in own)) if own else None
+
+
+def _is_studied(opened: OpenedCell) -> bool:
+    cell = opened.cell
+    several = cell.clusters is not None
+    numbers = bool(cell.rows) and all(row.question.kind == "number" for row in cell.rows)
+    return several and cell.has(FINAL) and (cell.judges_options or numbers)
+
+
+def _cell(opened: OpenedCell, options: AskedOptions) -> AnswerCell:
+    cell = opened.cell
+    samples = max((len(own.rows) for own in opened.read.samples), default=0)
+    return AnswerCell(cell.set, cell.variant, samples, _responses(opened, options), _questions(opened, options))
+
+
+def _roots(rows: Sequence[Row]) -> Names:
+    return np.array([row.question.root for row in rows], np.str_)
+
+
+def _responses(opened: OpenedCell, options: AskedOptions) -> ResponseLevel:
+    cell, answers = opened.cell, opened.read.answers
+    names, right, read = _roots(cell.rows), answers.correct, answers.extracted
+    claims = cell.judges_options
+    true = np.array([row.question.answer == 0 for row in cell.rows], np.bool_)
+    yes = answers.prediction == 0
+    shares = [_mean(yes, true & read, names, options), _mean(yes, ~true & read, names, options)] if claims else []
+    return ResponseLevel(
+        rows=len(cell),
+        failed=int((~read).sum()),
+        accuracy=_mean(right, np.ones(len(right), np.bool_), names, options),
+        balanced=_balanced(right, true, names, options) if claims else None,
+        yes_where_true=shares[0] if claims else None,
+        yes_where_false=shares[1] if claims else None,
+        degenerate=_degenerate(yes[read]) if claims else "",
+        extraction=_mean(read, np.ones(len(read), np.bool_), names, options),
+        tolerances=_tolerances(opened, names, options),
+        treatments={
+            name: {way: _treated(opened, name, way, options) for way in TREATMENTS}
+            for name in opened.confidences
+            if name.startswith(ESTIMATORS) and opened.estimators[name].scale == "probability"
+        },
+    )
+
+
+def _tolerances(opened: OpenedCell, names: Names, options: AskedOptions) -> Metrics:
+    """The accuracy of numbers by what may be between them and the right ones; none of claims."""
+    if opened.cell.judges_options:
+        return {}
+    pairs = list(zip(opened.read.answers.readings, opened.cell.rows, strict=True))
+    found = {}
+    for name in TOLERANCES:
+        rules = GradeRules(tolerance=name)
+        right = np.array([grade(reading, row.question, rules=rules).correct for reading, row in pairs], np.bool_)
+        found[name] = _mean(right, np.ones(len(right), np.bool_), names, options)
+    return found
+
+
+def _degenerate(yes: Right) -> str:
+    """Why verdicts that are nearly all the same measure nothing: their accuracy is the share of the options."""
+    if not len(yes):
+        return "no verdict could be read"
+    share = float(yes.mean())
+    if min(share, 1 - share) >= _DEGENERATE:
+        return ""
+    return f"{'Yes' if share > 0.5 else 'No'} in {max(share, 1 - share):.1%} of the verdicts, whatever the option"
+
+
+def _mean(values: Right, kept: Right, names: Names, options: AskedOptions) -> Estimate:
+    if not kept.any():
+        return Estimate(float("nan"))
+    return bootstrap_mean(values[kept].astype(np.float64), options.resampling, names[kept])
+
+
+def _balanced(right: Right, true: Right, names: Names, options: AskedOptions) -> Estimate:
+    """Mean of two accuracies, so that always saying No has 0.5; resamples draw questions."""
+    if true.all() or not true.any():
+        return Estimate(float("nan"))
+    values = np.array([right & true, true, right & ~true, ~true], np.float64)
+
+    def mean(means: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: Floats = (means[:, 0] / means[:, 1] + means[:, 2] / means[:, 3]) / 2
+        return found
+
+    return bootstrap_of_means(values, mean, options.resampling, names)
+
+
+def _treated(opened: OpenedCell, name: str, way: str, options: AskedOptions) -> Metrics:
+    """The metrics of an estimator, its rows without an answer or a confidence treated in one of the three ways."""
+    found = opened.confidences[name]
+    failed = (~found.read | ~opened.read.answers.extracted) & found.asked
+    kept = found.asked & ~failed if way == "dropped" else found.asked
+    confidence = np.where(failed, 1.0 if way == "worst" else 0.0, found.confidence)
+    return _metrics(confidence[kept], (found.correct & ~failed)[kept], _roots(opened.cell.rows)[kept], options)
+
+
+def _metrics(confidence: Floats, right: Right, names: Names | None, options: AskedOptions) -> Metrics:
+    if not len(confidence):
+        return {}
+    metrics: list[Metric] = [metric for metric in standard_metrics() if metric.name in METRICS]
+    sample = {"": (confidence, right)}
+    return bootstrap_many([*metrics, CENTRED_ECE], sample, options.resampling, names)[""]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The one answer to a question."""
+
+    right: bool
+    share: float  # NaN: no answer
+    normalised: float = float("nan")
+    all_right: bool = False
+
+
+def _questions(opened: OpenedCell, options: AskedOptions) -> QuestionLevel:
+    claims = opened.cell.judges_options
+    found = list(_options(opened) if claims else _numbers(opened))
+    share = np.array([own.share for own in found], np.float64)
+    normalised = np.array([own.normalised for own in found], np.float64)
+    right = np.array([own.right for own in found], np.bool_)
+    tied = np.isnan(share)
+    every = np.array([own.all_right for own in found], np.float64)
+    return QuestionLevel(
+        rows=len(found),
+        tied=int(tied.sum()),
+        accuracy=bootstrap_mean(right.astype(np.float64), options.resampling),
+        all_right=bootstrap_mean(every, options.resampling) if claims else None,
+        share=_metrics(np.where(tied, 0.0, share), right, None, options),
+        normalised=_metrics(np.where(tied, 0.0, normalised), right, None, options) if claims else None,
+    )
+
+
+def _numbers(opened: OpenedCell) -> Iterator[_Answer]:
+    """The most frequent number of each question with its frequency; classes are those of equal answers."""
+    for own in opened.read.samples:
+        best = majority(own.classes)
+        if best < 0:
+            yield _Answer(right=False, share=float("nan"))
+            continue
+        place = int(np.nonzero(own.classes == best)[0][0])
+        share = float(frequencies(own.classes, own.asked)[place])
+        yield _Answer(bool(opened.read.answers.correct[own.rows[place]]), share)
+
+
+def _options(opened: OpenedCell) -> Iterator[_Answer]:
+    """The option of each question with most Yes; none where options share the most, or none has any."""
+    for claims in _by_question(opened.read.samples).values():
+        yes = np.array([_share_of_yes(opened, own) for own in claims])
+        right = [bool((share > 0.5) == (own.question.answer == 0)) for share, own in zip(yes, claims, strict=True)]
+        best = np.nonzero(yes == yes.max())[0]
+        if len(best) > 1 or yes.max() == 0:
+            yield _Answer(right=False, share=float("nan"), all_right=all(right))
+            continue
+        chosen: Question = claims[best[0]].question
+        yield _Answer(chosen.answer == 0, float(yes[best[0]]), float(yes[best[0]] / yes.sum()), all(right))
+
+
+def _by_question(samples: Sequence[SampledQuestion]) -> Mapping[str, list[SampledQuestion]]:
+    found: dict[str, list[SampledQuestion]] = {}
+    for own in samples:
+        found.setdefault(own.question.root, []).append(own)
+    return found
+
+
+def _share_of_yes(opened: OpenedCell, own: SampledQuestion) -> float:
+    """Of the samples asked for, those without a verdict counted."""
+    return float((opened.read.answers.prediction[own.rows] == 0).sum() / own.asked)

@@ -1,0 +1,141 @@
+"""The study of label probabilities: task comprehension, calibration, concentration and label bias of each design."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.results import OpenedCell
+from calprobe.analysis.asked.science.masses import DesignMasses, masses_of
+from calprobe.analysis.asked.science.permuted import permuted_design
+from calprobe.analysis.asked.science.results import (
+    INVALID,
+    Concentration,
+    HiddenRow,
+    LabelDesign,
+    LabelSet,
+    LabelStudy,
+    LabelUse,
+    Metrics,
+)
+from calprobe.analysis.asked.science.selection import selection
+from calprobe.analysis.asked.science.simulation import hidden_metrics, simulated
+from calprobe.arrays import Floats
+from calprobe.confidence.asked.cell import LABEL
+from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, standard_metrics
+from calprobe.metrics.concentration import FINE, bin_entropy, largest_bin, largest_bin_entropy, place_metrics
+from calprobe.prompts.overrides import turn_name
+
+RAW, NORMALISED = "raw", "normalised"
+WAYS = (RAW, NORMALISED)
+AS = "asked as"  # in the disclosure
+OF_CHOSEN = ("accuracy", "mean_confidence", "ece_15", "ace", "smooth_ece", "brier", "auroc")
+OF_CHOSEN_PARTS = ("brier_reliability", "brier_resolution", "brier_uncertainty")
+OF_LABELS = ("ece_15", "ace", "brier", "auroc")
+
+
+def label_study(asked: Asked, cells: Sequence[OpenedCell], options: AskedOptions) -> LabelStudy | None:
+    """The study of a run from its opened cells; None where the run asks for more than label probabilities."""
+    own = [cell for cell in cells if cell.cell.has(LABEL) and cell.read.first.known.any()]
+    if not own:
+        return None
+    names = list(dict.fromkeys(cell.cell.set for cell in own))
+    found = {name: _set(asked, name, [c for c in own if c.cell.set == name], options) for name in names}
+    return LabelStudy(asked.label, asked.model, _asked_as(asked), found)
+
+
+def _asked_as(asked: Asked) -> str:
+    """Base where prompts are plain text, reasoning where thoughts are kept apart, else instruct."""
+    said = asked.about.get(AS, "")
+    return "base" if "base" in said else "reasoning" if "thoughts" in said else "instruct"
+
+
+def _set(asked: Asked, name: str, cells: Sequence[OpenedCell], options: AskedOptions) -> LabelSet:
+    turns = asked.turns
+    masses = {cell.cell.variant: masses_of(cell, turns.get(cell.cell.variant, 0)) for cell in cells}
+    plain = {variant: own for variant, own in masses.items() if not turns.get(variant)}
+    designs = tuple(_design(name, variant, own, options) for variant, own in plain.items())
+    orders = {
+        variant: [masses[other] for other in masses if turn_name(variant, turns.get(other, 0)) == other]
+        for variant in plain
+    }
+    permuted = [permuted_design(name, variant, own, options) for variant, own in orders.items() if len(own) > 1]
+    return LabelSet(name, designs, tuple(permuted), selection(name, plain, options), tuple(_hidden(plain)))
+
+
+def _design(name: str, variant: str, own: DesignMasses, options: AskedOptions) -> LabelDesign:
+    resampling = options.resampling
+    chosen = {way: metrics_of(own.chosen(way), own.right, OF_CHOSEN, options, own.clusters) for way in WAYS}
+    labels = {way: _of_all_labels(own, way, options) for way in WAYS}
+    return LabelDesign(
+        set=name,
+        variant=variant,
+        rows=len(own.right),
+        comprehension=bootstrap_mean(own.total, resampling, own.clusters),
+        invalid=dict(zip(INVALID, own.invalid, strict=True)),
+        chosen=chosen,
+        labels=labels,
+        concentration={way: _concentration(own.chosen(way), own.right) for way in WAYS},
+        uses=label_uses(own, options),
+    )
+
+
+def metrics_of(
+    confidence: Floats,
+    correct: npt.NDArray[np.bool_],
+    names: Sequence[str],
+    options: AskedOptions,
+    clusters: npt.NDArray[np.str_] | None,
+) -> Metrics:
+    """The named metrics and the two other conventions of ECE, with intervals by question."""
+    if not len(confidence):
+        return {}
+    wanted = {*names, *OF_CHOSEN_PARTS}
+    metrics: list[Metric] = [metric for metric in standard_metrics(options.ace_bins) if metric.name in wanted]
+    return bootstrap_many([*metrics, *place_metrics()], {"": (confidence, correct)}, options.resampling, clusters)[""]
+
+
+def _of_all_labels(own: DesignMasses, way: str, options: AskedOptions) -> Metrics:
+    """All labels of all questions, each with whether it is the right one: the four pairs of a question together."""
+    places, labels = np.nonzero(own.there)
+    confidence = (own.mass if way == RAW else own.share)[places, labels]
+    correct = own.gold[places] == labels
+    return metrics_of(confidence, correct, OF_LABELS, options, own.names[places])
+
+
+def _concentration(confidence: Floats, correct: npt.NDArray[np.bool_]) -> Concentration:
+    accuracy = float(correct.mean()) if len(correct) else float("nan")
+    return Concentration(
+        entropy=bin_entropy(confidence),
+        entropy_100=bin_entropy(confidence, FINE),
+        possible=largest_bin_entropy(accuracy),
+        possible_100=largest_bin_entropy(accuracy, FINE),
+        fullest=largest_bin(confidence),
+    )
+
+
+def label_uses(own: DesignMasses, options: AskedOptions) -> tuple[LabelUse, ...]:
+    """For each label the sum of its shares, and how many questions it is right for."""
+    found = []
+    for place, label in enumerate(own.labels):
+        gold = own.gold == place
+        right = own.right[gold].astype(np.float64)
+        names = None if own.clusters is None else own.clusters[gold]
+        accuracy = bootstrap_mean(right, options.resampling, names) if gold.any() else Estimate(float("nan"))
+        found.append(LabelUse(label, float(own.share[:, place].sum()), int(gold.sum()), accuracy))
+    return tuple(found)
+
+
+def _hidden(designs: Mapping[str, DesignMasses]) -> Iterator[HiddenRow]:
+    """Each design, and the simulated scorers at the accuracy of the first."""
+    for variant, own in designs.items():
+        if len(own.right):
+            values = hidden_metrics(own.chosen(NORMALISED), own.right)
+            yield HiddenRow(variant, False, float(own.right.mean()), values)
+    first = next(iter(designs.values()), None)
+    if first is not None and len(first.right):
+        yield from simulated(float(first.right.mean()))

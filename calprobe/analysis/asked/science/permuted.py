@@ -1,0 +1,59 @@
+"""A design with the options in every cyclic order: means over the orders, and probabilities averaged over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.science.masses import DesignMasses
+from calprobe.analysis.asked.science.results import LabelUse, Metrics, PermutedDesign
+from calprobe.arrays import Floats
+from calprobe.metrics import Estimate, Resampling, bootstrap_many, bootstrap_mean, standard_metrics
+
+NAMES = ("accuracy", "mean_confidence", "ece_15", "brier", "auroc")
+
+
+def permuted_design(name: str, variant: str, orders: Sequence[DesignMasses], options: AskedOptions) -> PermutedDesign:
+    """The numbers of one design, over the questions that have label probabilities in every order."""
+    common = sorted(set.intersection(*(set(own.names.tolist()) for own in orders)))
+    kept = [own.at(np.array([own.names.tolist().index(each) for each in common], np.intp)) for own in orders]
+    first = next((own for own in kept if not own.turned), kept[0])
+    gold = (first.gold + first.turned) % first.options
+    shares = np.stack([own.by_option() for own in kept])
+    choices = shares.argmax(axis=2)
+    mean = shares.mean(axis=0)
+    same = (choices == choices[0]).all(axis=0).astype(np.float64)
+    return PermutedDesign(
+        set=name,
+        variant=variant,
+        orders=len(kept),
+        rows=len(common),
+        mean_of_orders=_means([_metrics(own.chosen("normalised"), own.right, Resampling(0)) for own in kept]),
+        averaged=_metrics(np.clip(mean.max(axis=1), 0, 1), mean.argmax(axis=1) == gold, options.resampling),
+        same_choice=bootstrap_mean(same, options.resampling),
+        uses=_uses(kept, options),
+    )
+
+
+def _metrics(confidence: Floats, correct: npt.NDArray[np.bool_], resampling: Resampling) -> Metrics:
+    metrics = [metric for metric in standard_metrics() if metric.name in NAMES]
+    return bootstrap_many(metrics, {"": (confidence, correct)}, resampling)[""] if len(confidence) else {}
+
+
+def _means(several: Sequence[Metrics]) -> Mapping[str, Estimate]:
+    return {name: Estimate(float(np.mean([own[name].value for own in several]))) for name in several[0]}
+
+
+def _uses(orders: Sequence[DesignMasses], options: AskedOptions) -> tuple[LabelUse, ...]:
+    """Over all orders: each label has had each option, so that equal shares and accuracies are without bias."""
+    found = []
+    for place, label in enumerate(orders[0].labels):
+        right = np.concatenate([own.right[own.gold == place] for own in orders]).astype(np.float64)
+        names = np.concatenate([own.names[own.gold == place] for own in orders])
+        accuracy = bootstrap_mean(right, options.resampling, names) if len(right) else Estimate(float("nan"))
+        mass = sum(float(own.share[:, place].sum()) for own in orders)
+        found.append(LabelUse(label, mass, len(right), accuracy))
+    return tuple(found)

@@ -1,0 +1,61 @@
+"""The figure of several runs of label probabilities: base, instruct and reasoning models of a family side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from calprobe.analysis.asked.science.results import LabelDesign, LabelStudy
+from calprobe.analysis.curves.grouped_dots import GroupedDots
+from calprobe.analysis.plots.families import family_of
+from calprobe.analysis.run_names import last_names
+from calprobe.metrics import Estimate
+
+KINDS = ("base", "instruct", "reasoning")
+_NO = Estimate(float("nan"))
+SHOWN: Mapping[str, Callable[[LabelDesign], Estimate]] = {
+    "comprehension": lambda design: design.comprehension,
+    "accuracy": lambda design: design.chosen["normalised"].get("accuracy", _NO),
+    "ECE 15": lambda design: design.chosen["normalised"].get("ece_15", _NO),
+    "AUROC": lambda design: design.chosen["normalised"].get("auroc", _NO),
+}
+
+
+def kind_panels(studies: Sequence[LabelStudy]) -> tuple[GroupedDots, ...]:
+    """A panel for each set and quantity, each run by the design that it understands best; none of one run.
+
+    Runs of one family of models stand side by side; the series is how a run was asked.
+    """
+    if len(studies) < 2:
+        return ()
+    ordered = sorted(studies, key=lambda own: (_family(own.model), KINDS.index(own.asked_as), own.label))
+    names = last_names([own.label for own in ordered])
+    kinds = tuple(kind for kind in KINDS if any(own.asked_as == kind for own in ordered))
+    sets = dict.fromkeys(name for own in ordered for name in own.sets)
+    return tuple(
+        GroupedDots(
+            f"{title}, {name}",
+            title,
+            "run",
+            tuple(names[own.label] for own in ordered if name in own.sets),
+            kinds,
+            tuple(
+                tuple(value(_best(own, name)) if own.asked_as == kind else None for kind in kinds)
+                for own in ordered
+                if name in own.sets
+            ),
+        )
+        for name in sets
+        for title, value in SHOWN.items()
+    )
+
+
+def _family(model: str) -> str:
+    """The family without what says that a model was trained to chat or to reason."""
+    parts = family_of(model).split("-")
+    return "-".join(
+        part for part in parts if part not in ("base", "instruct", "it", "pt", "chat", "thinking", "reasoning")
+    )
+
+
+def _best(study: LabelStudy, name: str) -> LabelDesign:
+    return max(study.sets[name].designs, key=lambda design: design.comprehension.value)

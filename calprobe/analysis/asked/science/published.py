@@ -1,0 +1,161 @@
+"""The published figures of the studies of science questions, beside those of one's own runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from calprobe.analysis.asked.published import Beside, BesideRow
+from calprobe.analysis.asked.report import AskedReport
+from calprobe.analysis.asked.results import AskedRunReport, OpenedCell
+from calprobe.analysis.asked.science.results import LabelDesign
+from calprobe.metrics import auroc
+from calprobe.metrics.concentration import BINS, ece_of_centred_bins, ece_of_middles
+
+SCIENCE2026 = "science2026"
+# The study's names of its sets -> how one's own may be called.
+SETS: Mapping[str, tuple[str, ...]] = {
+    "MMLU": ("mmlu",),
+    "MMLU physics": ("mmlu-physics", "mmlu_physics"),
+    "ARC": ("arc",),
+    "ARC-E": ("arc-easy", "arc_easy"),
+    "ARC-C": ("arc-challenge", "arc_challenge", "arc-c"),
+    "SciQ": ("sciq",),
+    "GSM-MC": ("gsm-mc", "gsm_mc", "gsm8k-mc"),
+    "GPQA": ("gpqa",),
+    "GSM8K": ("gsm8k",),
+    "SVAMP": ("svamp",),
+    "SciBench": ("scibench",),
+}
+# Beginning of an estimator's name -> what the study calls it; and the bins of its ECE.
+METHODS = {"frequency": "frequency of answer", "stated": "verbalised", "p_true": "P(True)", "ccp": "CCP"}
+FREQUENCY_BINS = 11
+
+
+@cache
+def published() -> Mapping[str, Any]:
+    """The figures, as they stand in science2026.json."""
+    text = files("calprobe.analysis.asked.science").joinpath(f"{SCIENCE2026}.json").read_text("utf-8")
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def beside_science(report: AskedReport) -> tuple[Beside, ...]:
+    """Each published table, and what the report has of the same quantity, by the study's conventions of ECE."""
+    known = published()
+    studies = [run for run in report.runs if run.labels is not None]
+    tables = [
+        _beside("Task comprehension by prompt design", known["comprehension"], _comprehension(studies)),
+        _invalid(known["invalid"], studies),
+        _beside(
+            "ECE of the most probable label by the middles of 15 bins, structured decoding",
+            known["labels"],
+            _of_sets(studies, known["labels"]["columns"], _label_ece),
+        ),
+        *(_samples(name, found, report.runs) for name, found in known["samples"].items()),
+    ]
+    return tuple(tables)
+
+
+def _beside(caption: str, found: Mapping[str, Any], own: Iterator[BesideRow]) -> Beside:
+    rows = [BesideRow("published", label, tuple(values)) for label, values in found["rows"].items()]
+    return Beside(found["table"], caption, tuple(found["columns"]), (*rows, *own))
+
+
+def _designs(run: AskedRunReport) -> Iterator[tuple[str, Mapping[str, LabelDesign]]]:
+    for name, own in (run.labels.sets if run.labels is not None else {}).items():
+        yield name, {design.variant: design for design in own.designs}
+
+
+def _comprehension(runs: Sequence[AskedRunReport]) -> Iterator[BesideRow]:
+    for run in runs:
+        for name, designs in _designs(run):
+            asked_as = run.labels.asked_as if run.labels is not None else ""
+            values = tuple(
+                designs[column].comprehension.value if column in designs else None
+                for column in published()["comprehension"]["columns"]
+            )
+            yield BesideRow(run.label, f"{name}, {asked_as}", values)
+
+
+def _invalid(found: Mapping[str, Any], runs: Sequence[AskedRunReport]) -> Beside:
+    """Shares of rows without a label in the window of 20 tokens, where the paper counts 25,316 rows."""
+    rows = [
+        BesideRow("published", label, tuple(count / found["of"] for count in counts))
+        for label, counts in found["rows"].items()
+    ]
+    for run in runs:
+        for name, designs in _designs(run):
+            values = tuple(
+                designs[column].invalid["not_in_20"] / designs[column].rows
+                if column in designs and designs[column].rows
+                else None
+                for column in found["columns"]
+            )
+            rows.append(BesideRow(run.label, name, values))
+    return Beside(found["table"], "Share of invalid answers by prompt design", tuple(found["columns"]), tuple(rows))
+
+
+def _samples(name: str, found: Mapping[str, Any], runs: Sequence[AskedRunReport]) -> Beside:
+    """Accuracy, AUROC or ECE of one method over responses."""
+    metric, _, method = name.partition("_")
+    values = {"accuracy": _accuracy, "auroc": _auroc(method), "ece": _ece(method)}
+    titles = {"accuracy": "Accuracy of responses", "auroc": "AUROC", "ece": "ECE, as the study bins it"}
+    caption = f"{titles[metric]}{f' of {METHODS[method]}' if method else ''}"
+    studied = [run for run in runs if run.answers is not None]
+    return _beside(caption, found, _of_sets(studied, found["columns"], values[metric]))
+
+
+def _of_sets(
+    runs: Sequence[AskedRunReport], columns: Sequence[str], value: Callable[[OpenedCell], float | None]
+) -> Iterator[BesideRow]:
+    """A row for each run and variant that has any of the sets."""
+    for run in runs:
+        for variant in dict.fromkeys(cell.cell.variant for cell in run.cells):
+            cells = {cell.cell.set.lower(): cell for cell in run.cells if cell.cell.variant == variant}
+            there = [next((cells[own] for own in SETS[column] if own in cells), None) for column in columns]
+            if any(cell is not None for cell in there):
+                yield BesideRow(run.label, variant, tuple(None if cell is None else value(cell) for cell in there))
+
+
+def _label_ece(cell: OpenedCell) -> float | None:
+    found = cell.confidences.get("label")
+    return None if found is None else ece_of_middles(found.confidence[found.read], found.correct[found.read])
+
+
+def _accuracy(cell: OpenedCell) -> float | None:
+    right = cell.read.answers.correct
+    return float(right.mean()) if len(right) else None
+
+
+def _auroc(method: str) -> Callable[[OpenedCell], float | None]:
+    def value(cell: OpenedCell) -> float | None:
+        name = _estimator(cell, method)
+        if name is None:
+            return None
+        found = cell.confidences[name]
+        return float(auroc(found.confidence[found.read], found.correct[found.read]))
+
+    return value
+
+
+def _ece(method: str) -> Callable[[OpenedCell], float | None]:
+    def value(cell: OpenedCell) -> float | None:
+        name = _estimator(cell, method)
+        if name is None:
+            return None
+        found = cell.confidences[name]
+        sample = (found.confidence[found.read], found.correct[found.read])
+        if method == "frequency":
+            return ece_of_centred_bins(*sample, FREQUENCY_BINS)
+        return ece_of_middles(*sample, BINS)
+
+    return value
+
+
+def _estimator(cell: OpenedCell, method: str) -> str | None:
+    """The first estimator of a method, as said of the verdict."""
+    names = [name for name in cell.confidences if name == method or name.startswith(f"{method}_")]
+    return next((name for name in names if "." not in name), None)

@@ -1,0 +1,44 @@
+"""The JSON of the study of label probabilities: the keys that scripts depend on (docs/reference/files.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from calprobe.analysis.asked.science.answer_results import AnswerStudy
+from calprobe.analysis.asked.science.results import LabelStudy
+from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.metrics import Estimate
+
+
+def label_study_json(study: LabelStudy) -> dict[str, Any]:
+    """By set: designs, permuted, selection, hidden, with the names of their fields."""
+    return {"asked_as": study.asked_as, "sets": {name: _value(own) for name, own in study.sets.items()}}
+
+
+def answer_study_json(study: AnswerStudy) -> dict[str, Any]:
+    """By set, then by variant: samples, responses and questions, with the names of their fields."""
+    found: dict[str, Any] = {}
+    for cell in study.cells:
+        found.setdefault(cell.set, {})[cell.variant] = _value(cell)
+    return {"sets": found}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Estimate):
+        return estimate_json(value)
+    if isinstance(value, float):
+        return number_json(value)
+    if isinstance(value, Mapping):
+        return {name: _value(own) for name, own in value.items()}
+    if isinstance(value, tuple):
+        return [_value(own) for own in value]
+    if not is_dataclass(value):
+        return value
+    kept = [each.name for each in fields(value) if each.name != "set" and not _is_said(value, each.name)]
+    return {name: _value(getattr(value, name)) for name in kept}
+
+
+def _is_said(value: Any, name: str) -> bool:
+    return name == "name" and hasattr(value, "designs")

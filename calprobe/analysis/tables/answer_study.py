@@ -1,0 +1,159 @@
+"""Tables of the study of sampled answers."""
+
+from __future__ import annotations
+
+from calprobe.analysis.asked.science.answer_results import AnswerCell, AnswerStudy, Metrics
+from calprobe.analysis.tables.types import Cell, Column, Row, Table
+
+_METRICS = {"accuracy": "accuracy", "ece_15": "ECE 15", "ece_15_centred": "centred", "brier": "Brier", "auroc": "AUROC"}
+
+
+def answer_study_tables(study: AnswerStudy, name: str) -> tuple[Table, ...]:
+    """Those of one set."""
+    cells = [cell for cell in study.cells if cell.set == name]
+    if not cells:
+        return ()
+    numbers = (_tolerances_table(cells),) if any(cell.responses.tolerances for cell in cells) else ()
+    return (_questions_table(cells), _responses_table(cells), *numbers, _treatments_table(cells))
+
+
+def _questions_table(cells: list[AnswerCell]) -> Table:
+    claims = any(cell.questions.normalised is not None for cell in cells)
+    titles = {name: title for name, title in _METRICS.items() if name != "accuracy"}
+    return Table(
+        "One answer a question, with the share of the samples that give it",
+        "questions",
+        "variant",
+        (
+            Column("n", keys={"metric": "n"}),
+            Column("samples", keys={"metric": "samples"}),
+            Column("tied", keys={"metric": "tied"}),
+            Column("accuracy", "larger", keys={"metric": "accuracy"}),
+            *([Column("all options right", "larger", keys={"metric": "all_right"})] if claims else []),
+            *(Column(title, heading="share", keys={"metric": n, "of": "share"}) for n, title in titles.items()),
+            *(
+                Column(title, heading="normalised", keys={"metric": n, "of": "normalised"})
+                for n, title in (titles.items() if claims else ())
+            ),
+        ),
+        tuple(
+            Row(
+                cell.variant,
+                (
+                    cell.questions.rows,
+                    cell.samples,
+                    cell.questions.tied,
+                    cell.questions.accuracy,
+                    *([cell.questions.all_right] if claims else []),
+                    *(_value(cell.questions.share, name) for name in titles),
+                    *(_value(cell.questions.normalised or {}, name) for name in (titles if claims else ())),
+                ),
+                keys={"variant": cell.variant},
+            )
+            for cell in cells
+        ),
+        kind="sampled",
+        notes=(
+            "Of claims about options, the answer is the option with most Yes, and its share that of Yes among the "
+            "samples asked for; normalised over the options' shares. A question whose options share the most Yes is "
+            "tied: it has no answer, and counts as wrong with confidence 0. Of numbers, the answer is the most "
+            "frequent one.",
+        ),
+        best_within=None,
+    )
+
+
+def _responses_table(cells: list[AnswerCell]) -> Table:
+    found = [(cell, cell.responses) for cell in cells]
+    return Table(
+        "Every response: what was read, and what verdicts say by whether the option is right",
+        "responses",
+        "variant",
+        (
+            Column("n", keys={"metric": "n"}),
+            Column("failed", keys={"metric": "failed"}),
+            Column("extracted", "larger", keys={"metric": "extraction"}),
+            Column("accuracy", "larger", keys={"metric": "accuracy"}),
+            Column("balanced", "larger", keys={"metric": "balanced_accuracy"}),
+            Column("right", heading="Yes where the option is", keys={"metric": "yes_where_true"}),
+            Column("wrong", heading="Yes where the option is", keys={"metric": "yes_where_false"}),
+        ),
+        tuple(
+            Row(
+                cell.variant,
+                (
+                    own.rows,
+                    own.failed,
+                    own.extraction,
+                    own.accuracy,
+                    own.balanced,
+                    own.yes_where_true,
+                    own.yes_where_false,
+                ),
+                note=f"DEGENERATE: {own.degenerate}" if own.degenerate else "",
+                keys={"variant": cell.variant},
+            )
+            for cell, own in found
+        ),
+        kind="sampled",
+        notes=(
+            "Of four options three are wrong, so that always No has an accuracy of 0.75, and a balanced one of 0.5. "
+            "Intervals resample questions with all of their options and samples.",
+        ),
+        best_within=None,
+    )
+
+
+def _tolerances_table(cells: list[AnswerCell]) -> Table:
+    names = dict.fromkeys(name for cell in cells for name in cell.responses.tolerances)
+    return Table(
+        "Accuracy of numbers by tolerance",
+        "tolerances",
+        "variant",
+        tuple(Column(name, "larger", keys={"metric": "accuracy", "tolerance": name}) for name in names),
+        tuple(
+            Row(
+                cell.variant,
+                tuple(_value(cell.responses.tolerances, name) for name in names),
+                keys={"variant": cell.variant},
+            )
+            for cell in cells
+        ),
+        kind="sampled",
+        notes=(
+            "Rounded, by which other tables go: within 1 % of a number with decimals or a unit, else equal. Scibench: "
+            "as its own evaluation has it, within 0.1 of a number from 1 on, within a tenth of smaller ones.",
+        ),
+        best_within=None,
+    )
+
+
+def _treatments_table(cells: list[AnswerCell]) -> Table:
+    rows = [
+        Row(
+            treatment,
+            tuple(_value(metrics, title) for title in _METRICS),
+            group=f"{name}" if len(cells) == 1 else f"{cell.variant}, {name}",
+            keys={"variant": cell.variant, "estimator": name, "treatment": treatment},
+        )
+        for cell in cells
+        for name, several in cell.responses.treatments.items()
+        for treatment, metrics in several.items()
+    ]
+    return Table(
+        "Every response, by what becomes of failures",
+        "treatments",
+        "failures",
+        tuple(Column(title, keys={"metric": name}) for name, title in _METRICS.items()),
+        tuple(rows),
+        kind="sampled",
+        notes=(
+            "Zero: an answer or a confidence that could not be read is wrong, with confidence 0. Dropped: the row is "
+            "left out. Worst: it is wrong, with confidence 1. A confidence named .option is said of the option.",
+        ),
+        best_within=None,
+    )
+
+
+def _value(metrics: Metrics, name: str) -> Cell:
+    return metrics.get(name, float("nan"))

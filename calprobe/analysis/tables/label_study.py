@@ -1,0 +1,327 @@
+"""Tables of the study of label probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from calprobe.analysis.asked.science.results import LabelSet, LabelStudy, Metrics
+from calprobe.analysis.asked.science.simulation import ENTROPY
+from calprobe.analysis.tables.types import Cell, Column, Row, Table
+
+CONVENTIONS = {"ece_15": "mean confidence", "ece_15_middle": "bin middle", "ece_15_centred": "centred bins"}
+HIDDEN_TITLES = {
+    "ece_15": "ECE 15",
+    "ace": "ACE",
+    "brier": "Brier",
+    "brier_reliability": "reliability",
+    "brier_resolution": "resolution",
+    "brier_uncertainty": "uncertainty",
+    "auroc": "AUROC",
+    ENTROPY: "NE",
+}
+
+
+def label_study_tables(own: LabelSet) -> Iterator[Table]:
+    """Those of one set."""
+    yield designs_table(own)
+    yield errors_table(own)
+    yield entropy_table(own)
+    yield bias_table(own)
+    if own.permuted:
+        yield permuted_table(own)
+    if own.selection is not None:
+        yield selection_table(own)
+    yield hidden_table(own)
+
+
+def designs_table(own: LabelSet) -> Table:
+    """A row a design: comprehension, rows whose first token is no label, accuracy and calibration of the chosen."""
+    titles = {"ece_15": "ECE 15", "ace": "ACE", "brier": "Brier", "auroc": "AUROC"}
+    return Table(
+        "Prompt designs: comprehension, and calibration of the most probable label",
+        "designs",
+        "design",
+        (
+            Column("n", keys={"metric": "n"}),
+            Column("comprehension", "larger", keys={"metric": "comprehension"}),
+            Column("not first", keys={"metric": "label_not_first"}),
+            Column("not in 20", keys={"metric": "label_not_in_20"}),
+            Column("accuracy", "larger", keys={"metric": "accuracy"}),
+            Column("raw", heading="ECE 15", keys={"metric": "ece_15", "way": "raw"}),
+            *(
+                Column(title, heading="normalised", keys={"metric": name, "way": "normalised"})
+                for name, title in titles.items()
+            ),
+        ),
+        tuple(
+            Row(
+                design.variant,
+                (
+                    design.rows,
+                    design.comprehension,
+                    *design.invalid.values(),
+                    _cell(design.chosen["normalised"], "accuracy"),
+                    _cell(design.chosen["raw"], "ece_15"),
+                    *(_cell(design.chosen["normalised"], name) for name in titles),
+                ),
+                keys={"variant": design.variant},
+            )
+            for design in own.designs
+        ),
+        kind="designs",
+        notes=(
+            "Comprehension: mean raw probability on the labels at the first token. Not first: rows whose most probable "
+            "token is no label, not in 20: rows without a label among the 20 most probable; both before anything is "
+            "masked, so a decoder that admits labels alone would hide them.",
+        ),
+    )
+
+
+def errors_table(own: LabelSet) -> Table:
+    """A row a design and way: the chosen label in three conventions of ECE, and all labels."""
+    titles = {"ece_15": "ECE 15", "ace": "ACE", "brier": "Brier", "auroc": "AUROC"}
+    return Table(
+        "Three conventions of ECE with 15 bins, and all labels instead of the chosen one",
+        "labels",
+        "probabilities",
+        (
+            *(Column(title, heading="ECE, chosen label", keys={"metric": n}) for n, title in CONVENTIONS.items()),
+            *(
+                Column(title, heading="all labels", keys={"metric": name, "of": "all"})
+                for name, title in titles.items()
+            ),
+        ),
+        tuple(
+            Row(
+                way,
+                (
+                    *(_cell(design.chosen[way], name) for name in CONVENTIONS),
+                    *(_cell(design.labels[way], name) for name in titles),
+                ),
+                group=design.variant,
+                keys={"variant": design.variant, "way": way},
+            )
+            for design in own.designs
+            for way in design.chosen
+        ),
+        kind="labels",
+        notes=(
+            "A bin stands for the mean confidence in it, or for its middle, or is centred on 0, 1/14, .., 1 and stands "
+            "for that. All labels: each label of a question with whether it is the right one; intervals resample "
+            "questions.",
+        ),
+        best_within=None,
+    )
+
+
+def entropy_table(own: LabelSet) -> Table:
+    """A row a design and way: normalised entropy, beside the largest that its accuracy allows."""
+    return Table(
+        "How confidences are spread over bins",
+        "entropy",
+        "probabilities",
+        (
+            Column("NE", heading="15 bins", keys={"metric": "bin_entropy"}),
+            Column("possible", heading="15 bins", keys={"metric": "largest_bin_entropy"}),
+            Column("fullest", heading="15 bins", keys={"metric": "largest_bin"}),
+            Column("NE", heading="100 bins", keys={"metric": "bin_entropy_100"}),
+            Column("possible", heading="100 bins", keys={"metric": "largest_bin_entropy_100"}),
+        ),
+        tuple(
+            Row(
+                way,
+                (found.entropy, found.possible, found.fullest, found.entropy_100, found.possible_100),
+                group=design.variant,
+                keys={"variant": design.variant, "way": way},
+            )
+            for design in own.designs
+            for way, found in design.concentration.items()
+        ),
+        kind="labels",
+        notes=(
+            "NE: normalised entropy of the bins' counts, 0 where all lie in one bin. Possible: the largest that "
+            "calibrated confidences with this accuracy can have; a model that is nearly always right should have "
+            "little.",
+        ),
+        best_within=None,
+    )
+
+
+def bias_table(own: LabelSet) -> Table:
+    """A row a label: its probability summed over questions, beside how often it is right."""
+    rows = [(design.variant, use) for design in own.designs for use in design.uses]
+    rows += [(f"{found.variant}, all orders", use) for found in own.permuted for use in found.uses]
+    return Table(
+        "What each label gets, and how often it is right",
+        "bias",
+        "label",
+        (
+            Column("probability", heading="sum of", keys={"metric": "label_mass"}),
+            Column("right", heading="sum of", keys={"metric": "label_gold"}),
+            Column("ratio", keys={"metric": "label_ratio"}),
+            Column("accuracy where right", keys={"metric": "label_accuracy"}),
+        ),
+        tuple(
+            Row(
+                use.label,
+                (use.mass, use.gold, use.mass / use.gold if use.gold else float("nan"), use.accuracy),
+                group=variant,
+                keys={"variant": variant, "label": use.label},
+            )
+            for variant, use in rows
+        ),
+        kind="labels",
+        notes=("Probability: normalised over the labels. Without a bias for positions, the ratio is 1.",),
+        best_within=None,
+    )
+
+
+def permuted_table(own: LabelSet) -> Table:
+    """A row a design: means over the orders of options, and the probabilities averaged over them."""
+    titles = {"accuracy": "accuracy", "ece_15": "ECE 15", "brier": "Brier", "auroc": "AUROC"}
+    return Table(
+        "Options in every cyclic order",
+        "permuted",
+        "design",
+        (
+            Column("n", keys={"metric": "n"}),
+            Column("orders", keys={"metric": "orders"}),
+            *(Column(t, heading="mean of orders", keys={"metric": n, "of": "mean"}) for n, t in titles.items()),
+            *(Column(t, heading="averaged", keys={"metric": n, "of": "averaged"}) for n, t in titles.items()),
+            Column("same choice", "larger", keys={"metric": "same_choice"}),
+        ),
+        tuple(
+            Row(
+                found.variant,
+                (
+                    found.rows,
+                    found.orders,
+                    *(_cell(found.mean_of_orders, name) for name in titles),
+                    *(_cell(found.averaged, name) for name in titles),
+                    found.same_choice,
+                ),
+                keys={"variant": found.variant},
+            )
+            for found in own.permuted
+        ),
+        kind="labels",
+        notes=(
+            "Averaged: the probability of each option averaged over the orders. Same choice: questions of which every "
+            "order chooses the same option.",
+        ),
+        best_within=None,
+    )
+
+
+def selection_table(own: LabelSet) -> Table:
+    """The design that one half of the questions chooses, on the other half."""
+    found = own.selection
+    if found is None:
+        raise ValueError("the set has no selection")
+    seen = ", ".join(f"{name} {value:.3f}" for name, value in found.others.items())
+    agree = "The other half would have chosen it, too."
+    other = f"The other half would have chosen {found.best_on_held_out}."
+    return Table(
+        "The design that comprehension on half of the questions chooses, on the other half",
+        "selection",
+        "design",
+        (
+            Column("n", keys={"metric": "n"}),
+            Column("comprehension", heading="held out", keys={"metric": "comprehension"}),
+            Column("accuracy", heading="held out", keys={"metric": "accuracy"}),
+            Column("ECE 15", heading="held out", keys={"metric": "ece_15"}),
+            Column("AUROC", heading="held out", keys={"metric": "auroc"}),
+        ),
+        (
+            Row(
+                found.variant,
+                (found.rows, *(_cell(found.held_out, n) for n in ("comprehension", "accuracy", "ece_15", "auroc"))),
+                keys={"variant": found.variant},
+            ),
+        ),
+        kind="labels",
+        notes=(
+            f"Comprehension on the half that chose: {seen}.",
+            agree if found.best_on_held_out == found.variant else other,
+        ),
+        best_within=None,
+    )
+
+
+def hidden_table(own: LabelSet) -> Table:
+    """Each design beside simulated scorers at the accuracy of the first: what ECE does not show."""
+    return Table(
+        "What ECE hides",
+        "hides",
+        "",
+        (
+            Column("accuracy", keys={"metric": "accuracy"}),
+            *(Column(title, keys={"metric": name}) for name, title in HIDDEN_TITLES.items()),
+        ),
+        tuple(
+            Row(
+                row.name,
+                (row.accuracy, *(row.metrics[name] for name in HIDDEN_TITLES)),
+                group=f"simulated, accuracy of {own.designs[0].variant}" if row.simulated else "label, normalised",
+                keys={"variant": row.name},
+            )
+            for row in own.hidden
+        ),
+        kind="hides",
+        notes=(
+            "Simulated: 20,000 draws. One scorer says 0.97 nearly always and is right at random: near its usual "
+            "confidence its ECE is small, and resolution 0 and AUROC 0.5 say that it knows nothing. The others know "
+            "when they are right and are too sure by a constant. Brier = reliability - resolution + uncertainty, up to "
+            "what differs within bins.",
+        ),
+        best_within=None,
+    )
+
+
+def runs_table(studies: Sequence[LabelStudy]) -> Table:
+    """A row a run and set: its best understood design, base, instruct and reasoning models side by side."""
+    names = ("accuracy", "ece_15", "brier", "auroc")
+    rows = []
+    for study in studies:
+        for own in study.sets.values():
+            best = max(own.designs, key=lambda design: design.comprehension.value)
+            rows.append(
+                Row(
+                    study.label,
+                    (
+                        study.asked_as,
+                        best.variant,
+                        best.comprehension,
+                        *(_cell(best.chosen["normalised"], name) for name in names),
+                        best.concentration["normalised"].entropy,
+                    ),
+                    group=own.name,
+                    note=study.model if study.model != study.label else "",
+                    keys={"run": study.label, "model": study.model, "set": own.name},
+                )
+            )
+    return Table(
+        "Runs of label probabilities, each by the design that it understands best",
+        "label-runs",
+        "run",
+        (
+            Column("asked as", keys={"metric": "asked_as"}),
+            Column("design", keys={"metric": "design"}),
+            Column("comprehension", "larger", keys={"metric": "comprehension"}),
+            Column("accuracy", "larger", keys={"metric": "accuracy"}),
+            Column("ECE 15", "smaller", keys={"metric": "ece_15"}),
+            Column("Brier", "smaller", keys={"metric": "brier"}),
+            Column("AUROC", "larger", keys={"metric": "auroc"}),
+            Column("NE", keys={"metric": "bin_entropy"}),
+        ),
+        tuple(rows),
+        kind="across",
+        best_within="group",
+        notes=(
+            "The design was chosen on the questions that it is reported on; each run's table of selection does not.",
+        ),
+    )
+
+
+def _cell(metrics: Metrics, name: str) -> Cell:
+    return metrics.get(name, float("nan"))

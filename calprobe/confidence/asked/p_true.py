@@ -1,0 +1,86 @@
+"""P(True): the probability that a model calls its own answer true, among the two replies that it may give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from calprobe.confidence.asked.cell import P_TRUE, Cell, Row
+from calprobe.confidence.asked.entry import AskedEstimator, Read
+from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence, Reading
+
+KADAVATH = "Kadavath et al. 2022"
+NOT_SEEN = "neither reply in the window"
+Compute = Callable[[Read], AskedConfidence]
+
+
+def p_true_estimators(cell: Cell) -> Iterator[AskedEstimator]:
+    """Those of a cell that was asked whether its answers are true."""
+    if not cell.has(P_TRUE):
+        return
+    yield AskedEstimator(
+        "p_true", "P(true) / (P(true) + P(false)) when asked whether the answer is true", "p_true", p_true, KADAVATH
+    )
+    yield AskedEstimator(
+        "p_true_raw", "P(true) under the whole softmax when asked whether the answer is true", "p_true", p_true_raw
+    )
+    if cell.judges_options:
+        yield AskedEstimator(
+            "p_true.option",
+            "as p_true, read as said of the option: 1 minus it where the verdict is No",
+            "p_true",
+            of_option(p_true),
+        )
+
+
+def p_true(read: Read) -> AskedConfidence:
+    """Normalised over the two replies; NaN where a window shows neither."""
+    return _of(read, normalised=True)
+
+
+def p_true_raw(read: Read) -> AskedConfidence:
+    """Raw; what it lacks of the normalised one is on other replies."""
+    return _of(read, normalised=False)
+
+
+def of_option(compute: Compute) -> Compute:
+    """The same confidence, if it speaks of the option that is judged and not of the verdict on it.
+
+    A question about "your conclusion" can be read either way. A confidence c in the option is 1 - c in the verdict No.
+    """
+
+    def computed(read: Read) -> AskedConfidence:
+        found = compute(read)
+        rejects = np.array([reading.value == row.question.labels[1] for reading, row in _pairs(read)], np.bool_)
+        return replace(found, confidence=np.where(rejects, 1 - found.confidence, found.confidence))
+
+    return computed
+
+
+def _pairs(read: Read) -> Iterator[tuple[Reading, Row]]:
+    yield from zip(read.answers.readings, read.cell.rows, strict=True)
+
+
+def _of(read: Read, *, normalised: bool) -> AskedConfidence:
+    found = [_reading(row, normalised) for row in read.cell.rows]
+    return read.answers.of_asked(
+        AskedConfidence(
+            read.answers.prediction,
+            np.array([value for value, _ in found], np.float64),
+            read.answers.correct,
+            np.array([status for _, status in found], np.str_),
+        )
+    )
+
+
+def _reading(row: Row, normalised: bool) -> tuple[float, str]:
+    reply = row.replies.get(P_TRUE)
+    if reply is None or reply.label_scores is None or not len(reply.label_scores.positions):
+        return float("nan"), REQUEST if P_TRUE in row.failed else NOT_ASKED
+    true, false = reply.label_scores.logprobs[0, :2].tolist()
+    if not np.isfinite([true, false]).any():
+        return float("nan"), NOT_SEEN
+    mass = np.exp(np.array([true, false]))
+    return float(np.clip(mass[0] / (mass.sum() if normalised else 1.0), 0.0, 1.0)), OK

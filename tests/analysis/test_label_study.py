@@ -1,0 +1,165 @@
+"""The study of label probabilities on made-up masses: closed forms, and the published simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from asked_samples import PROMPTS, question_set
+
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report_asked import report_asked
+from calprobe.analysis.asked.science.results import LabelSet
+from calprobe.analysis.asked.science.selection import halves
+from calprobe.analysis.asked.science.simulation import hidden_metrics, informed, polarised
+from calprobe.analysis.tables.asked import asked_tables
+from calprobe.metrics import Resampling
+from calprobe.prompts.overrides import with_turns
+from calprobe.questions import Question, turned
+from calprobe.runs import LabelScores, Reply
+
+Masses = Callable[[Question, str], Sequence[float]]  # a question as it is asked, and the variant -> raw masses
+OPTIONS = AskedOptions(resampling=Resampling(50))
+LABELS = replace(PROMPTS, stated=(), final_cue="", format_changes=())
+
+
+def asked(masses: Masses, n: int = 12, orders: int = 1, backwards: bool = False) -> Asked:
+    """Made-up label probabilities under two designs."""
+    own, prompts = question_set(n), with_turns(LABELS, orders)
+    replies = []
+    for variant in prompts.variants:
+        for question in own.questions:
+            found = np.array(masses(turned(question, variant.turned), variant.name))
+            ranks = np.argsort(np.argsort(-found)) + (3 if found.sum() < 0.5 else 0)
+            scores = LabelScores(
+                question.labels,
+                ((1,), (2,), (3,), (4,)),
+                np.array([0]),
+                np.log(np.maximum(found, 1e-300))[None],
+                np.array([-np.inf]),
+                ranks=ranks[None],
+            )
+            place = (own.name, question.id, variant.name, "label")
+            replies.append(Reply(f"{place}", *place, text="", finish="length", label_scores=scores))
+    return Asked("run", "toy", (own,), tuple(reversed(replies)) if backwards else tuple(replies), prompts)
+
+
+def study(masses: Masses, orders: int = 1, backwards: bool = False) -> LabelSet:
+    (run,) = report_asked([asked(masses, 12, orders, backwards)], OPTIONS).runs
+    assert run.labels is not None
+    return run.labels.sets["sums"]
+
+
+def knows(question: Question, variant: str) -> list[float]:
+    """Half the mass on labels, 0.8 of it on the right one; under `steps`, 0.9 of all on labels."""
+    total = 0.9 if variant.startswith("steps") else 0.4
+    return [total * (0.7 if place == question.answer else 0.1) for place in range(4)]
+
+
+def prefers_a(question: Question, variant: str) -> list[float]:
+    return [0.6, 0.1, 0.1, 0.1]
+
+
+def test_comprehension_is_the_mean_raw_mass_and_what_is_no_label_is_counted_unmasked() -> None:
+    direct, steps = study(knows).designs
+    assert direct.comprehension.value == pytest.approx(0.4)
+    assert steps.comprehension.value == pytest.approx(0.9)
+    assert direct.invalid == {"not_first": 12, "not_in_20": 0}
+    assert steps.invalid == {"not_first": 0, "not_in_20": 0}
+
+
+def test_raw_and_normalised_chosen_and_all_labels_have_their_closed_forms() -> None:
+    direct, steps = study(knows).designs
+    assert direct.chosen["raw"]["ece_15"].value == pytest.approx(1 - 0.28)
+    assert direct.chosen["normalised"]["ece_15"].value == pytest.approx(0.3)
+    assert steps.chosen["normalised"]["ece_15_middle"].value == pytest.approx(1 - 21 / 30)
+    assert direct.chosen["normalised"]["accuracy"].value == 1
+    # All labels: three of 0.1 that are wrong, one of 0.7 that is right.
+    assert direct.labels["normalised"]["ece_15"].value == pytest.approx((3 * 0.1 + 0.3) / 4)
+    assert direct.labels["normalised"]["brier"].value == pytest.approx((3 * 0.1**2 + 0.3**2) / 4)
+    assert direct.labels["normalised"]["auroc"].value == 1
+    assert direct.concentration["normalised"].entropy == 0
+    assert direct.concentration["normalised"].possible == 0  # always right: calibrated confidences are all 1
+
+
+def test_a_label_that_is_preferred_wherever_it_stands_shows_in_its_sum_and_in_permutations() -> None:
+    found = study(prefers_a, orders=4)
+    sums = {use.label: (use.mass, use.gold) for use in found.designs[0].uses}
+    assert sums["A"] == (pytest.approx(12 * 6 / 9), 3)
+    permuted = found.permuted[0]
+    assert permuted.orders == 4
+    assert {use.label: (use.gold, use.accuracy.value) for use in permuted.uses} == {
+        "A": (12, 1.0),
+        "B": (12, 0.0),
+        "C": (12, 0.0),
+        "D": (12, 0.0),
+    }
+    assert permuted.same_choice.value == 0
+    assert permuted.mean_of_orders["accuracy"].value == pytest.approx(0.25)
+    # Over the orders every option gets the same.
+    assert permuted.averaged["mean_confidence"].value == pytest.approx(0.25)
+
+
+def test_a_model_that_knows_chooses_the_same_option_in_every_order() -> None:
+    permuted = study(knows, orders=4).permuted[0]
+    assert permuted.same_choice.value == 1
+    assert permuted.averaged["accuracy"].value == 1
+    assert permuted.averaged["mean_confidence"].value == pytest.approx(0.7)
+    assert [use.mass for use in permuted.uses] == pytest.approx([12.0] * 4)
+
+
+def test_the_design_is_chosen_on_one_half_and_reported_on_the_other() -> None:
+    def lucky(question: Question, variant: str) -> list[float]:
+        """Design `direct` is understood on the half that chooses, and nowhere else."""
+        names = np.array([each.id for each in question_set(12).questions])
+        choosing, _ = halves(names, OPTIONS.resampling.seed)
+        total = 0.6 if variant == "steps" else 0.9 if question.id in choosing else 0.1
+        return [total / 4] * 4
+
+    found = study(lucky).selection
+    assert found is not None
+    assert (found.variant, found.best_on_held_out, found.rows) == ("direct", "steps", 6)
+    assert found.comprehension == pytest.approx(0.9)
+    assert found.held_out["comprehension"].value == pytest.approx(0.1)
+
+
+def test_the_order_of_replies_changes_nothing() -> None:
+    one, other = study(knows, 2), study(knows, 2, backwards=True)
+    for found, same in ((one.designs, other.designs), (one.permuted, other.permuted)):
+        assert sorted(map(repr, found)) == sorted(map(repr, same))
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "expected"), [(0.5, 0.458), (0.7, 0.271), (0.9, 0.087), (0.95, 0.042), (0.97, 0.027)]
+)
+def test_the_scorer_that_knows_nothing_has_the_published_ece(accuracy: float, expected: float) -> None:
+    found = hidden_metrics(*polarised(accuracy))
+    assert found["ece_15"] == pytest.approx(expected, abs=0.008)
+    assert found["auroc"] == pytest.approx(0.5, abs=0.03)
+    assert found["bin_entropy"] == pytest.approx(0.12, abs=0.01)
+    assert found["brier_resolution"] < 1e-3
+
+
+@pytest.mark.parametrize(("gap", "expected"), [(0.05, 0.056), (0.10, 0.102), (0.20, 0.201)])
+def test_the_scorer_that_knows_when_it_is_right_has_a_larger_one(gap: float, expected: float) -> None:
+    found = hidden_metrics(*informed(0.625 - gap, gap))
+    assert found["ece_15"] == pytest.approx(expected, abs=0.008)
+    assert found["auroc"] == pytest.approx(0.75, abs=0.015)
+    assert found["bin_entropy"] == pytest.approx(0.91, abs=0.01)
+
+
+def test_tables_say_what_ece_hides_of_the_own_accuracy() -> None:
+    def blind(question: Question, variant: str) -> list[float]:
+        return [0.97, 0.01, 0.01, 0.01]
+
+    report = report_asked([asked(blind)], OPTIONS)
+    (table,) = (found for found in asked_tables(report) if found.kind == "hides")
+    rows = {row.label: row.cells for row in table.rows}
+    assert rows["direct"][0] == pytest.approx(0.25)
+    assert rows["polarised, knows nothing"][0] == rows["direct"][0]
+    assert rows["direct"][5] == 0.0  # resolution
+    kinds = {table.kind for table in asked_tables(report)}
+    assert {"designs", "labels", "hides", "answers"} <= kinds
