@@ -97,7 +97,9 @@ READERS: Mapping[str, Reader] = {
         Reader("short", ("open",), "answer", "the reply's short text", lambda reply, labels: read_short(reply.text)),
     )
 }
-CONCLUSIONS = ("verdict", "extracted", "concluded")  # readers of what is asked for behind a reply
+# The readers of what is asked for behind a reply, by kind of question; of choices, claims about one option.
+CONCLUDES: Mapping[QuestionKind, str] = {"choice": "verdict", "number": "extracted", "open": "concluded"}
+CONCLUSIONS = tuple(CONCLUDES.values())
 
 
 def read(reply: Reply, question: Question, reader: str | None = None) -> Reading:

@@ -13,13 +13,13 @@ from calprobe.asking.replacing import Replacing
 from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
 from calprobe.errors import UsageError
 from calprobe.messages import counted
-from calprobe.prompts import PromptSet, Stated, Variant, fill
+from calprobe.prompts import PromptSet, Stated, Variant, fill, form_of
 from calprobe.prompts.placeholders import placeholders_of, replace_placeholders
 from calprobe.questions import Question, QuestionSet, balanced, turned
 from calprobe.runs.asked_questions import question_hash
 from calprobe.runs.asked_records import ParaphraseRecord
 from calprobe.runs.reply_records import AskedPiece
-from calprobe.runs.stages import ANSWER, COUNTERFACTUAL, FINAL, GREEDY, LABEL, P_TRUE, StatedStage
+from calprobe.runs.stages import ANSWER, COUNTERFACTUAL, FINAL, GREEDY, GREEDY_FINAL, LABEL, P_TRUE, StatedStage
 from calprobe.runs.task import sha256_of
 
 Given = Mapping[str, Mapping[str, str]]  # condition -> question's id -> answer
@@ -60,7 +60,8 @@ class Plan:
     def _piece(self, found: QuestionSet, variant: Variant, paraphrase: int) -> AskedPiece:
         stages = self._stages(found, variant)
         if self.collects("greedy") and not paraphrase:
-            stages = (*stages, GREEDY)
+            concludes = any(variant.of(question).conclusion for question in found.questions)
+            stages = (*stages, GREEDY, *([GREEDY_FINAL] if concludes else []))
         is_choice = any(question.kind == "choice" for question in found.questions)
         return AskedPiece(
             found.name,
@@ -80,8 +81,27 @@ class Plan:
 
     def check(self) -> None:
         """Raise UsageError for what cannot be asked, before a model is loaded."""
+        self._check_conclusions()
         for asked in self.asked:
             self._given(self._set_of(asked), asked, None)
+
+    def _check_conclusions(self) -> None:
+        """Raise UsageError for questions about a conclusion where there is none: no turn asks for it, or another answer
+        stands in the place of the reply that it would be drawn from."""
+        name, texts = self.prompts.name, self._texts_about_answers()
+        if not any("answer" in placeholders_of(text) for text in texts):
+            return
+        if self.options.replaced:
+            raise UsageError(
+                f"--replaced: prompt set {name!r} asks about the conclusion of a reply ({{answer}}), and an answer in "
+                "the place of the reply has none; leave --replaced out, or give --prompts that do not name {answer}"
+            )
+        lacking = [v.name for v in self.prompts.variants if not all(w.conclusion for w in self._wordings(v))]
+        if lacking:
+            raise UsageError(
+                f"prompt set {name!r} asks about the conclusion of a reply ({{answer}}), and variant {lacking[0]} has "
+                'no "conclusion"; add one, or choose other --variants'
+            )
 
     def dialogues(self, asked: AskedPiece, engine: str, shard: str | None = None) -> Iterator[Dialogue]:
         """The piece's dialogues with their keys, in the order of the questions; of a share, every N-th.
@@ -130,7 +150,7 @@ class Plan:
             labels=first,
             follow_ups=(
                 *self._follow_ups(asked.stages, labels, wording, worded),
-                *self._replaced(asked.stages, question, given),
+                *self._replaced(asked.stages, worded, given),
             ),
             raw=wording.raw,
         )
@@ -146,9 +166,17 @@ class Plan:
         return replace(made, samples=(sample,), follow_ups=tuple(filled))
 
     def _asks_about_conclusions(self, wording: Variant) -> bool:
-        texts = [self.prompts.p_true] if self.collects("p_true") else []
-        texts += [stated.text for stated in self.prompts.stated] if self.collects("stated") else []
+        texts = self._texts_about_answers()
         return bool(wording.conclusion) and any("answer" in placeholders_of(text) for text in texts)
+
+    def _texts_about_answers(self) -> list[str]:
+        texts = [self.prompts.p_true] if self.collects("p_true") else []
+        return texts + ([stated.text for stated in self.prompts.stated] if self.collects("stated") else [])
+
+    def _wordings(self, variant: Variant) -> list[Variant]:
+        """The variant in the words of each form of question that is asked."""
+        forms = {form_of(question): question for found in self.sets for question in found.questions}
+        return [variant.of(question) for question in forms.values()]
 
     @property
     def waits_for_conclusions(self) -> bool:
@@ -173,16 +201,15 @@ class Plan:
         if self.conclusions is None and self._asks_about_conclusions(wording):
             return
         if P_TRUE in stages:
-            text, decoding = prompts.p_true or ABOUT_ANSWER, Decoding(P_TRUE_TOKENS, seed=seed)
+            text, decoding = _of_question(prompts.p_true, question) or ABOUT_ANSWER, Decoding(P_TRUE_TOKENS, seed=seed)
             if self.exact:
                 yield FollowUp(P_TRUE, text, decoding, closed=TRUE_OR_FALSE)
             else:
                 yield FollowUp(P_TRUE, text, decoding, labels=("A", "B"))
         for stated in prompts.stated:
             if (stage := StatedStage(stated.name).stage) in stages:
-                yield FollowUp(
-                    stage, stated.text, Decoding(stated.max_new_tokens, seed=seed), closed=self._closed(stated)
-                )
+                text, decoding = _of_question(stated.text, question), Decoding(stated.max_new_tokens, seed=seed)
+                yield FollowUp(stage, text, decoding, closed=self._closed(stated))
 
     def _replaced(self, stages: Sequence[str], question: Question, given: Given) -> Iterator[FollowUp]:
         """The stated prompts behind each answer that stands in the place of the model's own."""
@@ -193,7 +220,8 @@ class Plan:
                     decoding = Decoding(stated.max_new_tokens, seed=seed)
                     # Fidelity compares with counterfactuals alone; closed sets cost many times what a reply does.
                     closed = self._closed(stated) if condition == COUNTERFACTUAL else ()
-                    yield FollowUp(stage, stated.text, decoding, instead=answers[question.id], closed=closed)
+                    text, instead = _of_question(stated.text, question), answers[question.id]
+                    yield FollowUp(stage, text, decoding, instead=instead, closed=closed)
 
     def _given(self, found: QuestionSet, asked: AskedPiece, shard: str | None) -> Given:
         """By condition, then by question's id, the answers that stand in the place of the model's own."""
@@ -260,10 +288,21 @@ class Plan:
         return what in (self.options.collect or ())
 
 
+def _of_question(text: str, question: Question) -> str:
+    """What is asked about an answer, with the question in it; where it names the answer, both are filled in later."""
+    names = placeholders_of(text)
+    return replace_placeholders(text, {"claim": question.text}) if names and "answer" not in names else text
+
+
 def _greedy(dialogue: Dialogue) -> Dialogue:
-    """The same question, answered once without chance."""
+    """The same question, answered once without chance, with its conclusion where there is one."""
     decoding = Decoding(dialogue.decoding.max_new_tokens)
-    return replace(dialogue, stage=GREEDY, decoding=decoding, samples=(0,), labels=(), follow_ups=())
+    concluding = tuple(
+        replace(own, stage=GREEDY_FINAL, labels=())
+        for own in dialogue.follow_ups
+        if own.stage == FINAL and not own.continues
+    )
+    return replace(dialogue, stage=GREEDY, decoding=decoding, samples=(0,), labels=(), follow_ups=concluding)
 
 
 def of_share(questions: Sequence[Question], shard: str | None) -> Sequence[Question]:

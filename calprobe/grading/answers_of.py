@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from calprobe.answers import Grade, Reading, grade, read
+from calprobe.answers.readers import CONCLUDES
 from calprobe.grading.options import GradeOptions
 from calprobe.questions import Question
-from calprobe.runs import AskedRun, Reply
+from calprobe.runs import AskedPiece, AskedRun, Reply
 from calprobe.runs.grades import StoredGrade, text_hash
-
-ANSWER = "answer"
+from calprobe.runs.stages import ANSWER, FINAL, GREEDY, GREEDY_FINAL, ONCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,14 @@ class GradedAnswer:
 
     @property
     def place(self) -> tuple[str, str, str, int, int]:
-        """Set, question, variant, paraphrase and sample."""
+        """Set, question, variant, paraphrase and sample; a greedy answer has the place of the first sample."""
         own = self.reply
         return own.set, own.question, own.variant, own.paraphrase, own.sample
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether it is the greedy answer that stands beside samples."""
+        return self.reply.stage in ONCE
 
     def stored(self, final: Grade, imported: tuple[bool, str] | None) -> StoredGrade:
         """The row of the file: the grade of rule or judge, and the imported one with its author."""
@@ -50,9 +55,10 @@ class GradedAnswer:
 
 
 def graded_answers(run: AskedRun, options: GradeOptions) -> Iterator[GradedAnswer]:
-    """The answers to open questions and to numbers, each graded by rule.
+    """The answers to open questions and to numbers, greedy ones too, each graded by rule.
 
-    An answer to a choice is right if its label is. An import without its questions has none that could be graded.
+    Where a conclusion was asked for behind the reply, that is the answer. An answer to a choice is right if its label
+    is. An import without its questions has none that could be graded.
     """
     for asked, piece in run.by_piece.items():
         questions = run.questions[asked.set].questions
@@ -60,6 +66,21 @@ def graded_answers(run: AskedRun, options: GradeOptions) -> Iterator[GradedAnswe
         for reply in piece.replies:
             question = known[reply.question]
             is_known = question.kind == "number" or any(question.accepted)
-            if reply.stage == ANSWER and reply.finish != "error" and question.kind != "choice" and is_known:
-                reading = read(reply, question)
-                yield GradedAnswer(question, reply, reading, grade(reading, question, rules=options.rules))
+            if reply.finish != "error" and question.kind != "choice" and is_known:
+                reader = answer_readers(asked, question).get(reply.stage, "")
+                if reader != "":
+                    reading = read(reply, question, reader)
+                    yield GradedAnswer(question, reply, reading, grade(reading, question, rules=options.rules))
+
+
+def answer_readers(asked: AskedPiece, question: Question) -> dict[str, str | None]:
+    """The stages with the answers to a question that is no choice, and the reader of each; None: that of its kind.
+
+    >>> from calprobe.runs.reply_records import AskedPiece
+    >>> from calprobe.questions import Question
+    >>> answer_readers(AskedPiece("s", "v", 0, ("answer", "final")), Question("1", "How many?", "number", number=3))
+    {'final': 'extracted', 'greedy_final': 'extracted'}
+    """
+    if FINAL in asked.stages:  # only choices have labels behind a cue
+        return dict.fromkeys((FINAL, GREEDY_FINAL), CONCLUDES[question.kind])
+    return dict.fromkeys((ANSWER, GREEDY))

@@ -31,7 +31,7 @@ def imported_grades(
 
 
 def _of_file(answers: Sequence[GradedAnswer], lines: Iterable[GradeLine], path: Path) -> dict[str, tuple[bool, str]]:
-    known = {answer.place: answer.reply.key for answer in answers}
+    known = {answer.place: answer.reply.key for answer in answers if not answer.is_greedy}
     sets = list(dict.fromkeys(place[0] for place in known))
     variants = list(dict.fromkeys(place[2] for place in known))
     found: dict[str, tuple[bool, str]] = {}

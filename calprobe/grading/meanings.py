@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, TypeVar
 from calprobe.answers import read
 from calprobe.answers.said import said
 from calprobe.errors import UsageError
+from calprobe.grading.answers_of import answer_readers
 from calprobe.messages import counted
 from calprobe.questions import Question
 from calprobe.runs import AskedRun, open_asked
 from calprobe.runs.lock import locked
 from calprobe.runs.meanings import Pair, Source, make_current, read_pairs, read_points, write_pairs, write_points
-from calprobe.runs.stages import ANSWER
+from calprobe.runs.stages import ANSWER, FINAL
 
 if TYPE_CHECKING:
     from calprobe.models import LoadOptions
@@ -77,8 +78,11 @@ def different_answers(run: AskedRun) -> Answers:
         known = {question.id: question for question in run.questions[asked.set].questions}
         for reply in piece.replies:
             question = known[reply.question]
-            if reply.stage == ANSWER and reply.finish != "error" and question.kind == "open":
-                text = said(reply, question, read(reply, question))
+            if reply.stage in (ANSWER, FINAL) and reply.finish != "error" and question.kind == "open":
+                readers = answer_readers(asked, question)
+                if reply.stage not in readers:
+                    continue
+                text = said(reply, question, read(reply, question, readers[reply.stage]))
                 if text is not None:
                     found.setdefault((asked.set, question.id), (question, set()))[1].add(text)
     return {place: (question, sorted(texts)) for place, (question, texts) in found.items()}

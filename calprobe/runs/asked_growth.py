@@ -11,7 +11,7 @@ from calprobe.runs.asked_manifest import AskManifest, with_own_fingerprint
 from calprobe.runs.asked_questions import StoredSet
 from calprobe.runs.asked_records import QuestionSetRecord
 from calprobe.runs.reply_records import AskedPiece
-from calprobe.runs.stages import GREEDY
+from calprobe.runs.stages import ONCE
 
 _FIX = "ask for what the run has, too, or give another folder with --out"
 
@@ -104,7 +104,7 @@ def _refuse_gaps(
             count -= len(owned[0][0] & owned[1][0]) * len(owned[0][1] & owned[1][1])
         # Samples times stages is a rectangle, too: two of each in one run, three of one stage in the other, is none.
         stages, most = {stage for stage, _ in everything}, len({sample for _, sample in everything})
-        full = sum(1 if stage == GREEDY else most for stage in stages)
+        full = sum(1 if stage in ONCE else most for stage in stages)
         if len(sets[name].questions) * full != count:
             raise UsageError(
                 f"the run has {_extent(stored, name)}, requested {_extent(asked, name)}; in a run, all questions of a "

@@ -15,7 +15,7 @@ from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.records import OtherColumnsError, Piece, RecordKind, Shard, ShardError
 from calprobe.runs.replies import Reply
 from calprobe.runs.reply_json import label_scores_of, reply_json, stored_label_scores
-from calprobe.runs.stages import GREEDY
+from calprobe.runs.stages import ONCE
 
 _CRC = b"calprobe.replies_crc32"
 _LABEL_SCORES = pa.struct(
@@ -66,7 +66,7 @@ class AskedPiece:
     variant: str
     paraphrase: int
     stages: tuple[str, ...]  # see `calprobe.runs.stages`
-    samples: int = 1  # of each stage but the greedy one, which has no second
+    samples: int = 1  # of each stage but the greedy ones, which have no second
     # What else decides its requests; None: it has nothing to do with the piece, or was not recorded.
     labels: bool | None = None  # whether probabilities of labels are asked for
     closed: bool | None = None  # whether those of all stated confidences are
@@ -84,7 +84,7 @@ class AskedPiece:
         >>> piece.samples_at("answer"), piece.samples_at("greedy")
         (5, 1)
         """
-        return 1 if stage == GREEDY else self.samples
+        return 1 if stage in ONCE else self.samples
 
     @property
     def requests(self) -> tuple[tuple[str, int], ...]:

@@ -6,6 +6,7 @@
 | `final` | the reply, continued by the final cue, or the conclusion that is asked for behind it |
 | `p_true` | whether the answer is true |
 | `greedy` | the question, answered once more without chance, beside samples |
+| `greedy_final` | the conclusion that is asked for behind the greedy reply |
 | `stated:PROMPT` | the prompt PROMPT about the confidence in the model's own reply |
 | `stated:PROMPT@CONDITION` | the same prompt, with another answer in the place of the reply |
 
@@ -18,6 +19,8 @@ import re
 from typing import NamedTuple
 
 LABEL, ANSWER, FINAL, GREEDY, P_TRUE = "label", "answer", "final", "greedy", "p_true"
+GREEDY_FINAL = "greedy_final"
+ONCE = frozenset((GREEDY, GREEDY_FINAL))  # stages that a question has once, however many samples there are
 STATED = "stated:"  # goes on with the name of a prompt
 REPLACED = "@"  # stands in no name of a prompt
 TARGET, COUNTERFACTUAL, ABSTAIN = "target", "counterfactual", "abstain"

@@ -102,6 +102,78 @@ def test_greedy_answers_are_labels_of_their_own() -> None:
     assert found.metrics["auroc"].value == float(auroc(values, list(right.values())))
 
 
+def test_a_greedy_answer_with_a_conclusion_is_graded_by_that() -> None:
+    sums = [Question(f"n{at}", "2 + 3?", "number", number=5.0) for at in range(2)]
+    own = [
+        (name, text, stage, sample)
+        for name, concluded in (("n0", "5"), ("n1", "6"))
+        for stage, text in (("greedy", "Is it 4? No, 7."), ("greedy_final", concluded))
+        for sample in (0,)
+    ]
+    own += [
+        (q.id, text, stage, at)
+        for q in sums
+        for at in (0, 1)
+        for stage, text in (("answer", "It is 7."), ("final", "5"))
+    ]
+    replies = [made.reply(name, text, stage=stage, sample=sample) for name, text, stage, sample in own]
+    frame = confidences_frame(made.asked(sums, replies), OPTIONS)
+    found = frame[(frame.estimator == "answer_entropy.greedy") & frame.confidence.notna()]
+    assert dict(zip(found.question, found.correct, strict=True)) == {"n0": True, "n1": False}
+    assert confidences(made.asked(sums, replies), "frequency") == {(q.id, at): 1.0 for q in sums for at in (0, 1)}
+
+
+def family(said: dict[str, list[str]] = SAID) -> Asked:
+    """Two members; each has two samples of a question, and a greedy answer of its own."""
+    plain = run({name: texts[:2] for name, texts in said.items()})
+    other = made.in_variant([replace(own, key=f"o{own.key}") for own in plain.replies], "other")
+    greedy = [
+        made.reply(name, text, stage="greedy", variant=variant)
+        for name in said
+        for variant, text in (("plain", "right"), ("other", "wrong"))
+    ]
+    gone = [replace(own, text="", finish="error", error="gone") for own in other[:1]]
+    asked = replace(plain, replies=(*plain.replies, *gone, *other[1:], *greedy))
+    return replace(
+        asked, prompts=replace(made.prompts(made.PLAIN, made.OTHER), perturbations={"both": ("plain", "other")})
+    )
+
+
+def test_each_member_of_a_family_has_its_own_greedy_answer() -> None:
+    frame = confidences_frame(family(), OPTIONS)
+    found = frame[(frame.estimator == "answer_entropy.greedy") & frame.confidence.notna()]
+    right = {(q, bool(c)) for q, c in zip(found.question, found.correct, strict=True)}
+    assert right == {(name, own) for name in SAID for own in (True, False)} - {("q0", False)}  # its sample is gone
+    assert len(found) == 7
+
+
+def test_a_family_keeps_the_reasons_of_failures() -> None:
+    report = report_asked_run(family(), OPTIONS).sets["quiz"].cells["both"]
+    assert dict(report.failure_reasons) == {"gone": 1}
+    assert dict(report.failures) == {"answer": 1}
+
+
+def test_several_kinds_of_questions_are_read_off_their_conclusions() -> None:
+    questions = [Question("n", "2 + 3?", "number", number=5.0), Question("o", "Who?", "open", accepted=("Ann",))]
+    replies = [
+        made.reply(name, text, stage=stage, sample=at)
+        for name, concluded in (("n", "5"), ("o", "Ann"))
+        for at in (0, 1)
+        for stage, text in (("answer", "Hm. Perhaps 7, or Bob."), ("final", concluded))
+    ]
+    report = cell(made.asked(questions, replies))
+    assert {name: own.value.value for name, own in report.accuracy.items()} == {"conclusion": 1.0}
+
+
+def test_claims_with_one_sample_each_are_not_sampled() -> None:
+    claims = [
+        Question(f"q0#{label}", "So?", "choice", ("Yes", "No"), ("Yes", "No"), answer=at, of="q0")
+        for at, label in enumerate("AB")
+    ]
+    replies = [made.reply(claim.id, "Yes", stage=stage) for claim in claims for stage in ("answer", "final")]
+    assert not {name for name in cell(made.asked(claims, replies)).estimators if name.startswith(("freq", "answer_"))}
+
+
 def test_what_has_no_scale_has_metrics_of_its_order_alone() -> None:
     report = cell(run())
     assert {"auroc", "aurc", "e_aurc", "prr", "accuracy"} == set(report.estimators["lexsim"].metrics)

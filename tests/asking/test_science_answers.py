@@ -19,6 +19,7 @@ from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Dialogue, Pending
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
+from calprobe.prompts import load_prompts
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import AskedRun
 
@@ -112,13 +113,40 @@ def test_wordings_and_a_greedy_answer_go_with_conclusions(tmp_path: Path) -> Non
     backend = FakeBackend()
     run = ask(backend, sums, tmp_path / "run", options)
     first, second = run.pieces
-    assert [reply.sample for reply in first.replies if reply.stage == "greedy"] == [0]
-    assert (len(first.replies), len(second.replies)) == (2 * 4 + 1, 2 * 4)
+    greedy = [(reply.stage, reply.sample) for reply in first.replies if reply.stage.startswith("greedy")]
+    assert greedy == [("greedy", 0), ("greedy_final", 0)]
+    concluded = next(reply for reply in first.replies if reply.stage == "greedy_final")
+    assert concluded.prompt.endswith("reply with NONE.")
+    assert (len(first.replies), len(second.replies)) == (2 * 4 + 2, 2 * 4)
     assert set(backend.asked.values()) == {1}
     assert not run.partial
     for text, piece in zip(question.wordings, run.pieces, strict=True):
         about = [reply.prompt for reply in piece.replies if reply.stage == "p_true"]
         assert [prompt.count(f"The question was: {text}\n") for prompt in about] == [1, 1]
+
+
+@pytest.mark.parametrize("replaced", ["target", "counterfactual"])
+def test_an_answer_in_the_place_of_a_reply_has_no_conclusion(tmp_path: Path, replaced: str) -> None:
+    with pytest.raises(UsageError, match=r"--replaced: prompt set 'science-answers' asks about the conclusion"):
+        asked(tmp_path, replace(STUDY, replaced=(replaced,)))
+
+
+def test_a_variant_without_a_conclusion_has_none_to_be_asked_about(tmp_path: Path) -> None:
+    prompts = load_prompts("science-answers")
+    plain = replace(load_prompts("audit").variants[0], name="plain")
+    options = AskOptions(
+        prompts=replace(prompts, variants=(plain,), claim=""), collect=("answer", "stated"), quiet=True
+    )
+    with pytest.raises(UsageError, match='variant plain has no "conclusion"'):
+        asked(tmp_path, options)
+    of_question = replace(prompts.stated[0], text="How sure are you of {claim}?")
+    named = replace(prompts, variants=(plain,), claim="", stated=(of_question,))
+    run, _ = asked(tmp_path, replace(options, prompts=named))
+    said = [reply.prompt for record in run.pieces for reply in record.replies if reply.stage == "stated:verdict"]
+    assert [prompt.rpartition("\n")[2] for prompt in said] == [
+        "How sure are you of What is 0 plus 0?",
+        "How sure are you of What is 1 plus 1?",
+    ]
 
 
 def test_p_true_is_of_an_answer(tmp_path: Path) -> None:

@@ -14,9 +14,14 @@ from fake_backend import ABLE
 from judges import ScriptedJudge
 
 import calprobe
+from calprobe.analysis.asked.folder import asked_of
+from calprobe.analysis.asked.frames import confidences_frame
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.answers.grading import UNDECIDED
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.grading import GradeOptions, grade
+from calprobe.grading.meanings import different_answers
 from calprobe.interop.reply_import import import_replies
 from calprobe.questions.types import Question
 from calprobe.runs import AskedRun, ModelRecord, open_asked
@@ -146,6 +151,45 @@ def test_a_judge_that_says_something_else_is_warned_of(run: AskedRun, caplog: py
     with caplog.at_level(logging.WARNING):
         grade(run, judge=ScriptedJudge(knows=KNOWS, mass=0.2))
     assert "gives Yes and No 0.20 of its probability on average" in caplog.text
+
+
+def of_stages(out: Path, *said: tuple[str, int, str]) -> AskedRun:
+    """A run of one open question, of replies by stage and sample."""
+    lines = [{"set": "quiz", "question": "author", "stage": s, "sample": at, "text": text} for s, at, text in said]
+    file = grades_file(out.with_suffix(".jsonl"), *lines)
+    return open_asked(import_replies(file, out, [question_set(QUESTIONS)]).path)
+
+
+def greedy_rows(run: AskedRun) -> list[bool]:
+    frame = confidences_frame(asked_of("run", open_asked(run.path)), AskedOptions())
+    return [bool(own) for own in frame[(frame.estimator == "lexsim.greedy") & frame.confidence.notna()].correct]
+
+
+def test_grades_reach_greedy_answers(tmp_path: Path) -> None:
+    run = of_stages(tmp_path / "run", ("answer", 0, "Bacon"), ("answer", 1, "Marlowe"), ("greedy", 0, "Shakespeare"))
+    assert greedy_rows(run) == [False]  # by exact matching
+    judge = ScriptedJudge(knows=KNOWS)
+    found = grade(run, judge=judge)
+    assert judge.asked.total() == 3
+    assert len(found.rows) == 3
+    assert greedy_rows(run) == [True]
+    file = grades_file(tmp_path / "hand.jsonl", {"question": "author", "correct": True})
+    assert [row.imported for row in grade(run, grades=file).rows] == [True, None, None]  # the first sample's alone
+
+
+def test_conclusions_are_graded_where_they_were_asked_for(tmp_path: Path) -> None:
+    reasoned = "Bacon wrote essays, and Marlowe wrote plays."
+    stages = [(stage, at, text) for at in (0, 1) for stage, text in (("answer", reasoned), ("final", "Shakespeare"))]
+    run = of_stages(tmp_path / "run", *stages, ("greedy", 0, reasoned), ("greedy_final", 0, "Shakespeare"))
+    found = grade(run, judge=ScriptedJudge(knows=KNOWS))
+    assert found.decided == {"judge": (3, 3)}
+    report = report_asked([asked_of("run", open_asked(run.path))], AskedOptions()).runs[0]
+    (cell,) = report.reports()
+    assert (cell.reader, cell.accuracy["concluded"].value.value) == ("concluded", 1.0)
+    assert cell.accuracy["short"].value.value == 0.0  # what was reasoned has no grade of its own
+    assert "not graded" not in report.disclosure.about
+    assert greedy_rows(run) == [True]
+    assert different_answers(run)["quiz", "author"][1] == ["Shakespeare"]
 
 
 def test_imported_grades_count_first_and_stay(run: AskedRun, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare
 from calprobe.analysis.asked.scales import as_confidence
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Answers, Cell
-from calprobe.confidence.asked.cell import GREEDY
+from calprobe.confidence.asked.cell import GREEDY, Row
 from calprobe.confidence.asked.entry import AskedEstimator, Read
 from calprobe.confidence.asked.question_measures import POINTS
 from calprobe.confidence.asked.sample_estimators import GREEDY_READING, MAJORITY, sample_estimators
@@ -25,7 +26,9 @@ from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.bootstrap import draw_samples
 from calprobe.metrics.intervals import defined, percentiles
 from calprobe.metrics.ranking import AUROC
+from calprobe.runs.stages import ONCE
 
+Item = TypeVar("Item")
 SHARES = ("rho", "ratio_of_sums", "by_chance", "unbiased")
 
 
@@ -90,8 +93,11 @@ def _budget(
 
 
 def _drawn(read: Read, supply: Supply, plan: BudgetPlan, seed: tuple[int, int]) -> Read:
-    """The replies of one draw; a question's greedy answer stays with the first of them."""
-    greedy = {row.question.id: row.replies[GREEDY] for row in read.cell.rows if GREEDY in row.replies}
+    """The replies of one draw; a question's greedy answer stays with the first of them.
+
+    Where each wording has a greedy answer, of a family of variants, it stays with the first reply to that wording.
+    """
+    greedy = _greedy_of(read.cell)
     places: list[int] = []
     rows = []
     for name, own in supply.items():
@@ -99,13 +105,33 @@ def _drawn(read: Read, supply: Supply, plan: BudgetPlan, seed: tuple[int, int]) 
         places += chosen
         for at, place in enumerate(chosen):
             row = read.cell.rows[place]
-            replies = {stage: reply for stage, reply in row.replies.items() if stage != GREEDY}
-            if not at and name in greedy:
-                replies[GREEDY] = greedy[name]
-            rows.append(replace(row, replies=replies))
+            is_first = not at or read.cell.rows[chosen[at - 1]].paraphrase != row.paraphrase
+            of_row = greedy.get((name, row.paraphrase)) if is_first else None
+            of_row = greedy.get((name, None)) if of_row is None and not at else of_row
+            rows.append(_with_greedy(row, of_row))
     # Asked were more: a share of the answers is one of those drawn.
     cell = replace(read.cell, rows=tuple(rows), asked={})
     return replace(read, cell=cell, answers=_at(read.answers, places))
+
+
+def _greedy_of(cell: Cell) -> dict[tuple[str, int | None], Row]:
+    """The row with the greedy answer of each question and wording; of a question's only one, by None."""
+    found: dict[str, list[Row]] = {}
+    for row in cell.rows:
+        if GREEDY in row.replies:
+            found.setdefault(row.question.id, []).append(row)
+    return {(name, row.paraphrase if len(rows) > 1 else None): row for name, rows in found.items() for row in rows}
+
+
+def _with_greedy(row: Row, source: Row | None) -> Row:
+    """The row with the greedy answer of another row, or with none."""
+
+    def joined(own: Mapping[str, Item], others: Mapping[str, Item]) -> dict[str, Item]:
+        kept = {stage: each for stage, each in own.items() if stage not in ONCE}
+        return kept | {stage: each for stage, each in others.items() if stage in ONCE}
+
+    replies, grades = ({}, {}) if source is None else (source.replies, source.grades)
+    return replace(row, replies=joined(row.replies, replies), grades=joined(row.grades, grades))
 
 
 def _chosen(own: Mapping[int, Sequence[int]], plan: BudgetPlan, rng: np.random.Generator) -> list[int]:

@@ -9,13 +9,15 @@ from calprobe.analysis.asked.extent import extent_of
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.science.label_study import AS
 from calprobe.analysis.run_names import model_name
-from calprobe.confidence.asked.cell import ANSWER
+from calprobe.confidence.asked.cell import ANSWER, FINAL, GREEDY, GREEDY_FINAL
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.questions.types import QuestionSet
 from calprobe.runs import AskedRun, AskManifest, Reply, StoredGrade, StoredGrades, open_run
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.meanings import StoredMeanings, read_meanings
+
+_GRADED_STAGES = {False: (ANSWER, GREEDY), True: (FINAL, GREEDY_FINAL)}  # whether conclusions stand behind answers
 
 
 def asked_runs(runs: Mapping[str, str | Path | AskedRun] | Iterable[str | Path | AskedRun]) -> list[Asked]:
@@ -111,7 +113,12 @@ def _grading(
 ) -> dict[str, str]:
     """How the run was graded, and whether answers have come since."""
     is_open = {(own.name, question.id) for own in sets for question in own.questions if question.kind == "open"}
-    answers = [own for own in replies if own.stage == ANSWER and own.finish != "error"]
+    concluded = {(own.set, own.variant) for own in replies if own.stage == FINAL}
+    answers = [
+        own
+        for own in replies
+        if own.finish != "error" and own.stage in _GRADED_STAGES[(own.set, own.variant) in concluded]
+    ]
     later = sum((own.set, own.question) in is_open and own.key not in graded for own in answers)
     what = f"{counted(later, 'answer')} without a stored grade, graded by exact matching; run `calprobe grade` again"
     return {"grading": grades.describe()} | ({"not graded": what} if later else {})

@@ -11,9 +11,9 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.readers import check_used
 from calprobe.analysis.asked.results import AskedRunReport, OpenedCell
 from calprobe.analysis.asked.stated.opening import conditions
-from calprobe.answers import READERS
 from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.cell import ANSWER, LABEL
+from calprobe.confidence.asked.readings import stage_of
 from calprobe.confidence.asked.stated import stated_readings
 from calprobe.confidence.asked.types import NOT_ASKED, REQUEST, Reading
 from calprobe.runs.stages import StatedStage
@@ -86,7 +86,7 @@ def _answers(opened: OpenedCell, reader: str, answers: Answers) -> Iterator[tupl
         graded = found.correct, found.rule, found.score, found.abstained
         if reading.status in (NOT_ASKED, REQUEST):
             graded = None, None, None, None
-        stage = READERS[reader].stage if reader in READERS else ANSWER
+        stage = stage_of(reader)
         stage = LABEL if stage == ANSWER and ANSWER not in row.replies and ANSWER not in row.failed else stage
         yield (*_place(opened, row.key, stage), reader, *_reading(reading), *graded)
 

@@ -8,7 +8,7 @@ from calprobe.analysis.asked.options import CONSTRAINED, AskedOptions
 from calprobe.answers import READERS, Reading, read_on_scale, read_stated, readers_of
 from calprobe.confidence.asked import Cell
 from calprobe.confidence.asked.cell import FINAL
-from calprobe.confidence.asked.readings import ARGMAX, DEFAULT, GIVEN
+from calprobe.confidence.asked.readings import ARGMAX, CONCLUDED, DEFAULT, GIVEN
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.prompts.types import PromptSet
@@ -29,7 +29,7 @@ def readers_of_cell(cell: Cell, options: AskedOptions) -> tuple[str, ...]:
         return (GIVEN,)
     kinds: set[str] = {row.question.kind for row in cell.rows}
     if len(kinds) > 1:
-        return (DEFAULT,)
+        return (CONCLUDED,) if cell.has(FINAL) and _are_claims(cell) else (DEFAULT,)
     if cell.has(FINAL) and (names := _of_conclusions(cell, kinds, options)):
         return names
     wanted = [name for name in options.evaluators if kinds <= set(READERS[name].kinds)]
@@ -44,10 +44,14 @@ def readers_of_cell(cell: Cell, options: AskedOptions) -> tuple[str, ...]:
 def _of_conclusions(cell: Cell, kinds: Collection[str], options: AskedOptions) -> tuple[str, ...]:
     """The readers of what was concluded behind replies; none of choices that are no claims."""
     if kinds == {"choice"}:
-        names = ("verdict", CONSTRAINED) if all(row.question.of for row in cell.rows) else ()
+        names = ("verdict", CONSTRAINED) if _are_claims(cell) else ()
     else:
         names = {"number": ("extracted", "number"), "open": ("concluded", "short")}[next(iter(kinds))]
     return tuple(name for name in options.readers if name in names) if options.readers is not None else names
+
+
+def _are_claims(cell: Cell) -> bool:
+    return all(row.question.of for row in cell.rows if row.question.kind == "choice")
 
 
 def check_used(wanted: Sequence[str] | None, used: Collection[str]) -> None:

@@ -19,6 +19,7 @@ from calprobe.runs.replies import Reply
 from calprobe.runs.stages import ANSWER as ANSWER
 from calprobe.runs.stages import FINAL as FINAL
 from calprobe.runs.stages import GREEDY as GREEDY
+from calprobe.runs.stages import GREEDY_FINAL as GREEDY_FINAL
 from calprobe.runs.stages import LABEL as LABEL
 from calprobe.runs.stages import P_TRUE as P_TRUE
 from calprobe.runs.stages import STATED as STATED
@@ -34,7 +35,7 @@ class Row:
     sample: int
     replies: Mapping[str, Reply]  # by stage, those that did not fail
     failed: Mapping[str, Reply]  # by stage, those that did
-    grade: StoredGrade | None = None  # of the answer, as `calprobe grade` has stored it
+    grades: Mapping[str, StoredGrade] = field(default_factory=dict)  # by stage, as `calprobe grade` has stored them
 
     @property
     def first(self) -> Reply:
@@ -61,6 +62,11 @@ class Cell:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @cached_property
+    def is_sampled(self) -> bool:
+        """Whether any question, or any claim about an option, has several answers."""
+        return len({row.question.id for row in self.rows}) < len(self.rows)
 
     @cached_property
     def clusters(self) -> npt.NDArray[np.str_] | None:
@@ -140,11 +146,13 @@ def _join(cells: dict[str, Cell], name: str, members: Sequence[str], known: Mapp
         replace(row, paraphrase=place * step + row.paraphrase) for place, cell in enumerate(taken) for row in cell.rows
     ]
     rows.sort(key=lambda row: (known[row.question.id][0], row.paraphrase, row.sample))
-    failures, asked = Counter[str](), Counter[str]()
+    failures, asked, reasons = Counter[str](), Counter[str](), Counter[str]()
     for cell in taken:
         failures.update(cell.failures)
         asked.update(cell.asked)
-    cells[name] = Cell(taken[0].set, name, tuple(rows), sum(cell.failed for cell in taken), failures, asked)
+        reasons.update(cell.reasons)
+    failed = sum(cell.failed for cell in taken)
+    cells[name] = Cell(taken[0].set, name, tuple(rows), failed, failures, asked, dict(reasons.most_common()))
 
 
 def _cell(
@@ -171,9 +179,8 @@ def _row(
     grades: Mapping[str, StoredGrade],
 ) -> Row:
     failed = {stage: reply for stage, reply in replies.items() if reply.finish == "error"}
-    answer = replies.get(ANSWER)
-    own = None if answer is None else grades.get(answer.key)
-    return Row(question, key[1], key[2], {s: r for s, r in replies.items() if s not in failed}, failed, own)
+    graded = {stage: grades[reply.key] for stage, reply in replies.items() if reply.key in grades}
+    return Row(question, key[1], key[2], {s: r for s, r in replies.items() if s not in failed}, failed, graded)
 
 
 def paired(cells: Sequence[Cell]) -> list[list[int]]:

@@ -12,16 +12,20 @@ import numpy.typing as npt
 from calprobe.answers import READERS, Grade, Reading, abstains, grade, read, read_short
 from calprobe.answers.constrained import read_constrained
 from calprobe.answers.grading import ABSTENTION, IMPORTED
+from calprobe.answers.readers import CONCLUDES, CONCLUSIONS
 from calprobe.arrays import Ints
-from calprobe.confidence.asked.cell import Cell, Row
+from calprobe.confidence.asked.cell import ANSWER, FINAL, GREEDY, GREEDY_FINAL, Cell, Row
 from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.questions.types import Question
+from calprobe.runs.grades import StoredGrade
 
 GIVEN = "given"  # the reader of replies that came with their grade
 ARGMAX = "label_argmax"  # of runs that have label probabilities alone: the most probable label at the first position
 DEFAULT = "default"  # of sets with questions of several kinds: each by the reader of its kind
-_GRADED = frozenset((DEFAULT, "short", "number"))  # the readers of answers that `calprobe grade` grades
+CONCLUDED = "conclusion"  # the same of conclusions behind replies
+# The readers of answers that `calprobe grade` grades.
+_GRADED = frozenset((DEFAULT, CONCLUDED, "short", "number", "concluded", "extracted"))
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ def read_answers(cell: Cell, reader: str) -> Answers:
 
     Args:
         cell: the replies.
-        reader: a name in `calprobe.answers.READERS`, or GIVEN, ARGMAX, DEFAULT.
+        reader: a name in `calprobe.answers.READERS`, or GIVEN, ARGMAX, DEFAULT, CONCLUDED.
     Raises:
         UsageError: no such reader, or one that does not read answers to questions of this kind.
     """
@@ -111,11 +115,42 @@ def _reading(row: Row, reader: str) -> Reading:
         return Reading(None, OK, GIVEN)
     if reader == ARGMAX:
         return read_constrained(row.first.label_scores)
-    stage = "answer" if reader in (DEFAULT, GIVEN) or reader not in READERS else READERS[reader].stage
+    stage = stage_of(reader)
     reply = row.replies.get(stage)
     if reply is None:
         return Reading(None, REQUEST if stage in row.failed else NOT_ASKED, "")
-    return read(reply, row.question, None if reader in (DEFAULT, GIVEN) else reader)
+    return read(reply, row.question, _named(reader, row.question))
+
+
+def stage_of(reader: str) -> str:
+    """The stage of the replies that a reader reads."""
+    if reader == CONCLUDED:
+        return FINAL
+    return READERS[reader].stage if reader in READERS else ANSWER
+
+
+def _named(reader: str, question: Question) -> str | None:
+    """The name in `READERS`; None: the default of the question's kind."""
+    if reader == CONCLUDED:
+        return CONCLUDES[question.kind]
+    return None if reader in (DEFAULT, GIVEN) else reader
+
+
+def greedy_is_right(row: Row, reader: str) -> bool | None:
+    """Whether a row's greedy answer is right, read and graded as its samples are; None where it has none.
+
+    Where the samples are read off their conclusions, it is that of the greedy answer.
+    """
+    concludes = reader in (CONCLUDED, *CONCLUSIONS)
+    stage = GREEDY_FINAL if concludes else GREEDY
+    reply, stored = row.replies.get(stage), row.grades.get(stage)
+    if reply is None:
+        return None
+    if reply.correct is not None:
+        return reply.correct
+    if stored is not None and reader in _GRADED:
+        return stored.correct
+    return grade(read(reply, row.question, _named(reader, row.question) if concludes else None), row.question).correct
 
 
 def _was_read(reading: Reading) -> bool:
@@ -136,11 +171,13 @@ def _grade(row: Row, reading: Reading, reader: str) -> Grade:
     """As the import says, else as stored, else by the default grader of the kind of question."""
     if row.first.correct is not None:
         return Grade(row.first.correct, IMPORTED, abstained=_abstains(row))
-    stored = row.grade
-    if stored is not None and reader in _GRADED:
-        abstained = stored.rule == ABSTENTION
-        return Grade(stored.correct, stored.decided, stored.matched, stored.score, abstained)
-    return grade(reading, row.question)
+    stored = row.grades.get(stage_of(reader)) if reader in _GRADED else None
+    return grade(reading, row.question) if stored is None else _as_stored(stored)
+
+
+def _as_stored(stored: StoredGrade) -> Grade:
+    abstained = stored.rule == ABSTENTION
+    return Grade(stored.correct, stored.decided, stored.matched, stored.score, abstained)
 
 
 def _abstains(row: Row) -> bool:

@@ -6,7 +6,9 @@ A question's uncertainty is the same for all its samples, and which correctness 
 |---|---|---|
 | pooled, without a name of its own | every sample | its own |
 | `.majority` | one a question | of the most frequent answer |
-| `.greedy` | one a question | of one greedy answer, where the run has it |
+| `.greedy` | one a question | of its greedy answer, where the run has it |
+
+Of a family of variants, each of which has its own greedy answer, `.greedy` has a row for each of these.
 """
 
 from __future__ import annotations
@@ -17,12 +19,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.answers import grade
-from calprobe.answers import read as read_reply
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence.asked.cell import ANSWER, GREEDY, Cell, Row
+from calprobe.confidence.asked.cell import ANSWER, GREEDY, GREEDY_FINAL, Cell
 from calprobe.confidence.asked.entry import AskedEstimator, Read
 from calprobe.confidence.asked.question_measures import MEASURES, QuestionMeasure
+from calprobe.confidence.asked.readings import greedy_is_right
 from calprobe.confidence.asked.sampled import SampledQuestion, mean_logprob
 from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence
 from calprobe.confidence.distributions import NO_PREDICTION
@@ -32,11 +33,6 @@ Compute = Callable[[Read], AskedConfidence]
 NO_ANSWER, NOT_JUDGED, OTHER = "no answer", "not judged; run calprobe grade again", NOT_ASKED
 MAJORITY, GREEDY_READING = ".majority", ".greedy"
 READINGS = ("", MAJORITY, GREEDY_READING)
-
-
-def is_sampled(cell: Cell) -> bool:
-    """Whether any question of a cell has several answers."""
-    return cell.clusters is not None
 
 
 def has_greedy(cell: Cell) -> bool:
@@ -147,28 +143,23 @@ def representative(own: SampledQuestion) -> int | None:
 
 
 def of_greedy(compute: Compute) -> Compute:
-    """A question's uncertainty with the correctness of its one greedy answer, at the question's first sample."""
+    """A question's uncertainty with the correctness of a greedy answer, at the sample beside which that stands.
+
+    One row a question, and in a family of variants one for each member that has a greedy answer.
+    """
 
     def reading(read: Read) -> AskedConfidence:
         found, rows = compute(read), _Rows.of(read)
-        for own in read.samples:
-            first = int(own.rows[0])
-            place = next((at for at in own.rows.tolist() if GREEDY in read.cell.rows[at].replies), None)
-            if place is None:
-                rows.status[first] = REQUEST if GREEDY in read.cell.rows[first].failed else NOT_ASKED
-                continue
-            rows.values[first], rows.status[first] = found.confidence[place], str(found.status[place])
-            rows.correct[first] = _greedy_is_right(read.cell.rows[place])
+        for place, row in enumerate(read.cell.rows):
+            right = greedy_is_right(row, read.answers.reader)
+            if right is not None:
+                rows.values[place], rows.correct[place] = found.confidence[place], right
+                rows.status[place] = str(found.status[place])
+            elif any(stage in row.failed for stage in (GREEDY, GREEDY_FINAL)):
+                rows.status[place] = REQUEST
         return rows.confidence()
 
     return reading
-
-
-def _greedy_is_right(row: Row) -> bool:
-    reply = row.replies[GREEDY]
-    if reply.correct is not None:
-        return reply.correct
-    return grade(read_reply(reply, row.question), row.question).correct
 
 
 def _of_rows(read: Read, values: Floats, status: Sequence[str]) -> AskedConfidence:
@@ -178,7 +169,7 @@ def _of_rows(read: Read, values: Floats, status: Sequence[str]) -> AskedConfiden
 
 def sample_estimators(read: Read, wanted: Collection[str] = ()) -> Iterator[AskedEstimator]:
     """The estimators of samples that a cell allows, each in its readings."""
-    cell, sampled = read.cell, is_sampled(read.cell)
+    cell, sampled = read.cell, read.cell.is_sampled
 
     of_replies = []
     if sampled:
