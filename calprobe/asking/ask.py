@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from calprobe.asking.identity import engine_hash
 from calprobe.asking.known import AskFolder, Store, keys_of, lacking, own_answers, own_conclusions
 from calprobe.asking.needs import refuse_incapable
-from calprobe.asking.options import PARAPHRASED, STUDIES, AskOptions
+from calprobe.asking.options import PARAPHRASED, STUDIES, AskOptions, Collected
 from calprobe.asking.paraphrases import with_paraphrases
 from calprobe.asking.plan import Plan
 from calprobe.asking.record import manifest_of
@@ -67,6 +67,7 @@ class _Request:
     out: Path
     options: AskOptions  # as given
     chosen: QuestionOptions | None = None  # as given
+    given: tuple[Collected, ...] | None = None  # what is collected, as given; None: as the study has it
 
 
 def ask(
@@ -134,12 +135,19 @@ def _requested(
     name = model if isinstance(model, str) else model.model.name
     path = Path(out) if out is not None else default_out(name, "-".join(found.name for found in sets), options.shard)
     check_folder(path)
-    return _Request(plan, path, options, question_options)
+    return _Request(plan, path, options, question_options, options.collect)
 
 
 def _possible(request: _Request, backend: Backend) -> _Request:
     """The request without what the prompts or the study alone ask for, and the backend cannot give."""
-    found = _without_finals(_without_closed(request, backend), backend)
+    able = backend.capabilities
+    found = request
+    if not able.complete_softmax:
+        why = "no probabilities of all tokens: confidences are read from replies alone"
+        found = _without(found, backend, "closed", why)
+        if not able.top_logprobs:
+            found = _without(found, backend, "alternatives", "no log-probabilities of tokens: there is no ccp")
+    found = _without_finals(found, backend)
     return replace(found, plan=replace(found.plan, exact=backend.capabilities.complete_softmax))
 
 
@@ -158,16 +166,13 @@ def _without_finals(request: _Request, backend: Backend) -> _Request:
     return replace(request, plan=replace(plan, prompts=prompts))
 
 
-def _without_closed(request: _Request, backend: Backend) -> _Request:
-    """The request without closed-set readings where the study alone asks for them, and the backend has none."""
+def _without(request: _Request, backend: Backend, what: str, why: str) -> _Request:
+    """The request without what the study alone collects, and the backend cannot give."""
     plan, options = request.plan, request.options
-    if backend.capabilities.complete_softmax or options.collect is not None or not plan.collects("closed"):
+    if request.given is not None or not plan.collects(what):
         return request
-    collect = tuple(what for what in plan.options.collect or () if what != "closed")
-    log.info(
-        "%s on %s shows no probabilities of all tokens: confidences are read from replies alone",
-        *(backend.model.name, backend.name),
-    )
+    collect = tuple(each for each in plan.options.collect or () if each != what)
+    log.info("%s on %s shows %s", backend.model.name, backend.name, why)
     filled = replace(plan.options, collect=collect)
     return replace(request, plan=replace(plan, options=filled), options=replace(options, collect=collect))
 

@@ -61,6 +61,8 @@ def _keys(dialogue: Dialogue, engine: str) -> Iterator[tuple[Request, str]]:
     }
     for sample in dialogue.samples:
         own = {"stage": dialogue.stage, "sample": sample, **_decided(dialogue.decoding, dialogue.labels)}
+        if dialogue.alternatives:  # only where they are asked for: other keys are those of earlier versions
+            own["alternatives"] = dialogue.alternatives
         parent = sha256_of(shared | own)
         yield (dialogue.stage, sample), parent
         for follow_up in dialogue.follow_ups:

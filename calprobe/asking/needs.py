@@ -25,6 +25,11 @@ def refuse_incapable(plan: Plan, backend: Backend) -> None:
                 f"--collect labels: {name} shows the {able.top_logprobs} most probable tokens, fewer than the {most} "
                 "labels of a question; leave labels out, or use --backend transformers"
             )
+    if "alternatives" in collects and not (able.complete_softmax or able.top_logprobs):
+        raise UsageError(
+            f"--collect alternatives: {name} gives no log-probabilities of tokens; leave alternatives out, or use "
+            "--backend transformers"
+        )
     if "closed" in collects and not able.complete_softmax:
         raise UsageError(
             f"--collect closed: {name} gives no probabilities of all tokens; leave closed out, or use "

@@ -16,9 +16,8 @@ from calprobe.questions.options import DrawRule, QuestionOptions
 if TYPE_CHECKING:
     from calprobe.asking.progress import AskProgress
 
-Collected = Literal["labels", "answer", "stated", "closed", "greedy", "p_true"]
+Collected = Literal["labels", "answer", "stated", "closed", "greedy", "p_true", "alternatives"]
 COLLECTED: tuple[Collected, ...] = get_args(Collected)
-LATER = ("samples", "alternatives")  # names of the contract that this version does not collect yet
 PARAPHRASED = ("none", "hand")  # or a file
 Replaced = Literal["target", "counterfactual", "abstain"]
 Permuted = Literal["none", "cyclic"]
@@ -111,6 +110,8 @@ class AskOptions:
             )
         if "stated" in collect and "answer" not in collect:
             raise UsageError("--collect stated: a confidence is stated about an answer; collect answer, too")
+        if "alternatives" in collect and "answer" not in collect:
+            raise UsageError("--collect alternatives: are of the tokens of an answer; collect answer, too")
         if "p_true" in collect and "answer" not in collect:
             raise UsageError("--collect p_true: is about an answer; collect answer, too")
         for option, wanted in (("--collect closed", "closed" in collect), ("--replaced", bool(found.replaced))):
@@ -208,7 +209,7 @@ STUDIES: Mapping[str, Study] = {
         "Benchmarking Uncertainty Estimation in LLM Replies for Natural Science QA, experiment 2",
         {
             "prompts": "science-answers",
-            "collect": ("labels", "answer", "stated", "p_true"),
+            "collect": ("labels", "answer", "stated", "p_true", "alternatives"),
             "samples": 10,
             "temperature": 1.0,
             "top_p": 1.0,
@@ -266,8 +267,8 @@ def _check_paraphrase_file(given: str) -> None:
 
 
 def _check_collected(name: str) -> None:
-    if name in LATER:
-        raise UsageError(f"--collect {name}: not in this version; known are {', '.join(COLLECTED)}")
+    if name == "samples":
+        raise UsageError("--collect samples: answers are sampled by --samples N with --temperature T; give these")
     if name not in COLLECTED:
         raise UsageError(f"--collect {name}: known are {', '.join(COLLECTED)}{did_you_mean(name, COLLECTED)}")
 

@@ -28,6 +28,7 @@ TRUE_OR_FALSE = (("(A)", "A", "True"), ("(B)", "B", "False"))
 P_TRUE_TOKENS = 4
 ABOUT_ANSWER = "Is the answer that you have just given\n(A) true\n(B) false\nReply with (A) or (B) and nothing else."
 NO_CONCLUSION = "none"
+ALTERNATIVES = 10  # tokens at each position, as lm-polygraph has by default
 
 
 @dataclass(frozen=True)  # without slots, for the cached properties
@@ -72,6 +73,7 @@ class Plan:
             labels=self.collects("labels") if is_choice else None,
             closed=self.collects("closed") if self.collects("stated") else None,
             examples=self._examples(found, variant),
+            alternatives=ALTERNATIVES if self.collects("alternatives") else 0,
         )
 
     def _examples(self, found: QuestionSet, variant: Variant) -> str | None:
@@ -153,6 +155,7 @@ class Plan:
                 *self._replaced(asked.stages, worded, given),
             ),
             raw=wording.raw,
+            alternatives=asked.alternatives or 0,
         )
 
     def _about(self, made: Dialogue, sample: int, question: Question, asked: AskedPiece) -> Dialogue:
@@ -302,7 +305,9 @@ def _greedy(dialogue: Dialogue) -> Dialogue:
         for own in dialogue.follow_ups
         if own.stage == FINAL and not own.continues
     )
-    return replace(dialogue, stage=GREEDY, decoding=decoding, samples=(0,), labels=(), follow_ups=concluding)
+    return replace(
+        dialogue, stage=GREEDY, decoding=decoding, samples=(0,), labels=(), follow_ups=concluding, alternatives=0
+    )
 
 
 def of_share(questions: Sequence[Question], shard: str | None) -> Sequence[Question]:

@@ -54,6 +54,7 @@ class Dialogue:
     follow_ups: tuple[FollowUp, ...] = ()
     raw: bool = False  # plain text, without a chat template
     keys: Mapping[tuple[str, int], str] = field(default_factory=dict)  # (stage, sample) -> Reply.key
+    alternatives: int = 0  # most probable tokens at each position of the reply, the generated one among them; 0: none
 
 
 @dataclass(frozen=True, slots=True)

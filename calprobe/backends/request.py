@@ -20,11 +20,13 @@ class Request:
     decoding: Decoding
     labels: tuple[str, ...]
     given: str | None = None  # see `Reply.given`
+    alternatives: int = 0  # as in `Dialogue`
 
     @classmethod
     def first(cls, dialogue: Dialogue, sample: int) -> Request:
         """The reply to the question."""
-        return cls(dialogue, sample, dialogue.stage, dialogue.decoding, dialogue.labels)
+        own = dialogue.alternatives
+        return cls(dialogue, sample, dialogue.stage, dialogue.decoding, dialogue.labels, alternatives=own)
 
     @classmethod
     def behind(cls, dialogue: Dialogue, sample: int, follow_up: FollowUp) -> Request:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calprobe.backends.label_rule import said_label
+from calprobe.runs.alternatives import Alternatives, least_entropy
 from calprobe.runs.replies import LabelScores
 
 
@@ -58,6 +59,41 @@ def window_label_scores(labels: tuple[str, ...], steps: Sequence[Step], text: st
     return LabelScores(
         labels, tuple(tuple(form) for form in forms), np.array(places, np.int64), logprobs, least, known, ranks
     )
+
+
+def window_alternatives(steps: Sequence[Step], count: int) -> Alternatives:
+    """The generated token at each position with the most probable others of the window, `count` in all at most.
+
+    Entropies are the least that the window allows: what it does not show counts as one token more.
+
+    >>> step = Step(WindowToken("a", -1.0), [WindowToken("b", -0.5), WindowToken("a", -1.0)])
+    >>> window_alternatives([step], 10).tokens()[0][1]
+    ('b', -0.5)
+    """
+    positions = []
+    for step in steps:
+        others = [token for token in step.window if (token.text, token.id) != (step.chosen.text, step.chosen.id)]
+        shown = sorted(others, key=lambda token: -token.logprob)[: count - 1]
+        positions.append([(token.text, token.id, token.logprob) for token in (step.chosen, *shown)])
+    return Alternatives.of(
+        positions, [least_entropy([token.logprob for token in _with_chosen(step)]) for step in steps], complete=False
+    )
+
+
+def tokens_in_front(tokens: Sequence[str], text: str) -> int | None:
+    """How many tokens stand in front of those that a text consists of; None if the last tokens are not the text.
+
+    >>> tokens_in_front(["<think>", "Hm", "</think>", "\\n", "Two", "."], "Two.")
+    4
+    """
+    wanted, said = text.strip(), ""
+    for start in range(len(tokens), -1, -1):
+        said = (tokens[start] if start < len(tokens) else "") + said
+        if len(said) >= len(wanted) and said.strip() == wanted:
+            return start
+        if len(said.strip()) > len(wanted):
+            break
+    return None
 
 
 def _with_chosen(step: Step) -> Sequence[WindowToken]:

@@ -53,10 +53,11 @@ _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len",
 @list_option("--variants", metavar="NAME,..", help="Only these variants of the prompts, in this order.")
 @list_option(
     "--collect",
-    metavar="labels,answer,greedy,stated,closed,p_true",
+    metavar="labels,answer,greedy,stated,closed,p_true,alternatives",
     help="labels: probabilities of the options' labels; answer: the reply; greedy: one greedy reply beside samples; "
     "stated: confidence in words; closed: probabilities of all confidences that could be stated; p_true: probability "
-    "that the answer is called true.  [default: labels,answer]",
+    "that the answer is called true; alternatives: the 10 most probable tokens at each position of the reply.  "
+    "[default: labels,answer]",
 )
 @list_option(
     "--replaced",

@@ -40,9 +40,11 @@ _APPLIES_TO = {
 @click.option(
     "--what",
     required=True,
-    type=click.Choice(["candidates", "tokens", "confidences", "lm-pub-quiz", "replies", "labels", "readings"]),
+    type=click.Choice(
+        ["candidates", "tokens", "confidences", "lm-pub-quiz", "replies", "labels", "alternatives", "readings"]
+    ),
     help="The table to write: of scores candidates, tokens, confidences, lm-pub-quiz; of asked runs replies, labels,"
-    " readings, confidences.",
+    " alternatives, readings, confidences.",
 )
 @click.option(
     "--out",

@@ -1,4 +1,4 @@
-"""`calprobe export` of asked runs: replies, label probabilities, readings, confidences."""
+"""`calprobe export` of asked runs: replies, label probabilities, alternatives of tokens, readings, confidences."""
 
 from __future__ import annotations
 
@@ -14,14 +14,21 @@ if TYPE_CHECKING:
     from calprobe.analysis.asked.options import AskedOptions
     from calprobe.runs import AskedRun
 
-OF_REPLIES = ("replies", "labels", "readings", "confidences")
+OF_REPLIES = ("replies", "labels", "alternatives", "readings", "confidences")
 
 
 def export_asked(run: AskedRun, what: str, out: Path, options: AskedOptions) -> None:
     """Write one table of a run of replies. Raises UsageError for a table of scores."""
     from calprobe.analysis.asked.folder import asked_of
     from calprobe.analysis.asked.frames import confidences_frame, readings_frame
-    from calprobe.interop.asked_exports import LABELS, REPLIES, label_table, reply_table
+    from calprobe.interop.asked_exports import (
+        ALTERNATIVES,
+        LABELS,
+        REPLIES,
+        alternative_tables,
+        label_table,
+        reply_table,
+    )
     from calprobe.runs import table_files
 
     if what not in OF_REPLIES:
@@ -31,6 +38,8 @@ def export_asked(run: AskedRun, what: str, out: Path, options: AskedOptions) -> 
         table_files.write_tables(REPLIES, [reply_table(asked.replies)], out)
     elif what == "labels":
         table_files.write_tables(LABELS, [label_table(asked.replies, asked.sets, asked.turns)], out)
+    elif what == "alternatives":
+        table_files.write_tables(ALTERNATIVES, alternative_tables(asked.replies), out)
     else:
         _write(confidences_frame(asked, options) if what == "confidences" else readings_frame(asked, options), out)
 

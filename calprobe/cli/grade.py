@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import refuse_typed, typed
+from calprobe.cli.arguments import list_option, refuse_typed, typed
 from calprobe.cli.run_options import LOADING, load_options, quiet_option
 from calprobe.cli.terminal_text import say
+from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean
 
 if TYPE_CHECKING:
+    from calprobe.answers.token_claims import Context
     from calprobe.models import LoadOptions
     from calprobe.runs import StoredGrades
 
@@ -65,8 +68,14 @@ _OF_SERVER = ("concurrency", "max_requests")
 )
 @click.option(
     "--nli",
-    metavar="NAME|DIR",
-    help="Model of natural-language inference that judges each two different answers to a question.",
+    metavar="NAME|DIR|self",
+    help="Model of natural-language inference that judges each two different answers to a question, and the "
+    "alternatives of tokens; self: the model that has answered is asked.",
+)
+@list_option(
+    "--ccp-context",
+    metavar="sentence,token",
+    help="With --nli: judge alternatives of tokens within their sentence, or alone, or both.  [default: sentence]",
 )
 @click.option("--embed", metavar="NAME|DIR", help="Sentence encoder of the answers, such as all-minilm-l6-v2.")
 @click.option("--concurrency", type=int, metavar="N", help="Answers in progress at the judge's server.  [default: 8]")
@@ -74,7 +83,14 @@ _OF_SERVER = ("concurrency", "max_requests")
 @load_options
 @quiet_option
 def command(
-    run: Path, judge: str | None, nli: str | None, embed: str | None, grades: Path | None, quiet: bool, **given: Any
+    run: Path,
+    judge: str | None,
+    nli: str | None,
+    ccp_context: tuple[str, ...] | None,
+    embed: str | None,
+    grades: Path | None,
+    quiet: bool,
+    **given: Any,
 ) -> None:
     """Grade the answers to open questions in RUN, and keep the grades there: `calprobe report` reads them.
 
@@ -96,6 +112,7 @@ def command(
     # Set before torch is imported, as in `calprobe score`.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     _refuse_idle_options(given, judge, nli or embed)
+    contexts = _contexts(ccp_context, nli)
     from calprobe.cli.logs import log_to_stderr
     from calprobe.grading import GradeOptions, grade, judge_meanings
 
@@ -106,8 +123,20 @@ def command(
     if not asks_of_meaning or any(typed(click.get_current_context(), name) for name in _OF_GRADING):
         say(_summary(run, grade(run, options, judge=judge, grades=grades, **_engine(given, judge, quiet))))
     if asks_of_meaning:
-        for source in judge_meanings(run, nli, embed, _load_options(given, quiet)):
+        for source in judge_meanings(run, nli, embed, _load_options(given, quiet), contexts):
             say(f"{run}: meanings by {source.describe()}")
+
+
+def _contexts(given: tuple[str, ...] | None, nli: str | None) -> tuple[Context, ...]:
+    """The contexts of alternatives; UsageError for an unknown one, and without a model that judges them."""
+    from calprobe.answers.token_claims import CONTEXTS
+
+    if given is not None and nli is None:
+        raise click.UsageError("--ccp-context is of judged alternatives; give --nli NAME", click.get_current_context())
+    for name in given or ():
+        if name not in CONTEXTS:
+            raise UsageError(f"--ccp-context {name}: known are {', '.join(CONTEXTS)}{did_you_mean(name, CONTEXTS)}")
+    return tuple(name for name in CONTEXTS if name in (given or CONTEXTS[:1]))
 
 
 def _refuse_idle_options(given: dict[str, Any], judge: str | None, other: str | None) -> None:

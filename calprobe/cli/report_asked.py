@@ -35,6 +35,7 @@ TABLES = (
         "budget",
         "stated",
         "means",
+        "lengths",
         "form",
         "spread",
         "shift",

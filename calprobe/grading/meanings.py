@@ -6,20 +6,35 @@ What was asked before is never asked again. Parts are written as they are comput
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 from calprobe.answers import read
 from calprobe.answers.said import said
+from calprobe.answers.token_claims import Context, ccp_pairs
+from calprobe.backends.protocol import Backend
 from calprobe.errors import UsageError
 from calprobe.grading.answers_of import answer_readers
+from calprobe.grading.entailment import Judge, judge_of
 from calprobe.messages import counted
 from calprobe.questions import Question
 from calprobe.runs import AskedRun, open_asked
 from calprobe.runs.lock import locked
-from calprobe.runs.meanings import Pair, Source, make_current, read_pairs, read_points, write_pairs, write_points
+from calprobe.runs.meanings import (
+    Kind,
+    Pair,
+    Source,
+    make_current,
+    place_of_claim,
+    read_pairs,
+    read_points,
+    write_pairs,
+    write_points,
+)
 from calprobe.runs.stages import ANSWER, FINAL
 
 if TYPE_CHECKING:
@@ -31,26 +46,37 @@ log = logging.getLogger(__name__)
 
 PART = 32_768  # pairs or texts of a part
 FORM = "each answer behind its question"
-Answers = dict[tuple[str, str], tuple[Question, list[str]]]  # by set and question: its different answers
+FORMS: Mapping[Context, str] = {
+    "sentence": "the sentence up to the token, with the token and with its alternative",
+    "token": "token and alternative alone",
+}
+Place = tuple[str, str]  # set and question
+Answers = dict[Place, tuple[Question, list[str]]]  # the different answers to a question
+Pairs = dict[Place, dict[Pair, None]]  # the different pairs, in their order
 
 
 def judge_meanings(
     run: str | Path | AskedRun,
-    nli: str | None = None,
+    nli: str | Backend | None = None,
     embed: str | None = None,
     load_options: LoadOptions | None = None,
+    contexts: Sequence[Context] = ("sentence",),
 ) -> tuple[Source, ...]:
-    """Judge which answers to a question mean the same, and store that in the run's folder, where reports find it.
+    """Judge what the answers of a run mean, and store that in its folder, where reports find it.
 
-    Each ordered pair of different answers to an open question is judged once, in this call and in later ones.
+    Each ordered pair of different answers to an open question is judged once, in this call and in later ones. Of a run
+    with alternatives of tokens, so is what each alternative says beside the token that was generated.
 
     Args:
         run: the run folder, open or by path.
-        nli: a sequence-classification model with the labels entailment, neutral and contradiction.
+        nli: a sequence-classification model with the labels entailment, neutral and contradiction; `self` for the model
+            that has answered, which is then asked; or a backend that is open, which the caller closes.
         embed: a sentence encoder.
         load_options: how both are loaded.
+        contexts: in which alternatives of tokens are judged, see `calprobe.answers.token_claims.ccp_pairs`.
     Raises:
-        UsageError: no open answers. CalprobeError, DataMissingError: as loading a model does, or files are damaged.
+        UsageError: neither open answers nor alternatives. CalprobeError, DataMissingError: as loading a model does, or
+            files are damaged.
 
     Example:
         >>> judge_meanings("runs/smollm2-135m-nq", embed="all-minilm-l6-v2")  # doctest: +SKIP
@@ -59,13 +85,19 @@ def judge_meanings(
 
     opened = run if isinstance(run, AskedRun) else open_asked(run)
     answers = different_answers(opened)
-    if not answers:
-        raise UsageError(f"{opened.path}: no answers to open questions; labels and numbers are compared as they are")
-    options, found = load_options or LoadOptions(), []
+    claims = {context: token_pairs(opened, context) for context in contexts} if nli is not None else {}
+    if not answers and not any(claims.values()):
+        raise UsageError(
+            f"{opened.path}: no answers to open questions, and no alternatives of tokens; labels and numbers are "
+            "compared as they are"
+        )
+    options = load_options or LoadOptions()
+    found: list[Source] = []
     with locked(opened.path):
         if nli is not None:
-            found.append(_judge(opened.path, answers, nli, options))
-        if embed is not None:
+            with judge_of(nli, opened.manifest, options) as judge:
+                found += _judged(opened.path, answers, claims, judge)
+        if embed is not None and answers:
             found.append(_embed(opened.path, answers, embed, options))
         make_current(opened.path, found)
     return tuple(found)
@@ -88,33 +120,62 @@ def different_answers(run: AskedRun) -> Answers:
     return {place: (question, sorted(texts)) for place, (question, texts) in found.items()}
 
 
-def _judge(run: Path, answers: Answers, name: str, options: LoadOptions) -> Source:
-    from calprobe.models.pair_classifier import load_pair_classifier
+def token_pairs(run: AskedRun, context: Context) -> Pairs:
+    """What the tokens of a run's answers and their alternatives say, each different pair in both directions; by place.
 
-    classifier = load_pair_classifier(name, options)
-    source = Source("nli", name, classifier.model.fingerprint, FORM)
-    total = sum(len(texts) * (len(texts) - 1) for _, texts in answers.values())
-    log.info("%s of answers for %s, those judged before left out", counted(total, "pair"), name)
+    Empty where the run has no alternatives.
+    """
+    found: Pairs = {}
+    for asked, piece in run.by_piece.items():
+        for reply in piece.replies:
+            if reply.stage == ANSWER and reply.alternatives is not None:
+                place = place_of_claim(asked.set, reply.question, context)
+                pairs = ccp_pairs(reply.alternatives.tokens(), context)
+                found.setdefault(place, {}).update(dict.fromkeys(pairs))
+    return found
+
+
+def _judged(run: Path, answers: Answers, claims: Mapping[Context, Pairs], judge: Judge) -> Iterator[Source]:
+    if answers:
+        source = Source("nli", judge.name, judge.fingerprint, FORM)
+        pairs = {place: dict.fromkeys(permutations(texts, 2)) for place, (_, texts) in answers.items()}
+        _judge(run, pairs, source, judge, {place: question for place, (question, _) in answers.items()})
+        yield source
+    for context, own in claims.items():
+        if own:
+            kind: Kind = "ccp_token" if context == "token" else "ccp_sentence"
+            source = Source(kind, judge.name, judge.fingerprint, FORMS[context])
+            _judge(run, own, source, judge, {})
+            yield source
+
+
+def _judge(run: Path, pairs: Pairs, source: Source, judge: Judge, questions: Mapping[Place, Question]) -> None:
+    """Judge the pairs that the source has not judged yet, each behind its question where one is given."""
+    total = sum(map(len, pairs.values()))
+    what = "of answers" if source.kind == "nli" else "of alternative tokens"
+    log.info("%s %s for %s, those judged before left out", counted(total, "pair"), what, source.model)
     cut = done = 0
-    for part in _parts(_missing_pairs(run, source, answers)):
-        rows = [_with_question(answers[place][0], pair) for place, pair in part]
-        probabilities, own = classifier.probabilities(rows)
+    for part in _parts(_missing_pairs(run, source, pairs)):
+        rows = [_with_question(questions[place], pair) if place in questions else pair for place, pair in part]
+        probabilities, own = judge.probabilities(rows)
         cut += own
-        write_pairs(run, source, [place for place, _ in part], [pair for _, pair in part], probabilities)
+        said = np.flatnonzero(~np.isnan(probabilities).any(axis=1)).tolist()
+        places, judged = [part[at][0] for at in said], [part[at][1] for at in said]
+        if said:
+            write_pairs(run, source, places, judged, probabilities[said])
         done += len(part)
         log.info("%s judged", counted(done, "pair"))
     if cut:
-        log.warning("%s longer than the positions of %s, and cut", counted(cut, "pair"), name)
-    return source
+        log.warning("%s longer than the positions of %s, and cut", counted(cut, "pair"), source.model)
 
 
-def _missing_pairs(run: Path, source: Source, answers: Answers) -> Iterator[tuple[tuple[str, str], Pair]]:
-    """Each ordered pair of different answers to a question that was not judged yet."""
+def _missing_pairs(run: Path, source: Source, pairs: Pairs) -> Iterator[tuple[Place, Pair]]:
+    """Each pair that was not judged yet."""
     stored = read_pairs(run, source)
-    for place, (_, texts) in answers.items():
-        pairs = list(permutations(texts, 2))
-        known = stored.judged(*place, pairs)[:, 0] if len(stored) else None
-        for at, pair in enumerate(pairs):
+    for place, several in pairs.items():
+        own = list(several)
+        known = stored.judged(*place, own)[:, 0] if len(stored) else None
+        for at, pair in enumerate(own):
             if known is None or known[at] != known[at]:
                 yield place, pair
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from calprobe.questions.turning import turned
@@ -46,6 +47,18 @@ LABELS = pa.schema(
         pa.field("sample", pa.int32()),
     ]
 )
+_NAMED = 6  # columns that say of which reply a row is
+ALTERNATIVES = pa.schema(
+    [
+        *(LABELS.field(name) for name in ("set", "question", "variant", "paraphrase", "sample", "stage")),
+        pa.field("position", pa.int32()),
+        pa.field("rank", pa.int32()),
+        pa.field("token", pa.string()),
+        pa.field("token_id", pa.int32()),
+        pa.field("logprob", pa.float64()),
+        pa.field("entropy", pa.float64()),
+    ]
+)
 
 
 def reply_table(replies: Iterable[Reply]) -> pa.Table:
@@ -71,6 +84,32 @@ def label_table(
         gold = question.gold if of_options else None
         rows += _labels(dict(zip(LABELS.names, place, strict=False)), reply, gold)
     return _table(LABELS, rows)
+
+
+def alternative_tables(replies: Iterable[Reply]) -> Iterator[pa.Table]:
+    """The `alternatives` export, a table for each reply that has some: a row for each token at each position.
+
+    `position` counts the tokens behind a thought; at `rank` 0 is the token that was generated; `entropy` is that of the
+    position.
+    """
+    for reply in replies:
+        own = reply.alternatives
+        if own is None:
+            continue
+        positions, ranks = np.nonzero(own.places >= 0)
+        places = own.places[positions, ranks]
+        ids = np.array(own.ids or [0], np.int32)[places if own.ids else np.zeros_like(places)]
+        named = list(ALTERNATIVES)[:_NAMED]
+        columns = [pa.repeat(pa.scalar(getattr(reply, field.name), field.type), len(places)) for field in named]
+        columns += [
+            pa.array(positions, pa.int32()),
+            pa.array(ranks, pa.int32()),
+            pa.array([own.texts[place] for place in places.tolist()], pa.string()),
+            pa.array(ids, pa.int32(), mask=np.full(len(places), not own.ids)),
+            pa.array(own.logprobs[positions, ranks].astype(np.float64)),
+            pa.array(own.entropies[positions].astype(np.float64)),
+        ]
+        yield pa.Table.from_arrays(columns, schema=ALTERNATIVES)
 
 
 def _labels(place: Mapping[str, str], reply: Reply, gold: str | None) -> Iterator[dict[str, Any]]:

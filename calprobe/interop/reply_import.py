@@ -15,7 +15,8 @@ from calprobe.interop.reply_lines import STATED, ReplyLine, read_reply_lines
 from calprobe.messages import counted, did_you_mean
 from calprobe.prompts.types import PromptSet, Stated, Variant
 from calprobe.questions.types import Question, QuestionSet, SetSource
-from calprobe.runs import AskedPiece, AskManifest, LabelScores, ModelRecord, PieceReplies, Reply
+from calprobe.runs import Alternatives, AskedPiece, AskManifest, LabelScores, ModelRecord, PieceReplies, Reply
+from calprobe.runs.alternatives import least_entropy
 from calprobe.runs.asked_questions import StoredSet, write_questions
 from calprobe.runs.asked_records import BackendRecord, QuestionSetRecord
 from calprobe.runs.folder import RecordFolder
@@ -142,7 +143,16 @@ def _reply(line: ReplyLine, stage: str, text: str, question: Question | None) ->
         reasoning=line.reasoning if own else None,
         label_scores=_scores(line, question) if question is not None and line.labels else None,
         correct=line.correct if own else None,
+        alternatives=_alternatives(line) if own else None,
     )
+
+
+def _alternatives(line: ReplyLine) -> Alternatives | None:
+    """Those of the line; entropies are the least that they allow."""
+    if line.alternatives is None:
+        return None
+    positions = [[(text, None, logprob) for text, logprob in own] for own in line.alternatives]
+    return Alternatives.of(positions, [least_entropy([p for *_, p in own]) for own in positions], complete=False)
 
 
 def _scores(line: ReplyLine, question: Question) -> LabelScores:

@@ -32,7 +32,12 @@ _KEYS = {
     "prompt": str,
     "reasoning": str,
 }
-_FIXES = {"set": "a text", "question": "the question's id as text", "labels": "{label: log-probability}"}
+_FIXES = {
+    "alternatives": "a list for each token",
+    "set": "a text",
+    "question": "the question's id as text",
+    "labels": "{label: log-probability}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,8 @@ class ReplyLine:
     stage: str = "answer"
     tokens: tuple[int, ...] | None = None  # ids; None: not given, or given as texts
     logprobs: tuple[float, ...] | None = None
+    # Of each token: texts with log-probabilities, the token that was generated first; None: not given.
+    alternatives: tuple[tuple[tuple[str, float], ...], ...] | None = None
     labels: Mapping[str, float] = field(default_factory=dict)  # label -> log-probability at the first position
     stated: str | None = None
     correct: bool | None = None
@@ -90,7 +97,7 @@ def _line(place: str, content: dict[str, Any]) -> ReplyLine:
         is_flag = isinstance(value, bool) and kinds is not bool
         if value is not None and (is_flag or not isinstance(value, kinds)):  # type: ignore[arg-type]  # types
             raise ProbeFormatError(f"{place}: {key} is {value!r:.60}; give {_FIXES.get(key, _named(kinds))}")
-    known = {key: value for key, value in content.items() if value is not None and key != "alternatives"}
+    known = {key: value for key, value in content.items() if value is not None}
     for key in ("set", "question"):
         if not known.get(key):
             raise ProbeFormatError(f"{place}: no {key}; every line names its set and its question")
@@ -111,6 +118,10 @@ def _values(place: str, known: dict[str, Any]) -> dict[str, Any]:
         values["tokens"] = tuple(_token(place, own) for own in tokens)
     if "logprobs" in values:
         values["logprobs"] = tuple(_finite(place, own) for own in values["logprobs"])
+    if "alternatives" in values:
+        values["alternatives"] = tuple(_alternatives(place, own) for own in values["alternatives"])
+        if len({len(values[name]) for name in ("alternatives", "logprobs") if name in values}) > 1:
+            raise ProbeFormatError(f"{place}: alternatives and logprobs are of different numbers of tokens")
     if "labels" in values:
         values["labels"] = {own: _logprob(place, f"labels {own}", value) for own, value in values["labels"].items()}
     if "stated" in values:
@@ -128,6 +139,19 @@ def _finite(place: str, value: Any) -> float:
     """The log-probability of a token that was generated."""
     if (found := _logprob(place, "logprobs", value)) == -np.inf:
         raise ProbeFormatError(f"{place}: logprobs is {value!r:.60}; a generated token has a probability above 0")
+    return found
+
+
+def _alternatives(place: str, value: Any) -> tuple[tuple[str, float], ...]:
+    """The alternatives of one token."""
+    are_pairs = isinstance(value, list) and all(isinstance(own, list) and len(own) == 2 for own in value)
+    if not are_pairs or not value or not all(isinstance(text, str) for text, _ in value):
+        raise ProbeFormatError(
+            f"{place}: alternatives has {value!r:.60}; give [[TEXT, LOGPROB], ..] for a token, the generated one first"
+        )
+    found = tuple((text, _logprob(place, "alternatives", logprob)) for text, logprob in value)
+    if found[0][1] == -np.inf:
+        raise ProbeFormatError(f"{place}: alternatives gives a generated token no probability; it comes first")
     return found
 
 

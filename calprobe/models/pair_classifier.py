@@ -24,6 +24,16 @@ class PairClassifier:
     model: TextModel
     places: tuple[int, int, int]  # of entailment, neutral, contradiction among its outputs
 
+    @property
+    def name(self) -> str:
+        """As the user typed it."""
+        return self.model.name
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of weights and tokenizer."""
+        return self.model.fingerprint
+
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> tuple[Floats, int]:
         """Of each pair of premise and hypothesis, [pairs, 3]: entailment, neutral, contradiction; softmax in float32.
 

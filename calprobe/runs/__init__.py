@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.asked_run import AskedRun
 from calprobe.runs.folder import RunFolder
@@ -24,6 +25,7 @@ from calprobe.runs.score_table import ScoreTable
 
 __all__ = [
     "NO_ROLE",
+    "Alternatives",
     "AskManifest",
     "AskedPiece",
     "AskedRun",

@@ -82,6 +82,7 @@ def _joined_piece(one: AskedPiece, other: AskedPiece) -> AskedPiece:
         labels=other.labels if one.labels is None else one.labels,
         closed=other.closed if one.closed is None else one.closed,
         examples=other.examples if one.examples is None else one.examples,
+        alternatives=other.alternatives if one.alternatives is None else one.alternatives,
     )
 
 

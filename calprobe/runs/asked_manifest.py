@@ -149,6 +149,7 @@ class AskManifest(RunManifest):
         for what, name in (
             ("probabilities of labels", "labels"),
             ("probabilities of stated confidences", "closed"),
+            ("alternatives of tokens", "alternatives"),
             ("examples in prompts", "examples"),
         ):
             for piece, *rows in both:
@@ -292,7 +293,7 @@ def _variant_texts(manifest: AskManifest) -> dict[str, str]:
     return {v.name: sha256_of([record_of(v), prompts.layout, ends if v.final else []]) for v in prompts.variants}
 
 
-def _yes(asked: bool) -> str:
+def _yes(asked: bool | int) -> str:
     return "some" if asked else "none"
 
 

@@ -24,7 +24,9 @@ from calprobe.runs import atomic
 from calprobe.runs.file_names import file_name
 
 FOLDER, CURRENT, FORMAT = "meanings", "current.json", 1
-Kind = Literal["nli", "embed"]
+CLAIMS = "ccp_"  # begins the kinds of judged alternatives, and goes on with their context
+# Judged answers, embeddings of answers, judged alternatives of tokens within their sentence and alone.
+Kind = Literal["nli", "embed", "ccp_sentence", "ccp_token"]
 Pair = tuple[str, str]  # premise and hypothesis
 _FIX = "delete it and run `calprobe grade` again"
 _TEXTS = ("set", "question", "premise", "hypothesis")
@@ -116,6 +118,7 @@ class StoredMeanings:
 
     pairs: StoredPairs | None = None
     points: Mapping[str, Floats] = field(default_factory=dict)  # by text
+    claims: Mapping[str, StoredPairs] = field(default_factory=dict)  # of tokens: by context, sentence or token
     sources: tuple[Source, ...] = ()
 
     @property
@@ -142,6 +145,17 @@ class StoredMeanings:
         found[np.arange(len(texts)), np.arange(len(texts)), 0] = 1
         return found
 
+    def has_claims(self, context: str) -> bool:
+        """Whether a model has judged what alternatives of tokens say in that context."""
+        return context in self.claims
+
+    def claimed(self, set_name: str, question: str, pairs: Sequence[Pair], context: str) -> Floats | None:
+        """Probabilities of entailment, neutral, contradiction, [pairs, 3]; None where a pair was not judged."""
+        if context not in self.claims:
+            return None
+        said = self.claims[context].judged(*place_of_claim(set_name, question, context), pairs)
+        return None if np.isnan(said).any() else said
+
     def embeddings(self, texts: Sequence[str]) -> Floats | None:
         """Of each text, [texts, dimensions]; None where one has none."""
         if not texts or not all(text in self.points for text in texts):
@@ -161,7 +175,17 @@ def read_meanings(run: Path) -> StoredMeanings | None:
     nli, embed = by_kind.get("nli"), by_kind.get("embed")
     pairs = None if nli is None else StoredPairs(_table(run, nli, _OF_PAIRS))
     points = {} if embed is None else _points(_table(run, embed, _OF_POINTS))
-    return StoredMeanings(pairs, points, sources)
+    claims = {
+        name.removeprefix(CLAIMS): StoredPairs(_table(run, own, _OF_PAIRS))
+        for name, own in by_kind.items()
+        if name.startswith(CLAIMS)
+    }
+    return StoredMeanings(pairs, points, claims, sources)
+
+
+def place_of_claim(set_name: str, question: str, context: str) -> tuple[str, str]:
+    """The set and question below which a pair is stored: tokens alone say the same in every question."""
+    return ("", "") if context == "token" else (set_name, question)
 
 
 def read_pairs(run: Path, source: Source) -> StoredPairs:
@@ -217,7 +241,7 @@ def keep_meanings(sources: Iterable[Path], folder: Path) -> None:
     for run in sources:
         for source in current_sources(run):
             for path in _parts(run, source):
-                _write(folder, source, _checked(path, _OF_PAIRS if source.kind == "nli" else _OF_POINTS))
+                _write(folder, source, _checked(path, _OF_POINTS if source.kind == "embed" else _OF_PAIRS))
             make_current(folder, [source])
 
 

@@ -9,9 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
+from calprobe.runs.alternatives import Alternatives
 
 Finish = Literal["stop", "length", "error"]
 NOT_ASKED_BEHIND = "not asked, because stage"  # begins the error of what follows a reply that failed
+# Ends a thought that reaches its budget, in front of its family's marker; so it can be recognised.
+THOUGHT_ENDED = "I have thought long enough, and answer now."
 TOO_LONG = "the prompt is too long"  # begins the error of a request that the model's context has no room for
 
 
@@ -75,12 +78,19 @@ class Reply:
     correct: bool | None = None  # as whoever gave the reply graded it, of an import; None: to be read from the text
     tokens_in: int = 0  # of the prompt, as counted by the backend; cached ones included
     tokens_out: int = 0
+    thought_tokens: int = 0  # of `token_ids`, those of the thought with its markers; 0: none, or not known
+    alternatives: Alternatives | None = None  # of the tokens behind the thought; None: not asked for, or hidden
 
     @property
     def reason(self) -> str:
         """Why the request failed, or the reply that it follows; the same for all prompts that are too long."""
         error = self.error.partition(" failed: ")[2] if self.error.startswith(NOT_ASKED_BEHIND) else self.error
         return TOO_LONG if error.startswith(TOO_LONG) else error
+
+    @property
+    def thought_was_ended(self) -> bool:
+        """Whether the thought reached its budget, and was ended for the model."""
+        return self.reasoning is not None and self.reasoning.endswith(THOUGHT_ENDED)
 
     @property
     def is_too_long(self) -> bool:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from calprobe.arrays import Floats
+from calprobe.runs.alternatives import alternatives_from_json, alternatives_json
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.replies import LabelScores, Reply
 
 _NAMES = tuple(field.name for field in fields(Reply))
+# Fields that came later are left out where they say nothing, so that checksums of earlier replies hold.
+_LATER: Mapping[str, Any] = {"given": None, "thought_tokens": 0, "alternatives": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +36,10 @@ def reply_json(reply: Reply) -> str:
     """The reply as one line of JSON; equal replies give equal lines. Raises ValueError for NaN."""
     values = {name: getattr(reply, name) for name in _NAMES}
     values["label_scores"] = None if reply.label_scores is None else stored_label_scores(reply.label_scores)
-    if reply.given is None:
-        del values["given"]  # as earlier versions wrote it, so that checksums of their replies hold
+    values["alternatives"] = None if reply.alternatives is None else alternatives_json(reply.alternatives)
+    for name, nothing in _LATER.items():
+        if values[name] == nothing:
+            del values[name]
     return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -44,9 +49,12 @@ def reply_from_json(line: str) -> Reply:
         values = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise DecodeError(f"not JSON ({str(error).partition(';')[0]})") from error
-    scores = values.pop("label_scores", None) if isinstance(values, dict) else None
+    given = [values.pop(name, None) if isinstance(values, dict) else None for name in ("label_scores", "alternatives")]
     reply = decode(Reply, values)
-    return reply if scores is None else replace(reply, label_scores=label_scores_of(scores))
+    scores, alternatives = given
+    if scores is not None:
+        reply = replace(reply, label_scores=label_scores_of(scores))
+    return reply if alternatives is None else replace(reply, alternatives=alternatives_from_json(alternatives))
 
 
 def stored_label_scores(scores: LabelScores) -> dict[str, Any]:
@@ -90,6 +98,8 @@ def whole_texts(reply: Reply) -> Reply:
     """
     texts = {name: value for name in _NAMES if isinstance(value := getattr(reply, name), str)}
     broken = {name: _whole(text) for name, text in texts.items() if not _is_whole(text)}
+    if reply.alternatives is not None:
+        reply = replace(reply, alternatives=reply.alternatives.with_texts(map(_whole, reply.alternatives.texts)))
     return replace(reply, **broken) if broken else reply  # type: ignore[arg-type]  # names of texts
 
 

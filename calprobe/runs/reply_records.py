@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 
+from calprobe.runs.alternatives import ALTERNATIVES, alternatives_column, alternatives_row
 from calprobe.runs.arrow import to_numbers
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.records import OtherColumnsError, Piece, RecordKind, Shard, ShardError
@@ -52,9 +54,12 @@ _SCHEMA = pa.schema(
         pa.field("logprobs", pa.list_(pa.float64())),
         pa.field("label_scores", _LABEL_SCORES),
         pa.field("given", pa.string()),
+        pa.field("thought_tokens", pa.int32()),
+        pa.field("alternatives", ALTERNATIVES),
     ]
 )
-_BEFORE_GIVEN = _SCHEMA.remove(_SCHEMA.get_field_index("given"))  # shards of versions without replaced answers
+_LATER = ("given", "thought_tokens", "alternatives")  # columns that shards of earlier versions lack, or the last two
+_EARLIER = tuple(pa.schema([own for own in _SCHEMA if own.name not in _LATER[start:]]) for start in (1, 0))
 _LISTS = ("prompt_ids", "token_ids", "logprobs")
 
 
@@ -71,6 +76,7 @@ class AskedPiece:
     labels: bool | None = None  # whether probabilities of labels are asked for
     closed: bool | None = None  # whether those of all stated confidences are
     examples: str | None = None  # hash of the examples in its prompts, in their order, and of what is between them
+    alternatives: int | None = None  # tokens at each position of its answers that are asked for; 0: none
 
     @property
     def piece(self) -> Piece:
@@ -184,10 +190,7 @@ class ReplyRecords(RecordKind[PieceReplies]):
         return self._read(shard, piece, True)
 
     def _read(self, shard: Shard, piece: Piece, part: bool) -> PieceReplies:
-        try:
-            table = shard.table(_SCHEMA, self.expected(piece), part=part)
-        except OtherColumnsError:
-            table = shard.table(_BEFORE_GIVEN, self.expected(piece), part=part)
+        table = self._table(shard, piece, part)
         asked = self.pieces[piece]
         found = PieceReplies(asked.set, asked.variant, asked.paraphrase, tuple(_replies(table)))
         try:
@@ -197,6 +200,13 @@ class ReplyRecords(RecordKind[PieceReplies]):
         except ValueError as error:  # a checksum tells damage; whoever made the file up has made up that, too
             raise ShardError(str(error)) from error
         return found
+
+    def _table(self, shard: Shard, piece: Piece, part: bool) -> pa.Table:
+        *later, earliest = (_SCHEMA, *_EARLIER)
+        for schema in later:
+            with suppress(OtherColumnsError):
+                return shard.table(schema, self.expected(piece), part=part)
+        return shard.table(earliest, self.expected(piece), part=part)
 
     def joined(self, one: PieceReplies, other: PieceReplies) -> PieceReplies:
         """One record of the replies of both; a failed request has the reply of the other.
@@ -225,18 +235,25 @@ class ReplyRecords(RecordKind[PieceReplies]):
 
 def _value(reply: Reply, name: str) -> Any:
     value = getattr(reply, name)
+    if name == "alternatives":
+        return alternatives_row(value)
     return stored_label_scores(value) if name == "label_scores" and value is not None else value
 
 
 def _replies(table: pa.Table) -> Iterable[Reply]:
     """The replies of a shard's table. Raises ShardError for a value that no reply has."""
-    names = [name for name in table.column_names if name not in _LISTS]
+    names = [name for name in table.column_names if name not in (*_LISTS, "alternatives")]
     columns: dict[str, Sequence[Any]] = {name: table[name].to_pylist() for name in names}
     columns |= {name: _tuples(table[name]) for name in _LISTS}
+    try:
+        there = alternatives_column(table["alternatives"]) if "alternatives" in table.column_names else None
+    except DecodeError as error:
+        raise ShardError(f"a reply is not as it should be ({error})") from error
+    columns["alternatives"] = there or [None] * table.num_rows
     for row in zip(*columns.values(), strict=True):
         values = dict(zip(columns, row, strict=True))
         scores = values.pop("label_scores")
-        lists = {name: values.pop(name) for name in _LISTS}
+        lists = {name: values.pop(name) for name in (*_LISTS, "alternatives")}
         try:
             reply = decode(Reply, values)
             found = None if scores is None else label_scores_of(scores)

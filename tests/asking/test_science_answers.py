@@ -139,7 +139,7 @@ def test_a_variant_without_a_conclusion_has_none_to_be_asked_about(tmp_path: Pat
     )
     with pytest.raises(UsageError, match='variant plain has no "conclusion"'):
         asked(tmp_path, options)
-    of_question = replace(prompts.stated[0], text="How sure are you of {claim}?")
+    of_question = replace(prompts.stated[0], text="How sure are you of {claim}")
     named = replace(prompts, variants=(plain,), claim="", stated=(of_question,))
     run, _ = asked(tmp_path, replace(options, prompts=named))
     said = [reply.prompt for record in run.pieces for reply in record.replies if reply.stage == "stated:verdict"]

@@ -21,6 +21,7 @@ from calprobe.confidence.asked.cell import GREEDY, Row
 from calprobe.confidence.asked.entry import AskedEstimator, Read
 from calprobe.confidence.asked.question_measures import POINTS
 from calprobe.confidence.asked.sample_estimators import GREEDY_READING, MAJORITY, sample_estimators
+from calprobe.confidence.asked.token_estimators import OF_ONE_REPLY
 from calprobe.confidence.samples import split_variance, wording_share
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.bootstrap import draw_samples
@@ -160,7 +161,7 @@ def _aurocs(
     names = [
         name
         for name, own in known[0].items()
-        if own.scale == "uncertainty" and not name.startswith("perplexity") and _has_part(name, plan)
+        if own.scale == "uncertainty" and not name.startswith(OF_ONE_REPLY) and _has_part(name, plan)
     ]
     for name in names:
         draws = [_auroc(read, own[name], resampling) for read, own in zip(reads, known, strict=True) if name in own]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.asked.budget import BudgetOptions, cell_budgets
+from calprobe.analysis.asked.lengths import cell_lengths
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import (
     Accuracy,
@@ -72,6 +73,7 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
             if estimator.evidence == "stated"
         },
         wording=cell_wording(opened, options.resampling),
+        lengths=cell_lengths(cell),
         budgets=cell_budgets(
             opened, BudgetOptions(options.budget, options.budget_draws, options.forms), options.resampling
         ),

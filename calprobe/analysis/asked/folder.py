@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from calprobe.analysis.asked.extent import extent_of
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.science.label_study import AS
@@ -62,7 +64,10 @@ def asked_of(label: str, run: AskedRun) -> Asked:
         prompts=None if manifest.is_import else manifest.prompts,
         extent=extent_of(run),
         size=manifest.model.size,
-        about=_about(manifest) | ({} if grades is None else _grading(grades, graded, sets, replies)) | _meant(meanings),
+        about=_about(manifest)
+        | ({} if grades is None else _grading(grades, graded, sets, replies))
+        | _meant(meanings)
+        | _alternatives(replies),
         grades=graded,
         meanings=meanings,
     )
@@ -124,9 +129,35 @@ def _grading(
     return {"grading": grades.describe()} | ({"not graded": what} if later else {})
 
 
+def _alternatives(replies: Iterable[Reply]) -> dict[str, str]:
+    """How much of the probability the alternatives of tokens have, and what is missing."""
+    answers = [own for own in replies if own.stage == ANSWER and own.finish != "error"]
+    there = [own.alternatives for own in answers if own.alternatives is not None]
+    if not there:
+        return {}
+    masses = np.concatenate([own.mass for own in there])
+    sizes = [own.places.shape[1] for own in there if len(own)]
+    short = sum(int((own.places < 0).any(axis=1).sum()) for own in there)
+    exact = "entropies of the complete softmax" if all(own.complete for own in there) else "least entropies of a window"
+    said = f"up to {max(sizes, default=0)} tokens at each of {len(masses):,} positions"
+    if len(masses):
+        said += (
+            f", with {float(masses.mean()):.3f} of the probability on average and {float(masses.min()):.3f} at least"
+        )
+    said += f"; {exact}"
+    said += f"; {counted(short, 'position')} with fewer" if short else ""
+    lacking = len(answers) - len(there)
+    return {"alternatives of tokens": said + (f"; {counted(lacking, 'answer')} without any" if lacking else "")}
+
+
 def _meant(meanings: StoredMeanings | None) -> dict[str, str]:
     """Which models say what answers mean."""
     if meanings is None:
         return {}
-    titles = {"nli": "entailment", "embed": "sentence embeddings"}
+    titles = {
+        "nli": "entailment",
+        "embed": "sentence embeddings",
+        "ccp_sentence": "alternatives in their sentence",
+        "ccp_token": "alternatives alone",
+    }
     return {titles[own.kind]: own.describe() for own in meanings.sources}

@@ -69,7 +69,7 @@ class ReadSet:
 
 def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
     """Each set of a run that has any replies, read."""
-    way = WayToRead(stated_reader(options, asked.prompts), options.by_paper, options.window)
+    way = WayToRead(stated_reader(options, asked.prompts), options.by_paper, window=options.window)
     sizes = {own.name: len(own.questions) for own in asked.sets}
     if options.window is not None:
         _check_ranks(asked)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from calprobe.analysis.asked.disclosure import Disclosure
 from calprobe.analysis.asked.extent import AskedExtent
+from calprobe.analysis.asked.lengths import StageLengths
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.science.results import LabelStudy
 from calprobe.analysis.asked.stated.results import StatedRun
@@ -156,6 +157,7 @@ class CellReport:
     failure_reasons: Mapping[str, int] = field(default_factory=dict)  # the same by reason
     wording: tuple[CellWording, ...] = ()  # the share of the wording, where questions have samples of several
     budgets: tuple[CellBudget, ...] = ()  # plans of fewer answers, where these are asked for
+    lengths: tuple[StageLengths, ...] = ()  # tokens of replies and thoughts, by stage
 
     @property
     def reader(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from calprobe.analysis.asked.lengths import Lengths, StageLengths
 from calprobe.analysis.asked.results import (
     Accuracy,
     AcrossRuns,
@@ -35,6 +36,8 @@ from calprobe.metrics import Difference, Estimate
 KEYS: Mapping[type, str] = {
     Accuracy: "n=asked unread reasons flags rules accuracy_of_read=of_read graded_by abstained",
     CellEstimator: "n=rows reasons brier_bounds scale",
+    Lengths: "n mean least quartile_1 median quartile_3 most",
+    StageLengths: "n=replies tokens thoughts cut open_thoughts ended_thoughts",
     Drop: "variant reader baseline paired relative",
     MeanOverVariants: "variants left_out accuracy ece_label ece ece_gap over_accuracy over_label",
     OffLabel: "all_labels_seen=all_seen mass_seen",
@@ -117,6 +120,7 @@ def _cell(cell: CellReport) -> dict[str, Any]:
         "shift": _value(cell.shift),
         "overconfidence": _value(cell.overconfidence),
         "budget": {str(own.answers): _budget(own) for own in cell.budgets},
+        "lengths": {own.stage: _value(own) for own in cell.lengths},
         "wording": {own.points: _value(own.share) | {"p": _value(own.p)} for own in cell.wording},
     }
 

@@ -51,6 +51,34 @@ def choose(logits: Tensor, draws: Sequence[Draw]) -> Chosen:
     return Chosen(tokens, logprobs.clamp_(max=0.0), normalisers)
 
 
+class MostProbable(NamedTuple):
+    """The most probable tokens of some rows, under the softmax at temperature 1, and its entropy."""
+
+    tokens: Tensor  # [rows, count] int64: the chosen one, then the others, the most probable first
+    logprobs: Tensor  # [rows, count] float32
+    entropies: Tensor  # [rows] float32, nats, over the complete vocabulary
+
+
+def most_probable(logits: Tensor, chosen: Chosen, count: int) -> MostProbable:
+    """The chosen token of each row with the most probable others, `count` in all, or the complete vocabulary.
+
+    Args:
+        logits: [rows, vocab] float32.
+        chosen: of these rows.
+        count: 1 or more.
+    """
+    logprobs = (logits - chosen.normalisers[:, None]).clamp_(max=0.0)
+    found = logprobs.topk(min(count, logits.shape[1]), dim=1)
+    tokens = torch.cat([chosen.tokens[:, None], found.indices], dim=1)
+    values = torch.cat([chosen.logprobs[:, None], found.values], dim=1)
+    # The chosen token is in front; where it is among the others too, it leaves them, else the least of them does.
+    again = tokens == chosen.tokens[:, None]
+    again[:, 0] = False
+    order = again.int().argsort(dim=1, stable=True)[:, : found.indices.shape[1]]
+    entropies = torch.special.entr(logprobs.exp()).sum(1)
+    return MostProbable(tokens.gather(1, order), values.gather(1, order), entropies)
+
+
 def _sampled(logits: Tensor, draws: Sequence[Draw]) -> Tensor:
     device = logits.device
     temperatures = torch.tensor([draw.decoding.temperature for draw in draws], device=device)

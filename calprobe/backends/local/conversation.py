@@ -15,6 +15,7 @@ from calprobe.backends.local.noise import sample_key
 from calprobe.backends.protocol import Dialogue
 from calprobe.backends.request import Request
 from calprobe.backends.thoughts import Split, split_thought
+from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.replies import Finish, LabelScores, Reply
 
 
@@ -91,6 +92,8 @@ class Turn:
     logprobs: list[float] = field(default_factory=list)
     firsts: list[Sequence[float]] = field(default_factory=list)  # log-probabilities of `forms.firsts` at each position
     ranks: Sequence[int] = ()  # [labels], at the first position, see `LabelScores.ranks`
+    # At each position, that of the end token too: tokens with their log-probabilities, and the softmax's entropy.
+    alternatives: list[tuple[Sequence[int], Sequence[float], float]] = field(default_factory=list)
     closed: LabelScores | None = None  # of the tree, once they are known
     finish: Finish | None = None  # None: goes on
 
@@ -135,6 +138,8 @@ class Turn:
         """The finished reply; `rest` as in `LabelForms.scores`."""
         ids = tuple(self.tokens)
         split = self._split(writer, ids)
+        has_thought = split.reasoning is not None and writer.markers is not None
+        thought = writer.tokens.thought(ids, writer.markers.end, split.is_open) if has_thought and writer.markers else 0
         places = self.places
         firsts = [self.firsts[place] for place in places]
         return Reply(
@@ -152,6 +157,17 @@ class Turn:
             else self._placed(self.forms.scores(places, firsts, rest), split, writer),
             tokens_in=len(self.prompt.ids),
             tokens_out=len(ids) + (self.finish == "stop"),
+            thought_tokens=thought,
+            alternatives=self._alternatives(writer, thought) if self.request.alternatives else None,
+        )
+
+    def _alternatives(self, writer: PromptWriter, thought: int) -> Alternatives:
+        own = self.alternatives[thought : len(self.tokens)]
+        text = writer.tokens.alone
+        return Alternatives.of(
+            [[(text(t), t, value) for t, value in zip(tokens, values, strict=True)] for tokens, values, _ in own],
+            [entropy for *_, entropy in own],
+            complete=True,
         )
 
     def _placed(self, scores: LabelScores, split: Split, writer: PromptWriter) -> LabelScores:

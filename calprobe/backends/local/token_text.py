@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import Any
 
 from calprobe.models import LoadedModel
@@ -23,6 +24,8 @@ class TokenText:
     def __init__(self, model: LoadedModel) -> None:
         self._tokenizer: Any = model.tokenizer
         self._start_token_id = model.start_token_id
+        self._alone: dict[int, str] = {}
+        self._anchor: Ids | None = None
         self._special = sorted(set(self._tokenizer.all_special_tokens), key=len, reverse=True)
         self._marked = re.compile("|".join(re.escape(_with_mark(token)) for token in self._special))
 
@@ -61,6 +64,22 @@ class TokenText:
                 list(ids), skip_special_tokens=not with_special, clean_up_tokenization_spaces=False
             )
         return text
+
+    def alone(self, token: int) -> str:
+        """The text of one token as it stands inside a text, with its blank in front; empty of a special token."""
+        if token not in self._alone:
+            if self._anchor is None:
+                self._anchor = self.inner(_ANCHORS[0])
+            before = self.decoded(self._anchor)
+            joined = self.decoded((*self._anchor, token))
+            self._alone[token] = joined[len(before) :] if joined.startswith(before) else self.decoded((token,))
+        return self._alone[token]
+
+    def thought(self, ids: Ids, end: str, is_open: bool) -> int:
+        """How many tokens of a reply are of its thought, which ends in the marker `end`, or has no end."""
+        if is_open:
+            return len(ids)
+        return bisect_left(range(len(ids)), True, key=lambda n: end in self.decoded(ids[:n], with_special=True))
 
     def unmarked(self, text: str) -> str:
         """The text without special tokens, for one that was decoded with them."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from calprobe.backends.local.chat import Prompt, PromptWriter
-from calprobe.backends.local.choosing import choose
+from calprobe.backends.local.choosing import Chosen, choose, most_probable
 from calprobe.backends.local.conversation import Behind, Conversation, Turn
 from calprobe.backends.local.labels import Ids, LabelForms, LabelVocabulary
 from calprobe.backends.request import Request
@@ -89,6 +89,7 @@ class Turns:
         with torch.inference_mode():
             chosen = choose(logits, [turn.draw for turn in turns])
             firsts = _label_logprobs(turns, logits, chosen.normalisers)
+            _show_alternatives(turns, logits, chosen)
             for turn, row in zip(turns, logits, strict=True):
                 if turn.forms is not None and not turn.tokens:
                     turn.ranks = _label_ranks(row, turn.forms)
@@ -111,6 +112,21 @@ class Turns:
 
 def _refused(request: Request, prompt: Prompt, why: str) -> Reply:
     return request.failed(why, prompt=prompt.text, prompt_ids=prompt.ids, tokens_in=len(prompt.ids))
+
+
+def _show_alternatives(turns: Sequence[Turn], logits: Tensor, chosen: Chosen) -> None:
+    """Give each turn that wants them the most probable tokens of its row."""
+    wanted = [row for row, turn in enumerate(turns) if turn.request.alternatives]
+    if not wanted:
+        return
+    every = len(wanted) == len(turns)
+    rows = slice(None) if every else torch.tensor(wanted, device=logits.device)
+    own = Chosen(*(values[rows] for values in chosen))
+    found = most_probable(logits[rows], own, max(turns[row].request.alternatives for row in wanted))
+    columns = (found.tokens.tolist(), found.logprobs.tolist(), found.entropies.tolist())
+    for row, tokens, logprobs, entropy in zip(wanted, *columns, strict=True):
+        count = turns[row].request.alternatives
+        turns[row].alternatives.append((tokens[:count], logprobs[:count], entropy))
 
 
 def _label_logprobs(turns: Sequence[Turn], logits: Tensor, normalisers: Tensor) -> list[list[float]]:

@@ -18,9 +18,10 @@ from calprobe.backends.openai.server import EXTRAS, Server, look_at
 from calprobe.backends.options import BackendOptions
 from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
 from calprobe.backends.request import Request
-from calprobe.backends.window import window_label_scores
+from calprobe.backends.window import tokens_in_front, window_alternatives, window_label_scores
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import without_secrets
+from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.manifest_records import ModelRecord, ModelSize
 from calprobe.runs.replies import Finish, LabelScores, Reply
 from calprobe.runs.reply_json import whole_texts
@@ -157,7 +158,7 @@ class OpenAIBackend:
             )
         if answer.finish == "content_filter":
             return asked.request.failed("the server's content filter took the reply")
-        if asked.request.labels and not answer.steps:
+        if (asked.request.labels or (asked.request.alternatives and answer.text)) and not answer.steps:
             return asked.request.failed("the server gave no log-probabilities with this reply")
         return whole_texts(asked.answered(answer, self._client.scrubbed))
 
@@ -171,7 +172,7 @@ class _Sent:
 
     def body(self, model: str, server: Server) -> dict[str, Any]:
         """The JSON of the request."""
-        decoding, labels = self.request.decoding, self.request.labels
+        decoding, wants_window = self.request.decoding, bool(self.request.labels or self.request.alternatives)
         body: dict[str, Any] = {
             "model": model,
             "messages": list(self.turns),
@@ -182,13 +183,14 @@ class _Sent:
         if decoding.temperature:
             body |= {"top_p": decoding.top_p, "seed": self.request.seed}
         if server.top_logprobs:
-            body |= {"logprobs": True} | ({"top_logprobs": server.top_logprobs} if labels else {})
+            body |= {"logprobs": True} | ({"top_logprobs": server.top_logprobs} if wants_window else {})
         return body
 
     def answered(self, answer: Answer, scrubbed: Any) -> Reply:
         """The reply of a checked answer; `scrubbed` takes the key out of texts."""
         finish: Finish = "length" if answer.finish == "length" else "stop"
         steps = answer.steps
+        thought = _thought_tokens(answer)
         return Reply(
             **self.request.identity(),
             text=scrubbed(answer.text),
@@ -202,11 +204,28 @@ class _Sent:
             label_scores=self._label_scores(answer),
             tokens_in=answer.tokens_in,
             tokens_out=answer.tokens_out,
+            thought_tokens=thought or 0,
+            alternatives=self._alternatives(answer, thought),
         )
+
+    def _alternatives(self, answer: Answer, thought: int | None) -> Alternatives | None:
+        if not self.request.alternatives or answer.steps is None or thought is None:
+            return None
+        return window_alternatives(answer.steps[thought:], self.request.alternatives)
 
     def _label_scores(self, answer: Answer) -> LabelScores | None:
         labels = self.request.labels
         return window_label_scores(labels, answer.steps, answer.text) if labels and answer.steps else None
+
+
+def _thought_tokens(answer: Answer) -> int | None:
+    """The tokens in front of the reply's text, where the server shows those of the thought; None: not known."""
+    if answer.reasoning is None:
+        return 0
+    if answer.steps is None:
+        return None
+    said = [step.chosen.text for step in answer.steps]
+    return len(said) if answer.reasoning_is_open else tokens_in_front(said, answer.text)
 
 
 def _size(given: int | None, server: Server) -> ModelSize | None:

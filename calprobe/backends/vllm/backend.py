@@ -12,7 +12,7 @@ from calprobe.backends.options import BackendOptions
 from calprobe.backends.protocol import Capabilities, Dialogue, Pending
 from calprobe.backends.request import Request
 from calprobe.backends.vllm.opening import Opened, opened
-from calprobe.backends.window import Step, WindowToken, window_label_scores
+from calprobe.backends.window import Step, WindowToken, window_alternatives, window_label_scores
 from calprobe.runs.manifest_records import ModelRecord
 from calprobe.runs.replies import TOO_LONG, Finish, Reply
 
@@ -165,7 +165,7 @@ class VllmBackend:
         if decoding.temperature:
             own |= {"top_p": decoding.top_p, "seed": sent.request.seed}
         # 0: the chosen token's alone.
-        window = self._found.window if sent.request.labels else 0
+        window = self._found.window if sent.request.labels or sent.request.alternatives else 0
         return own | {"logprobs": window, "stop_token_ids": sorted(self._ends), "detokenize": True}
 
     def _why_not(self, sent: _Sent) -> str:
@@ -181,13 +181,14 @@ class VllmBackend:
         ids = all_ids[:-1] if all_ids and all_ids[-1] in self._ends else all_ids
         finish: Finish = "length" if output.finish_reason == "length" else "stop"
         tokens, markers = self._writer.tokens, self._writer.markers
-        text, reasoning, is_open = tokens.decoded(ids), None, False
+        text, reasoning, is_open, thought = tokens.decoded(ids), None, False, 0
         if markers is not None:
             split = split_thought(
                 tokens.decoded(ids, with_special=True), markers, self._writer.opens_thought(sent.text)
             )
             if split.reasoning is not None:
                 text, reasoning, is_open = tokens.unmarked(split.text), split.reasoning, split.is_open
+                thought = tokens.thought(ids, markers.end, is_open)
         scores = window_label_scores(sent.request.labels, steps, text) if sent.request.labels and steps else None
         reply = Reply(
             **sent.request.identity(),
@@ -202,6 +203,10 @@ class VllmBackend:
             label_scores=scores,
             tokens_in=len(sent.ids),
             tokens_out=len(all_ids),
+            thought_tokens=thought,
+            alternatives=window_alternatives(steps[thought : len(ids)], sent.request.alternatives)
+            if sent.request.alternatives and steps
+            else None,
         )
         return reply, (*sent.ids, *ids)
 

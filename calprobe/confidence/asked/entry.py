@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from calprobe.confidence.asked.cell import Cell
+from calprobe.confidence.asked.claims import Claim, claim_probabilities
 from calprobe.confidence.asked.labels import LabelMasses, answer_masses, final_masses, first_masses
 from calprobe.confidence.asked.readings import Answers
 from calprobe.confidence.asked.sampled import Meanings, SampledQuestion, sampled_questions
@@ -30,6 +31,11 @@ class Read:
     def samples(self) -> tuple[SampledQuestion, ...]:
         """The samples of each question, in the order of the cell."""
         return sampled_questions(self.cell, self.answers, self.meanings)
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """Claim-conditioned probability of each row's answer, [rows]."""
+        return claim_probabilities(self.cell, self.meanings, self.way)
 
     @cached_property
     def first(self) -> LabelMasses:

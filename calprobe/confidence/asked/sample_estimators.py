@@ -13,24 +13,25 @@ Of a family of variants, each of which has its own greedy answer, `.greedy` has 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence.asked.cell import ANSWER, GREEDY, GREEDY_FINAL, Cell
+from calprobe.confidence.asked.cell import GREEDY, GREEDY_FINAL, Cell
 from calprobe.confidence.asked.entry import AskedEstimator, Read
 from calprobe.confidence.asked.question_measures import MEASURES, QuestionMeasure
 from calprobe.confidence.asked.readings import greedy_is_right
 from calprobe.confidence.asked.sampled import SampledQuestion, mean_logprob
-from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence
+from calprobe.confidence.asked.token_estimators import of_rows, token_estimators
+from calprobe.confidence.asked.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, AskedConfidence
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.samples import frequencies, majority
 
 Compute = Callable[[Read], AskedConfidence]
-NO_ANSWER, NOT_JUDGED, OTHER = "no answer", "not judged; run calprobe grade again", NOT_ASKED
+NO_ANSWER, OTHER = "no answer", NOT_ASKED
 MAJORITY, GREEDY_READING = ".majority", ".greedy"
 READINGS = ("", MAJORITY, GREEDY_READING)
 
@@ -64,19 +65,7 @@ def frequency(read: Read) -> AskedConfidence:
     for own in read.samples:
         found = frequencies(own.classes, own.asked)
         values[own.rows] = np.where(own.classes >= 0, found, np.nan)
-    return _of_rows(read, values, [OK if value == value else NO_ANSWER for value in values.tolist()])
-
-
-def sequence(read: Read) -> AskedConfidence:
-    """The length-normalised probability of each reply."""
-    found = [mean_logprob(row) for row in read.cell.rows]
-    return _of_rows(read, np.exp([value for value, _ in found]), [status for _, status in found])
-
-
-def perplexity(read: Read) -> AskedConfidence:
-    """1 / the length-normalised probability of each reply."""
-    found = [mean_logprob(row) for row in read.cell.rows]
-    return _of_rows(read, np.exp([-value for value, _ in found]), [status for _, status in found])
+    return of_rows(read, values, [OK if value == value else NO_ANSWER for value in values.tolist()])
 
 
 def pooled(measure: Callable[[SampledQuestion], float]) -> Compute:
@@ -88,7 +77,7 @@ def pooled(measure: Callable[[SampledQuestion], float]) -> Compute:
             values[own.rows] = value = measure(own)
             for place in own.rows.tolist() if np.isnan(value) else ():
                 status[place] = NOT_JUDGED if len(own.strings.texts) else NO_ANSWER
-        return _of_rows(read, values, status)
+        return of_rows(read, values, status)
 
     return compute
 
@@ -162,11 +151,6 @@ def of_greedy(compute: Compute) -> Compute:
     return reading
 
 
-def _of_rows(read: Read, values: Floats, status: Sequence[str]) -> AskedConfidence:
-    answers = read.answers
-    return answers.of_asked(AskedConfidence(answers.prediction, values, answers.correct, np.array(status, np.str_)))
-
-
 def sample_estimators(read: Read, wanted: Collection[str] = ()) -> Iterator[AskedEstimator]:
     """The estimators of samples that a cell allows, each in its readings."""
     cell, sampled = read.cell, read.cell.is_sampled
@@ -175,10 +159,7 @@ def sample_estimators(read: Read, wanted: Collection[str] = ()) -> Iterator[Aske
     if sampled:
         said = "share of the samples asked for that give the same answer"
         of_replies.append(AskedEstimator("frequency", said, "samples", frequency))
-    if _knows_tokens(cell) and (sampled or any(row.question.kind != "choice" for row in cell.rows)):
-        said = "length-normalised probability of the reply"
-        of_replies.append(AskedEstimator("sequence", said, "samples", sequence))
-        of_replies.append(AskedEstimator("perplexity", "1 / sequence", "samples", perplexity, scale="uncertainty"))
+    of_replies += token_estimators(read)
     for own in of_replies:
         yield own
         if sampled:
@@ -195,8 +176,3 @@ def sample_estimators(read: Read, wanted: Collection[str] = ()) -> Iterator[Aske
 
 def _in_reading(own: AskedEstimator, end: str, said: str, reading: Callable[[Compute], Compute]) -> AskedEstimator:
     return replace(own, name=own.name + end, definition=f"{own.definition}, {said}", compute=reading(own.compute))
-
-
-def _knows_tokens(cell: Cell) -> bool:
-    replies = (row.replies.get(ANSWER) for row in cell.rows)
-    return any(reply is not None and reply.logprobs for reply in replies)

@@ -45,6 +45,12 @@ class Meanings(Protocol):
     def relations(self, set_name: str, question: str, texts: Sequence[str]) -> Floats | None:
         """Probabilities of entailment, neutral, contradiction, [texts, texts, 3]; None where a pair was not judged."""
 
+    def has_claims(self, context: str) -> bool:
+        """Whether alternatives of tokens were judged in that context."""
+
+    def claimed(self, set_name: str, question: str, pairs: Sequence[tuple[str, str]], context: str) -> Floats | None:
+        """Probabilities of entailment, neutral, contradiction, [pairs, 3]; None where a pair was not judged."""
+
     def embeddings(self, texts: Sequence[str]) -> Floats | None:
         """Sentence embeddings, [texts, dimensions]; None where a text has none."""
 
@@ -167,8 +173,7 @@ def mean_logprob(row: Row) -> tuple[float, str]:
     reply = row.replies.get(ANSWER)
     if reply is None or reply.logprobs is None:
         return float("nan"), NO_LOGPROBS
-    if not reply.logprobs:
-        return float("nan"), EMPTY
-    if reply.reasoning:  # the tokens of the thought stand among those of the reply
+    if reply.reasoning and not reply.thought_tokens:  # they stand among those of the reply
         return float("nan"), THOUGHT
-    return float(np.mean(reply.logprobs)), "ok"
+    own = reply.logprobs[reply.thought_tokens :]
+    return (float(np.mean(own)), "ok") if own else (float("nan"), EMPTY)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.answers.token_claims import Context
 from calprobe.answers.types import Reading as Reading
 from calprobe.arrays import Floats, Ints
 from calprobe.messages import counted
@@ -16,6 +17,7 @@ from calprobe.runs.replies import Reply
 
 OK = "ok"  # the status of what was read
 NOT_ASKED, REQUEST = "not asked", "request failed"  # of rows that say nothing of the model
+NOT_JUDGED = "not judged; run calprobe grade again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,4 +56,6 @@ class WayToRead:
     read_stated: Callable[[Reply, str], Reading]  # a reply and the name of the stated prompt that it replies to
     # With the reader's letter in place of an estimator's own argmax, as the audit's paper has it.
     compat: bool = False
+    claims: Context = "sentence"  # what alternatives of tokens are judged in
+    alternatives: int | None = None  # of each token, the generated one among them; None: all that are stored
     window: int | None = None  # only labels among so many most probable tokens are seen; None: all that are known

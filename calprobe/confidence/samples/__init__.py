@@ -1,6 +1,7 @@
 """Measures over repeated samples: arrays and texts of one question in, one number out; shares over questions."""
 
-from calprobe.confidence.samples.ccp import ClaimProbability, ccp, ccp_pairs, ccp_token, combined_relation
+from calprobe.answers.token_claims import ccp_pairs
+from calprobe.confidence.samples.ccp import ClaimProbability, ccp, ccp_token, combined_relation
 from calprobe.confidence.samples.clusters import (
     Strings,
     both_entail,

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.answers.token_claims import Alternatives, Context, ccp_pairs, compared
 from calprobe.arrays import Floats, Ints, check_vector, refuse
 
-Alternatives = Sequence[tuple[str, float]]  # of a token: texts with log-probabilities, the one that was generated first
 # Pairs of premise and hypothesis -> probabilities of entailment, neutral, contradiction, [pairs, 3].
 Judge = Callable[[Sequence[tuple[str, str]]], npt.ArrayLike]
-Context = Literal["sentence", "token"]
 ENTAILS, NEUTRAL, CONTRADICTS = 0, 1, 2
-_AROUND = string.whitespace + string.punctuation
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +67,6 @@ def combined_relation(forward: npt.ArrayLike, backward: npt.ArrayLike) -> Ints:
     return found
 
 
-def ccp_pairs(tokens: Sequence[Alternatives], context: Context = "sentence") -> list[tuple[str, str]]:
-    """The different texts that a judge has to compare for `ccp`, each pair in both directions.
-
-    `sentence`: the reply up to the token, with the token and with its alternative. `token`: the two tokens alone,
-    without white space and punctuation around them, as the study of science questions does it.
-
-    >>> ccp_pairs([[(" Paris", -0.1), (" Rome", -2.5)]])
-    [('Paris', 'Rome'), ('Rome', 'Paris')]
-    """
-    found: dict[tuple[str, str], None] = {}
-    for one, other in (pair for own in _compared(tokens, context) for pair in own):
-        if one != other:
-            found |= {(one, other): None, (other, one): None}
-    return list(found)
-
-
 def ccp(tokens: Sequence[Alternatives], judge: Judge, context: Context = "sentence") -> ClaimProbability:
     """Claim-conditioned probability of a reply, from the alternatives of its tokens and a judge of entailment.
 
@@ -95,7 +75,7 @@ def ccp(tokens: Sequence[Alternatives], judge: Judge, context: Context = "senten
     Args:
         tokens: [tokens], of the reply alone, not of a thought before it; alternatives with natural log-probabilities.
         judge: what compares two texts; called once, with all pairs.
-        context: see `ccp_pairs`. Equal texts entail each other without a judge.
+        context: see `calprobe.answers.token_claims.ccp_pairs`. Equal texts entail each other without a judge.
     Raises:
         ValueError: as `ccp_token`, or a judge that does not give three probabilities a pair.
 
@@ -111,8 +91,8 @@ def ccp(tokens: Sequence[Alternatives], judge: Judge, context: Context = "senten
     known = dict(zip(pairs, combined_relation(said, said[_turned(pairs)]).tolist(), strict=True))
     values = np.array(
         [
-            ccp_token([logprob for _, logprob in own], [known.get(pair, ENTAILS) for pair in compared])
-            for own, compared in zip(tokens, _compared(tokens, context), strict=True)
+            ccp_token([logprob for _, logprob in own], [known.get(pair, ENTAILS) for pair in texts])
+            for own, texts in zip(tokens, compared(tokens, context), strict=True)
         ]
     )
     if not len(values):
@@ -125,16 +105,3 @@ def _turned(pairs: Sequence[tuple[str, str]]) -> Ints:
     """The place of each pair in the other direction."""
     place = {pair: number for number, pair in enumerate(pairs)}
     return np.array([place[other, one] for one, other in pairs], np.int64)
-
-
-def _compared(tokens: Sequence[Alternatives], context: Context) -> list[list[tuple[str, str]]]:
-    """For each token, the texts with the token and with each of its alternatives."""
-    found, before = [], ""
-    for own in tokens:
-        if context == "token":
-            texts = [text.strip(_AROUND) for text, _ in own]
-        else:
-            texts = [(before + text).strip() for text, _ in own]
-        found.append([(texts[0], text) for text in texts])
-        before += own[0][0] if own else ""
-    return found

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_vector, refuse
+from calprobe.runs.alternatives import least_entropy
 
 
 def sequence_probability(logprobs: npt.ArrayLike) -> float:
@@ -59,12 +60,9 @@ def token_entropy(logprobs: npt.ArrayLike) -> float:
     refuse("logprobs", "must be 0 or less and not NaN", own, ~(own <= 1e-6))
     if not len(own):
         return float("nan")
-    p = np.exp(own)
-    if p.sum() > 1 + 1e-3:
-        raise ValueError(f"logprobs must have a mass of at most 1; got {p.sum():.4f}")
-    every = np.append(p, max(0.0, 1 - p.sum()))
-    every = every[every > 1e-12]
-    return float(-(every * np.log(every)).sum()) + 0.0
+    if (mass := float(np.exp(own).sum())) > 1 + 1e-3:
+        raise ValueError(f"logprobs must have a mass of at most 1; got {mass:.4f}")
+    return least_entropy(own)
 
 
 def _logprobs(logprobs: npt.ArrayLike) -> Floats:

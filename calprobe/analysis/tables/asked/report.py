@@ -11,6 +11,7 @@ from calprobe.analysis.tables.answer_study import answer_study_tables
 from calprobe.analysis.tables.asked.answers import answers_table, form_table, spread_table
 from calprobe.analysis.tables.asked.budget import budget_tables
 from calprobe.analysis.tables.asked.confidence import confidence_table, means_table, shift_table, stated_table
+from calprobe.analysis.tables.asked.lengths import lengths_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
 from calprobe.analysis.tables.asked.several import across_tables, matrix_tables
 from calprobe.analysis.tables.asked.wording import wording_table
@@ -88,6 +89,8 @@ def _of_set(own: SetReport, report: AskedReport, run: AskedRunReport) -> Iterato
         yield stated_table(own)
     if any(cell.overconfidence for cell in own.cells.values()) and run.stated is None:
         yield means_table(own, report.options.threshold)
+    if any(cell.lengths for cell in own.cells.values()):
+        yield lengths_table(own)
     if own.drops or own.repairs:
         yield form_table(own)
     if own.spread:

@@ -1,0 +1,78 @@
+"""How long replies and thoughts are, and how many were cut: by stage of a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calprobe.confidence.asked import Cell
+from calprobe.runs.replies import Reply
+from calprobe.runs.stages import LABEL
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Numbers of tokens."""
+
+    n: int
+    mean: float
+    least: float
+    quartile_1: float
+    median: float
+    quartile_3: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class StageLengths:
+    """The replies of one stage of a cell."""
+
+    stage: str
+    replies: int
+    tokens: Lengths | None  # of the replies behind their thoughts; None: of none known
+    thoughts: Lengths | None  # with their markers; None: there are none, or they are not counted
+    cut: float  # share of the replies that ended at their budget
+    open_thoughts: float  # share of the replies with a thought without an end
+    ended_thoughts: float  # share of the replies with a thought that was ended for the model
+
+
+def cell_lengths(cell: Cell) -> tuple[StageLengths, ...]:
+    """By stage, in the order of the first row that has it; label probabilities alone have no length."""
+    stages = dict.fromkeys(stage for row in cell.rows for stage in row.replies if stage != LABEL)
+    found = (_stage(stage, [row.replies[stage] for row in cell.rows if stage in row.replies]) for stage in stages)
+    return tuple(own for own in found if own is not None)
+
+
+def _stage(stage: str, replies: Sequence[Reply]) -> StageLengths | None:
+    """None where no reply has its tokens counted."""
+    counts = [count for reply in replies if (count := _tokens(reply)) is not None]
+    if not counts and not any(reply.thought_tokens for reply in replies):
+        return None
+    return StageLengths(
+        stage,
+        len(replies),
+        _lengths(counts),
+        _lengths([reply.thought_tokens for reply in replies if reply.thought_tokens]),
+        float(np.mean([reply.finish == "length" for reply in replies])),
+        float(np.mean([reply.reasoning_is_open for reply in replies])),
+        float(np.mean([reply.thought_was_ended for reply in replies])),
+    )
+
+
+def _tokens(reply: Reply) -> int | None:
+    """Tokens of the reply behind its thought; None where they are not known."""
+    if reply.reasoning and not reply.thought_tokens:
+        return None
+    known = reply.token_ids if reply.token_ids is not None else reply.logprobs
+    total = reply.tokens_out if known is None else len(known)
+    return total - reply.thought_tokens if total or known is not None else None
+
+
+def _lengths(counts: Iterable[int]) -> Lengths | None:
+    own = np.array(list(counts), np.float64)
+    if not len(own):
+        return None
+    least, first, median, third, most = np.quantile(own, [0, 0.25, 0.5, 0.75, 1]).tolist()
+    return Lengths(len(own), float(own.mean()), least, first, median, third, most)

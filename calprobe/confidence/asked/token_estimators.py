@@ -1,0 +1,98 @@
+"""Estimators of one reply, from the probabilities of its tokens and of their alternatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from calprobe.arrays import Floats
+from calprobe.confidence.asked.cell import ANSWER, Cell
+from calprobe.confidence.asked.claims import NO_ALTERNATIVES
+from calprobe.confidence.asked.entry import AskedEstimator, Read
+from calprobe.confidence.asked.sampled import EMPTY, mean_logprob
+from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence
+from calprobe.confidence.samples import ClaimProbability
+
+FADEEVA, FOMICHEVA = "Fadeeva et al. 2024", "Fomicheva et al. 2020"
+OF_ONE_REPLY = ("perplexity", "token_entropy")  # uncertainties that are no measures of a question's samples
+Known = tuple[Sequence[float], Sequence[str]]  # of each row, and why it is not known
+
+
+def token_estimators(read: Read) -> Iterator[AskedEstimator]:
+    """Those that a cell's replies allow; `ccp` where a model has judged the alternatives."""
+    cell = read.cell
+    if _any(cell, "logprobs") and (cell.is_sampled or any(row.question.kind != "choice" for row in cell.rows)):
+        said = "length-normalised probability of the reply"
+        yield AskedEstimator("sequence", said, "samples", sequence)
+        yield AskedEstimator("perplexity", "1 / sequence", "samples", perplexity, scale="uncertainty")
+    if not _any(cell, "alternatives"):
+        return
+    said = "mean entropy of the reply's tokens"
+    yield AskedEstimator("token_entropy", said, "samples", token_entropy, FOMICHEVA, "uncertainty")
+    if read.meanings is not None and read.meanings.has_claims(read.way.claims):
+        said = "claim-conditioned probability: that the reply's tokens say what they say, and not the contrary"
+        yield AskedEstimator("ccp", f"{said}, product over the tokens", "samples", ccp, FADEEVA)
+        yield AskedEstimator("ccp_mean", f"{said}, geometric mean over the tokens", "samples", ccp_mean)
+
+
+def sequence(read: Read) -> AskedConfidence:
+    """The length-normalised probability of each reply."""
+    values, status = _mean_logprobs(read)
+    return of_rows(read, np.exp(values), status)
+
+
+def perplexity(read: Read) -> AskedConfidence:
+    """1 / the length-normalised probability of each reply."""
+    values, status = _mean_logprobs(read)
+    return of_rows(read, np.exp(np.negative(values)), status)
+
+
+def token_entropy(read: Read) -> AskedConfidence:
+    """The mean entropy of each reply's positions; of windows the least that it can be."""
+    found = [_entropy(read.cell, place) for place in range(len(read.cell))]
+    return of_rows(read, [value for value, _ in found], [status for _, status in found])
+
+
+def ccp(read: Read) -> AskedConfidence:
+    """The product over each reply's tokens: falls with their number."""
+    return _claims(read, lambda own: own.product)
+
+
+def ccp_mean(read: Read) -> AskedConfidence:
+    """The geometric mean over each reply's tokens."""
+    return _claims(read, lambda own: own.mean)
+
+
+def of_rows(read: Read, values: Sequence[float] | Floats, status: Sequence[str]) -> AskedConfidence:
+    """A number for each row with the correctness of its answer."""
+    answers = read.answers
+    numbers = np.asarray(values, np.float64)
+    return answers.of_asked(AskedConfidence(answers.prediction, numbers, answers.correct, np.array(status, np.str_)))
+
+
+def _any(cell: Cell, what: str) -> bool:
+    replies = (row.replies.get(ANSWER) for row in cell.rows)
+    return any(reply is not None and getattr(reply, what) for reply in replies)
+
+
+def _mean_logprobs(read: Read) -> Known:
+    found = [mean_logprob(row) for row in read.cell.rows]
+    return [value for value, _ in found], [status for _, status in found]
+
+
+def _entropy(cell: Cell, place: int) -> tuple[float, str]:
+    row = cell.rows[place]
+    reply = row.replies.get(ANSWER)
+    if reply is None:
+        return float("nan"), REQUEST if ANSWER in row.failed else NOT_ASKED
+    if reply.alternatives is None:
+        return float("nan"), NO_ALTERNATIVES
+    own = reply.alternatives.entropies
+    return (float(own.astype(np.float64).mean()), OK) if len(own) else (float("nan"), EMPTY)
+
+
+def _claims(read: Read, value: Callable[[ClaimProbability], float]) -> AskedConfidence:
+    found = read.claims
+    values = [np.nan if own is None else value(own) for own, _ in found]
+    return of_rows(read, values, [status for _, status in found])

@@ -1,0 +1,147 @@
+"""Judges of entailment: a model of natural-language inference, or a model that answers, asked about each pair."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from calprobe.arrays import Floats
+from calprobe.asking.identity import engine_hash
+from calprobe.asking.record import backend_record
+from calprobe.backends.options import BACKENDS, BackendOptions
+from calprobe.backends.protocol import Backend, Decoding, Dialogue, Message, Pending
+from calprobe.backends.registry import using_backend
+from calprobe.errors import UsageError
+from calprobe.messages import counted
+from calprobe.runs.asked_manifest import AskManifest
+from calprobe.runs.meanings import Pair
+from calprobe.runs.replies import Reply
+from calprobe.runs.stages import LABEL
+
+if TYPE_CHECKING:
+    from calprobe.models import LoadOptions
+
+log = logging.getLogger(__name__)
+
+SELF = "self"  # in the place of a model's name: the model that has answered
+LABELS = ("A", "B", "C")  # entailment, neutral, contradiction
+PROMPT = (
+    "Text 1: {premise}\nText 2: {hypothesis}\n\nSuppose that text 1 is true. Then text 2 is\nA. true as well\n"
+    "B. possibly true and possibly false\nC. false\n\nReply with A, B or C and nothing else.\nAnswer:"
+)
+_LITTLE = 0.5  # mean probability of the three labels below which a model does not answer what it is asked
+
+
+class Judge(Protocol):
+    """What says of pairs of texts whether the first entails the second, contradicts it, or neither."""
+
+    @property
+    def name(self) -> str:
+        """As reports show it."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of all that decides what it says."""
+
+    def probabilities(self, pairs: Sequence[Pair]) -> tuple[Floats, int]:
+        """Of entailment, neutral and contradiction, [pairs, 3]; how many pairs were cut. NaN where it says nothing."""
+
+
+@contextmanager
+def judge_of(nli: str | Backend, manifest: AskManifest, options: LoadOptions) -> Iterator[Judge]:
+    """The judge of that name, of an open backend, or, for `self`, the model that has answered.
+
+    Raises UsageError where that model is not known or is another one by now; as loading a model does.
+    """
+    if isinstance(nli, str) and nli != SELF:
+        from calprobe.models.pair_classifier import load_pair_classifier
+
+        yield load_pair_classifier(nli, options)
+        return
+    if isinstance(nli, str):
+        nli, engine = _own_model(manifest)
+    else:
+        engine = BackendOptions()
+    with using_backend(nli, engine, options if engine.backend != "openai" else None) as backend:
+        if engine_hash(backend.model, backend_record(backend)) != engine_hash(manifest.model, manifest.backend):
+            log.info("%s now runs otherwise than when it answered", manifest.model.name)
+        weights = (backend.model.weights_fingerprint, manifest.model.weights_fingerprint)
+        if isinstance(nli, str) and None not in weights and weights[0] != weights[1]:
+            raise UsageError(f"--nli self: {nli} has other weights than the model that answered; give another --nli")
+        able = backend.capabilities
+        if not able.complete_softmax and able.top_logprobs < len(LABELS):
+            raise UsageError(f"--nli self: {backend.model.name} on {backend.name} shows too few log-probabilities")
+        yield ModelJudge(backend)
+
+
+def _own_model(manifest: AskManifest) -> tuple[str, BackendOptions]:
+    engine = next((name for name in BACKENDS if name == manifest.backend.name), None)
+    if manifest.is_import or engine is None:
+        raise UsageError("--nli self: the model that answered is not known, of an import; give a model by name")
+    return manifest.model.name, BackendOptions(
+        engine, base_url=manifest.backend.address if engine == "openai" else None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelJudge:
+    """A model that answers, by the probabilities of three labels at the first position of its reply."""
+
+    backend: Backend
+
+    @property
+    def name(self) -> str:
+        """The model's name, and that it is asked."""
+        return f"{self.backend.model.name} asked about each pair"
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the engine and of the prompt."""
+        own = engine_hash(self.backend.model, backend_record(self.backend))
+        return hashlib.sha256(f"{own}\n{PROMPT}".encode()).hexdigest()
+
+    def probabilities(self, pairs: Sequence[Pair]) -> tuple[Floats, int]:
+        """As `Judge`; nothing is cut: a pair that is too long has no probabilities."""
+        found, masses = np.full((len(pairs), 3), np.nan), []
+        for reply in self.backend.replies(Pending(_dialogue(n, pair)) for n, pair in enumerate(pairs)):
+            own = _masses(reply)
+            if own is not None and own.sum() > 0:
+                found[int(reply.question)] = own / own.sum()
+                masses.append(float(own.sum()))
+        if masses and np.mean(masses) < _LITTLE:
+            log.warning(
+                "%s gives A, B and C %.2f of its probability on average, other words the rest; judge by another model",
+                *(self.backend.model.name, float(np.mean(masses))),
+            )
+        if lacking := int(np.isnan(found[:, 0]).sum()):
+            log.warning("%s without a judgement; the same command asks again", counted(lacking, "pair"))
+        return found, 0
+
+
+def _dialogue(number: int, pair: Pair) -> Dialogue:
+    premise, hypothesis = pair
+    return Dialogue(
+        set="pairs",
+        question=str(number),
+        variant="entailment",
+        messages=(Message("user", PROMPT.replace("{hypothesis}", hypothesis).replace("{premise}", premise)),),
+        decoding=Decoding(1),
+        stage=LABEL,
+        labels=LABELS,
+        keys={(LABEL, 0): str(number)},
+    )
+
+
+def _masses(reply: Reply) -> Floats | None:
+    """The labels' masses; None where the request failed."""
+    scores = reply.label_scores
+    if reply.finish == "error" or scores is None or not len(scores.positions):
+        return None
+    masses: Floats = np.exp(scores.logprobs[0])
+    return masses
