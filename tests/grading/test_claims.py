@@ -117,7 +117,7 @@ def test_each_pair_is_judged_once_in_either_direction(run: Path) -> None:
     alone = {pair for name in SAID for pair in ccp_pairs(tokens_of(name), "token")}
     assert sorted(backend.pairs) == sorted([*pairs, *alone])
     assert {(other, one) for one, other in alone} == alone
-    assert [own.kind for own in current_sources(run)] == ["ccp_sentence", "ccp_token"]
+    assert [own.kind for own in current_sources(run)] == ["nli", "ccp_sentence", "ccp_token"]
     again = Scripted()
     judge_meanings(run, nli=again, contexts=("token", "sentence"))
     assert not again.asked
@@ -132,7 +132,7 @@ def test_what_was_not_judged_is_counted(run: Path, tmp_path: Path) -> None:
     judge_meanings(run, nli=failing)
     report = json.loads(calprobe("report", str(run), "--json", "--bootstrap", "0").stdout)[str(run)]
     own = report["sets"]["s"]["variants"]["import"]["confidences"]["ccp"]
-    assert own["missing"] == {"not judged; run calprobe grade again": 1}
+    assert own["reasons"] == {"not judged; run calprobe grade again": 1}
     assert "up to 3 tokens at each of 4 positions" in report["disclosure"]["alternatives of tokens"]
     assert "least entropies of a window" in report["disclosure"]["alternatives of tokens"]
     again = Scripted()
