@@ -22,7 +22,7 @@ TemplateKind = Literal["paraphrase", "verbal", "numeric"]
 # Scores of a run
 Reduction = Literal["sum", "mean", "sum_answer", "mean_answer"]  # of a statement's tokens to its score
 Compat = Literal["kissling2026"]  # scores as that paper has them: without each statement's first scored token
-AskedCompat = Literal["audit2026", "stated2025"]  # replies as a paper reads them, its intervals, its errors
+AskedCompat = Literal["audit2026", "stated2025", "science2026"]  # replies as a paper reads them, its errors
 AskedBeside = Literal["audit2026", "stated2025", "science2026", "wording2025"]  # published numbers beside one's own
 Ties = Literal["draw", "first"]  # which of the candidates that share the largest score is the prediction
 SliceKind = Literal["relation", "domain", "cardinality"]

@@ -16,6 +16,7 @@ _MARKER = re.compile(
     r"####|\\boxed\s?\{|\b(?:answer|result|total|solution)\b(?:[^\S\n]{1,3}(?:is|was|would\sbe|must\sbe)\b|[*_]{0,3}\s{0,3}[:=])",
     re.IGNORECASE,
 )
+_FIRST = re.compile(r"[0-9]+(?:[,.][0-9]+)*")  # as the study of science questions reads numbers
 _MARKERS = 50  # so many from the end are looked at: a text that only repeats markers takes no longer
 _REST = 300  # characters behind a marker that its number stands in
 _EQUALS = re.compile(r"(?<![<>!=])=(?!=)|≈|\\approx")
@@ -99,3 +100,20 @@ def _last(text: str, end: int) -> Number | None:
         if start == 0:
             return None
         size *= 8
+
+
+def read_first_number(text: str) -> Reading:
+    """The first digits of a text with their points, commas left out: a minus sign and an exponent are lost.
+
+    For comparison with the study of science questions alone; `read_extracted` reads numbers as they are meant.
+
+    >>> read_first_number("-1,250.5 m").value, read_first_number("3.5e4").value, read_first_number("none").value
+    (1250.5, 3.5, None)
+    """
+    found = _FIRST.search(text)
+    if found is None:
+        return Reading(None, "none", "")
+    try:
+        return Reading(float(found[0].replace(",", "")), "ok", "first", *found.span())
+    except ValueError:  # 1.2.3
+        return Reading(None, "unclear", "first")

@@ -9,7 +9,7 @@ from calprobe.answers.constrained import read_constrained
 from calprobe.answers.first_char import read_first_char
 from calprobe.answers.labels import labels_of
 from calprobe.answers.last_marker import read_first_marker, read_last_marker
-from calprobe.answers.number_reader import read_extracted, read_number
+from calprobe.answers.number_reader import read_extracted, read_first_number, read_number
 from calprobe.answers.short import read_short
 from calprobe.answers.types import MOST_CHARACTERS, Reading
 from calprobe.answers.yes_no import read_yes_no
@@ -88,6 +88,13 @@ READERS: Mapping[str, Reader] = {
             lambda reply, labels: read_extracted(reply.text, cut=_cut(reply)),
         ),
         Reader(
+            "first_number",
+            ("number",),
+            "final",
+            "the first number of what was given behind the reply, without its sign and exponent (science2026)",
+            lambda reply, labels: read_first_number(reply.text),
+        ),
+        Reader(
             "concluded",
             ("open",),
             "final",
@@ -99,7 +106,7 @@ READERS: Mapping[str, Reader] = {
 }
 # The readers of what is asked for behind a reply, by kind of question; of choices, claims about one option.
 CONCLUDES: Mapping[QuestionKind, str] = {"choice": "verdict", "number": "extracted", "open": "concluded"}
-CONCLUSIONS = tuple(CONCLUDES.values())
+CONCLUSIONS = (*CONCLUDES.values(), "first_number")
 
 
 def read(reply: Reply, question: Question, reader: str | None = None) -> Reading:

@@ -11,7 +11,7 @@ from typing import Literal
 from calprobe.answers.types import MOST_CHARACTERS, Reading
 from calprobe.errors import UsageError
 
-StatedParser = Literal["strict", "lenient", "paper"]
+StatedParser = Literal["strict", "lenient", "paper", "first"]
 
 _N = r"(?P<number>[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
 # The audit's forms, in its order of precedence (arXiv 2605.02038, appendix A.3, which prints no patterns).
@@ -30,6 +30,7 @@ _RANGE_BEHIND = re.compile(r"\s{0,3}%?\s{0,3}(?:to|[-–—])\s{0,3}\.?\d")  # 0
 _RANGE_BEFORE = re.compile(
     r"(?:\d\s{0,3}%?\s{0,3}(?:to|[-–—])|\bbetween\s{1,3}[\d.]{1,8}%?\s{1,3}and)\s{0,3}$"
 )  # 70-80%
+_ZERO_TO_ONE = re.compile(r"0(?:\.[0-9]+)?|1(?:\.0+)?")  # as the study of science questions reads a confidence
 _WHOLE = re.compile(rf"[\W_]*?(?P<minus>[-−])?{_N}[\W_]*")  # all of the reply, if it is fully matched
 
 
@@ -51,7 +52,8 @@ def read_stated(text: str, scale: str = "x", *, cut: bool = False, parser: State
     number without its scale (`scale`); a reply that was cut at its budget right behind a digit, or before any number
     (`cut`); all else (`none`). `lenient` also reads a whole reply of 75 where a percentage was asked for, with the
     status `lenient`. `paper` has the audit's rules: the first form that occurs, percentages before decimals before "out
-    of 100"; one value of that form in [0, 1], or nothing.
+    of 100"; one value of that form in [0, 1], or nothing. `first` has the rule of the study of science questions: the
+    first 0, 0.x or 1 anywhere, whatever stands around it, so that 10% is 1.
 
     Args:
         text: the reply.
@@ -83,6 +85,11 @@ def _paper(text: str, scale: str, cut: bool) -> Reading:
         if values:
             return _one(values)
     return Reading(None, "none", "")
+
+
+def _first(text: str, scale: str, cut: bool) -> Reading:
+    found = _ZERO_TO_ONE.search(text)
+    return Reading(float(found[0]), "ok", "first", *found.span()) if found else Reading(None, "none", "")
 
 
 def _strict(text: str, scale: str, cut: bool) -> Reading:
@@ -151,4 +158,5 @@ PARSERS: Mapping[StatedParser, Callable[[str, str, bool], Reading]] = {
     "strict": _strict,
     "lenient": _lenient,
     "paper": _paper,
+    "first": _first,
 }

@@ -85,4 +85,5 @@ def _follow_up_key(follow_up: FollowUp, parent: str) -> str:
 
 
 def _decided(decoding: Decoding, labels: tuple[str, ...]) -> dict[str, object]:
-    return {"decoding": asdict(decoding), "labels": list(labels)}
+    own = {name: value for name, value in asdict(decoding).items() if name != "think_tokens" or value is not None}
+    return {"decoding": own, "labels": list(labels)}

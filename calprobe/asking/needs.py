@@ -35,6 +35,8 @@ def refuse_incapable(plan: Plan, backend: Backend) -> None:
             f"--collect closed: {name} gives no probabilities of all tokens; leave closed out, or use "
             "--backend transformers"
         )
+    if plan.options.think_tokens is not None and not able.ends_thoughts:
+        raise UsageError(f"--think-tokens: {name} cannot end a thought; leave it out, or use --backend transformers")
     if not able.raw and any(plan_is_raw(plan)):
         raise UsageError(
             f"{name} takes chat messages only, and the prompts are raw text; use --backend transformers or vllm"

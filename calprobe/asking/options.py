@@ -45,6 +45,7 @@ class AskOptions:
     answer_type: Kind | None = None  # of counterfactuals: any, or the same as that of the answer replaced; None: any
     seed: int | None = None  # of samples, draws and examples; None: 0
     max_new_tokens: int | None = None  # of an answer; None: the variant's
+    think_tokens: int | None = None  # a thought that is longer is ended, and the answer begins; None: it is not
     shots: int | None = None  # examples in variants that have some; None: the variant's
     raw_prompt: bool | None = None  # plain text without a chat template; None: as the variant says
     permute: Permuted | None = None  # cyclic: each variant with the options in every cyclic order; None: none
@@ -75,6 +76,7 @@ class AskOptions:
         for option, value in (
             ("samples", self.samples),
             ("max-new-tokens", self.max_new_tokens),
+            ("think-tokens", self.think_tokens),
             ("wordings", self.wordings),
         ):
             _check(option, value is None or (_is_int(value) and value >= 1), value, "a whole number of at least 1")
@@ -233,6 +235,7 @@ STUDIES: Mapping[str, Study] = {
 # Options that change what a study asks; others change where and how the run is made.
 _OF_STUDY = {
     *("prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens", "shots"),
+    "think_tokens",
     *("replaced", "counterfactual", "answer_type", "raw_prompt", "permute", "paraphrases", "wordings"),
 }
 

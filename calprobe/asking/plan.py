@@ -28,6 +28,7 @@ TRUE_OR_FALSE = (("(A)", "A", "True"), ("(B)", "B", "False"))
 P_TRUE_TOKENS = 4
 ABOUT_ANSWER = "Is the answer that you have just given\n(A) true\n(B) false\nReply with (A) or (B) and nothing else."
 NO_CONCLUSION = "none"
+BEHIND_THOUGHT = 4  # tokens: white space, and the first that is none, where labels are read
 ALTERNATIVES = 10  # tokens at each position, as lm-polygraph has by default
 
 
@@ -140,12 +141,14 @@ class Plan:
         first = () if wording.conclusion else labels  # a reply that reasons has its label behind it
         stage = ANSWER if self.collects("answer") else LABEL
         budget = wording.max_new_tokens if stage == ANSWER else 1
+        if stage == LABEL and options.think_tokens is not None:
+            budget = BEHIND_THOUGHT
         return Dialogue(
             set=found.name,
             question=question.id,
             variant=variant.name,
             messages=fill(variant, worded, shots, self.prompts),
-            decoding=Decoding(budget, self._temperature(wording), options.top_p or 1.0, options.seed or 0),
+            decoding=self._decoding(budget, temperature=self._temperature(wording), top_p=options.top_p or 1.0),
             paraphrase=asked.paraphrase,
             stage=stage,
             samples=tuple(range(asked.samples)),
@@ -193,34 +196,33 @@ class Plan:
     def _follow_ups(
         self, stages: Sequence[str], labels: tuple[str, ...], wording: Variant, question: Question
     ) -> Iterator[FollowUp]:
-        prompts, seed = self.prompts, self.options.seed or 0
+        prompts = self.prompts
         if FINAL in stages and wording.conclusion:
-            decoding = Decoding(prompts.final_max_new_tokens, seed=seed)
+            decoding = self._decoding(prompts.final_max_new_tokens)
             text = replace_placeholders(wording.conclusion, {"claim": question.text})
             yield FollowUp(FINAL, text, decoding, labels=labels)
         elif FINAL in stages:
-            decoding = Decoding(prompts.final_max_new_tokens, seed=seed)
+            decoding = self._decoding(prompts.final_max_new_tokens)
             yield FollowUp(FINAL, prompts.final_cue, decoding, continues=True, labels=labels)
         if self.conclusions is None and self._asks_about_conclusions(wording):
             return
         if P_TRUE in stages:
-            text, decoding = _of_question(prompts.p_true, question) or ABOUT_ANSWER, Decoding(P_TRUE_TOKENS, seed=seed)
+            text, decoding = _of_question(prompts.p_true, question) or ABOUT_ANSWER, self._decoding(P_TRUE_TOKENS)
             if self.exact:
                 yield FollowUp(P_TRUE, text, decoding, closed=TRUE_OR_FALSE)
             else:
                 yield FollowUp(P_TRUE, text, decoding, labels=("A", "B"))
         for stated in prompts.stated:
             if (stage := StatedStage(stated.name).stage) in stages:
-                text, decoding = _of_question(stated.text, question), Decoding(stated.max_new_tokens, seed=seed)
+                text, decoding = _of_question(stated.text, question), self._decoding(stated.max_new_tokens)
                 yield FollowUp(stage, text, decoding, closed=self._closed(stated))
 
     def _replaced(self, stages: Sequence[str], question: Question, given: Given) -> Iterator[FollowUp]:
         """The stated prompts behind each answer that stands in the place of the model's own."""
-        seed = self.options.seed or 0
         for condition, answers in given.items():
             for stated in self.prompts.stated:
                 if (stage := StatedStage(stated.name, condition).stage) in stages:
-                    decoding = Decoding(stated.max_new_tokens, seed=seed)
+                    decoding = self._decoding(stated.max_new_tokens)
                     # Fidelity compares with counterfactuals alone; closed sets cost many times what a reply does.
                     closed = self._closed(stated) if condition == COUNTERFACTUAL else ()
                     text, instead = _of_question(stated.text, question), answers[question.id]
@@ -282,6 +284,10 @@ class Plan:
             )
         return min((*counts, self.options.wordings or max(counts, default=1)), default=1)
 
+    def _decoding(self, max_new_tokens: int, temperature: float = 0.0, top_p: float = 1.0) -> Decoding:
+        options = self.options
+        return Decoding(max_new_tokens, temperature, top_p, options.seed or 0, options.think_tokens)
+
     def _temperature(self, wording: Variant) -> float:
         own = wording.temperature
         return (self.options.temperature or 0.0) if own is None else own
@@ -299,7 +305,8 @@ def _of_question(text: str, question: Question) -> str:
 
 def _greedy(dialogue: Dialogue) -> Dialogue:
     """The same question, answered once without chance, with its conclusion where there is one."""
-    decoding = Decoding(dialogue.decoding.max_new_tokens)
+    own = dialogue.decoding
+    decoding = Decoding(own.max_new_tokens, think_tokens=own.think_tokens)
     concluding = tuple(
         replace(own, stage=GREEDY_FINAL, labels=())
         for own in dialogue.follow_ups

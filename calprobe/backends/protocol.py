@@ -19,6 +19,7 @@ class Decoding:
     temperature: float = 0.0  # 0: greedy, the first of tied tokens
     top_p: float = 1.0
     seed: int = 0  # of samples; greedy replies do not depend on it
+    think_tokens: int | None = None  # a thought that is longer is ended; on top of max_new_tokens. None: it is not
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class Capabilities:
     continues: bool  # a reply can be continued in its own turn
     raw: bool  # plain text without a chat template
     samples_are_reproducible: str  # in words for the manifest: what the seed promises
+    ends_thoughts: bool = False  # a thought can be ended after a number of tokens
     stops_at_once: bool = False  # replies in progress cost nothing but time: a signal may cut them off
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from calprobe.runs.replies import THOUGHT_ENDED
+
 
 class Markers(NamedTuple):
     """What stands around a thought."""
 
     start: str
     end: str
+    before_end: str = ""  # what the family writes between a thought and its end marker
 
 
 # By family: most open models; Magistral; Cohere; Seed; gpt-oss, whose answer begins where its last channel does.
@@ -19,7 +22,7 @@ FAMILIES = (
     Markers("[THINK]", "[/THINK]"),
     Markers("<|START_THINKING|>", "<|END_THINKING|>"),
     Markers("<seed:think>", "</seed:think>"),
-    Markers("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+    Markers("<|channel|>analysis<|message|>", "<|channel|>final<|message|>", "<|end|><|start|>assistant"),
 )
 
 
@@ -38,7 +41,8 @@ def markers_of(template: str, vocabulary: Collection[str]) -> Markers | None:
     Markers(start='<think>', end='</think>')
     """
     for markers in FAMILIES:
-        if any(marker in template for marker in markers) or all(marker in vocabulary for marker in markers):
+        both = (markers.start, markers.end)
+        if any(marker in template for marker in both) or all(marker in vocabulary for marker in both):
             return markers
     return None
 
@@ -46,6 +50,13 @@ def markers_of(template: str, vocabulary: Collection[str]) -> Markers | None:
 def is_opened(prompt: str, markers: Markers) -> bool:
     """Whether a prompt ends inside a thought, so that the reply begins with it."""
     return prompt.rfind(markers.start) > prompt.rfind(markers.end)
+
+
+def ending(markers: Markers) -> str:
+    """What ends a thought that has reached its budget, in words of our own, with the end marker."""
+    if markers.before_end:
+        return f"\n\n{THOUGHT_ENDED}{markers.before_end}{markers.end}"
+    return f"\n\n{THOUGHT_ENDED}\n{markers.end}\n\n"
 
 
 def split_thought(reply: str, markers: Markers, opened: bool) -> Split:

@@ -104,6 +104,12 @@ _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len",
     help="Prompts as plain text, without the chat template: for base models.  [default: the variant's]",
 )
 @click.option("--max-new-tokens", type=int, metavar="N", help="Longest answer.  [default: the variant's]")
+@click.option(
+    "--think-tokens",
+    type=int,
+    metavar="N",
+    help="End a thought of more tokens, and let the answer begin.  [default: not]",
+)
 @click.option("--shots", type=int, metavar="N", help="Examples in variants that have some.  [default: the variant's]")
 @click.option(
     "--shots-from", metavar="FILE.jsonl", help="Examples from this question file.  [default: the set's other split]"
@@ -167,6 +173,7 @@ def command(model: str, questions: tuple[str, ...], out: Path | None, quiet: boo
                 "counterfactual",
                 "answer_type",
                 "max_new_tokens",
+                "think_tokens",
                 "shots",
                 "raw_prompt",
                 "permute",

@@ -55,7 +55,8 @@ any_compat_option = click.option(
     "--compat",
     type=click.Choice([*get_args(Compat), *get_args(AskedCompat)]),
     help=f"kissling2026: {COMPAT_OF_SCORES[0].lower()}{COMPAT_OF_SCORES[1:-1]}. audit2026, of asked runs: the rules of"
-    " the audit's paper. stated2025, likewise: also the errors of the paper on stated confidence.",
+    " the audit's paper. stated2025, likewise: also the errors of the paper on stated confidence. science2026,"
+    " likewise: the rules of the study of science questions.",
 )
 
 

@@ -114,7 +114,7 @@ def alternative_tables(replies: Iterable[Reply]) -> Iterator[pa.Table]:
 
 def _labels(place: Mapping[str, str], reply: Reply, gold: str | None) -> Iterator[dict[str, Any]]:
     scores = reply.label_scores
-    if scores is None or not len(scores.positions) or scores.positions[0] != 0:
+    if scores is None or not reply.begins_with_labels:
         return
     for at, label in enumerate(scores.labels):
         logprob = float(scores.logprobs[0, at])

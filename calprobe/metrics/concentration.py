@@ -11,6 +11,7 @@ from calprobe.metrics.metric import BinMetric, Metric, SampleMetric
 from calprobe.metrics.sample import Sample, sort_instances
 
 BINS, FINE = 15, 100
+FREQUENCY_BINS = 11
 
 
 def bin_entropy(confidence: npt.ArrayLike, n_bins: int = BINS) -> float:
@@ -152,6 +153,14 @@ CENTRED_ECE = SampleMetric(
     "ECE with 15 bins centred on 0, 1/14, .., 1, which stand for their confidences",
     "smaller",
     _centred_error,
+    biased=True,
+)
+FREQUENCY_ECE = SampleMetric(
+    "ece_11_centred",
+    "ECE 11 centred",
+    "ECE with 11 bins centred on 0, 0.1, .., 1, the values of frequencies among ten samples",
+    "smaller",
+    lambda sample: _centred_error(sample, FREQUENCY_BINS),
     biased=True,
 )
 

@@ -88,6 +88,15 @@ class Reply:
         return TOO_LONG if error.startswith(TOO_LONG) else error
 
     @property
+    def begins_with_labels(self) -> bool:
+        """Whether the first label probabilities are those of the reply's beginning, behind a thought if it has one."""
+        scores = self.label_scores
+        if scores is None or not len(scores.positions):
+            return False
+        first = int(scores.positions[0])
+        return first >= self.thought_tokens if self.thought_tokens else first == 0
+
+    @property
     def thought_was_ended(self) -> bool:
         """Whether the thought reached its budget, and was ended for the model."""
         return self.reasoning is not None and self.reasoning.endswith(THOUGHT_ENDED)

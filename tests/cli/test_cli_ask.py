@@ -85,10 +85,13 @@ def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--collect", "samples"], "--collect samples: not in this version; known are labels, answer, stated, closed"),
+        (
+            ["--collect", "samples"],
+            "--collect samples: answers are sampled by --samples N with --temperature T; give these",
+        ),
         (
             ["--collect", "label"],
-            "--collect label: known are labels, answer, stated, closed, greedy, p_true; did you mean labels?",
+            "known are labels, answer, stated, closed, greedy, p_true, alternatives; did you mean labels?",
         ),
         (["--collect", "stated"], "--collect stated: a confidence is stated about an answer; collect answer, too"),
         (

@@ -12,6 +12,12 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import CellReport, SetReport
 
 STATED2025 = "stated2025"
+SCIENCE2026 = (
+    "as the study of science questions has it: numbers by the first digits, equal to the right one or wrong; stated "
+    "confidence by the first 0, 0.x or 1; rows without an answer are in no metric of a confidence; labels among the 20 "
+    "most probable tokens; ccp of five alternatives of each token alone; ECE by the middles of 15 bins and 11 centred "
+    "ones. Not as there: prompts are those of the run, and all tokens that are a label are summed"
+)
 
 
 def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOptions) -> Disclosure:
@@ -72,6 +78,8 @@ def _rates(cell: CellReport) -> dict[str, float]:
 
 def _study(options: AskedOptions) -> dict[str, str]:
     """What the rules of a study add to the report."""
+    if options.by_study:
+        return {"science2026": SCIENCE2026}
     if options.compat != STATED2025:
         return {}
     return {

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from calprobe.analysis.asked.calibrating import calibrated
 from calprobe.analysis.asked.extent import AskedExtent
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.readers import readers_of_cell, stated_reader
 from calprobe.analysis.asked.results import OpenedCell
-from calprobe.confidence.asked import Answers, Cell, WayToRead, asked_estimators, cells_of, read_answers
+from calprobe.answers.grading import GradeRules
+from calprobe.confidence.asked import (
+    Answers,
+    AskedConfidence,
+    Cell,
+    WayToRead,
+    asked_estimators,
+    cells_of,
+    read_answers,
+)
 from calprobe.confidence.asked.cell import FINAL
 from calprobe.confidence.asked.entry import Read
+from calprobe.confidence.asked.labels import NO_ANSWER
 from calprobe.errors import UsageError
 from calprobe.prompts.types import PromptSet
 from calprobe.questions.types import QuestionSet
@@ -20,6 +32,9 @@ from calprobe.runs.grades import StoredGrade
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.meanings import StoredMeanings
 from calprobe.runs.replies import Reply
+
+# Of the study of science questions: tokens that label probabilities are read from, and alternatives of a token.
+STUDY_WINDOW, STUDY_ALTERNATIVES = 20, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +84,7 @@ class ReadSet:
 
 def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
     """Each set of a run that has any replies, read."""
-    way = WayToRead(stated_reader(options, asked.prompts), options.by_paper, window=options.window)
+    way = _way(asked, options)
     sizes = {own.name: len(own.questions) for own in asked.sets}
     if options.window is not None:
         _check_ranks(asked)
@@ -77,6 +92,16 @@ def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
         answers = {variant: _answers(cell, options) for variant, cell in cells.items()}
         opened = {variant: _opened(cell, answers[variant], way, asked, options) for variant, cell in cells.items()}
         yield ReadSet(name, sizes[name], opened, answers)
+
+
+def _way(asked: Asked, options: AskedOptions) -> WayToRead:
+    read_one, window = stated_reader(options, asked.prompts), options.window
+    if not options.by_study:
+        return WayToRead(read_one, options.by_paper, window=window)
+    ranked = all(own.label_scores is None or own.label_scores.ranks is not None for own in asked.replies)
+    return WayToRead(
+        read_one, claims="token", alternatives=STUDY_ALTERNATIVES, window=window or (STUDY_WINDOW if ranked else None)
+    )
 
 
 def _check_ranks(asked: Asked) -> None:
@@ -88,7 +113,18 @@ def _check_ranks(asked: Asked) -> None:
 
 
 def _answers(cell: Cell, options: AskedOptions) -> dict[str, Answers]:
-    return {name: read_answers(cell, name) for name in readers_of_cell(cell, options)}
+    rules = GradeRules(tolerance="equal") if options.by_study else None
+    return {name: read_answers(cell, name, rules) for name in readers_of_cell(cell, options)}
+
+
+def _of_read(found: AskedConfidence, answers: Answers) -> AskedConfidence:
+    """The confidences of the rows alone that have an answer, as the study of science questions takes them."""
+    lacking = found.read & ~answers.extracted
+    return replace(
+        found,
+        confidence=np.where(lacking, np.nan, found.confidence),
+        status=np.where(lacking, NO_ANSWER, found.status),
+    )
 
 
 def _opened(
@@ -97,6 +133,8 @@ def _opened(
     read = Read(cell, next(iter(answers.values())), way, asked.meanings)
     estimators = asked_estimators(read, options.forms)
     found = {name: own.compute(read) for name, own in estimators.items()}
+    if options.by_study:
+        found = {name: _of_read(own, read.answers) for name, own in found.items()}
     if options.calibrate is not None:
         made = list(calibrated(cell, estimators, found, options.calibrate))
         estimators |= {estimator.name: estimator for estimator, _ in made}

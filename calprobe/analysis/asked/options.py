@@ -46,6 +46,11 @@ class AskedOptions:
         return self.compat == "audit2026"
 
     @property
+    def by_study(self) -> bool:
+        """Whether the rules are those of the study of science questions: what is read, what is left out, its errors."""
+        return self.compat == "science2026"
+
+    @property
     def evaluators(self) -> tuple[str, ...]:
         """The readers of choices, the one that confidences go by first."""
         if self.readers is not None:

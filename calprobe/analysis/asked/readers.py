@@ -47,6 +47,8 @@ def _of_conclusions(cell: Cell, kinds: Collection[str], options: AskedOptions) -
         names = ("verdict", CONSTRAINED) if _are_claims(cell) else ()
     else:
         names = {"number": ("extracted", "number"), "open": ("concluded", "short")}[next(iter(kinds))]
+        if kinds == {"number"} and options.by_study:
+            names = ("first_number", *names)
     return tuple(name for name in options.readers if name in names) if options.readers is not None else names
 
 
@@ -82,6 +84,8 @@ def stated_reader(options: AskedOptions, prompts: PromptSet | None) -> Callable[
     def read(reply: Reply, name: str) -> Reading:
         cut = reply.finish == "length"
         stated = known.get(name)
+        if options.by_study and (stated is None or stated.forward_scale == "x"):
+            return read_stated(reply.text, "x" if stated is None else stated.scale, parser="first")
         if by_scale and stated is not None:
             return read_on_scale(reply.text, stated.scale, stated.expressions, cut=cut)
         scale = stated.scale if stated is not None else "x"

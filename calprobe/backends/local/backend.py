@@ -50,6 +50,7 @@ class TransformersBackend:
         raw=True,
         samples_are_reproducible=_SAMPLES,
         stops_at_once=True,
+        ends_thoughts=True,
     )
 
     def __init__(self, model: LoadedModel) -> None:
@@ -140,7 +141,8 @@ class TransformersBackend:
                     f"question {dialogue.question}: the tokens of its {dialogue.stage} are not known, so nothing can be"
                     " asked behind it; ask for it again"
                 )
-            yield Conversation(dialogue, sample, prompt, behind, of_sample)
+            thought = self._turns.n_thought(dialogue.decoding, dialogue.raw)
+            yield Conversation(dialogue, sample, prompt, behind, of_sample, n_thought=thought)
 
     def _behind(self, dialogue: Dialogue, follow_up: FollowUp) -> Behind:
         writer = self._writer

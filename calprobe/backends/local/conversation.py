@@ -38,6 +38,7 @@ class Conversation:
     behind: tuple[Behind, ...]  # of each follow-up
     replies: dict[str, Reply] = field(default_factory=dict)  # by stage, those known before among them
     ids: list[int] = field(default_factory=list)
+    n_thought: int = 0  # tokens of the first reply at most on top of its budget: the thought's, and what ends it
     row: Ids = ()  # tokens that the model has forwarded in its row of the cache, from the first on
 
     @property
@@ -54,7 +55,8 @@ class Conversation:
     def n_tokens(self) -> int:
         """At most, of prompt and reply."""
         reply = self.replies.get(self.dialogue.stage)
-        n_reply = self.dialogue.decoding.max_new_tokens if reply is None else len(reply.token_ids or ())
+        most = self.dialogue.decoding.max_new_tokens + self.n_thought
+        n_reply = most if reply is None else len(reply.token_ids or ())
         return len(self.prompt.ids) + n_reply
 
     def begin(self) -> Ids:
@@ -87,7 +89,11 @@ class Turn:
     forms: LabelForms | None  # None: no label scores are asked for
     tree: ReplyTree | None  # None: no replies of a closed set are scored
     budget: int  # tokens at most
+    ending: Ids = ()  # tokens that end a thought which has reached its budget; empty: none does
     key: int = 0  # of its noise
+    due: list[int] = field(default_factory=list)  # of `ending`, those that are still to be written
+    is_past_thought: bool = False  # of a turn with `ending`: its thought is over, or it has none
+    first_place: int = 0  # of the first token behind the thought that is no white space
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     firsts: list[Sequence[float]] = field(default_factory=list)  # log-probabilities of `forms.firsts` at each position
@@ -127,7 +133,10 @@ class Turn:
     @property
     def places(self) -> list[int]:
         """Where label scores are given."""
-        return [] if self.forms is None else self.forms.places(self.tokens)
+        if self.forms is None:
+            return []
+        found = self.forms.places(self.tokens)
+        return found if not self.first_place else sorted({place for place in found if place} | {self.first_place})
 
     @property
     def rests(self) -> list[tuple[int, Ids]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 import torch
 from torch import Tensor
@@ -11,9 +12,13 @@ from calprobe.backends.local.chat import Prompt, PromptWriter
 from calprobe.backends.local.choosing import Chosen, choose, most_probable
 from calprobe.backends.local.conversation import Behind, Conversation, Turn
 from calprobe.backends.local.labels import Ids, LabelForms, LabelVocabulary
+from calprobe.backends.protocol import Decoding
 from calprobe.backends.request import Request
+from calprobe.backends.thoughts import Split, ending, split_thought
 from calprobe.models import LoadedModel
 from calprobe.runs.replies import TOO_LONG, Reply
+
+_MARKER_TOKENS = 16  # the marker at the end of a thought is looked for among so many of the last ones
 
 
 class Turns:
@@ -66,10 +71,12 @@ class Turns:
 
     def _turn(self, conversation: Conversation, request: Request, prompt: Prompt) -> Turn:
         forms = self._vocabulary.forms(request.labels) if request.labels else None
-        budget = request.decoding.max_new_tokens
+        decoding = request.decoding
+        ends = self._ending(conversation.dialogue.raw) if decoding.think_tokens is not None else ()
+        budget = decoding.max_new_tokens + self.n_thought(decoding, conversation.dialogue.raw)
         if self._model.max_positions is not None:
             budget = min(budget, self._model.max_positions - len(prompt.ids))
-        return Turn(conversation, request, prompt, forms, None, budget)
+        return Turn(conversation, request, prompt, forms, None, budget, ends)
 
     def _has_room(self, n_tokens: int) -> bool:
         return self._model.max_positions is None or n_tokens <= self._model.max_positions
@@ -87,7 +94,7 @@ class Turns:
     def take(self, turns: Sequence[Turn], logits: Tensor) -> None:
         """Choose the next token of each turn from its row of the logits [turns, vocab] float32."""
         with torch.inference_mode():
-            chosen = choose(logits, [turn.draw for turn in turns])
+            chosen = _with_due(choose(logits, [turn.draw for turn in turns]), turns, logits)
             firsts = _label_logprobs(turns, logits, chosen.normalisers)
             _show_alternatives(turns, logits, chosen)
             for turn, row in zip(turns, logits, strict=True):
@@ -95,7 +102,57 @@ class Turns:
                     turn.ranks = _label_ranks(row, turn.forms)
         tokens, logprobs = chosen.tokens.tolist(), chosen.logprobs.tolist()
         for turn, token, logprob, of_labels in zip(turns, tokens, logprobs, firsts, strict=True):
-            turn.take(token, logprob, of_labels, token in self.ends)
+            forced = bool(turn.due)
+            turn.take(token, logprob, of_labels, token in self.ends and not forced)
+            if forced:
+                turn.due.pop(0)
+            if turn.ending and turn.finish is None and not turn.is_past_thought:
+                self._watch(turn)
+            if turn.finish is not None and turn.ending and turn.forms is not None:
+                turn.first_place = self._first_place(turn)
+
+    def _watch(self, turn: Turn) -> None:
+        """End a thought that has used up its budget; where a thought is over, let the reply have its own budget."""
+        decoding, n = turn.request.decoding, len(turn.tokens)
+        markers = self.writer.markers
+        tail = self.writer.tokens.decoded(tuple(turn.tokens[-_MARKER_TOKENS:]), with_special=True)
+        if markers is not None and markers.end in tail:
+            turn.is_past_thought, turn.budget = True, min(turn.budget, n + len(turn.due) + decoding.max_new_tokens)
+        elif not turn.due and n in (decoding.think_tokens, decoding.max_new_tokens):
+            split = self._split(turn)
+            if split.reasoning is None:
+                turn.is_past_thought, turn.budget = True, max(n, decoding.max_new_tokens)
+            elif n == decoding.think_tokens:
+                turn.due = list(turn.ending)
+        if n >= turn.budget:
+            turn.finish = "length"
+
+    def n_thought(self, decoding: Decoding, raw: bool) -> int:
+        """Tokens that a thought with a budget may have on top of the reply's, and what ends it."""
+        if decoding.think_tokens is None or not (ends := self._ending(raw)):
+            return 0
+        return decoding.think_tokens + len(ends)
+
+    def _ending(self, raw: bool) -> Ids:
+        """The tokens that end a thought; none where the model has no thoughts, and in plain text."""
+        markers = self.writer.markers
+        return () if markers is None or raw else self.writer.tokens.inner_chat(ending(markers))
+
+    def _first_place(self, turn: Turn) -> int:
+        """The place of the first token behind a thought that is no white space; 0 without a thought that has ended."""
+        markers, tokens = self.writer.markers, self.writer.tokens
+        split = self._split(turn)
+        if markers is None or split.reasoning is None or split.is_open:
+            return 0
+        start = tokens.thought(tuple(turn.tokens), markers.end, is_open=False)
+        blank = takewhile(lambda token: not tokens.decoded((token,)).strip(), turn.tokens[start:])
+        return min(start + len(list(blank)), len(turn.firsts) - 1)
+
+    def _split(self, turn: Turn) -> Split:
+        markers, said = self.writer.markers, self.writer.tokens.decoded(tuple(turn.tokens), with_special=True)
+        if markers is None:
+            return Split(None, said, False)
+        return split_thought(said, markers, self.writer.opens_thought(turn.prompt.text))
 
     def finished(self, turn: Turn, rest: dict[tuple[int, Ids], float]) -> Reply:
         """The reply of a turn, put into its conversation."""
@@ -112,6 +169,18 @@ class Turns:
 
 def _refused(request: Request, prompt: Prompt, why: str) -> Reply:
     return request.failed(why, prompt=prompt.text, prompt_ids=prompt.ids, tokens_in=len(prompt.ids))
+
+
+def _with_due(chosen: Chosen, turns: Sequence[Turn], logits: Tensor) -> Chosen:
+    """The choice with the tokens of turns that have to end their thought."""
+    rows = [row for row, turn in enumerate(turns) if turn.due]
+    if not rows:
+        return chosen
+    tokens, logprobs = chosen.tokens.clone(), chosen.logprobs.clone()
+    for row in rows:
+        tokens[row] = turns[row].due[0]
+        logprobs[row] = (logits[row, tokens[row]] - chosen.normalisers[row]).clamp(max=0.0)
+    return Chosen(tokens, logprobs, chosen.normalisers)
 
 
 def _show_alternatives(turns: Sequence[Turn], logits: Tensor, chosen: Chosen) -> None:

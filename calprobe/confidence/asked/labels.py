@@ -141,7 +141,7 @@ def _place_of_first(reply: Reply | None, status: str) -> _Place:
     scores = None if reply is None else reply.label_scores
     if scores is None:
         return None, 0, status
-    return (scores, 0, OK) if len(scores.positions) and scores.positions[0] == 0 else (None, 0, NO_PLACE)
+    return (scores, 0, OK) if reply is not None and reply.begins_with_labels else (None, 0, NO_PLACE)
 
 
 def _masses(cell: Cell, places: Sequence[_Place], window: int | None) -> LabelMasses:

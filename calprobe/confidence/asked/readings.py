@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calprobe.answers import READERS, Grade, Reading, abstains, grade, read, read_short
 from calprobe.answers.constrained import read_constrained
-from calprobe.answers.grading import ABSTENTION, IMPORTED
+from calprobe.answers.grading import ABSTENTION, IMPORTED, GradeRules
 from calprobe.answers.readers import CONCLUDES, CONCLUSIONS
 from calprobe.arrays import Ints
 from calprobe.confidence.asked.cell import ANSWER, FINAL, GREEDY, GREEDY_FINAL, Cell, Row
@@ -89,18 +89,19 @@ class Answers:
         return dict(Counter(own.rule for own in self.readings if _was_read(own)).most_common())
 
 
-def read_answers(cell: Cell, reader: str) -> Answers:
+def read_answers(cell: Cell, reader: str, rules: GradeRules | None = None) -> Answers:
     """Read every row of a cell. A reply that came with its grade has no reading of its own.
 
     Args:
         cell: the replies.
         reader: a name in `calprobe.answers.READERS`, or GIVEN, ARGMAX, DEFAULT, CONCLUDED.
+        rules: of grades that are not stored; None: the usual ones.
     Raises:
         UsageError: no such reader, or one that does not read answers to questions of this kind.
     """
     readings = tuple(_reading(row, reader) for row in cell.rows)
     pairs = list(zip(cell.rows, readings, strict=True))
-    grades = tuple(_grade(row, own, reader) for row, own in pairs)
+    grades = tuple(_grade(row, own, reader, rules) for row, own in pairs)
     return Answers(
         reader,
         readings,
@@ -167,12 +168,12 @@ def _place(question: Question, reading: Reading) -> int:
     return question.labels.index(str(reading.value))
 
 
-def _grade(row: Row, reading: Reading, reader: str) -> Grade:
+def _grade(row: Row, reading: Reading, reader: str, rules: GradeRules | None) -> Grade:
     """As the import says, else as stored, else by the default grader of the kind of question."""
     if row.first.correct is not None:
         return Grade(row.first.correct, IMPORTED, abstained=_abstains(row))
     stored = row.grades.get(stage_of(reader)) if reader in _GRADED else None
-    return grade(reading, row.question) if stored is None else _as_stored(stored)
+    return grade(reading, row.question, rules=rules) if stored is None else _as_stored(stored)
 
 
 def _as_stored(stored: StoredGrade) -> Grade:

@@ -13,7 +13,7 @@ from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, OpenedCell
 from calprobe.analysis.asked.science.results import LabelDesign
 from calprobe.metrics import auroc
-from calprobe.metrics.concentration import BINS, ece_of_centred_bins, ece_of_middles
+from calprobe.metrics.concentration import BINS, FREQUENCY_BINS, ece_of_centred_bins, ece_of_middles
 
 SCIENCE2026 = "science2026"
 # The study's names of its sets -> how one's own may be called.
@@ -32,7 +32,6 @@ SETS: Mapping[str, tuple[str, ...]] = {
 }
 # Beginning of an estimator's name -> what the study calls it; and the bins of its ECE.
 METHODS = {"frequency": "frequency of answer", "stated": "verbalised", "p_true": "P(True)", "ccp": "CCP"}
-FREQUENCY_BINS = 11
 
 
 @cache
