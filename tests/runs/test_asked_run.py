@@ -14,7 +14,18 @@ from asked_samples import PROMPTS, STAGES, choice, make_ask_manifest, piece_repl
 
 from calprobe.analysis.tables.runs import run_list_tables
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.runs import AskedPiece, AskedRun, AskManifest, PieceReplies, Reply, open_asked, open_run, open_scores
+from calprobe.runs import (
+    Alternatives,
+    AskedPiece,
+    AskedRun,
+    AskManifest,
+    PieceReplies,
+    Reply,
+    open_asked,
+    open_run,
+    open_scores,
+    reply_records,
+)
 from calprobe.runs.asked_growth import joined
 from calprobe.runs.asked_questions import FILE_NAME, StoredSet, write_questions
 from calprobe.runs.decode import DecodeError
@@ -68,6 +79,31 @@ def test_a_shard_has_a_column_for_each_field_of_a_reply(tmp_path: Path) -> None:
     write_asked(tmp_path)
     columns = pq.read_schema(shard_path(tmp_path, *DIRECT)).names
     assert sorted(columns) == sorted(field.name for field in fields(Reply))
+
+
+def test_shards_of_earlier_versions_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place, earlier in enumerate(reply_records._EARLIER):
+        with monkeypatch.context() as patched:
+            patched.setattr(reply_records, "_SCHEMA", earlier)
+            folder = write_asked(tmp_path / str(place))
+        assert pq.read_schema(shard_path(folder.path, *DIRECT)).names == earlier.names
+        run = AskedRun(folder.path, folder.manifest)
+        questions = question_set().questions
+        assert list(run.pieces) == [piece_replies(asked, questions) for asked in run.manifest.asked]
+
+
+def test_alternatives_and_thoughts_come_back_as_they_were(tmp_path: Path) -> None:
+    asked = AskedPiece("sums", "direct", 0, ("answer",), alternatives=2)
+    made = Alternatives.of([[(" a", 3, -0.5), ("b", 4, -1.0)], [("b", 4, -0.1)]], [0.9, 0.3], complete=True)
+    hidden = Alternatives.of([[("b", None, -0.1)]], [0.3], complete=False)
+    several = [made, None, hidden, Alternatives.of([], [], complete=True)]
+    rows = [
+        reply("sums", choice(at), "direct", "answer", alternatives=own, thought_tokens=at)
+        for at, own in enumerate(several)
+    ]
+    folder = Folder.open(tmp_path, make_ask_manifest(question_set(4), asked=(asked,)))
+    folder.write_piece(PieceReplies.of(asked, rows))
+    assert open_asked_pieces(folder) == tuple(rows)
 
 
 def test_equal_replies_make_equal_bytes_in_any_order(tmp_path: Path) -> None:

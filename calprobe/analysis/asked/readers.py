@@ -43,6 +43,7 @@ def readers_of_cell(cell: Cell, options: AskedOptions) -> tuple[str, ...]:
 
 def _of_conclusions(cell: Cell, kinds: Collection[str], options: AskedOptions) -> tuple[str, ...]:
     """The readers of what was concluded behind replies; none of choices that are no claims."""
+    names: tuple[str, ...]
     if kinds == {"choice"}:
         names = ("verdict", CONSTRAINED) if _are_claims(cell) else ()
     else:
