@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calprobe.answers.answer_type import answer_type
-from calprobe.answers.short import normalised
+from calprobe.answers.comparing import comparable
+from calprobe.answers.same_answer import is_right, say_the_same, text_says
 from calprobe.asking.derangement import derangement
 from calprobe.errors import UsageError
 from calprobe.prompts import PromptSet
@@ -107,8 +108,9 @@ class _Possible:
     def __init__(self, questions: Sequence[Question], texts: Sequence[str], kind: Kind, of_probe: bool) -> None:
         self.texts = texts
         self._targets = [target_of(question) for question in questions]
-        self._compared = [normalised(text) for text in texts]
-        self._right = [{normalised(each) for each in (*q.accepted, target_of(q))} for q in questions]
+        self._questions = questions
+        self._said = [text_says(text, question) for question, text in zip(questions, texts, strict=True)]
+        self._right = [{comparable(each) for each in (*q.accepted, target_of(q))} for q in questions]
         if of_probe:  # a fact's other candidates are those of its relation
             self._kinds = [question.group for question in questions]
         else:
@@ -130,8 +132,9 @@ class _Possible:
         return None
 
     def _is_wrong(self, place: int, other: int, texts: Sequence[str]) -> bool:
-        text = normalised(texts[other])
-        if not text or text == self._compared[place] or text in self._right[place]:
+        question = self._questions[place]
+        said = text_says(texts[other], question)
+        if said.value is None or is_right(said, question) or say_the_same(said, self._said[place], question):
             return False
         # Two questions with one right answer have it under all of its names.
         return texts[other] != self._targets[other] or not self._right[place] & self._right[other]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from stated_samples import CALIBRATED, Scripted, calibrated, constant, scripted_run
@@ -12,9 +14,10 @@ from calprobe.analysis.asked.stated.published import beside_stated, published_st
 from calprobe.analysis.asked.stated.results import StatedStudy
 from calprobe.analysis.tables import markdown
 from calprobe.analysis.tables.stated_models import models_tables, published_stated_tables
-from calprobe.analysis.tables.stated_runs import stated_run_tables
+from calprobe.analysis.tables.stated_runs import reliability_table, stated_run_tables
 from calprobe.metrics import Resampling
 from calprobe.metrics.consistency import largest_deviation
+from calprobe.runs.replies import Reply
 
 TABLES = published_stated()["tables"]
 MODELS = [name for name in TABLES["msd"]["rows"] if name != "Avg."]
@@ -84,6 +87,24 @@ def test_smooth_ece_stands_beside_theirs_under_compat_alone() -> None:
     assert paper["smooth_ece"].caption == "Smooth ECE (smooth_ece_relplot10)"
     assert paper["ece"].caption == "ECE (ece_lower_edges)"
     assert {row.of for row in paper["smooth_ece"].rows} == {"published", "a", "b"}
+
+
+def test_means_over_other_prompts_stand_beside_no_published_one() -> None:
+    def unread(own: Reply) -> Reply:
+        return replace(own, text="no idea") if "letter" in own.stage else own
+
+    options = AskedOptions(resampling=Resampling(0))
+    plan = {"facts": Scripted(CALIBRATED, calibrated)}
+    runs = [scripted_run(plan, "a"), scripted_run(plan, "b", change=unread)]
+    found = report_asked(runs, options).stated
+    assert found is not None
+    averages = {row.of: row.values[-1] for own in beside_stated(found) if own.key == "auroc" for row in own.rows}
+    assert (averages["a"] is None, averages["b"]) == (False, None)
+    _, fidelity, brier, *_ = models_tables(found)
+    assert [row.label for row in brier.rows][-1] == "reversed_10"
+    assert fidelity.notes == brier.notes == ("No mean over prompts where a run lacks one that another has.",)
+    (row,) = [own for own in reliability_table(found.runs[1], found.metrics).rows if own.note]
+    assert (row.label, row.note) == ("mean over prompts", "9 of 10")
 
 
 def test_tables_have_a_row_a_prompt_and_a_column_a_run() -> None:

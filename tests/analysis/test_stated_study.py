@@ -28,6 +28,7 @@ from calprobe.analysis.tables.stated_runs import correlation_tables
 from calprobe.metrics import Resampling, brier, smooth_ece
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.metrics.stated2025 import smooth_ece_relplot10
+from calprobe.prompts.types import Stated
 from calprobe.runs.replies import LabelScores, Reply
 
 OPTIONS = AskedOptions(resampling=Resampling(0))
@@ -216,6 +217,69 @@ def test_counterfactuals_that_are_no_other_answers_are_dropped() -> None:
 
     found = only(study(scripted_run({"facts": Scripted(CALIBRATED, calibrated)}, change=change))).fidelity
     assert {(own.answers, own.dropped) for own in found.values()} == {(28, 2)}
+
+
+def test_conditions_are_of_the_same_answers_and_prompts() -> None:
+    """A prompt that is never read behind counterfactuals, answers that one condition lacks, and repeated ones."""
+
+    def change(own: Reply) -> Reply:
+        if own.stage == "stated:letter@counterfactual" or (own.stage == "stated:certainty_1" and own.question == "q9"):
+            return replace(own, text="no idea")
+        if own.question == "q0" and own.stage.endswith("@counterfactual"):
+            return replace(
+                own, given="gold 0", text="0.9" if own.stage.startswith("stated:probability_1@") else own.text
+            )
+        return own
+
+    found = only(study(scripted_run({"facts": Scripted(CALIBRATED, calibrated)}, change=change)))
+    for splits in found.conditions.values():
+        assert "letter" not in splits["all"]
+        assert [splits["all"][name].answers for name in ("probability_1", "certainty_1")] == [29, 28]
+        assert (splits["all"]["mean"].answers, splits["all"]["mean"].prompts) == (28, 9)
+    assert found.conditions["counterfactual"]["all"]["probability_1"].value.value == CLOSE(0.02)
+    said = [own for place, (own, _) in enumerate(CALIBRATED) if place]
+    assert found.conditions["original"]["all"]["probability_1"].value.value == CLOSE(np.mean(said))
+    assert (found.fidelity["mean"].prompts, found.reliability["mean"].prompts) == (9, 10)
+
+
+def test_a_mean_over_prompts_and_sets_is_of_the_prompts_that_all_sets_have() -> None:
+    """Of b's prompt `letter`, which is the only one that says 0.9, nothing is read."""
+
+    def rule(confidence: float, right: bool, prompt: Stated, condition: str) -> float:
+        return 0.9 if prompt.name == "letter" else 0.5
+
+    def change(own: Reply) -> Reply:
+        return replace(own, text="no idea") if own.set == "b" and "letter" in own.stage else own
+
+    models = {name: Scripted(CALIBRATED, rule) for name in "ab"}
+    run = study(scripted_run(models, change=change))
+    macro = only(run, "macro")
+    assert "letter" not in macro.reliability
+    assert (macro.reliability["mean"].prompts, macro.reliability["mean"].metrics["brier"].value) == (9, CLOSE(0.25))
+    for splits in macro.conditions.values():
+        assert (splits["all"]["mean"].prompts, splits["all"]["mean"].value.value) == (9, CLOSE(0.5))
+    assert macro.fidelity["mean"].prompts == 9
+    assert [own.reliability["mean"].prompts for own in run.of("ok", "set")] == [10, 9]
+
+
+def test_an_answer_whose_request_failed_is_no_wrong_answer() -> None:
+    """The first reader reads conclusions, and those of ten answers never came."""
+    asked = scripted_run({"facts": Scripted(CALIBRATED, calibrated)})
+    assert asked.prompts is not None
+    concluded = replace(asked.prompts.variants[0], conclusion="So?")
+    finals = [
+        replace(own, stage="final", key=f"f{own.key}")
+        if int(own.question[1:]) < 20
+        else replace(own, stage="final", key=f"f{own.key}", text="", finish="error", error="timeout")
+        for own in asked.replies
+        if own.stage == "answer"
+    ]
+    prompts = replace(asked.prompts, variants=(concluded,))
+    found = only(study(replace(asked, replies=(*asked.replies, *finals), prompts=prompts)))
+    own = found.reliability["letter"]
+    assert (own.answers, own.coverage) == (20, 1.0)
+    assert own.metrics["accuracy"].value == CLOSE(6 / 20)
+    assert {each.answers for each in (*found.fidelity.values(), found.conditions["target"]["all"]["mean"])} == {20}
 
 
 def test_answers_that_say_nothing_are_left_out_of_a_second_line() -> None:

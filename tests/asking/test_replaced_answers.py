@@ -174,6 +174,16 @@ def test_a_fact_gets_another_answer_of_its_relation() -> None:
     assert all(text[0] == name[0] and text != name.replace("-", "") for name, text in made.items())
 
 
+def test_another_form_of_the_right_answer_stands_in_for_nothing() -> None:
+    names = ("May 18, 2018", "18 May 2018", "the 18th of May, 2018", "May 19, 2018")
+    days = tuple(Question(f"q{n}", "When?", "open", accepted=(name,)) for n, name in enumerate(names))
+    made = Replacing(("counterfactual",)).answers(QuestionSet("days", days, SetSource("f" * 64)), PROMPTS)
+    assert [made["counterfactual"][f"q{n}"] for n in range(3)] == [names[3]] * 3
+    numbers = tuple(Question(f"q{n}", "?", "number", number=value) for n, value in enumerate((3.5, 35.0)))
+    made = Replacing(("counterfactual",)).answers(QuestionSet("sums", numbers, SetSource("f" * 64)), PROMPTS)
+    assert list(made["counterfactual"].values()) == ["35", "3.5"]
+
+
 def test_a_choice_gets_another_of_its_options() -> None:
     questions = [Question(f"q{n}", "?", "choice", ("x", "y", "z"), ("A", "B", "C"), answer=n % 3) for n in range(30)]
     made = Replacing(("counterfactual", "target")).answers(

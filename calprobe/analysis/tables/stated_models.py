@@ -47,6 +47,7 @@ def _table(study: StatedStudy, metric: str, caption: str, stub: str, better: Bet
     ]
     found = [_by_scope(run, values) for run in study.runs]
     scopes = dict.fromkeys(scope for own in found for scope in own)
+    partial = {scope for scope in scopes if len({frozenset(own[scope]) for own in found if scope in own}) > 1}
     rows = [
         Row(
             "mean over prompts" if name == MEAN else name,
@@ -56,6 +57,7 @@ def _table(study: StatedStudy, metric: str, caption: str, stub: str, better: Bet
         )
         for scope in scopes
         for name in dict.fromkeys(name for own in found for name in own.get(scope, {}))
+        if name != MEAN or scope not in partial
     ]
     return Table(
         f"{caption}, run by run.",
@@ -64,6 +66,7 @@ def _table(study: StatedStudy, metric: str, caption: str, stub: str, better: Bet
         tuple(columns),
         tuple(rows),
         kind="models",
+        notes=("No mean over prompts where a run lacks one that another has.",) if partial and stub == "prompt" else (),
         best_within=None,
         tidy=False,  # its numbers are those of the runs' own tables
     )

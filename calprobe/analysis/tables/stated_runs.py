@@ -145,6 +145,7 @@ def fidelity_table(run: StatedRun) -> Table:
             _spelled(name),
             (own.answers, own.dropped, own.rate, own.ties, own.neutral),
             group=title,
+            note=_of_prompts(run, name, own.prompts),
             keys={**keys, "prompt": name},
         )
         for title, keys, scope in scopes_of(run)
@@ -167,19 +168,26 @@ def conditions_table(run: StatedRun) -> Table:
     """A row for what stood in the answer's place: mean confidence over the prompts, and of the first prompt alone."""
     first = run.prompts[0].name
     columns = [
-        Column(split, heading=heading, keys={"prompt": prompt, "answers": split, "metric": "mean_confidence"})
-        for heading, prompt in (("mean over prompts", MEAN), (first, first))
-        for split in SPLITS
+        Column("n", keys={"metric": "n"}),
+        *(
+            Column(split, heading=heading, keys={"prompt": prompt, "answers": split, "metric": "mean_confidence"})
+            for heading, prompt in (("mean over prompts", MEAN), (first, first))
+            for split in SPLITS
+        ),
     ]
     rows = [
         Row(
             condition,
-            tuple(
-                None if (found := splits[split].get(prompt)) is None else found.value
-                for prompt in (MEAN, first)
-                for split in SPLITS
+            (
+                0 if (mean := splits["all"].get(MEAN)) is None else mean.answers,
+                *(
+                    None if (found := splits[split].get(prompt)) is None else found.value
+                    for prompt in (MEAN, first)
+                    for split in SPLITS
+                ),
             ),
             group=title,
+            note=_of_prompts(run, MEAN, 0 if mean is None else mean.prompts),
             keys={**keys, "condition": condition},
         )
         for title, keys, scope in scopes_of(run)
@@ -193,7 +201,9 @@ def conditions_table(run: StatedRun) -> Table:
         rows,
         notes=(
             f"All questions, and those that the model's own answer ({ORIGINAL}) is right or wrong on. Where it is "
-            "right, target and original say the same: compare these two on the wrong ones.",
+            "right, target and original say the same: compare these two on the wrong ones. n: answers with a "
+            "confidence under every condition, of the prompt that has the fewest, without those that a counterfactual "
+            "answer repeats, and those whose counterfactual is right. All conditions are of the same answers.",
         ),
     )
 
@@ -214,6 +224,7 @@ def reliability_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
             _spelled(name),
             (own.answers, own.coverage, *(own.metrics.get(metric.name) for metric in shown), *_use(scope, name)),
             group=title,
+            note=_of_prompts(run, name, own.prompts),
             keys={**keys, "prompt": name},
         )
         for title, keys, scope in scopes_of(run)
@@ -338,3 +349,8 @@ def _table(kind: str, caption: str, stub: str, columns: Sequence[Column], rows: 
 
 def _spelled(prompt: str) -> str:
     return "mean over prompts" if prompt == MEAN else prompt
+
+
+def _of_prompts(run: StatedRun, prompt: str, prompts: int) -> str:
+    """Of a mean over some of the prompts, over how many."""
+    return f"{prompts} of {len(run.prompts)}" if prompt == MEAN and prompts < len(run.prompts) else ""

@@ -96,8 +96,17 @@ class StatedCell:
         def cut(matrix: Matrix) -> Matrix:
             return replace(matrix, confidence=np.where(answers, np.nan, matrix.confidence))
 
-        replaced = {name: cut(own) for name, own in self.replaced.items()}
-        return replace(self, own=cut(self.own), asked=self.asked & ~answers, replaced=replaced)
+        def cut_expected(values: Floats) -> Floats:
+            return np.where(answers, np.nan, values)
+
+        return replace(
+            self,
+            own=cut(self.own),
+            asked=self.asked & ~answers,
+            replaced={name: cut(own) for name, own in self.replaced.items()},
+            expected=None if self.expected is None else cut_expected(self.expected),
+            expected_replaced={name: cut_expected(values) for name, values in self.expected_replaced.items()},
+        )
 
     @property
     def ways(self) -> tuple[str, ...]:

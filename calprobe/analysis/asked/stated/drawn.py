@@ -20,6 +20,7 @@ class Drawn:
     answers: int  # that it is of
     metric: Metric | None = None  # None: the plain percentiles
     trials: int = 0  # of a share: how many are drawn independently; 0: no share
+    prompts: int = 1  # that it is a mean over
 
     @property
     def estimate(self) -> Estimate:
@@ -30,7 +31,8 @@ class Drawn:
 def macro(several: Sequence[Drawn], seed: int) -> Drawn:
     """The plain mean over sets."""
     answers = sum(own.answers for own in several)
-    return Drawn(mean_over_sets([own.draws for own in several], seed), answers, several[0].metric)
+    draws = mean_over_sets([own.draws for own in several], seed)
+    return Drawn(draws, answers, several[0].metric, prompts=several[0].prompts)
 
 
 def over_prompts(several: Sequence[Drawn]) -> Drawn:
@@ -43,4 +45,4 @@ def over_prompts(several: Sequence[Drawn]) -> Drawn:
         np.mean([own.resampled for own in draws], axis=0) if equal else np.empty(0),
         np.mean(by_chance, axis=0) if equal and len(by_chance) == len(draws) else None,
     )
-    return Drawn(mean, min(own.answers for own in several), several[0].metric)
+    return Drawn(mean, min(own.answers for own in several), several[0].metric, prompts=len(several))

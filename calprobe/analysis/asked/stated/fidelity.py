@@ -54,19 +54,26 @@ def _rows(cell: StatedCell, names: list[str]) -> list[int]:
 def _share(cell: StatedCell, values: Floats, resampling: Resampling) -> Drawn:
     known = int((~np.isnan(values)).sum(axis=1).min())
     trials = known if len(values) == 1 and cell.clusters is None else 0
-    return Drawn(known_mean(values, resampling, cell.clusters), known, trials=trials)
+    return Drawn(known_mean(values, resampling, cell.clusters), known, trials=trials, prompts=len(values))
 
 
 def condition_means(cell: StatedCell, resampling: Resampling) -> dict[str, dict[str, dict[str, Drawn]]]:
-    """Mean confidence by condition, by split, by prompt and over the prompts; empty where no answer was replaced."""
+    """Mean confidence by condition, by split, by prompt and over the prompts; empty where no answer was replaced.
+
+    All conditions are of the same answers and prompts: of each prompt those with a confidence under every condition
+    that no condition's replacement repeats, and which it does not answer.
+    """
     if not cell.replaced:
         return {}
     matrices: Mapping[str, Floats] = {ORIGINAL: cell.confidence} | {
         name: own.confidence for name, own in cell.replaced.items()
     }
+    lacking = np.isnan(list(matrices.values())).any(axis=0) | np.any(list(cell.invalid.values()), axis=0)
     kept = dict(zip(SPLITS, (np.ones(len(cell), np.bool_), cell.correct, ~cell.correct), strict=True))
     return {
-        condition: {split: _means(cell, np.where(rows, values, np.nan), resampling) for split, rows in kept.items()}
+        condition: {
+            split: _means(cell, np.where(rows & ~lacking, values, np.nan), resampling) for split, rows in kept.items()
+        }
         for condition, values in matrices.items()
     }
 
@@ -77,7 +84,9 @@ def _means(cell: StatedCell, values: Floats, resampling: Resampling) -> dict[str
     rows = {cell.names[place]: [place] for place in known} | ({MEAN: known} if known else {})
     return {
         name: Drawn(
-            known_mean(values[places], resampling, cell.clusters), int((~np.isnan(values[places])).sum(axis=1).min())
+            known_mean(values[places], resampling, cell.clusters),
+            int((~np.isnan(values[places])).sum(axis=1).min()),
+            prompts=len(places),
         )
         for name, places in rows.items()
     }

@@ -9,7 +9,7 @@ import numpy as np
 from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.stated.cells import Bools, Matrix, StatedCell, StatedPrompt
 from calprobe.answers import read_on_scale
-from calprobe.answers.short import normalised
+from calprobe.answers.same_answer import is_right, say_the_same, text_says
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Cell
 from calprobe.confidence.asked.closed import closed_readings
@@ -57,7 +57,7 @@ def stated_cell(
         return None
     scales = {} if texts is None else {each.name: each for each in texts.stated}
     own = _matrix(opened, known, "", scales)
-    return StatedCell(
+    found = StatedCell(
         set=opened.cell.set,
         variant=opened.cell.variant,
         prompts=known,
@@ -73,6 +73,8 @@ def stated_cell(
             name: values for name in conditions(opened.cell) if (values := _expected(opened, known, name)) is not None
         },
     )
+    unasked = ~opened.read.answers.asked  # the first reader has nothing to read: they are neither right nor wrong
+    return found.without(unasked) if unasked.any() else found
 
 
 def conditions(cell: Cell) -> tuple[str, ...]:
@@ -128,9 +130,8 @@ def _invalid(opened: OpenedCell, prompts: Sequence[StatedPrompt], condition: str
 
 def _says_the_same(given: str, question: Question, own: Reading) -> bool:
     """Whether an answer that was put into the conversation is the model's own one, or one of the right ones."""
-    text = normalised(given)
-    right = {normalised(each) for each in (*question.accepted, question.gold)}
-    return text in right or (own.value is not None and text == normalised(str(own.value)))
+    said = text_says(given, question)
+    return is_right(said, question) or say_the_same(said, own, question)
 
 
 def _expected(opened: OpenedCell, prompts: Sequence[StatedPrompt], condition: str) -> Floats | None:

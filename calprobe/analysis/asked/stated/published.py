@@ -16,6 +16,7 @@ from calprobe.metrics import Estimate
 from calprobe.metrics.stated2025 import ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10
 
 STATED2025 = "stated2025"
+AVERAGE = "Avg"  # over the prompts of the other columns
 # The paper's columns -> how one's own groups and prompts may be called.
 NAMES: Mapping[str, tuple[str, ...]] = {
     "Sca": ("scale",),
@@ -32,7 +33,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "RP(1)": ("reversed_1", "AP(1)"),
     "RP(%)": ("reversed_percent", "AP(%)"),
     "RP(10)": ("reversed_10", "AP(10)"),
-    "Avg": (MEAN,),
+    AVERAGE: (MEAN,),
 }
 CAPTIONS = {
     "msd": "Mean standard deviation (MSD) within groups of prompts",
@@ -100,7 +101,10 @@ def _table(study: StatedStudy, key: str, found: Mapping[str, Any]) -> StatedBesi
 def _own(run: StatedRun, key: str, metric: str, columns: Sequence[str]) -> Iterator[StatedRow]:
     several = len({scope.variant for scope in run.scopes}) > 1
     for scope in run.of(AS_SAID):
-        values = tuple(_value(scope, key, metric, name) for name in columns)
+        own = {name: _value(scope, key, metric, name) for name in columns}
+        if AVERAGE in own and None in (own[name] for name in own if name != AVERAGE):
+            own[AVERAGE] = None  # it would be over other prompts than the published one
+        values = tuple(own.values())
         if any(value is not None for value in values):
             yield StatedRow(run.label, f"{scope.variant}, {scope.name}" if several else scope.name, values)
 

@@ -58,14 +58,16 @@ class Fidelity:
     rate: Estimate  # F: the own one is higher
     ties: Estimate
     neutral: Estimate  # F plus half of the ties
+    prompts: int = 1  # that it is a mean over
 
 
 @dataclass(frozen=True, slots=True)
 class MeanConfidence:
     """Mean confidence in what stood in the answer's place."""
 
-    answers: int
+    answers: int  # of a mean over prompts the fewest
     value: Estimate
+    prompts: int = 1  # that it is a mean over
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class PromptReliability:
     answers: int  # with a confidence; of a mean the fewest
     coverage: float  # their share of the answers asked
     metrics: Mapping[str, Estimate]
+    prompts: int = 1  # that it is a mean over
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,7 @@ def _pair(own: PairOfPrompts) -> dict[str, Any]:
 def _fidelity(own: Fidelity) -> dict[str, Any]:
     return {
         "n": own.answers,
+        "prompts": own.prompts,
         "dropped": own.dropped,
         "fidelity": estimate_json(own.rate),
         "ties": estimate_json(own.ties),
@@ -85,12 +86,15 @@ def _fidelity(own: Fidelity) -> dict[str, Any]:
 
 
 def _means(found: Mapping[str, MeanConfidence]) -> dict[str, Any]:
-    return {name: {"n": own.answers, **(estimate_json(own.value) or {})} for name, own in found.items()}
+    return {
+        name: {"n": own.answers, "prompts": own.prompts, **(estimate_json(own.value) or {})}
+        for name, own in found.items()
+    }
 
 
 def _reliability(own: PromptReliability) -> dict[str, Any]:
     metrics = {name: estimate_json(found) for name, found in own.metrics.items()}
-    return {"n": own.answers, "coverage": number_json(own.coverage), "metrics": metrics}
+    return {"n": own.answers, "prompts": own.prompts, "coverage": number_json(own.coverage), "metrics": metrics}
 
 
 def _values(own: ValueUse) -> dict[str, Any]:

@@ -22,7 +22,7 @@ class Reversal:
     prompt: str
     forward: str
     answers: int  # with both confidences
-    same_number: Estimate  # share whose raw number is that of the forward prompt, 0.5 on both left out
+    same_number: Estimate  # share whose raw number is the forward prompt's, without answers that have 0.5 there
     turned: Estimate  # share whose raw number is 1 minus that, likewise
     nearer: Estimate  # share whose raw number is nearer to the forward prompt's than 1 minus it is; halves of ties
     pearson: Estimate  # of both confidences; negative where the scale was not reversed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -14,8 +14,8 @@ from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.stated.cells import AS_SAID, COMPLETE, EXPECTED, StatedCell, pooled
 from calprobe.analysis.asked.stated.consistency import correlations, deviations, groups_of
 from calprobe.analysis.asked.stated.differences import prompt_differences
-from calprobe.analysis.asked.stated.drawn import Drawn, macro
-from calprobe.analysis.asked.stated.fidelity import FidelityDraws, condition_means, fidelity
+from calprobe.analysis.asked.stated.drawn import Drawn, macro, over_prompts
+from calprobe.analysis.asked.stated.fidelity import MEAN, FidelityDraws, condition_means, fidelity
 from calprobe.analysis.asked.stated.opening import is_study, prompts_of, stated_cell
 from calprobe.analysis.asked.stated.reliability import ALWAYS, reliability, reliability_metrics
 from calprobe.analysis.asked.stated.results import (
@@ -115,12 +115,20 @@ class _Study:
                 [own.pairs for own in several],
                 lambda parts: (mean([own[0] for own in parts]), mean([own[1] for own in parts])),
             ),
-            _common([own.fidelity for own in several], lambda parts: _mean_fidelity(parts, mean)),
+            _by_prompt(
+                [own.fidelity for own in several],
+                lambda parts: _fidelity_of(parts, mean, sum),
+                lambda parts: _fidelity_of(parts, over_prompts, max),
+            ),
             _common(
                 [own.conditions for own in several],
-                lambda of_condition: _common(of_condition, lambda of_split: _common(of_split, mean)),
+                lambda of_condition: _common(of_condition, lambda of_split: _by_prompt(of_split, mean, over_prompts)),
             ),
-            _common([own.reliability for own in several], lambda of_prompt: _common(of_prompt, mean)),
+            _by_prompt(
+                [own.reliability for own in several],
+                lambda of_prompt: _common(of_prompt, mean),
+                lambda of_all: _common(of_all, over_prompts),
+            ),
         )
 
     def _scope(self, drawn: _Draws, way: str, kind: ScopeKind, name: str) -> StatedScope:
@@ -143,13 +151,20 @@ class _Study:
             ),
             fidelity={
                 prompt: Fidelity(
-                    own.rate.answers, own.dropped, own.rate.estimate, own.ties.estimate, own.neutral.estimate
+                    own.rate.answers,
+                    own.dropped,
+                    own.rate.estimate,
+                    own.ties.estimate,
+                    own.neutral.estimate,
+                    own.rate.prompts,
                 )
                 for prompt, own in drawn.fidelity.items()
             },
             conditions={
                 condition: {
-                    split: {prompt: MeanConfidence(own.answers, own.estimate) for prompt, own in means.items()}
+                    split: {
+                        prompt: MeanConfidence(own.answers, own.estimate, own.prompts) for prompt, own in means.items()
+                    }
                     for split, means in splits.items()
                 }
                 for condition, splits in drawn.conditions.items()
@@ -159,6 +174,7 @@ class _Study:
                     next(iter(own.values())).answers,
                     _coverage(cell, prompt),
                     {metric: found.estimate for metric, found in own.items()},
+                    next(iter(own.values())).prompts,
                 )
                 for prompt, own in drawn.reliability.items()
             },
@@ -189,6 +205,20 @@ def _common(several: Sequence[Mapping[Key, Part]], of: Callable[[list[Part]], Ma
     return {key: of([own[key] for own in several]) for key in keys}
 
 
-def _mean_fidelity(parts: Sequence[FidelityDraws], mean: Callable[[Sequence[Drawn]], Drawn]) -> FidelityDraws:
+def _by_prompt(
+    several: Sequence[Mapping[str, Part]],
+    over_sets: Callable[[list[Part]], Part],
+    over_all: Callable[[list[Part]], Part],
+) -> dict[str, Part]:
+    """Means over sets of the prompts that all sets have, and behind them the mean over these prompts."""
+    found = _common([{name: part for name, part in own.items() if name != MEAN} for own in several], over_sets)
+    return found | ({MEAN: over_all(list(found.values()))} if found else {})
+
+
+def _fidelity_of(
+    parts: Sequence[FidelityDraws],
+    mean: Callable[[Sequence[Drawn]], Drawn],
+    dropped: Callable[[Iterable[int]], int],
+) -> FidelityDraws:
     rate, ties, neutral = (mean([getattr(own, name) for own in parts]) for name in ("rate", "ties", "neutral"))
-    return FidelityDraws(rate, ties, neutral, sum(own.dropped for own in parts))
+    return FidelityDraws(rate, ties, neutral, dropped(own.dropped for own in parts))
