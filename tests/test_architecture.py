@@ -256,6 +256,11 @@ CONTRACT = {
         "--concurrency --max-requests --out --dtype --device --device-map --revision --resume --no-resume --shard "
         "--quiet"
     ),
+    "paraphrase": (
+        "NAME FILE --model --out --n --samples --nli --temperature --prompts --max-new-tokens --split --limit --draw"
+        " --groups --as --seed --backend --base-url --concurrency --max-requests --dtype --device --device-map"
+        " --revision --quiet"
+    ),
     "grade": (
         "RUN --grader exact contains rouge judge number --judge --judge-base-url --judge-backend --judge-prompts"
         " --target --rouge-threshold --grades --nli --embed --concurrency --max-requests --dtype --device --device-map"

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from calprobe.asking.ask import ask
 from calprobe.asking.options import STUDIES, AskOptions, Study
+from calprobe.asking.paraphrasing import Paraphrased, ParaphraseOptions, paraphrase
 from calprobe.asking.progress import AskProgress
 from calprobe.interrupts import Interrupted
 
-__all__ = ["STUDIES", "AskOptions", "AskProgress", "Interrupted", "Study", "ask"]
+__all__ = [
+    "STUDIES",
+    "AskOptions",
+    "AskProgress",
+    "Interrupted",
+    "ParaphraseOptions",
+    "Paraphrased",
+    "Study",
+    "ask",
+    "paraphrase",
+]

@@ -59,13 +59,21 @@ def checked(text: str, paraphrases: Sequence[str]) -> Checked:
 
 def _lost(text: str, paraphrase: str) -> str:
     """What of the question the paraphrase lacks; empty: nothing."""
-    digits = set(_NUMBER.findall(text.replace(",", ""))) & set(_NUMBER.findall(comparable(text)))
-    if digits - set(_NUMBER.findall(comparable(paraphrase))):
+    digits = set(_NUMBER.findall(text.replace(",", ""))) & numbers_of(text)
+    if digits - numbers_of(paraphrase):
         return NUMBER
-    stems = {word[:_STEM].casefold() for word in _WORD.findall(paraphrase)}
-    if any(name[:_STEM].casefold() not in stems for name in _names(text)):
-        return NAME
-    return ""
+    return NAME if names_of(text, among=paraphrase) else ""
+
+
+def numbers_of(text: str) -> set[str]:
+    """Numbers, dates and words for numbers among them, in digits."""
+    return set(_NUMBER.findall(comparable(text)))
+
+
+def names_of(text: str, among: str) -> list[str]:
+    """Names of the text that the other text does not have: by their first four letters, so that Britain is British."""
+    stems = {word[:_STEM].casefold() for word in _WORD.findall(among)}
+    return [name for name in _names(text) if name[:_STEM].casefold() not in stems]
 
 
 def _names(text: str) -> Iterator[str]:

@@ -21,6 +21,7 @@ from calprobe.messages import without_secrets
 COMMANDS = {
     "score": "score",
     "ask": "ask",
+    "paraphrase": "paraphrase",
     "grade": "grade",
     "report": "report",
     "show": "show",

@@ -28,7 +28,15 @@ from calprobe.prompts.variants import Defaults, read_variant
 from calprobe.questions import Question, read_question
 from calprobe.questions.gold import QuestionFault
 
-PROMPT_SETS = ("audit", "stated", "judge", "science-labels", "science-answers", "wording")  # calprobe's own
+PROMPT_SETS = (
+    "audit",
+    "stated",
+    "judge",
+    "science-labels",
+    "science-answers",
+    "wording",
+    "paraphrase",
+)  # calprobe's own
 LABELLINGS: tuple[Labelling, ...] = get_args(Labelling)
 
 _ROOT_KEYS = (

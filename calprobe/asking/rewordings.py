@@ -1,0 +1,109 @@
+"""Replies of a model that was asked for a question in other words, checked: which of them ask the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from calprobe.answers import comparable
+from calprobe.answers.rewording import read_rewording
+from calprobe.asking.paraphrases import checked, names_of, numbers_of
+from calprobe.questions import Question
+from calprobe.runs import Reply
+
+FAILED, EMPTY, CUT = "no reply", "nothing said", "cut off"
+NO_QUESTION, ANSWERED = "no question", "gives the answer"
+ADDED = "name or number added"
+DRIFT = "meaning differs"
+ENTAILED = 0.5  # probability of entailment, in both directions, above which the meaning is the same
+
+# Of pairs of premise and hypothesis: the probability that the first entails the second.
+Entailment = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
+
+
+@dataclass(slots=True)
+class Rewordings:
+    """Those of one question that passed, in the order of samples, and why others did not."""
+
+    question: Question
+    kept: tuple[str, ...] = ()
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+def checked_rewordings(
+    replies: Mapping[str, Sequence[Reply]], questions: Sequence[Question], entailment: Entailment | None = None
+) -> list[Rewordings]:
+    """What passed of each question's replies.
+
+    A rewording is dropped that was cut off, is no question where the original is one, has an accepted answer that the
+    original has not, lacks or adds a name or a number, or repeats the original or another; and, with a model of
+    entailment, one that the original does not entail, or that does not entail it.
+
+    Args:
+        replies: by question, in the order of samples.
+        questions: the originals, with their answers.
+        entailment: judges pairs of texts; None: meaning is not judged.
+    """
+    found = [_one(question, replies.get(question.id, ())) for question in questions]
+    if entailment is not None:
+        _drop_drifted(found, entailment)
+    return found
+
+
+def _one(question: Question, replies: Sequence[Reply]) -> Rewordings:
+    dropped, left = Counter[str](), []
+    for reply in replies:
+        said = "" if reply.finish == "error" else read_rewording(reply.text, "\n" in question.text)
+        if fault := _fault(question, reply, said):
+            dropped[fault] += 1
+        else:
+            left.append(said)
+    own = checked(question.text, left)
+    return Rewordings(question, own.kept, dropped + own.dropped)
+
+
+def _fault(question: Question, reply: Reply, said: str) -> str:
+    """What is wrong with a rewording by itself; empty: nothing."""
+    if reply.finish == "error":
+        return FAILED
+    if not said:
+        return EMPTY
+    if reply.finish == "length" and not said.endswith("?"):
+        return CUT
+    if question.text.rstrip().endswith("?") and not said.endswith("?"):
+        return NO_QUESTION
+    if any(_has(said, answer) and not _has(question.text, answer) for answer in _answers(question)):
+        return ANSWERED
+    return ADDED if _adds(question.text, said) else ""
+
+
+def _answers(question: Question) -> Iterator[str]:
+    if question.kind == "choice" and question.answer is not None:
+        yield question.options[question.answer]
+    yield from question.accepted
+
+
+def _has(text: str, answer: str) -> bool:
+    """Whether the answer stands in the text, as complete words."""
+    plain = comparable(answer)
+    return bool(plain) and f" {plain} " in f" {comparable(text)} "
+
+
+def _adds(text: str, said: str) -> bool:
+    """Whether there is a number or a name that the original has not."""
+    return bool(numbers_of(said) - numbers_of(text)) or bool(names_of(said, among=text))
+
+
+def _drop_drifted(found: Sequence[Rewordings], entailment: Entailment) -> None:
+    both = [pair for own in found for kept in own.kept for pair in _ways(own.question.text, kept)]
+    judged = iter(entailment(both)) if both else iter(())
+    for own in found:
+        same = [min(next(judged), next(judged)) > ENTAILED for _ in own.kept]
+        own.dropped[DRIFT] += same.count(False)
+        own.kept = tuple(kept for kept, holds in zip(own.kept, same, strict=True) if holds)
+        own.dropped = +own.dropped
+
+
+def _ways(text: str, said: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (text, said), (said, text)

@@ -1,0 +1,122 @@
+"""`calprobe paraphrase`: let a model put questions in other words, and keep those that pass the checks."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calprobe.cli.arguments import refuse_typed
+from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
+from calprobe.cli.run_options import LOADING, load_options, quiet_option
+from calprobe.cli.terminal_text import say
+
+if TYPE_CHECKING:
+    from calprobe.asking import Paraphrased
+
+_OF_SERVER = ("concurrency", "max_requests")
+
+
+@click.command(short_help="Let a model put questions in other words, and keep those that pass the checks.")
+@click.argument("questions", metavar="NAME|FILE.jsonl")
+@click.option(
+    "--model",
+    required=True,
+    metavar="NAME|DIR|FILE.gguf|SERVED-NAME",
+    help="Model that words the questions anew; of a server, the name that it has there.",
+)
+@click.option(
+    "--out",
+    required=True,
+    metavar="FILE.jsonl",
+    type=click.Path(path_type=Path),
+    help="The file for ask --paraphrases.",
+)
+@click.option("--n", "count", type=int, default=5, show_default=True, metavar="N", help="Paraphrases of each question.")
+@click.option(
+    "--samples",
+    type=int,
+    metavar="N",
+    help="Replies to each question, of which the first that pass are kept.  [default: 2 N]",
+)
+@click.option(
+    "--nli",
+    metavar="NAME|DIR",
+    help="Keep only those that entail the question and are entailed by it, as this model judges.",
+)
+@click.option("--temperature", type=float, default=1.0, show_default=True, metavar="T", help="Of the replies.")
+@click.option("--prompts", metavar="NAME|FILE.json", help="What the model is asked.  [default: paraphrase]")
+@click.option("--max-new-tokens", type=int, metavar="N", help="Longest reply.  [default: the variant's]")
+@question_options
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of draws and replies.")
+@click.option(
+    "--backend",
+    type=click.Choice(["transformers", "vllm", "openai"]),
+    help="Engine that answers.  [default: transformers; openai with --base-url]",
+)
+@click.option("--base-url", metavar="URL", help="Address of the server, up to /v1. Its key: OPENAI_API_KEY, if any.")
+@click.option("--concurrency", type=int, metavar="N", help="Questions in progress at the server.  [default: 8]")
+@click.option("--max-requests", type=int, metavar="N", help="Stop after N requests to the server.")
+@load_options
+@quiet_option
+def command(questions: str, model: str, out: Path, quiet: bool, **given: Any) -> None:
+    """Ask a model for QUESTIONS in other words, and write those that pass the checks to FILE.jsonl.
+
+    Dropped and counted are replies that are cut off or no question, that have an accepted answer in them, lack or add a
+    name, a number or a date, or repeat another one; with --nli also those that mean something else. All replies are in
+    a run beside the file (its name, ending in .run): the same command resumes, and asks for nothing twice.
+
+    \b
+        calprobe paraphrase quiz.jsonl --model qwen2.5-7b --n 5 --out quiz-paraphrases.jsonl
+        calprobe ask --study wording --model smollm2-135m --questions quiz.jsonl --paraphrases quiz-paraphrases.jsonl
+    """
+    # Set before torch is imported, as in `calprobe score`.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    backend = _backend(given)
+    refuse_idle_choices([questions])
+    from calprobe.asking import ParaphraseOptions, paraphrase
+    from calprobe.backends.options import BackendOptions
+    from calprobe.cli.logs import log_to_stderr
+    from calprobe.models import LoadOptions
+
+    log_to_stderr(quiet)
+    named = ("count", "samples", "temperature", "seed", "prompts", "max_new_tokens", "nli")
+    options = ParaphraseOptions(**{name: given[name] for name in named if given[name] is not None}, quiet=quiet)
+    server = {name: given[name] for name in _OF_SERVER if given[name] is not None}
+    found = paraphrase(
+        model,
+        questions,
+        out,
+        options,
+        question_options=chosen_questions(given, seed=given["seed"]),
+        backend_options=BackendOptions(backend, base_url=given["base_url"], **server),
+        load_options=LoadOptions(**{name: given[name] for name in LOADING}, quiet=quiet),
+    )
+    say(_summary(found, given["count"]))
+
+
+def _backend(given: dict[str, Any]) -> Any:
+    """The backend, which --base-url implies; raises click.UsageError for an option that another backend has."""
+    context = click.get_current_context()
+    name = given["backend"] or ("openai" if given["base_url"] is not None else "transformers")
+    if name != "openai":
+        refuse_typed(context, _OF_SERVER, f"has no meaning with --backend {name}; leave it out")
+    elif given["nli"] is None:
+        refuse_typed(context, LOADING, "has no meaning with a model on a server; leave it out")
+    return name
+
+
+def _summary(found: Paraphrased, count: int) -> str:
+    from calprobe.messages import counted
+
+    dropped = ", ".join(f"{reason} {number:,}" for reason, number in found.dropped.items()) or "none"
+    share = f" ({found.passed / found.replies:.0%})" if found.replies else ""
+    return (
+        f"{found.passed:,} of {counted(found.replies, 'rewording')} passed{share}; dropped: {dropped}\n"
+        f"{found.path} ({found.fingerprint[:12]}): {counted(found.written, 'paraphrase')} of "
+        f"{found.questions - found.without:,} of {counted(found.questions, 'question')}, {count} of {found.reached:,}; "
+        f"next: calprobe ask --study wording --paraphrases {shlex.quote(str(found.path))} .."
+    )
