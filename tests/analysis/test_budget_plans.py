@@ -11,12 +11,14 @@ import pytest
 from calprobe.analysis.asked.budget import plans_of
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.pictures import budget_panels
+from calprobe.analysis.asked.pictures import budget_panels, share_panels
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import BudgetPlan, CellReport
 from calprobe.analysis.asked.results_json import run_json
 from calprobe.analysis.curves.budget_figure import draw_budgets
+from calprobe.analysis.curves.share_figure import draw_shares
 from calprobe.analysis.html.asked_charts import budget as budget_chart
+from calprobe.analysis.html.asked_charts import share as share_chart
 from calprobe.analysis.tables.asked.budget import budget_tables
 from calprobe.analysis.tables.asked.published_wording import published_wording_tables
 from calprobe.metrics import Resampling
@@ -111,8 +113,16 @@ def test_tables_figures_and_json_show_the_plans(insensitive: Asked) -> None:
     assert set(plans["1x6"]["auroc"]["answer_entropy"]["greedy"]) == {"value", "ci95", "sd"}
     assert plans["2x3"]["wording"]["one_hot"]["by_chance"]["value"] == pytest.approx(0.2)
     table1, table2 = published_wording_tables(report)
-    assert [row.label for row in table1.rows][-2:] == ["quiz, plain, Entropy", "quiz, plain, LexiSim"]
-    assert len(table1.rows) == 14 + 2
+    own = [row.label for row in table1.rows if row.group != "published"]
+    assert own == ["quiz, plain, Entropy", "  SD over 2 draws", "quiz, plain, LexiSim", "  SD over 2 draws"]
+    published = {(row.keys["row"], row.keys["statistic"]): row.cells for row in table1.rows if row.group == "published"}
+    assert len(published) == 2 * 14
+    assert published["NQ, Var_EU", "mean"][5:7] == pytest.approx((0.68, 0.707))
+    assert published["NQ, Var_EU", "sd"][4] is None
+    assert published["NQ, Var_EU", "sd"][5:7] == pytest.approx((0.006, 0.016))
+    mean, deviation = (row.cells for row in table2.rows if row.keys["row"] == "NQ chat (6, 2)")
+    assert mean[:3] == pytest.approx((0.731, 0.546, 0.5))
+    assert deviation[:2] == pytest.approx((0.007, 0.002))
     assert "without transposing" in table2.notes[0]
 
 
@@ -156,3 +166,33 @@ def test_the_sampled_share_converges_to_the_exact_one_of_label_probabilities() -
     assert found[150].ratio_of_sums == pytest.approx(exact.ratio_of_sums, abs=0.02)
     assert found[150].unbiased == pytest.approx(exact.unbiased, abs=0.03)
     assert found[6].ratio_of_sums > exact.ratio_of_sums + 0.02  # few samples add what chance makes
+
+
+def test_a_figure_shows_how_sampled_shares_come_near_the_exact_one() -> None:
+    rng = np.random.default_rng(6)
+    questions = [made.choice(f"q{at}") for at in range(6)]
+    p = rng.dirichlet(np.full(4, 0.7), size=(len(questions), 2))
+    replies = [
+        made.reply(
+            question.id, made.LETTERS[at], paraphrase=wording, sample=place, label_scores=made.scores(p[n, wording])
+        )
+        for n, question in enumerate(questions)
+        for wording in range(2)
+        for place, at in enumerate(rng.choice(4, 16, p=p[n, wording]))
+    ]
+    options = AskedOptions(resampling=Resampling(0), budget=(2, 8, 32), budget_draws=3)
+    run = report_asked_run(made.asked(questions, replies), options)
+    (panel,) = [own for own in share_panels(run) if own.title.endswith("one_hot")]
+    assert (panel.wordings, panel.samples) == (2, (1, 4, 16))
+    assert [n for _, n, _, _ in panel.points("unbiased")] == [4, 16]  # of single samples there is no within
+    (own,) = [each.share for each in run.sets["quiz"].cells["plain"].wording if each.points == "exact"]
+    assert panel.exact["unbiased"] == own.unbiased
+    apart = [abs(mean - own.ratio_of_sums) for _, _, mean, _ in panel.points("ratio_of_sums")]
+    assert apart[2] < apart[1] < apart[0]
+    (axes,) = draw_shares([panel]).axes
+    assert [line.get_ydata()[0] for line in axes.lines if line.get_marker() == "None"] == [
+        own.ratio_of_sums,
+        own.unbiased,
+    ]
+    assert "rho*, 16 samples: " in share_chart(panel)
+    assert share_panels(replace(run, sets={})) == ()

@@ -32,6 +32,7 @@ from calprobe.analysis.curves.calibration import (
 )
 from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
 from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
+from calprobe.analysis.curves.share_figure import EXACT, SHARES, SharePanel, draw_shares
 from calprobe.analysis.curves.size_figure import SizePanel, SizeSeries
 from calprobe.analysis.run_names import last_names
 from calprobe.errors import UsageError
@@ -53,6 +54,7 @@ class Pictures:
     readers: tuple[GroupedDots, ...]  # by set: accuracies by variant and reader
     matrices: tuple[Matrix, ...]  # of several sets
     budgets: tuple[BudgetPanel, ...] = ()  # by set, variant and number of answers
+    shares: tuple[SharePanel, ...] = ()  # by set, variant and way to put answers as points
     stated: StatedPictures | None = None  # of a run that asks for confidences by several prompts
 
     def drawn(self) -> Iterator[tuple[str, Drawn]]:
@@ -65,6 +67,8 @@ class Pictures:
             yield "matrix", lambda look: draw_matrices(self.matrices, look)
         if self.budgets:
             yield "budget", lambda look: draw_budgets(self.budgets, look)
+        if self.shares:
+            yield "wording", lambda look: draw_shares(self.shares, look)
         if self.stated is not None:
             yield from self.stated.drawn()
 
@@ -77,6 +81,7 @@ def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
         tuple(_readers(own) for own in run.sets.values()),
         tuple(matrices(run)),
         budget_panels(run),
+        share_panels(run),
         None if run.stated is None else stated_pictures(run.stated, run.cells, options),
     )
 
@@ -106,6 +111,33 @@ def _budget_panel(title: str, budget: CellBudget, reading: str, measures: Sequen
         tuple(own),
         tuple(measures.index(name) for name in own),
         tuple(tuple(known.get((name, plan)) for plan in budget.plans) for name in own),
+    )
+
+
+def share_panels(run: AskedRunReport) -> tuple[SharePanel, ...]:
+    """A panel for each way to put answers as points, where plans with all wordings differ in their samples."""
+    return tuple(
+        panel
+        for own in run.sets.values()
+        for cell in own.cells.values()
+        for points in dict.fromkeys(share.points for budget in cell.budgets for share in budget.shares)
+        if (panel := _share_panel(f"{own.name}, {cell.variant}: {points}", cell, points)) is not None
+    )
+
+
+def _share_panel(title: str, cell: CellReport, points: str) -> SharePanel | None:
+    shares = {share.plan: share for budget in cell.budgets for share in budget.shares if share.points == points}
+    most = max(plan.wordings for plan in shares)
+    plans = sorted((plan for plan in shares if plan.wordings == most), key=lambda plan: plan.samples)
+    if len(plans) < 2:
+        return None
+    exact = next((own.share for own in cell.wording if own.points == EXACT and points == "one_hot"), None)
+    return SharePanel(
+        title,
+        most,
+        tuple(plan.samples for plan in plans),
+        {name: tuple((shares[p].means[name], shares[p].deviations[name]) for p in plans) for name in SHARES},
+        {} if exact is None else {name: getattr(exact, name) for name in SHARES},
     )
 
 

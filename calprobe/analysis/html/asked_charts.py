@@ -9,10 +9,11 @@ from markupsafe import Markup, escape
 from calprobe.analysis.curves.budget_figure import BudgetPanel
 from calprobe.analysis.curves.grouped_dots import GroupedDots
 from calprobe.analysis.curves.matrix_figure import Matrix
+from calprobe.analysis.curves.share_figure import SHARES, SharePanel
 from calprobe.analysis.curves.size_figure import SizePanel, short_count, size_ticks
 from calprobe.analysis.html import svg
 from calprobe.analysis.html.charts import series_class
-from calprobe.analysis.number_text import spelled
+from calprobe.analysis.number_text import number, spelled
 
 ROW, COLUMN, NAMES = 30, 96, 150  # sizes of a matrix: of its cells, and of the names at its left
 HEAD = 26  # height of the names above it
@@ -77,6 +78,29 @@ def budget(own: BudgetPanel) -> Markup:
         ]
         parts.append(svg.element("g", *drawn, class_=series_class(own.places[at])))
     return svg.drawing(frame, f"AUROC of each uncertainty by plan, {own.title}.", *parts)
+
+
+def share(own: SharePanel) -> Markup:
+    """The share of the wording by number of samples, with lines at the exact shares."""
+    ticks = tuple(math.log2(n) for n in own.samples)
+    known = {field: own.points(field) for field in SHARES}
+    ends = [end for points in known.values() for _, _, mean, spread in points for end in (mean - spread, mean + spread)]
+    ends = [end for end in ends if math.isfinite(end)] + list(own.exact.values())
+    across = svg.Axis(own.across, ticks[0] - 0.2, ticks[-1] + 0.2, ticks, lambda at: f"{round(2**at)}")
+    frame = svg.Frame(across, svg.Axis.around("share of the variance", ends, zero=True))
+    parts = [frame.axes()]
+    for place, (field, name) in enumerate(SHARES.items()):
+        points = known[field]
+        drawn = [svg.line(frame, [(x, mean) for x, _, mean, _ in points])]
+        drawn.append(svg.intervals(frame, [(x, mean - spread, mean + spread) for x, _, mean, spread in points]))
+        drawn += [
+            svg.mark(frame, (x, mean), f"{name}, {n} samples: {number(mean)}", shape=place) for x, n, mean, _ in points
+        ]
+        if field in own.exact and field != "by_chance":
+            value = own.exact[field]
+            drawn.append(svg.line(frame, [(across.low, value), (across.high, value)], "exact"))
+        parts.append(svg.element("g", *drawn, class_=series_class(place)))
+    return svg.drawing(frame, f"Share of the wording by number of samples, {own.title}.", *parts)
 
 
 def _name(frame: svg.Frame, name: str, point: svg.Point) -> Markup:

@@ -9,6 +9,7 @@ from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.asked.science.pictures import kind_panels
 from calprobe.analysis.asked.science.results import LabelStudy
+from calprobe.analysis.curves.share_figure import SHARES
 from calprobe.analysis.curves.size_figure import SizePanel, spelled_rho
 from calprobe.analysis.html import asked_charts, charts, definitions
 from calprobe.analysis.html.page import render
@@ -128,6 +129,15 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
             f"AUROC ({panel.reading}) of each uncertainty, with n_s samples of each of n_p wordings taken from the "
             "same replies: means over draws, with 95 % intervals over questions.",
             tuple(Choice(name, at, charts.key(at)) for name, at in zip(panel.measures, panel.places, strict=True)),
+        )
+    for shares in found.shares:
+        exact = " Dashed: the exact shares, of label probabilities." if shares.exact else ""
+        yield FigureView(
+            f"Share of the wording on {shares.title}",
+            asked_charts.share(shares),
+            "Of samples taken from the same replies: means over draws, with bars of one standard deviation. By chance: "
+            f"what the ratio is where no wording matters.{exact}",
+            tuple(Choice(name, at, charts.key(at)) for at, name in enumerate(SHARES.values())),
         )
     if found.stated is not None:
         yield from stated_figures(found.stated)

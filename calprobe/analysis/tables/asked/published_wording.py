@@ -1,9 +1,13 @@
-"""The published tables of the study of wordings (Cox et al. 2025), with the rows of one's own runs below them."""
+"""The published tables of the study of wordings (Cox et al. 2025), with the rows of one's own runs below them.
+
+Below each row of means is one of standard deviations: over five runs there, over the draws of a plan in one's own.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -74,32 +78,46 @@ Budgets = list[tuple[AskedRunReport, str, CellReport, CellBudget]]
 
 def _aurocs(budgets: Budgets) -> Iterator[Row]:
     columns = published_wording()["auroc"]["columns"]
-    own: dict[tuple[str, str, str], dict[str, float]] = {}
+    own: dict[tuple[str, str, str], dict[str, tuple[float, float]]] = {}
+    draws = {(run.label, name): budget.draws for run, name, _, budget in budgets}
     for run, name, _, budget in budgets:
         for found in budget.aurocs:
             measure = next((said for said, its in MEASURES.items() if its == found.measure), None)
             if measure is not None and found.reading == "pooled":
-                own.setdefault((run.label, name, measure), {})[str(found.plan)] = found.value.value
+                known = own.setdefault((run.label, name, measure), {})
+                known[str(found.plan)] = (found.value.value, found.deviation)
     for (label, name, measure), values in own.items():
         if any(column in values for column in columns):
-            yield _row(label, f"{name}, {measure}", tuple(values.get(column) for column in columns), "Table 1")
+            pairs = [values.get(column, (None, None)) for column in columns]
+            yield from _rows(label, f"{name}, {measure}", pairs, f"{draws[label, name]} draws", "Table 1")
 
 
 def _shares(budgets: Budgets) -> Iterator[Row]:
     for run, name, _, budget in budgets:
-        total = {o.plan: o.value.value for o in budget.aurocs if (o.measure, o.reading) == ("variance_total", "pooled")}
+        total = {
+            o.plan: (o.value.value, o.deviation)
+            for o in budget.aurocs
+            if (o.measure, o.reading) == ("variance_total", "pooled")
+        }
         for own in budget.shares:
             if own.points == POINTS:
-                means = own.means
-                values = (
-                    *(total.get(own.plan), means["rho"], 1 / own.plan.samples),
-                    *(means["ratio_of_sums"], means["by_chance"], means["unbiased"]),
-                )
-                yield _row(run.label, f"{name} {own.plan}", values, "Table 2")
+                shares = {field: (own.means[field], own.deviations[field]) for field in own.means}
+                pairs = [
+                    *(total.get(own.plan, (None, None)), shares["rho"], (1 / own.plan.samples, None)),
+                    *(shares["ratio_of_sums"], shares["by_chance"], shares["unbiased"]),
+                ]
+                yield from _rows(run.label, f"{name} {own.plan}", pairs, f"{budget.draws} draws", "Table 2")
 
 
-def _row(of: str, label: str, values: tuple[float | None, ...], table: str) -> Row:
-    return Row(label, values, group=of, keys={"run": of, "row": label, "paper_table": table})
+def _rows(
+    of: str, label: str, pairs: Sequence[tuple[float | None, float | None]], over: str, table: str
+) -> Iterator[Row]:
+    """Means, and their standard deviations below; these only where there are any."""
+    means, deviations = zip(*pairs, strict=True)
+    yield Row(label, means, group=of, keys={"run": of, "row": label, "paper_table": table, "statistic": "mean"})
+    if any(value is not None and not math.isnan(value) for value in deviations):
+        keys = {"run": of, "row": label, "paper_table": table, "statistic": "sd"}
+        yield Row(f"  SD over {over}", deviations, group=of, keys=keys, of=label)
 
 
 def _table(
@@ -110,9 +128,17 @@ def _table(
     own: tuple[Row, ...],
     notes: tuple[str, ...],
 ) -> Table:
-    published = (
-        _row("published", name, _shown(values, len(columns)), found["table"]) for name, values in found["rows"].items()
-    )
+    published = [
+        row
+        for name, values in found["rows"].items()
+        for row in _rows(
+            "published",
+            name,
+            list(zip(_shown(values, columns), _shown(found["deviations"][name], columns), strict=True)),
+            "5 runs",
+            found["table"],
+        )
+    ]
     return Table(
         caption=f"{caption}: {found['table']} of Cox et al. 2025 ({found['model']}), and one's own.",
         label=label,
@@ -125,7 +151,7 @@ def _table(
     )
 
 
-def _shown(percentages: list[float | None], columns: int) -> tuple[float | None, ...]:
+def _shown(percentages: list[float | None], columns: Sequence[str]) -> tuple[float | None, ...]:
     """Shares of published percentages, as many as the table has columns."""
     values = [None if value is None else value / 100 for value in percentages]
-    return (*values, *(None,) * (columns - len(values)))
+    return (*values, *(None,) * (len(columns) - len(values)))
