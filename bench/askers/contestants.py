@@ -58,7 +58,7 @@ class Calprobe:
         return Answers(np.array(rows), [reply.text for reply in ordered])
 
 
-class _Transformers:
+class Transformers:
     """What the peers load: the same folder, float32."""
 
     def __init__(self, job: AskJob) -> None:
@@ -78,7 +78,7 @@ class _Transformers:
         return text
 
 
-class Pipeline(_Transformers):
+class Pipeline(Transformers):
     """`pipeline("text-generation")` on chats, longest first: of unsorted ones it pads more."""
 
     def __init__(self, job: AskJob) -> None:
@@ -110,7 +110,7 @@ class Pipeline(_Transformers):
         return Answers(labels, [record["generated_text"] for record in ordered])
 
 
-class LmEval(_Transformers):
+class LmEval(Transformers):
     """`HFLM`'s log-likelihoods of a prompt with each letter, and `HFLM.generate_until`, in chat format."""
 
     def answer(self, prompts: Sequence[str], batch_size: int | None) -> Answers:
@@ -138,7 +138,7 @@ class LmEval(_Transformers):
         return Answers(np.stack(masses, axis=1), [])
 
 
-class OneByOne(_Transformers):
+class OneByOne(Transformers):
     """The truth, not timed as a contestant: a plain forward pass, and `generate`, of one prompt at a time."""
 
     @torch.inference_mode()

@@ -6,7 +6,16 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-for _name in ("asking", "confidence", "paper_figures", "schedule", "side_by_side", "template_forms", "train_tiny"):
+for _name in (
+    "asking",
+    "confidence",
+    "paper_figures",
+    "samples",
+    "schedule",
+    "side_by_side",
+    "template_forms",
+    "train_tiny",
+):
     _spec = spec_from_file_location(_name, Path(__file__).resolve().parents[2] / "bench" / f"{_name}.py")
     assert _spec is not None
     assert _spec.loader is not None
