@@ -11,12 +11,13 @@ from calprobe.answers.abstaining import abstains
 from calprobe.answers.comparing import comparable
 from calprobe.answers.rouge import rouge_l
 from calprobe.answers.types import Reading
-from calprobe.answers.units import power_of_ten, same_unit
+from calprobe.answers.units import in_unit
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.questions import Question, QuestionKind
 
 TOLERANCE = 0.01  # share of the right number by which a rounded one may differ
+EXACTLY = 1e-9  # the same of numbers that are equal, for the last bits of floats
 ROUGE_THRESHOLD = 0.3  # of semantic entropy (Kuhn et al. 2023)
 # Who decides: names of rules in grades, beside those of graders.
 ABSTENTION, JUDGE, IMPORTED, UNREAD, UNDECIDED = "abstention", "judge", "imported", "unread", "undecided"
@@ -127,24 +128,32 @@ def _number(reading: Reading, question: Question, rules: GradeRules) -> Grade:
     """The number is the right one, in its unit, within the tolerance of the rules."""
     if question.number is None or not isinstance(reading.value, float | int):
         return Grade(correct=False, rule="number")
-    value = float(reading.value)
-    if question.unit and reading.unit:
-        power = power_of_ten(reading.unit, question.unit)
-        if power is not None:
-            value *= 10.0**power
-        elif same_unit(reading.unit, question.unit) is False:
-            return Grade(correct=False, rule="number")
-    may_be_rounded = bool(question.unit) or not float(question.number).is_integer()
-    return Grade(TOLERANCES[rules.tolerance](value, question.number, may_be_rounded), "number")
+    value = in_unit(float(reading.value), reading.unit, question.unit)
+    if value is None:
+        return Grade(correct=False, rule="number")
+    return Grade(TOLERANCES[rules.tolerance](value, question.number, _may_be_rounded(question)), "number")
+
+
+def _may_be_rounded(question: Question) -> bool:
+    return bool(question.unit) or (question.number is not None and not float(question.number).is_integer())
+
+
+def margin(question: Question) -> float:
+    """The share of a number by which another may differ and be the same answer to the question: rounding.
+
+    >>> [margin(Question("1", "How much?", "number", number=5, unit=unit)) for unit in ("m", "")]
+    [0.01, 1e-09]
+    """
+    return TOLERANCE if _may_be_rounded(question) else EXACTLY
 
 
 def _equal(value: float, right: float, may_be_rounded: bool) -> bool:
-    return abs(value - right) <= 1e-9 * abs(right)
+    return abs(value - right) <= EXACTLY * abs(right)
 
 
 def _rounded(value: float, right: float, may_be_rounded: bool) -> bool:
     """Within a hundredth of a number with decimals or a unit; else equal."""
-    return abs(value - right) <= (TOLERANCE if may_be_rounded else 1e-9) * abs(right)
+    return abs(value - right) <= (TOLERANCE if may_be_rounded else EXACTLY) * abs(right)
 
 
 def _scibench(value: float, right: float, may_be_rounded: bool) -> bool:

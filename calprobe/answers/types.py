@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+GIVEN = "given"  # the reader and rule of replies that came with their grade, and so are not read
 # Of a reply, so many are read. No budget makes a longer one; a server that keeps to none may.
 MOST_CHARACTERS = 200_000
 # Why a reply has no value, or what is odd about the value that it has.

@@ -113,13 +113,29 @@ def plain_unit(text: str) -> str:
     return re.sub(r" ?\^ ?", "^", " ".join(_LATEX.sub(" ", text).replace("−", "-").split()))
 
 
+def in_unit(value: float, unit: str, wanted: str | None) -> float | None:
+    """A value in the wanted unit; None if its own is known to be another. Without one of the two, as it stands.
+
+    What stands behind a number may be no unit at all (5 apples): such a value counts as one in the wanted unit.
+
+    >>> in_unit(2.0, "km", "m"), in_unit(2.0, "s", "m"), in_unit(2.0, "apples", "m"), in_unit(2.0, "", "m")
+    (2000.0, None, 2.0, 2.0)
+    """
+    if not unit or not wanted:
+        return value
+    power = power_of_ten(unit, wanted)
+    if power is not None:
+        return value * 10.0**power
+    return None if same_unit(unit, wanted) is False else value
+
+
 def same_unit(first: str, second: str) -> bool | None:
     """Whether two units are the same; None if one of them is not known as a unit, so that nothing can be said.
 
     >>> same_unit("kg", "kilograms"), same_unit("kg", "m"), same_unit("kg", "apples")
     (True, False, None)
     """
-    one, other = _spelled(first), _spelled(second)
+    one, other = short_unit(first), short_unit(second)
     if one == other:
         return True
     known = _parts(one), _parts(other)
@@ -133,11 +149,16 @@ def power_of_ten(first: str, second: str) -> int | None:
     >>> power_of_ten("km", "m"), power_of_ten("km", "s")
     (3, None)
     """
-    one, other = _parts(_spelled(first)), _parts(_spelled(second))
+    one, other = _parts(short_unit(first)), _parts(short_unit(second))
     return one[0] - other[0] if one and other and one[1] == other[1] else None
 
 
-def _spelled(unit: str) -> str:
+def short_unit(unit: str) -> str:
+    """The symbol of a unit where it is known, else the unit without LaTeX's marks.
+
+    >>> short_unit("kilograms"), short_unit("apples")
+    ('kg', 'apples')
+    """
     plain = plain_unit(unit).replace("μ", "u").replace("µ", "u")
     return _SPELLED.get(plain, _SPELLED.get(plain.lower(), plain))
 

@@ -11,7 +11,8 @@ from asked_samples import PROMPTS, question_set
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
-from calprobe.analysis.asked.science.answer_results import AnswerCell
+from calprobe.analysis.asked.results import AskedRunReport
+from calprobe.analysis.asked.science.answer_results import TREATMENTS, AnswerCell
 from calprobe.analysis.asked.science.published import beside_science, published
 from calprobe.analysis.tables.asked import asked_tables
 from calprobe.answers.grading import TOLERANCES, GradeRules, grade
@@ -23,22 +24,30 @@ from calprobe.runs import Reply
 
 OPTIONS = AskedOptions(resampling=Resampling(50))
 SAMPLES = 4
-Said = Callable[[Question, int], str]  # a claim or question, the sample -> what is concluded
+Said = Callable[[Question, int], str | None]  # a claim or question, the sample -> what is concluded; None: failed
 
 
-def asked(said: Said, questions: QuestionSet, backwards: bool = False) -> Asked:
+def asked(said: Said, questions: QuestionSet, backwards: bool = False, stated: Said | None = None) -> Asked:
     """Made-up conclusions behind sampled replies."""
     replies = []
     for question in questions.questions:
         for sample in range(SAMPLES):
-            for stage, text in (("answer", "Let us see."), ("final", said(question, sample))):
+            texts: dict[str, str | None] = {"answer": "Let us see.", "final": said(question, sample)}
+            texts |= {"stated:decimal": stated(question, sample)} if stated else {}
+            for stage, text in texts.items():
                 place = (questions.name, question.id, "direct", stage)
-                replies.append(Reply(f"{place}{sample}", *place, text=text, finish="stop", sample=sample))
+                how = {"finish": "stop"} if text is not None else {"finish": "error", "error": "timeout"}
+                replies.append(Reply(f"{place}{sample}", *place, text=text or "", sample=sample, **how))  # type: ignore[arg-type]  # fields of Reply
     return Asked("run", "toy", (questions,), tuple(reversed(replies)) if backwards else tuple(replies), PROMPTS)
 
 
-def study(said: Said, questions: QuestionSet, backwards: bool = False) -> AnswerCell:
-    (run,) = report_asked([asked(said, questions, backwards)], OPTIONS).runs
+def report(said: Said, questions: QuestionSet, backwards: bool = False, stated: Said | None = None) -> AskedRunReport:
+    (run,) = report_asked([asked(said, questions, backwards, stated)], OPTIONS).runs
+    return run
+
+
+def study(said: Said, questions: QuestionSet, backwards: bool = False, stated: Said | None = None) -> AnswerCell:
+    run = report(said, questions, backwards, stated)
     assert run.answers is not None
     (cell,) = run.answers.cells
     return cell
@@ -82,8 +91,8 @@ def test_always_yes_is_said_to_be_degenerate_and_has_no_answer() -> None:
     assert found.responses.balanced is not None
     assert found.responses.balanced.value == pytest.approx(0.5)
     assert (found.questions.tied, found.questions.accuracy.value) == (12, 0.0)
-    report = report_asked([asked(lambda claim, sample: "No", CLAIMS)], OPTIONS)
-    (table,) = (own for own in asked_tables(report) if "Every response: what" in own.caption)
+    of_noes = report_asked([asked(lambda claim, sample: "No", CLAIMS)], OPTIONS)
+    (table,) = (own for own in asked_tables(of_noes) if "Every response: what" in own.caption)
     assert table.rows[0].note == "DEGENERATE: No in 100.0% of the verdicts, whatever the option"
 
 
@@ -100,6 +109,51 @@ def test_three_treatments_of_failures() -> None:
     assert ways["zero"]["accuracy"].value == 0.5
     assert ways["zero"]["mean_confidence"].value == pytest.approx(0.25)
     assert ways["worst"]["mean_confidence"].value == pytest.approx(0.75)
+
+
+def test_requests_that_failed_are_in_no_number() -> None:
+    found = study(lambda claim, sample: claim.gold if sample < 2 else None, CLAIMS)
+    responses, questions = found.responses, found.questions
+    assert (responses.rows, responses.failed) == (12 * 4 * 2, 0)
+    assert (responses.accuracy.value, responses.extraction.value) == (1, 1)
+    assert responses.balanced is not None
+    assert responses.balanced.value == 1
+    assert questions.share["mean_confidence"].value == 1
+    without_option = study(lambda claim, sample: None if claim.id == "q3#B" else claim.gold, CLAIMS).questions
+    assert (without_option.rows, without_option.accuracy.value) == (11, 1)
+
+
+def test_right_answers_without_a_confidence_stay_right() -> None:
+    def sure(claim: Question, sample: int) -> str:
+        return "0.9" if sample < 2 else "sure"
+
+    found = study(lambda claim, sample: claim.gold, CLAIMS, stated=sure).responses.treatments["stated_decimal"]
+    assert [found[way]["accuracy"].value for way in TREATMENTS] == [1, 1, 1]
+    assert [found[way]["mean_confidence"].value for way in TREATMENTS] == pytest.approx([0.45, 0.9, 0.45])
+    wrong = study(lambda claim, sample: "No" if claim.gold == "Yes" else "Yes", CLAIMS, stated=sure)
+    found = wrong.responses.treatments["stated_decimal"]
+    assert found["worst"]["mean_confidence"].value == pytest.approx(0.95)
+
+
+@pytest.mark.parametrize("other", ["Perhaps.", "Yes and no."])
+def test_what_was_not_read_judges_no_option_right(other: str) -> None:
+    found = study(lambda claim, sample: claim.gold if claim.gold == "Yes" else other, CLAIMS)
+    assert found.responses.extraction.value == 0.25
+    assert found.questions.all_right is not None
+    assert found.questions.all_right.value == 0
+    ties = study(lambda claim, sample: "No" if claim.gold == "No" and sample < 2 else "Yes", CLAIMS).questions
+    assert ties.all_right is not None
+    assert ties.all_right.value == 0
+
+
+def test_what_was_not_read_is_no_answer_whatever_the_reason() -> None:
+    """Yes and no, a number of several, and one that was cut have a rule that found them, and no value."""
+    frequency = report(lambda claim, sample: claim.gold if sample < 2 else "Yes and no.", CLAIMS).cells[0].confidences
+    assert int(frequency["frequency"].read.sum()) == 12 * 4 * 2
+    sums = QuestionSet("sums", (Question("n", "?", "number", number=7.0),), SetSource("f" * 64))
+    for text in ("2 or 3", "0,8"):
+        (own,) = report(lambda claim, sample, text=text: text if sample else "7", sums).cells[0].read.samples  # type: ignore[misc]  # mypy loses the default
+        assert own.strings.texts == ("7",)
 
 
 def test_numbers_have_the_most_frequent_answer() -> None:

@@ -61,12 +61,12 @@ def test_frequency_by_hand() -> None:
     assert headline == {("q0", 0): 0.75, ("q1", 0): 0.5, ("q2", 0): 1.0, ("q3", 0): 0.25}
 
 
-def test_failed_requests_and_empty_replies_make_answers_less_frequent() -> None:
+def test_empty_replies_make_answers_less_frequent_and_failed_requests_do_not() -> None:
     asked = run({"q0": ["right", "right", "", "right"], "q1": ["a", "b", "c", "d"]})
     gone = replace(asked.replies[3], text="", finish="error", error="gone")
     asked = replace(asked, replies=(*asked.replies[:3], gone, *asked.replies[4:]))
     found = confidences(asked, "frequency")
-    assert found["q0", 0] == 0.5  # two of the four that were asked for
+    assert found["q0", 0] == pytest.approx(2 / 3)  # of three replies, one of them empty; a failed request is none
     assert ("q0", 2) not in found
     report = cell(asked).estimators["frequency"]
     assert report.reasons == {"no answer": 1}
@@ -287,3 +287,43 @@ def test_the_share_of_the_wording_is_reported() -> None:
     assert run_json(report)["sets"]["quiz"]["variants"]["plain"]["wording"]["one_hot"]["p"] == found.p
     (row,) = wording_table(report.sets["quiz"]).rows
     assert row.cells[0] == 40
+
+
+def test_samples_that_were_not_read_agree_with_no_other() -> None:
+    """All questions have as many samples: one of which most were not read is the least sure."""
+    said = {f"q{at}": ["wrong", "", "", ""] if at < 4 else ["right", "right", "right", "wrong"] for at in range(8)}
+    report = cell(run(said), replace(OPTIONS, forms=("num_classes.equal", "variance_total.one_hot")))
+    for name in ("answer_entropy", "lexsim"):
+        assert report.estimators[f"{name}.majority"].metrics["auroc"].value == 1
+    found = confidences(run(said), "answer_entropy")
+    assert found["q0", 0] == pytest.approx(math.log(4))
+    assert found["q4", 0] == pytest.approx(_entropy(3, 1))
+    assert confidences(run(said), "num_classes.equal", replace(OPTIONS, forms=("num_classes.equal",)))["q0", 0] == 4
+    assert confidences(run(said), "lexsim")["q0", 0] == 0
+
+
+def test_likelihoods_are_those_of_replies_and_classes_those_of_answers() -> None:
+    """Nine replies in their own words say 42, one says 41; all are equally probable."""
+    question = Question("q0", "How many?", "number", number=42)
+    texts = [f"By way {at} it is {41 if at == 9 else 42}" for at in range(10)]
+    replies = [made.reply("q0", text, sample=at, logprobs=(-0.2,)) for at, text in enumerate(texts)]
+    found = confidences(
+        made.asked([question], replies),
+        "semantic_entropy.likelihood",
+        replace(OPTIONS, forms=("semantic_entropy.likelihood",)),
+    )
+    assert found["q0", 0] == pytest.approx(_entropy(9, 1))
+
+
+def test_numbers_are_equal_within_rounding_and_in_their_unit() -> None:
+    questions = [
+        Question("q0", "How long?", "number", number=3.14159, unit="m"),
+        Question("q1", "How long?", "number", number=2, unit="m"),
+        Question("q2", "How many?", "number", number=1000),
+    ]
+    said = {"q0": ["3.14 m", "3.142", "314.16 cm", "9 m"], "q1": ["2 m", "2 km", "2 m", "2 s"], "q2": ["999", "1000"]}
+    replies = [made.reply(name, text, sample=at) for name, own in said.items() for at, text in enumerate(own)]
+    found = confidences(made.asked(questions, replies), "frequency")
+    assert [found["q0", at] for at in range(4)] == [0.75, 0.75, 0.75, 0.25]
+    assert [found["q1", at] for at in range(4)] == [0.5, 0.25, 0.5, 0.25]
+    assert [found["q2", at] for at in range(2)] == [0.5, 0.5]

@@ -206,7 +206,7 @@ def _shares(plan: BudgetPlan, reads: Sequence[Read]) -> Iterator[BudgetShare]:
     for name, of in POINTS.items():
         found = []
         for read in reads:
-            known = [(points, own.answered) for own in read.samples if (points := of(own)) is not None]
+            known = [(points, own.wordings) for own in read.samples if own.read and (points := of(own)) is not None]
             if known:
                 found.append(wording_share([split_variance(points, groups) for points, groups in known]))
         if found:

@@ -18,6 +18,7 @@ from calprobe.analysis.asked.results import (
     OffLabel,
     OpenedCell,
     Overconfidence,
+    SampleCounts,
 )
 from calprobe.analysis.asked.scales import as_confidence, judging
 from calprobe.analysis.asked.wording import cell_wording
@@ -73,12 +74,22 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
             for name, estimator in opened.estimators.items()
             if estimator.evidence == "stated"
         },
+        samples=_samples(opened),
         wording=cell_wording(opened, options.resampling),
         lengths=cell_lengths(cell),
         budgets=cell_budgets(
             opened, BudgetOptions(options.budget, options.budget_draws, options.forms), options.resampling
         ),
     )
+
+
+def _samples(opened: OpenedCell) -> SampleCounts | None:
+    own = opened.read.samples
+    if opened.cell.clusters is None or not own:
+        return None
+    counts = [len(each.rows) for each in own]
+    answered = mean_of([each.read for each in own])
+    return SampleCounts(mean_of(counts), min(counts), max(counts), answered)
 
 
 def _accuracy(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Accuracy:

@@ -138,6 +138,16 @@ class CellBudget:
 
 
 @dataclass(frozen=True, slots=True)
+class SampleCounts:
+    """Samples of a question, in the mean over the questions; requests that failed are none."""
+
+    mean: float
+    least: int
+    most: int
+    answered: float  # mean of those with an answer
+
+
+@dataclass(frozen=True, slots=True)
 class CellReport:
     """One set under one variant."""
 
@@ -156,6 +166,7 @@ class CellReport:
     )  # all requests that failed, by stage; they are in no number
     failure_reasons: Mapping[str, int] = field(default_factory=dict)  # the same by reason
     wording: tuple[CellWording, ...] = ()  # the share of the wording, where questions have samples of several
+    samples: SampleCounts | None = None  # None: one answer a question
     budgets: tuple[CellBudget, ...] = ()  # plans of fewer answers, where these are asked for
     lengths: tuple[StageLengths, ...] = ()  # tokens of replies and thoughts, by stage
 

@@ -20,6 +20,7 @@ from calprobe.analysis.asked.results import (
     Overconfidence,
     Recovered,
     Repair,
+    SampleCounts,
     SetReport,
     ShiftSummary,
     SizeAndSpread,
@@ -38,6 +39,7 @@ KEYS: Mapping[type, str] = {
     CellEstimator: "n=rows reasons brier_bounds scale",
     Lengths: "n mean least quartile_1 median quartile_3 most",
     StageLengths: "n=replies tokens thoughts cut open_thoughts ended_thoughts",
+    SampleCounts: "mean least most answered",
     Drop: "variant reader baseline paired relative",
     MeanOverVariants: "variants left_out accuracy ece_label ece ece_gap over_accuracy over_label",
     OffLabel: "all_labels_seen=all_seen mass_seen",
@@ -121,6 +123,7 @@ def _cell(cell: CellReport) -> dict[str, Any]:
         "overconfidence": _value(cell.overconfidence),
         "budget": {str(own.answers): _budget(own) for own in cell.budgets},
         "lengths": {own.stage: _value(own) for own in cell.lengths},
+        "samples": _value(cell.samples),
         "wording": {own.points: _value(own.share) | {"p": _value(own.p)} for own in cell.wording},
     }
 

@@ -21,10 +21,10 @@ def cell_wording(opened: OpenedCell, resampling: Resampling) -> tuple[CellWordin
     Questions without an answer, or of which a pair was not judged, are left out. Where label probabilities are known,
     one share is of them: what that of equal answers converges to with more samples at temperature 1.
     """
-    several = [own for own in opened.read.samples if len(set(own.answered.tolist())) > 1]
+    several = [own for own in opened.read.samples if own.read and len(set(own.wordings.tolist())) > 1]
     found = []
     for name, of in POINTS.items() if several else ():
-        known = [(points, own.answered) for own in several if (points := of(own)) is not None]
+        known = [(points, own.wordings) for own in several if (points := of(own)) is not None]
         if not known:
             continue
         share = wording_share([split_variance(points, groups) for points, groups in known])

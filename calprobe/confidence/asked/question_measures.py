@@ -12,6 +12,7 @@ from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import (
     answer_entropy,
+    apart,
     class_counts,
     degree,
     eccentricity,
@@ -52,7 +53,7 @@ class QuestionMeasure:
 def _entropy(of: Classes, entropy: Callable[[Ints], float] = answer_entropy) -> Measure:
     def measure(own: SampledQuestion) -> float:
         classes = of(own)
-        return NAN if classes is None else entropy(class_counts(classes))
+        return NAN if classes is None else entropy(class_counts(apart(classes)))
 
     return measure
 
@@ -60,13 +61,13 @@ def _entropy(of: Classes, entropy: Callable[[Ints], float] = answer_entropy) -> 
 def _number(of: Classes) -> Measure:
     def measure(own: SampledQuestion) -> float:
         classes = of(own)
-        return NAN if classes is None or not (classes >= 0).any() else float(len(class_counts(classes)))
+        return NAN if classes is None else float(len(class_counts(apart(classes))))
 
     return measure
 
 
 def _likelihood(own: SampledQuestion) -> float:
-    return NAN if own.meaning is None else likelihood_entropy(own.meaning, own.strings.of, own.logprobs)
+    return NAN if own.meaning is None else likelihood_entropy(apart(own.meaning), own.replies, own.logprobs)
 
 
 def _graph(of: Callable[[npt.ArrayLike], float], unique: bool = False) -> Measure:
@@ -88,14 +89,18 @@ def _spectral(**how: float | str) -> Points:
 
 
 def _corners(own: SampledQuestion) -> Floats | None:
-    return one_hot(own.classes[own.classes >= 0])
+    return one_hot(apart(own.classes))
 
 
 def _sentences(own: SampledQuestion) -> Floats | None:
     if own.embeddings is None:
         return None
-    points = own.embeddings[own.strings.of[own.strings.of >= 0]]
-    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True), np.float64)
+    there = own.strings.of >= 0
+    points = own.embeddings[own.strings.of[there]]
+    found = np.zeros((len(there), points.shape[1] + len(there) - len(points)))
+    found[there, : points.shape[1]] = points / np.linalg.norm(points, axis=1, keepdims=True)
+    found[~there, points.shape[1] :] = np.eye(len(there) - len(points))  # at right angles to all others
+    return found
 
 
 # How answers become points for the share of the wording; None where a pair was not judged.
@@ -105,7 +110,7 @@ POINTS: Mapping[str, Points] = {"laplacian": _spectral(), "one_hot": _corners}
 def _variance(part: str, of: Points) -> Measure:
     def measure(own: SampledQuestion) -> float:
         points = of(own)
-        return NAN if points is None else float(getattr(split_variance(points, own.answered), part))
+        return NAN if points is None else float(getattr(split_variance(points, own.wordings), part))
 
     return measure
 
@@ -152,7 +157,7 @@ MEASURES: Mapping[str, QuestionMeasure] = {
         ),
         QuestionMeasure(
             "semantic_entropy.likelihood",
-            "semantic_entropy with classes weighted by the length-normalised likelihood of their different strings",
+            "semantic_entropy with classes weighted by the length-normalised likelihood of their different replies",
             _likelihood,
             KUHN,
             _PAIRS | {"logprobs"},

@@ -13,6 +13,7 @@ from calprobe.answers import READERS, Grade, Reading, abstains, grade, read, rea
 from calprobe.answers.constrained import read_constrained
 from calprobe.answers.grading import ABSTENTION, IMPORTED, GradeRules
 from calprobe.answers.readers import CONCLUDES, CONCLUSIONS
+from calprobe.answers.types import GIVEN as GIVEN
 from calprobe.arrays import Ints
 from calprobe.confidence.asked.cell import ANSWER, FINAL, GREEDY, GREEDY_FINAL, Cell, Row
 from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence
@@ -20,7 +21,6 @@ from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.questions.types import Question
 from calprobe.runs.grades import StoredGrade
 
-GIVEN = "given"  # the reader of replies that came with their grade
 ARGMAX = "label_argmax"  # of runs that have label probabilities alone: the most probable label at the first position
 DEFAULT = "default"  # of sets with questions of several kinds: each by the reader of its kind
 CONCLUDED = "conclusion"  # the same of conclusions behind replies

@@ -60,10 +60,10 @@ def measures_of(read: Read, wanted: Collection[str]) -> Iterator[QuestionMeasure
 
 
 def frequency(read: Read) -> AskedConfidence:
-    """The share of the samples asked for that give the same answer, each sample with its own correctness."""
+    """The share of the samples that give the same answer, each sample with its own correctness."""
     values = np.full(len(read.cell), np.nan)
     for own in read.samples:
-        found = frequencies(own.classes, own.asked)
+        found = frequencies(own.classes, len(own.classes))
         values[own.rows] = np.where(own.classes >= 0, found, np.nan)
     return of_rows(read, values, [OK if value == value else NO_ANSWER for value in values.tolist()])
 
@@ -74,9 +74,9 @@ def pooled(measure: Callable[[SampledQuestion], float]) -> Compute:
     def compute(read: Read) -> AskedConfidence:
         values, status = np.full(len(read.cell), np.nan), [OK] * len(read.cell)
         for own in read.samples:
-            values[own.rows] = value = measure(own)
+            values[own.rows] = value = measure(own) if own.read else np.nan
             for place in own.rows.tolist() if np.isnan(value) else ():
-                status[place] = NOT_JUDGED if len(own.strings.texts) else NO_ANSWER
+                status[place] = NOT_JUDGED if own.read else NO_ANSWER
         return of_rows(read, values, status)
 
     return compute
@@ -157,7 +157,7 @@ def sample_estimators(read: Read, wanted: Collection[str] = ()) -> Iterator[Aske
 
     of_replies = []
     if sampled:
-        said = "share of the samples asked for that give the same answer"
+        said = "share of the samples that give the same answer"
         of_replies.append(AskedEstimator("frequency", said, "samples", frequency))
     of_replies += token_estimators(read)
     for own in of_replies:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -10,8 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.answers.comparing import comparable
-from calprobe.answers.said import said
+from calprobe.answers.said import equal_answers, said
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked.cell import ANSWER, Cell, Row
 from calprobe.confidence.asked.readings import Answers
@@ -61,10 +60,10 @@ class SampledQuestion:
 
     set: str
     question: Question
-    rows: Ints  # [samples], places in the cell
-    asked: int  # samples asked for, failed requests counted
+    rows: Ints  # [samples], places in the cell of those that the reader has a reply of
     wordings: Ints  # [samples], number of the paraphrase
     strings: Strings  # what the samples say
+    replies: Ints  # [samples], a number for each different text of a complete reply
     logprobs: Floats  # [samples], mean log-probability of a reply's tokens; NaN: not known
     meanings: Meanings | None
 
@@ -74,7 +73,7 @@ class SampledQuestion:
 
         Classes are numbered from the one with the most frequent string on, so that 0 need not be the largest.
         """
-        return self.strings.classes(classes_of_keys([self._key(text) for text in self.strings.texts]))
+        return self.strings.classes(self._equal)
 
     @cached_property
     def exact(self) -> Ints:
@@ -88,7 +87,7 @@ class SampledQuestion:
         Labels and numbers need no judge: equal ones entail each other, others are contradictions.
         """
         if self.question.kind != "open":
-            equal = self._equal
+            equal = self._corners
             return np.stack([equal, np.zeros_like(equal), 1 - equal], axis=2)
         if self.meanings is None:
             return None
@@ -98,7 +97,7 @@ class SampledQuestion:
     def embeddings(self) -> Floats | None:
         """A point for each string, [strings, dimensions]; None where one has none."""
         if self.question.kind != "open":
-            return self._equal  # corners of classes
+            return self._corners
         if self.meanings is None:
             return None
         return self.meanings.embeddings(self.strings.texts)
@@ -124,27 +123,31 @@ class SampledQuestion:
         return None if self.relations is None else affinity(self.relations[..., 0])
 
     @property
-    def answered(self) -> Ints:
-        """The wordings of the samples that have an answer, [answers]."""
-        return self.wordings[self.strings.of >= 0]
+    def read(self) -> int:
+        """How many of the samples have an answer."""
+        return int((self.strings.of >= 0).sum())
+
+    @cached_property
+    def _equal(self) -> Ints:
+        """The strings' classes of equal answers, [strings]."""
+        return classes_of_keys(equal_answers(self.strings.texts, self.question))
 
     @property
-    def _equal(self) -> Floats:
-        keys = np.array([self._key(text) for text in self.strings.texts], np.str_)
-        return np.asarray(keys[:, None] == keys, np.float64)
+    def _corners(self) -> Floats:
+        return np.asarray(self._equal[:, None] == self._equal, np.float64)
 
     def _greedy(self, equal: npt.NDArray[np.bool_]) -> Ints:
         return self.strings.classes(greedy_classes(equal))
 
-    def _key(self, text: str) -> str:
-        return comparable(text) if self.question.kind == "open" else text
-
 
 def sampled_questions(cell: Cell, answers: Answers, meanings: Meanings | None) -> tuple[SampledQuestion, ...]:
-    """The questions of a cell with their samples, in the cell's order."""
+    """The questions of a cell with their samples, in the cell's order.
+
+    A request that failed is no sample: nothing is known of what the model would have said.
+    """
     places: dict[str, list[int]] = {}
-    for place, row in enumerate(cell.rows):
-        places.setdefault(row.question.id, []).append(place)
+    for place in np.flatnonzero(answers.asked).tolist():
+        places.setdefault(cell.rows[place].question.id, []).append(place)
     return tuple(_sampled(cell, answers, own, meanings) for own in places.values())
 
 
@@ -156,16 +159,12 @@ def _sampled(cell: Cell, answers: Answers, own: Sequence[int], meanings: Meaning
         cell.set,
         question,
         np.array(own, np.int64),
-        _asked(cell.asked, question, len(own)),
         np.array([row.paraphrase for row in rows], np.int64),
         different_strings(texts),
+        classes_of_keys([row.first.text for row in rows]),
         np.array([mean_logprob(row)[0] for row in rows], np.float64),
         meanings,
     )
-
-
-def _asked(asked: Mapping[str, int], question: Question, there: int) -> int:
-    return max(there, asked.get(question.id, 0))
 
 
 def mean_logprob(row: Row) -> tuple[float, str]:

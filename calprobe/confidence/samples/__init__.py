@@ -4,6 +4,7 @@ from calprobe.answers.token_claims import ccp_pairs
 from calprobe.confidence.samples.ccp import ClaimProbability, ccp, ccp_token, combined_relation
 from calprobe.confidence.samples.clusters import (
     Strings,
+    apart,
     both_entail,
     classes_of_keys,
     close,
@@ -33,6 +34,7 @@ __all__ = [
     "WordingShare",
     "affinity",
     "answer_entropy",
+    "apart",
     "both_entail",
     "ccp",
     "ccp_pairs",

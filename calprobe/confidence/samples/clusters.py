@@ -33,10 +33,15 @@ class Strings:
         return found
 
     def expand(self, matrix: npt.ArrayLike) -> Floats:
-        """A matrix of the strings [strings, strings] as one of the samples that have an answer, copies as rows."""
+        """A matrix of the strings [strings, strings] as one of the samples, copies as rows.
+
+        A sample without an answer is like itself alone: 1 on the diagonal, 0 beside it.
+        """
         own = check_square("matrix", matrix)
-        there = self.of[self.of >= 0]
-        return own[np.ix_(there, there)]
+        found = np.eye(len(self.of))
+        there = np.flatnonzero(self.of >= 0)
+        found[np.ix_(there, there)] = own[np.ix_(self.of[there], self.of[there])]
+        return found
 
 
 def different_strings(texts: Sequence[str | None]) -> Strings:
@@ -50,6 +55,18 @@ def different_strings(texts: Sequence[str | None]) -> Strings:
     ordered = tuple(sorted(counts, key=lambda text: (-counts[text], text)))
     place = {text: number for number, text in enumerate(ordered)}
     return Strings(ordered, np.array([-1 if text is None else place[text] for text in texts], np.int64))
+
+
+def apart(classes: npt.ArrayLike) -> Ints:
+    """The classes [samples] with each sample that has no answer (-1) in a class of its own, behind the others.
+
+    >>> apart([0, -1, 1, -1]).tolist()
+    [0, 2, 1, 3]
+    """
+    own = np.array(classes, np.int64)
+    lacking = own < 0
+    own[lacking] = own.max(initial=-1) + 1 + np.arange(int(lacking.sum()))
+    return own
 
 
 def classes_of_keys(keys: Sequence[str]) -> Ints:

@@ -10,14 +10,14 @@ from calprobe.confidence.samples.entropy import check_classes
 
 
 def frequencies(classes: npt.ArrayLike, asked: int) -> Floats:
-    """The share of the samples asked for that give the same answer, `#{j: class_j = class_i} / n`. Larger is surer.
+    """The share of the samples that give the same answer, `#{j: class_j = class_i} / n`. Larger is surer.
 
-    A sample counts itself. n is the number asked for, so that samples without an answer make every answer less
-    frequent. Response level: a value for each sample (Wang et al. 2023; "frequency of answer").
+    A sample counts itself. Those without an answer count in n, and so make every answer less frequent. Response level:
+    a value for each sample (Wang et al. 2023; "frequency of answer").
 
     Args:
         classes: [samples], from 0 on; -1: no answer.
-        asked: n, samples asked for, failed requests counted; at least the number of samples.
+        asked: n, at least the number of samples.
     Returns:
         [samples], in [1/n, 1]; 0 where there is no answer.
     Raises:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from calprobe.metrics import Estimate
 
 Metrics = Mapping[str, Estimate]  # by name
-# How an answer that failed enters the metrics of a confidence: with confidence 0 and wrong, not at all, or with
-# confidence 1 and wrong, which is the worst that it could have been.
+# How a row enters the metrics of a confidence if its answer or its confidence was not read: with confidence 0, not at
+# all, or with the confidence that is farthest from the truth, 1 if it is wrong and 0 if it is right. An answer that was
+# not read is wrong; of one that was read it is known whether it is right.
 TREATMENTS = ("zero", "dropped", "worst")
 
 
@@ -17,7 +18,7 @@ TREATMENTS = ("zero", "dropped", "worst")
 class ResponseLevel:
     """Every response a row: of claims, a verdict on one option in one sample."""
 
-    rows: int
+    rows: int  # requests that failed are in no number
     failed: int  # rows without an answer that could be read
     accuracy: Estimate  # an answer that was not read is wrong
     balanced: Estimate | None  # mean of the accuracies of claims that are true and that are not; None: no claims
@@ -36,7 +37,7 @@ class QuestionLevel:
     rows: int
     tied: int  # questions without an answer: options share the most Yes, or nothing could be read
     accuracy: Estimate  # a question without an answer is wrong
-    all_right: Estimate | None  # share of the questions of which every option is judged right by most samples
+    all_right: Estimate | None  # share of the questions of which every option has most verdicts right, more than half
     share: Metrics  # of the samples that give the answer, or of Yes for the chosen option
     normalised: Metrics | None  # share of Yes over the sum of all options' shares; None: no claims
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,7 +39,7 @@ _DEGENERATE = 0.02  # share of Yes, or of No, below which verdicts say nothing
 def answer_study(asked: Asked, cells: Sequence[OpenedCell], options: AskedOptions) -> AnswerStudy | None:
     """The study of a run from its opened cells; None where no cell has conclusions behind sampled replies."""
     own = [cell for cell in cells if _is_studied(cell)]
-    return AnswerStudy(asked.label, asked.model, tuple(_cell(cell, options) for cell in own)) if own else None
+    return AnswerStudy(asked.label, asked.model, tuple(_cell(asked, cell, options) for cell in own)) if own else None
 
 
 def _is_studied(opened: OpenedCell) -> bool:
@@ -48,10 +49,12 @@ def _is_studied(opened: OpenedCell) -> bool:
     return several and cell.has(FINAL) and (cell.judges_options or numbers)
 
 
-def _cell(opened: OpenedCell, options: AskedOptions) -> AnswerCell:
+def _cell(asked: Asked, opened: OpenedCell, options: AskedOptions) -> AnswerCell:
     cell = opened.cell
     samples = max((len(own.rows) for own in opened.read.samples), default=0)
-    return AnswerCell(cell.set, cell.variant, samples, _responses(opened, options), _questions(opened, options))
+    sizes = Counter(question.root for own in asked.sets if own.name == cell.set for question in own.questions)
+    found = list(_options(opened, sizes) if cell.judges_options else _numbers(opened))
+    return AnswerCell(cell.set, cell.variant, samples, _responses(opened, options), _questions(opened, found, options))
 
 
 def _roots(rows: Sequence[Row]) -> Names:
@@ -60,20 +63,20 @@ def _roots(rows: Sequence[Row]) -> Names:
 
 def _responses(opened: OpenedCell, options: AskedOptions) -> ResponseLevel:
     cell, answers = opened.cell, opened.read.answers
-    names, right, read = _roots(cell.rows), answers.correct, answers.extracted
+    names, right, read, kept = _roots(cell.rows), answers.correct, answers.extracted, answers.asked
     claims = cell.judges_options
     true = np.array([row.question.answer == 0 for row in cell.rows], np.bool_)
     yes = answers.prediction == 0
     shares = [_mean(yes, true & read, names, options), _mean(yes, ~true & read, names, options)] if claims else []
     return ResponseLevel(
-        rows=len(cell),
-        failed=int((~read).sum()),
-        accuracy=_mean(right, np.ones(len(right), np.bool_), names, options),
-        balanced=_balanced(right, true, names, options) if claims else None,
+        rows=int(kept.sum()),
+        failed=int((~read & kept).sum()),
+        accuracy=_mean(right, kept, names, options),
+        balanced=_balanced(right[kept], true[kept], names[kept], options) if claims else None,
         yes_where_true=shares[0] if claims else None,
         yes_where_false=shares[1] if claims else None,
         degenerate=_degenerate(yes[read]) if claims else "",
-        extraction=_mean(read, np.ones(len(read), np.bool_), names, options),
+        extraction=_mean(read, kept, names, options),
         tolerances=_tolerances(opened, names, options),
         treatments={
             name: {way: _treated(opened, name, way, options) for way in TREATMENTS}
@@ -92,7 +95,7 @@ def _tolerances(opened: OpenedCell, names: Names, options: AskedOptions) -> Metr
     for name in TOLERANCES:
         rules = GradeRules(tolerance=name)
         right = np.array([grade(reading, row.question, rules=rules).correct for reading, row in pairs], np.bool_)
-        found[name] = _mean(right, np.ones(len(right), np.bool_), names, options)
+        found[name] = _mean(right, opened.read.answers.asked, names, options)
     return found
 
 
@@ -127,12 +130,16 @@ def _balanced(right: Right, true: Right, names: Names, options: AskedOptions) ->
 
 
 def _treated(opened: OpenedCell, name: str, way: str, options: AskedOptions) -> Metrics:
-    """The metrics of an estimator, its rows without an answer or a confidence treated in one of the three ways."""
-    found = opened.confidences[name]
-    failed = (~found.read | ~opened.read.answers.extracted) & found.asked
+    """The metrics of an estimator, its rows without an answer or a confidence treated in one of the three ways.
+
+    An answer that was not read is wrong. Whether another is right does not depend on its confidence.
+    """
+    found, extracted = opened.confidences[name], opened.read.answers.extracted
+    failed, right = ~found.read | ~extracted, found.correct & extracted
     kept = found.asked & ~failed if way == "dropped" else found.asked
-    confidence = np.where(failed, 1.0 if way == "worst" else 0.0, found.confidence)
-    return _metrics(confidence[kept], (found.correct & ~failed)[kept], _roots(opened.cell.rows)[kept], options)
+    filling = np.where(right, 0.0, 1.0) if way == "worst" else 0.0
+    confidence = np.where(failed, filling, found.confidence)
+    return _metrics(confidence[kept], right[kept], _roots(opened.cell.rows)[kept], options)
 
 
 def _metrics(confidence: Floats, right: Right, names: Names | None, options: AskedOptions) -> Metrics:
@@ -153,9 +160,8 @@ class _Answer:
     all_right: bool = False
 
 
-def _questions(opened: OpenedCell, options: AskedOptions) -> QuestionLevel:
+def _questions(opened: OpenedCell, found: Sequence[_Answer], options: AskedOptions) -> QuestionLevel:
     claims = opened.cell.judges_options
-    found = list(_options(opened) if claims else _numbers(opened))
     share = np.array([own.share for own in found], np.float64)
     normalised = np.array([own.normalised for own in found], np.float64)
     right = np.array([own.right for own in found], np.bool_)
@@ -179,15 +185,20 @@ def _numbers(opened: OpenedCell) -> Iterator[_Answer]:
             yield _Answer(right=False, share=float("nan"))
             continue
         place = int(np.nonzero(own.classes == best)[0][0])
-        share = float(frequencies(own.classes, own.asked)[place])
+        share = float(frequencies(own.classes, len(own.classes))[place])
         yield _Answer(bool(opened.read.answers.correct[own.rows[place]]), share)
 
 
-def _options(opened: OpenedCell) -> Iterator[_Answer]:
-    """The option of each question with most Yes; none where options share the most, or none has any."""
-    for claims in _by_question(opened.read.samples).values():
+def _options(opened: OpenedCell, sizes: Mapping[str, int]) -> Iterator[_Answer]:
+    """The option of each question with most Yes; none where options share the most, or none has any.
+
+    Questions with an option of which no sample is there (every request failed) are left out.
+    """
+    for name, claims in _by_question(opened.read.samples).items():
+        if len(claims) < sizes[name]:
+            continue
         yes = np.array([_share_of_yes(opened, own) for own in claims])
-        right = [bool((share > 0.5) == (own.question.answer == 0)) for share, own in zip(yes, claims, strict=True)]
+        right = [2 * int(opened.read.answers.correct[own.rows].sum()) > len(own.rows) for own in claims]
         best = np.nonzero(yes == yes.max())[0]
         if len(best) > 1 or yes.max() == 0:
             yield _Answer(right=False, share=float("nan"), all_right=all(right))
@@ -204,5 +215,5 @@ def _by_question(samples: Sequence[SampledQuestion]) -> Mapping[str, list[Sample
 
 
 def _share_of_yes(opened: OpenedCell, own: SampledQuestion) -> float:
-    """Of the samples asked for, those without a verdict counted."""
-    return float((opened.read.answers.prediction[own.rows] == 0).sum() / own.asked)
+    """Of the samples, those without a verdict counted."""
+    return float((opened.read.answers.prediction[own.rows] == 0).mean())

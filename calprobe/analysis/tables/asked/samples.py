@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from calprobe.analysis.asked.results import CellReport, SetReport
 from calprobe.analysis.tables.types import Column, Row, Table
@@ -45,8 +45,21 @@ def uncertainty_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
         notes=(
             "Larger is less sure, without a scale. Pooled: every sample with its own correctness; majority: one row a "
             "question, with that of the most frequent answer; greedy: with that of one greedy answer.",
+            *_counts(cells),
         ),
     )
+
+
+def _counts(cells: Sequence[CellReport]) -> Iterator[str]:
+    """How many samples the questions have: uncertainties of different numbers cannot be compared."""
+    known = [(cell.variant, cell.samples) for cell in cells if cell.samples is not None]
+    said = (
+        f"{name} {own.mean:.3g}{f' ({own.least} to {own.most})' if own.least < own.most else ''}, "
+        f"{own.answered:.3g} of them with an answer"
+        for name, own in known
+    )
+    if known:
+        yield f"Samples a question: {'; '.join(said)}. One without an answer agrees with no other."
 
 
 def uncertainties(cell: CellReport) -> list[str]:
