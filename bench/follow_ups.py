@@ -44,11 +44,13 @@ from calprobe.runs.replies import Reply  # noqa: E402
 GOAL = 2.5  # times the cost of one, at most
 
 
-class Seconds(NamedTuple):
+class Cost(NamedTuple):
     """Of one repeat."""
 
-    wall: float
-    processor: float  # of all threads: what others on the machine do changes it little
+    wall: float  # seconds
+    processor: float  # seconds of all threads: what others on the machine do changes it little
+    tokens: int  # forwarded, padding included
+    passes: int
 
 
 Answer = Callable[[Sequence[Pending]], list[Reply]]
@@ -95,38 +97,46 @@ def jobs_of(arguments: argparse.Namespace) -> dict[str, Callable[[Answer], list[
     }
 
 
-def timed(arguments: argparse.Namespace) -> tuple[dict[str, list[Seconds]], dict[str, dict[tuple[str, str], str]]]:
-    """Seconds of each repeat of each job, and the texts of its replies."""
+def timed(arguments: argparse.Namespace) -> tuple[dict[str, list[Cost]], dict[str, dict[tuple[str, str], str]]]:
+    """The cost of each repeat of each job, and the texts of its replies."""
     import torch
 
-    from calprobe.backends.local import open_backend
+    from calprobe.backends.local.backend import TransformersBackend
+    from calprobe.models import LoadOptions, load_model
 
     torch.set_num_threads(arguments.threads)
-    backend = open_backend(arguments.model)
+    model = load_model(arguments.model, LoadOptions())
+    backend = TransformersBackend(model)
+    widths: list[int] = []
+    model.network.register_forward_pre_hook(
+        lambda network, inputs, named: widths.append(named["input_ids"].numel()), with_kwargs=True
+    )
     jobs = jobs_of(arguments)
     names = [name for name in jobs if name in arguments.jobs]
-    seconds: dict[str, list[Seconds]] = {name: [] for name in names}
+    costs: dict[str, list[Cost]] = {name: [] for name in names}
     texts: dict[str, dict[tuple[str, str], str]] = {}
     answer: Answer = lambda pending: list(backend.replies(pending))  # noqa: E731
     jobs["one"](answer)  # counts for nothing
     for _ in range(arguments.repeats):
         for name in names:
+            widths.clear()
             began, spent = time.perf_counter(), time.process_time()
             replies = jobs[name](answer)
-            seconds[name].append(Seconds(time.perf_counter() - began, time.process_time() - spent))
+            wall, processor = time.perf_counter() - began, time.process_time() - spent
+            costs[name].append(Cost(wall, processor, sum(widths), len(widths)))
             texts[name] = {(reply.question, reply.stage): reply.text for reply in replies}
-    return seconds, texts
+    return costs, texts
 
 
-def rows_of(seconds: dict[str, list[Seconds]], texts: dict[str, dict[tuple[str, str], str]]) -> list[dict[str, Any]]:
+def rows_of(costs: dict[str, list[Cost]], texts: dict[str, dict[tuple[str, str], str]]) -> list[dict[str, Any]]:
     """A row for each job, with its cost beside that of one follow-up."""
-    one = np.median(seconds["one"], axis=0)
+    one = np.median(costs["one"], axis=0)
     reference = texts.get("ten", texts["one"])
     rows = []
-    for name, own in seconds.items():
+    for name, own in costs.items():
         common = texts[name].keys() & reference.keys()
         differing = sum(texts[name][key] != reference[key] for key in common)
-        wall, processor = np.median(own, axis=0)
+        wall, processor, tokens, passes = np.median(own, axis=0)
         slow, middle, fast = np.percentile(len(texts[name]) / np.asarray(own)[:, 0], [20, 50, 80])
         rows.append(
             {
@@ -134,8 +144,11 @@ def rows_of(seconds: dict[str, list[Seconds]], texts: dict[str, dict[tuple[str, 
                 "replies": len(texts[name]),
                 "seconds": round(float(wall), 2),
                 "processor_seconds": round(float(processor), 2),
+                "forwarded_tokens": int(tokens),
+                "forward_passes": int(passes),
                 "times_one": round(float(wall / one[0]), 2),
                 "processor_times_one": round(float(processor / one[1]), 2),
+                "tokens_times_one": round(float(tokens / one[2]), 2),
                 "unit": "replies/s",
                 "p20": round(slow, 2),
                 "p50": round(middle, 2),

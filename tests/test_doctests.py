@@ -4,39 +4,31 @@ from __future__ import annotations
 
 import doctest
 import inspect
-import pkgutil
 from importlib import import_module
+from pathlib import Path
 
 import pytest
+
+import calprobe
+import calprobe.kernels
 
 WITH_EXAMPLES = (
     *("calprobe.answers", "calprobe.confidence", "calprobe.metrics", "calprobe.probes", "calprobe.prompts"),
     "calprobe.confidence.samples",
     "calprobe.statements",
 )
-REPORTS = ("calprobe.analysis", *(f"calprobe.analysis.{part}" for part in ("curves", "html", "plots", "tables")))
-PACKAGES = (*WITH_EXAMPLES, "calprobe.kernels", "calprobe.planning", *REPORTS)
-MODULES = [
-    "calprobe.cli.report_plots",
-    "calprobe.cli.labels",
-    "calprobe.cli.output",
-    "calprobe.models.exposures",
-    "calprobe.analysis.rank",
-    "calprobe.runs.extent",
-    "calprobe.runs.manifest_text",
-    "calprobe.scoring.budget",
-    "calprobe.scoring.engine",
-    "calprobe.scoring.options",
-    "calprobe.scoring.scheduling",
-    "calprobe.scoring.score",
-    "calprobe.training.callback",
-    "calprobe.messages",
-    *(
-        f"{package}.{module.name}"
-        for package in PACKAGES
-        for module in pkgutil.iter_modules(import_module(package).__path__)
-    ),
-]
+PACKAGE = Path(calprobe.__file__).parent
+FOLDERS = {"calprobe": PACKAGE, "calprobe.kernels": Path(calprobe.kernels.__file__).parent}
+MODULES = sorted(
+    ".".join((package, *path.relative_to(folder).with_suffix("").parts))
+    for package, folder in FOLDERS.items()
+    for path in folder.rglob("*.py")
+    if ">>>" in path.read_text(encoding="utf-8")
+)
+
+
+def test_examples_are_found() -> None:
+    assert {"calprobe.metrics.calibration", "calprobe.asking.derangement", "calprobe.kernels.linear_logprob"} <= set(MODULES)
 
 
 @pytest.mark.parametrize("name", MODULES)

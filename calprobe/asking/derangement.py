@@ -18,7 +18,7 @@ def derangement(n: int, may: Callable[[int, int], bool], seed: str) -> list[int 
         seed: of the cycle.
 
     >>> derangement(4, lambda place, other: True, "seed")
-    [2, 3, 1, 0]
+    [1, 3, 0, 2]
     """
     source = random.Random(seed)
     order = list(range(n))

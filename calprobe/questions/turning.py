@@ -38,7 +38,7 @@ def balanced(examples: Sequence[Question], name: str) -> tuple[Question, ...]:
 
     >>> each = Question("1", "Which?", "choice", ("x", "y", "z"), ("A", "B", "C"), answer=0)
     >>> [shot.gold for shot in balanced([each] * 3, "q7")]
-    ['A', 'B', 'C']
+    ['B', 'C', 'A']
     """
     first = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)
     return tuple(_with_gold_at(shot, first + number) for number, shot in enumerate(examples))

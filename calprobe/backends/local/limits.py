@@ -149,7 +149,7 @@ def batches(
         kept: slots that each row has before; None: none.
         slots_as_place: see above.
 
-    >>> batches([2, 2, 3, 9], 18)
+    >>> batches([2, 2, 3, 9], 18, per_pass=4)
     [slice(0, 3, None), slice(3, 4, None)]
     """
     cost, start_of = [0.0], [0]
