@@ -13,8 +13,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-
-ROOT = Path(__file__).resolve().parent.parent
+from sources import ROOT, imports, sources
 
 # Stage -> the stages that it may know. The package's own names are the user's entrance.
 KNOWS: dict[str, set[str]] = {
@@ -53,7 +52,7 @@ NO_TORCH = (
 def imported_stages(file: Path) -> set[str]:
     """The stages of calprobe that a module imports anywhere, inside functions too."""
     modules = set()
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in imports(file):
         if isinstance(node, ast.ImportFrom) and node.module:
             modules.add(node.module)
         elif isinstance(node, ast.Import):
@@ -79,14 +78,13 @@ def module_name(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-SOURCES = sorted(file for folder in ("calprobe", "kernels/fused") for file in (ROOT / folder).rglob("*.py"))
-MODULES = {module_name(file): file for file in SOURCES}
+MODULES = {module_name(file): file for file in sources("calprobe", "kernels/fused")}
 
 
 def imported_modules(name: str) -> set[str]:
     """The package's own modules that a module imports anywhere: inside functions and under TYPE_CHECKING too."""
     found = set()
-    for node in ast.walk(ast.parse(MODULES[name].read_text("utf-8"))):
+    for node in imports(MODULES[name]):
         if isinstance(node, ast.ImportFrom) and node.module:
             inner = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= inner & MODULES.keys() or {node.module}

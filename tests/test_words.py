@@ -10,6 +10,7 @@ from typing import get_args
 
 import click
 import pytest
+from sources import nodes
 
 import calprobe.words
 from calprobe.cli.arguments import list_option
@@ -21,9 +22,7 @@ WORDS = {name: get_args(word) for name, word in vars(calprobe.words).items() if 
 
 def _lists(file: Path) -> list[tuple[object, ...]]:
     """The lists, tuples and sets of constants that a file writes out."""
-    displays = [
-        node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, (ast.List, ast.Tuple))
-    ]
+    displays = [node for node in nodes(file) if isinstance(node, (ast.List, ast.Tuple))]
     return [tuple(each.value for each in node.elts if isinstance(each, ast.Constant)) for node in displays]
 
 

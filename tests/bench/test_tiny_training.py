@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from proofs import few_of
 from tiny.corpus import INVENTED, MENTIONS, MOST, Corpus, counts_of, make_corpus
 from tiny.folders import differing_files, write_exposures, write_model
 from tiny.networks import causal_network, masked_network
@@ -123,7 +124,7 @@ def test_masks_are_tails_of_words_and_every_row_has_one(rows: list[Batch]) -> No
     assert n_answers > len(rows) / 3
 
 
-@pytest.mark.parametrize("kind", ["causal", "masked"])
+@pytest.mark.parametrize("kind", few_of(["causal", "masked"], lambda kind: kind == "causal"))
 def test_training_learns_and_is_the_same_again(kind: str, rows: list[Batch]) -> None:
     def trained() -> tuple[list[float], bytes]:
         network = causal_network(0) if kind == "causal" else masked_network(0)

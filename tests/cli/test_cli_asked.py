@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -293,7 +294,7 @@ def test_two_runs_have_what_only_several_show(run: str, tmp_path: Path) -> None:
 
 
 def with_size(path: Path, parameters: int) -> str:
-    """A copy of a run's folder in which the model has a size."""
+    """The run in that folder with a model of a size."""
     manifest = read_any_manifest(path)
     assert isinstance(manifest, AskManifest)
     size = ModelSize(parameters, "weights", parameters // 5)
@@ -302,11 +303,10 @@ def with_size(path: Path, parameters: int) -> str:
 
 
 def test_runs_of_known_size_have_a_figure_and_tables_of_size_and_spread(tmp_path: Path) -> None:
-    runs = []
-    for number, parameters in enumerate((135_000_000, 360_000_000, 1_700_000_000, 3_000_000_000)):
-        out = tmp_path / f"run{number}"
-        calprobe("import", "replies", replies(tmp_path), "--questions", questions(tmp_path), "--out", out)
-        runs.append(with_size(out, parameters))
+    imported = tmp_path / "imported"
+    calprobe("import", "replies", replies(tmp_path), "--questions", questions(tmp_path), "--out", imported)
+    sizes = (135_000_000, 360_000_000, 1_700_000_000, 3_000_000_000)
+    runs = [with_size(shutil.copytree(imported, tmp_path / f"run{size}"), size) for size in sizes]
     figures, page = tmp_path / "figures", tmp_path / "page.html"
     done = calprobe("report", *runs, *QUICK, "--tables", "across", "--plots", figures, "--html", page)
     assert done.returncode == 0, done.stderr

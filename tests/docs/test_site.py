@@ -64,6 +64,7 @@ def test_no_page_has_the_marks_of_an_unresolved_merge() -> None:
     assert [page.name for page in pages if marks.search(page.read_text("utf-8"))] == []
 
 
+@pytest.mark.proof
 def test_broken_links_fail_the_build(tmp_path: Path) -> None:
     links = ("nowhere.md", "methods.md#no-such-section")
     docs = tmp_path / "docs"
