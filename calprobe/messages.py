@@ -48,6 +48,17 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if near else ""
 
 
+def no_such(word: str, known: Iterable[str], where: str = "") -> str:
+    """The error that a name is not among the known ones, with near names or else all of them.
+
+    >>> no_such("bier", ["ace", "brier"], "in this report"), no_such("x", ["ace", "brier"])
+    ("no 'bier' in this report; did you mean brier?", "no 'x'; give some of ace, brier")
+    """
+    there = list(known)
+    hint = did_you_mean(word, there) or f"; give some of {', '.join(there)}"
+    return f"no {word!r} {where}".rstrip() + hint
+
+
 def no_estimator(subject: str, names: Sequence[str], known: Iterable[str]) -> str:
     """The error that a run, or a report, lacks estimators, with near names or else all that it has.
 

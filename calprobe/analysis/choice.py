@@ -9,7 +9,7 @@ from typing import TypeVar
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
 from calprobe.confidence import available_estimators
 from calprobe.errors import UsageError
-from calprobe.messages import did_you_mean, no_estimator
+from calprobe.messages import no_estimator, no_such
 from calprobe.metrics import multiclass_metrics, standard_metrics
 from calprobe.runs import Run
 
@@ -50,8 +50,7 @@ def _check(estimators: Sequence[str], given: Iterable[str], metrics: Sequence[st
         raise UsageError(no_estimator("the report", lacking, known))
     for name in metrics:
         if name not in there:
-            hint = did_you_mean(name, there) or f"; it has {', '.join(there)}"
-            raise UsageError(f"--metric: no {name!r} in this report{hint}")
+            raise UsageError(f"--metric: {no_such(name, there, 'in this report')}")
 
 
 def _of_run(run: RunReport, estimators: Sequence[str], metrics: Sequence[str]) -> RunReport:

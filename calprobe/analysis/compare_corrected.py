@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Protocol, Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from calprobe.analysis.compare_results import Contrast, Grounding
+from calprobe.analysis.compare_results import Contrast, Corrected, Grounding
 from calprobe.arrays import Floats
 from calprobe.metrics import Difference, holm, max_t
 
 Tested = Contrast | Grounding
 
 
-class Correctable(Protocol):
-    """A comparison of any kind of runs."""
-
-    @property
-    def contrasts(self) -> Iterable[Tested]:
-        """Everything that has a p-value."""
-
-    def replaced(self, change: Callable[[Tested], Any]) -> Self:
-        """The comparison with all of it changed, in this order."""
-
-
-C = TypeVar("C", bound=Correctable)
+C = TypeVar("C", bound=Corrected)
 
 
 def corrected(comparison: C) -> C:

@@ -5,19 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
 from calprobe.analysis.compare_numbers import BY_RELATION
-from calprobe.analysis.compare_results import SIGNIFICANT, Agreement, Comparison, PairComparison, Scope, WithinRun
+from calprobe.analysis.compare_results import (
+    SIGNIFICANT,
+    Agreement,
+    Comparison,
+    Corrected,
+    PairComparison,
+    Scope,
+    WithinRun,
+)
 from calprobe.analysis.compare_ties import ABSOLUTE
 from calprobe.analysis.number_text import number, ranges
-from calprobe.analysis.options import CompareOptions
 from calprobe.analysis.prose import cluster_notes, range_note, score_notes, sentence, size
 from calprobe.messages import counted
 from calprobe.metrics import Metric
-from calprobe.words import ClusterKind, Correction
+from calprobe.words import ClusterKind
 
 CORRECTED = {"holm": "Holm p", "max-t": "max-T p"}  # names of corrected p-values
 
@@ -29,22 +35,6 @@ UNITS: Mapping[ClusterKind, str] = {
 _TIE = np.format_float_scientific(ABSOLUTE, trim="-", exp_digits=1)  # 1e-4
 
 NO_ANSWER = "they count as incorrect with confidence 0, which makes errors small"
-
-
-class Corrected(Protocol):
-    """A comparison of any kind of runs, with its p-values corrected."""
-
-    @property
-    def options(self) -> CompareOptions:
-        """What was asked for."""
-
-    @property
-    def correction(self) -> Correction:
-        """The one that stars go by."""
-
-    @property
-    def tests(self) -> int:
-        """Number of p-values."""
 
 
 def pair_notes(pair: PairComparison) -> Iterable[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import CompareOptions
@@ -231,8 +232,34 @@ class WithinRun:
 KINDS = ("estimators", "markers", "templates")
 
 
+class Corrected(ABC):
+    """A comparison of any kind of runs: its p-values are corrected for all of them."""
+
+    __slots__ = ()
+    options: CompareOptions  # with the correction that was chosen
+
+    @property
+    @abstractmethod
+    def contrasts(self) -> Iterator[Contrast | Grounding]:
+        """Everything that has a p-value."""
+
+    @abstractmethod
+    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
+        """The comparison with all of it changed, in this order."""
+
+    @property
+    def correction(self) -> Correction:
+        """The one that stars and notes go by."""
+        return self.options.correction or "holm"
+
+    @property
+    def tests(self) -> int:
+        """Number of p-values, all of which the correction counts."""
+        return sum(not math.isnan(contrast.p_holm) for contrast in self.contrasts)
+
+
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Corrected):
     """Pairs of runs, or contrasts within one, with what was asked and the metrics in the order of their rows."""
 
     runs: tuple[RunFacts, ...]
@@ -257,22 +284,12 @@ class Comparison:
                 yield self.within.grounding
 
     @property
-    def correction(self) -> Correction:
-        """The one that stars and notes go by."""
-        return self.options.correction or "holm"
-
-    @property
-    def tests(self) -> int:
-        """Number of p-values, all of which the correction counts."""
-        return sum(not math.isnan(contrast.p_holm) for contrast in self.contrasts)
-
-    @property
     def units(self) -> tuple[ClusterKind, ...]:
         """What was resampled, over all scopes."""
         found = [scope.unit for pair in self.pairs for scope in pair.scopes]
         return tuple(dict.fromkeys([*found, *([self.within.unit] if self.within else [])]))
 
-    def replaced(self, change: Callable[[Any], Any]) -> Comparison:
+    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
         """The comparison with everything that has a p-value changed, in the order of `contrasts`."""
         pairs = tuple(
             replace(

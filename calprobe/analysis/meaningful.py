@@ -1,22 +1,35 @@
-"""Which metrics have a meaning for an estimator: one rule for reports, slices, comparisons and curves."""
+"""Which metrics have a meaning for an estimator: one rule for reports, slices, comparisons and curves of any run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from calprobe.arrays import Floats
 from calprobe.confidence import Estimator
 from calprobe.errors import UsageError
-from calprobe.metrics import ACCURACY, Metric, RankMetric
+from calprobe.metrics import ACCURACY, Metric, RankMetric, ordinal_confidence
+
+
+def of_scale(metrics: Iterable[Metric], scale: str) -> tuple[Metric, ...]:
+    """Those of the metrics that judge confidences of a scale: where it is no probability, accuracy and those of order.
+
+    >>> from calprobe.metrics import ACCURACY, AUROC, BRIER
+    >>> [metric.name for metric in of_scale([ACCURACY, BRIER, AUROC], "uncertainty")]
+    ['accuracy', 'auroc']
+    """
+    return tuple(
+        own for own in metrics if scale == "probability" or isinstance(own, RankMetric) or own.name == ACCURACY.name
+    )
+
+
+def as_confidence(values: Floats, scale: str) -> Floats:
+    """Confidences as they are; of uncertainties their ranks, the least sure 0: no metric of order sees a difference."""
+    return ordinal_confidence(values, uncertainty=True) if scale == "uncertainty" else values
 
 
 def is_meaningful(metric: Metric, estimator: Estimator) -> bool:
-    """Whether a metric judges what an estimator's confidences say.
-
-    Where they are no probabilities, only accuracy and metrics of their order do.
-    """
-    if metric.name in estimator.lacks:
-        return False
-    return estimator.scale == "probability" or isinstance(metric, RankMetric) or metric.name == ACCURACY.name
+    """Whether a metric judges what an estimator's confidences say."""
+    return metric.name not in estimator.lacks and bool(of_scale([metric], estimator.scale))
 
 
 def meaningful(metrics: Iterable[Metric], estimator: Estimator) -> tuple[Metric, ...]:

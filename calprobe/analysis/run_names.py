@@ -20,6 +20,16 @@ def last_names(labels: Sequence[str]) -> dict[str, str]:
     return names if len(set(names.values())) == len(names) else {label: label for label in labels}
 
 
+def state(*, limited: bool = False, partial: bool = False) -> str:
+    """What a figure says behind the name of a run of a part of its probe, or that is not complete.
+
+    >>> f"gpt2{state(limited=True, partial=True)}", f"gpt2{state()}"
+    ('gpt2 (LIMITED, PARTIAL)', 'gpt2')
+    """
+    found = [word for word, holds in (("LIMITED", limited), ("PARTIAL", partial)) if holds]
+    return f" ({', '.join(found)})" if found else ""
+
+
 def names_to_labels(labels: Sequence[str], paths: Sequence[str] = ()) -> dict[str, str]:
     """The labels of runs by every name that an option accepts for them.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
@@ -20,6 +20,9 @@ from calprobe.cli.arguments import (
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.words import AskedCompat, ClusterKind, Compat, Reduction, Ties
+
+if TYPE_CHECKING:
+    from calprobe.analysis import ReportOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -159,38 +162,13 @@ def report_options(
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
-        def with_options(
-            *,
-            reduction: str,
-            compat: Compat | None,
-            bins: int | None,
-            bootstrap: int,
-            seed: int,
-            ties: Ties,
-            **rest: Any,
-        ) -> None:
-            from calprobe.analysis import ReportOptions
-            from calprobe.metrics import Resampling
-
+        def with_options(**given: Any) -> None:
             if formats:
-                rest["form"] = chosen_format(rest.pop("form"), rest.pop("as_json"))
+                given["form"] = chosen_format(given.pop("form"), given.pop("as_json"))
             if or_all:
-                rest["all_reductions"] = reduction == ALL
-            if bootstrap == 0:
-                refuse_typed(
-                    click.get_current_context(), ["cluster"], "is a way to draw resamples; --bootstrap 0 has none"
-                )
-            one: Reduction = "sum" if reduction == ALL else reduction  # type: ignore[assignment]  # click has checked
-            options = ReportOptions(
-                one,
-                compat,
-                ace_bins(bins),
-                Resampling(bootstrap, seed),
-                rest.pop("cluster"),
-                ties=ties,
-                slice_bins=None if bins is None else ace_bins(bins),
-            )
-            command(options=options, **rest)
+                given["all_reductions"] = given["reduction"] == ALL
+            options = _taken_out(given)
+            command(options=options, **given)
 
         declared = [
             reduction_option(or_all=or_all),
@@ -205,3 +183,22 @@ def report_options(
         return found
 
     return decorate
+
+
+def _taken_out(given: dict[str, Any]) -> ReportOptions:
+    """What decides on numbers, taken out of what the options gave."""
+    from calprobe.analysis import ReportOptions
+    from calprobe.metrics import Resampling
+
+    reduction, bins, bootstrap = (given.pop(name) for name in ("reduction", "bins", "bootstrap"))
+    if bootstrap == 0:
+        refuse_typed(click.get_current_context(), ["cluster"], "is a way to draw resamples; --bootstrap 0 has none")
+    return ReportOptions(
+        "sum" if reduction == ALL else reduction,
+        given.pop("compat"),
+        ace_bins(bins),
+        Resampling(bootstrap, given.pop("seed")),
+        given.pop("cluster"),
+        ties=given.pop("ties"),
+        slice_bins=None if bins is None else ace_bins(bins),
+    )

@@ -125,8 +125,10 @@ def command(
     else:
         found = _compute(kind, named, CurveOptions(options, estimators, accuracy or "own"))
     if drawn:
-        limited = [] if asked else [name for name, path in named.items() if open_scores(path).manifest.limits()]
-        look = look if asked else naming(look, named, limited)
+        if not asked:
+            opened = {name: open_scores(path) for name, path in named.items()}
+            limited = {name for name, run in opened.items() if run.manifest.limits()}
+            look = naming(look, named, limited, {name for name, run in opened.items() if run.partial})
         look = replace(look, form="overlay" if overlay or asked else "panels")
         save(plot(found, look=look), out, look.style)
     else:

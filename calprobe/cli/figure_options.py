@@ -63,7 +63,7 @@ def figure_options(command: Callable[..., None]) -> Callable[..., None]:
     return found
 
 
-def naming(look: Look, runs: Mapping[str, str], limited: Iterable[str]) -> Look:
-    """The look with the names that --label gave, from the runs' paths by name, and the names of limited runs."""
+def naming(look: Look, runs: Mapping[str, str], limited: Iterable[str], partial: Iterable[str]) -> Look:
+    """The look with the names that --label gave, from the runs' paths by name, and which runs are not of everything."""
     given = {name: name for name, path in runs.items() if name != path}
-    return replace(look, labels=given, limited=frozenset(limited))
+    return replace(look, labels=given, limited=frozenset(limited), partial=frozenset(partial))

@@ -22,6 +22,7 @@ from calprobe.cli.report_asked import (
     answers_of,
     budget_option,
     calibrate_option,
+    check_tables,
     draws_option,
     readers_option,
     refuse_options_of_replies,
@@ -32,11 +33,10 @@ from calprobe.cli.report_asked import (
 )
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
-from calprobe.messages import did_you_mean
 from calprobe.words import AskedBeside, Calibrate, Recalibration, SliceKind
 
 if TYPE_CHECKING:
-    from calprobe.analysis import Report, ReportOptions, SliceOptions
+    from calprobe.analysis import Report, ReportOptions
     from calprobe.analysis.asked.options import AskedOptions
     from calprobe.analysis.curves.inputs import ExposureCounts
     from calprobe.analysis.plots import Look
@@ -131,71 +131,77 @@ def command(
     harmonic mean) and unknown (reductions that an import cannot compute).
     """
     named = labelled(runs, labels)
+    shown = Shown(form, estimators, metrics, tables, beside, plots, look, page)
     if _are_asked(named.values()):
         asked = _asked_options(options, readers, parse_threshold, window)
         planned = replace(asked, budget=answers_of(budget or ()), budget_draws=budget_draws or asked.budget_draws)
-        asked = replace(planned, calibrate=calibrate, forms=estimators or ())
-        wanted = Shown(form, estimators, metrics, tables, beside, plots, look, page)
-        _report_asked(named, asked, wanted, beside)
+        _report_asked(named, replace(planned, calibrate=calibrate, forms=estimators or ()), shown)
         return
     _refuse_options_of_replies(options, beside)
-    from calprobe.analysis import compare_reductions, report
+    if all_reductions:
+        _refuse_of_one_reduction(shown, {"--recalibrate": recalibrate, "--by": by})
+    check_tables(shown, TABLES)
+    _check_looks(shown)
+    from calprobe.analysis import SliceOptions
+    from calprobe.cli.logs import log_to_stderr
+    from calprobe.heap import keep_freed_memory
+
+    slices = None if by is None else SliceOptions(by, estimators)
+    options = replace(options, slices=slices, recalibrate=recalibrate)
+    log_to_stderr()
+    keep_freed_memory()
+    if all_reductions:
+        _report_reductions(named, options, shown)
+    else:
+        _report_scores(named, options, shown)
+
+
+def _report_reductions(named: Mapping[str, str], options: ReportOptions, shown: Shown) -> None:
+    """Print the four reductions side by side."""
+    from calprobe.analysis import compare_reductions
+    from calprobe.analysis.against import against
+    from calprobe.analysis.paper_figures import paper_figures
+    from calprobe.analysis.tables import reductions_tables
+
+    compared = compare_reductions(named, options)
+    compared = compared if shown.against is None else against(compared, paper_figures())
+    print_result(in_format(shown.form, compared, reductions_tables, reductions_tables))
+
+
+def _report_scores(named: Mapping[str, str], options: ReportOptions, shown: Shown) -> None:
+    """Print the report, and write figures and page where they are wanted."""
+    from calprobe.analysis import report
     from calprobe.analysis.against import against
     from calprobe.analysis.choice import check_choice, choose
     from calprobe.analysis.paper_figures import paper_figures
-    from calprobe.analysis.tables import reductions_tables, report_sections, report_tables
-    from calprobe.cli.logs import log_to_stderr
-    from calprobe.heap import keep_freed_memory
+    from calprobe.analysis.tables import report_sections, report_tables
     from calprobe.runs import open_scores
 
-    if plots is not None and all_reductions:
-        raise UsageError("--plots takes one reduction; leave out --plots or --reduction all")
-    if page is not None and all_reductions:
-        raise UsageError("--html takes one reduction; leave out --html or --reduction all")
-    _check_choice(estimators, metrics, tables, form, all_reductions=all_reductions)
-    if plots is None:
-        refuse_typed(click.get_current_context(), LOOKS, "applies to figures; give --plots DIR")
-    if recalibrate is not None and all_reductions:
-        raise UsageError("--recalibrate takes one reduction; leave out --recalibrate or --reduction all")
-    options = replace(options, slices=_slices(by, estimators, all_reductions), recalibrate=recalibrate)
-    if estimators is not None or metrics is not None:
-        check_choice([open_scores(path) for path in named.values()], estimators, metrics)
-    log_to_stderr()
-    keep_freed_memory()
-    figures = None if beside is None else paper_figures()
-    if all_reductions:
-        compared = compare_reductions(named, options)
-        compared = compared if figures is None else against(compared, figures)
-        print_result(in_format(form, compared, reductions_tables, reductions_tables))
-    else:
-        found = report(named, options)
-        shown = found if figures is None else against(found, figures)
-        few = choose(shown, estimators, metrics)
-        sections, in_files = _of_kinds(report_sections, tables), _of_kinds(report_tables, tables)
-        print_result(in_format(form, few, sections, in_files))
-        if plots is not None or page is not None:
-            limited = [run.label for run in found.runs if run.facts.limited]
-            _draw(shown, few, plots, naming(look, named, limited), page)
+    if shown.estimators is not None or shown.metrics is not None:
+        check_choice([open_scores(path) for path in named.values()], shown.estimators, shown.metrics)
+    found = report(named, options)
+    every = found if shown.against is None else against(found, paper_figures())
+    few = choose(every, shown.estimators, shown.metrics)
+    sections, in_files = _of_kinds(report_sections, shown.tables), _of_kinds(report_tables, shown.tables)
+    print_result(in_format(shown.form, few, sections, in_files))
+    if shown.plots is not None or shown.page is not None:
+        limited = {run.label for run in found.runs if run.facts.limited}
+        partial = {run.label for run in found.runs if run.facts.partial}
+        _draw(every, few, shown.plots, naming(shown.look, named, limited, partial), shown.page)
 
 
-def _check_choice(
-    estimators: tuple[str, ...] | None,
-    metrics: tuple[str, ...] | None,
-    tables: tuple[str, ...] | None,
-    form: str,
-    *,
-    all_reductions: bool,
-) -> None:
-    """Raise UsageError for choices that do not apply or name no table."""
-    for option, value in (("--estimator", estimators), ("--metric", metrics), ("--tables", tables)):
-        if value is not None and all_reductions:
+def _refuse_of_one_reduction(shown: Shown, others: Mapping[str, object]) -> None:
+    """Raise UsageError for options that `--reduction all` does not read."""
+    given = {"--plots": shown.plots, "--html": shown.page, "--estimator": shown.estimators, "--metric": shown.metrics}
+    for option, value in {**given, "--tables": shown.tables, **others}.items():
+        if value is not None:
             raise UsageError(f"{option} takes one reduction; leave out {option} or --reduction all")
-    if tables is not None and form == "json":
-        raise UsageError("--tables does not apply to JSON, which is one object; choose with --estimator and --metric")
-    for name in tables or ():
-        if name not in TABLES:
-            hint = did_you_mean(name, TABLES) or f"; give some of {','.join(TABLES)}"
-            raise UsageError(f"--tables: no {name!r}{hint}")
+
+
+def _check_looks(shown: Shown) -> None:
+    """Raise click.UsageError for what says how figures look, without figures."""
+    if shown.plots is None:
+        refuse_typed(click.get_current_context(), LOOKS, "applies to figures; give --plots DIR")
 
 
 def _of_kinds(tables: Tables[Report], kinds: tuple[str, ...] | None) -> Tables[Report]:
@@ -229,15 +235,6 @@ def _draw(found: Report, shown: Report, plots: Path | None, look: Look, page: Pa
         write_plots(contents, plots, look)
     if page is not None:
         write_page(report_page(replace(contents, report=shown)), page)
-
-
-def _slices(by: SliceKind | None, estimators: tuple[str, ...] | None, all_reductions: bool) -> SliceOptions | None:
-    """The slices that --by and --estimator request."""
-    from calprobe.analysis import SliceOptions
-
-    if by is not None and all_reductions:
-        raise UsageError("--by takes one reduction; leave out --by or --reduction all")
-    return None if by is None else SliceOptions(by, estimators)
 
 
 def _exposures(report: Report) -> dict[str, ExposureCounts]:
@@ -282,16 +279,15 @@ def _asked_options(
     )
 
 
-def _report_asked(named: Mapping[str, str], options: AskedOptions, shown: Shown, beside: str | None) -> None:
+def _report_asked(named: Mapping[str, str], options: AskedOptions, shown: Shown) -> None:
     from calprobe.cli.logs import log_to_stderr
 
-    if beside == "paper":
+    if shown.against == "paper":
         raise UsageError(
             "--against paper is of scores; for runs of replies there is --against audit2026, stated2025, science2026 "
             "and wording2025"
         )
-    if shown.plots is None:
-        refuse_typed(click.get_current_context(), LOOKS, "applies to figures; give --plots DIR")
+    _check_looks(shown)
     log_to_stderr()
     report_asked_runs(named, options, shown)
 

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from calprobe.cli.arguments import list_option, refuse_typed
+from calprobe.cli.figure_options import naming
 from calprobe.cli.output import in_format, print_result, write_page
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
-from calprobe.messages import did_you_mean
+from calprobe.messages import no_such
 from calprobe.words import Calibrate
 
 if TYPE_CHECKING:
     from calprobe.analysis.asked.options import AskedOptions
     from calprobe.analysis.asked.pictures import Drawn, Pictures
     from calprobe.analysis.asked.report import AskedReport
+    from calprobe.analysis.asked.results import AskedRunReport
     from calprobe.analysis.asked.stated.pictures import StatedPictures
     from calprobe.analysis.curves.grouped_dots import GroupedDots
     from calprobe.analysis.curves.size_figure import SizePanel
@@ -92,7 +94,7 @@ window_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is to be shown of asked runs, and where."""
+    """What is to be shown of runs, and where."""
 
     form: str
     estimators: tuple[str, ...] | None
@@ -113,7 +115,7 @@ def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Sh
     from calprobe.analysis.asked.science.pictures import kind_panels
     from calprobe.analysis.html import asked_page
 
-    _check_tables(shown)
+    check_tables(shown, TABLES)
     found = report_asked(asked_runs(named), options)
     few = choose_asked(found, shown.estimators, shown.metrics)
 
@@ -125,10 +127,11 @@ def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Sh
         return
     drawn = {run.label: pictures(run, options) for run in found.runs}
     if shown.plots is not None:
-        _write_figures(drawn, shown.plots, shown.look)
-        _write_joint_figures(size_panels(found.across), shown.plots, shown.look)
+        partial = {run.label for run in found.runs if run.partial}
+        _write_figures(found.runs, drawn, shown.plots, naming(shown.look, named, (), partial))
+        _write_joint_figures(size_panels(found.across, partial), shown.plots, shown.look)
         studies = [run.labels for run in found.runs if run.labels is not None]
-        _write_kinds(kind_panels(studies), shown.plots, shown.look)
+        _write_kinds(kind_panels(studies, partial), shown.plots, shown.look)
     if shown.page is not None:
         write_page(asked_page(few, drawn), shown.page)
 
@@ -151,16 +154,13 @@ def refuse_options_of_replies(context: click.Context) -> None:
     refuse_typed(context, OF_REPLIES, "applies to runs of replies alone; leave it out")
 
 
-def _check_tables(shown: Shown) -> None:
-    if shown.tables is None:
-        return
-    if shown.form == "json":
+def check_tables(shown: Shown, known: Sequence[str]) -> None:
+    """Raise UsageError for `--tables` that names no table, or where there are none."""
+    if shown.tables is not None and shown.form == "json":
         raise UsageError("--tables does not apply to JSON, which is one object; choose with --estimator and --metric")
-    for name in shown.tables:
-        if name not in TABLES:
-            raise UsageError(
-                f"--tables: no {name!r}{did_you_mean(name, TABLES) or f'; give some of {chr(44).join(TABLES)}'}"
-            )
+    for name in shown.tables or ():
+        if name not in known:
+            raise UsageError(f"--tables: {no_such(name, known)}")
 
 
 def _tables(report: AskedReport, shown: Shown) -> list[Table]:
@@ -191,19 +191,22 @@ def _tables(report: AskedReport, shown: Shown) -> list[Table]:
     return found if any(table.tidy for table in found) else [replace(table, tidy=True) for table in found]
 
 
-def _write_figures(drawn: Mapping[str, Pictures], folder: Path, look: Look) -> None:
+def _write_figures(runs: Sequence[AskedRunReport], drawn: Mapping[str, Pictures], folder: Path, look: Look) -> None:
+    """The figures of each run, by its name in files; those of several side by side as of JOINT."""
     from calprobe.analysis.asked.stated.pictures import side_by_side
-    from calprobe.analysis.run_names import last_names
+    from calprobe.analysis.curves.curve import Line
+    from calprobe.analysis.plots.names import run_names
     from calprobe.cli.report_plots import JOINT, file_names
 
-    names, last = file_names(list(drawn)), last_names(list(drawn))
+    names = run_names([Line(run.label, run.model, "", ()) for run in runs], look)
+    files = file_names(list(drawn))
     every: list[tuple[str, str, Pictures | StatedPictures]] = [
-        (names[label], label, own) for label, own in drawn.items()
+        (files[label], names[label], own) for label, own in drawn.items()
     ]
-    if several := side_by_side([(last[label], own.stated) for label, own in drawn.items() if own.stated is not None]):
+    if several := side_by_side([(names[label], own.stated) for label, own in drawn.items() if own.stated is not None]):
         every.append((JOINT, "", several))
-    for name, label, own in every:
-        titled = replace(look, title=look.title if look.title is not None else label)
+    for name, title, own in every:
+        titled = replace(look, title=look.title if look.title is not None else title)
         for kind, draw in own.drawn():
             _write_figure(draw, folder / f"{name}.{kind}", titled)
 

@@ -11,9 +11,11 @@ from compared_runs import run_of
 from printed_tables import printed
 
 from calprobe.analysis import ReportOptions, report
+from calprobe.analysis.choice import choose
 from calprobe.analysis.tables import report_sections
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, Within, bootstrap, recalibrated, standard_metrics
+from calprobe.runs import PieceScores
 
 QUICK = ReportOptions(resampling=Resampling(8))
 SHAPES = [(f"P{number}", 4, 3) for number in range(100, 130)]
@@ -44,6 +46,12 @@ def test_thirty_relations_have_all_three_intervals(many: str) -> None:
     assert "other relations" in text
 
 
+def test_intervals_are_of_the_estimators_asked_for(many: str) -> None:
+    (run,) = choose(report(many, QUICK), ["base"], None).runs
+    assert run.intervals is not None
+    assert {name for own in run.to_json()["intervals"].values() for name in own["estimators"]} == {"base"}
+
+
 def test_fewer_relations_or_no_resamples_have_none(tmp_path: Path, many: str) -> None:
     (few,) = report(run_of(tmp_path / "few"), QUICK).runs
     assert few.intervals is None
@@ -71,3 +79,16 @@ def test_recalibrated_numbers_are_those_of_confidences_fitted_on_other_relations
 def test_one_relation_cannot_be_recalibrated(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"fits on other relations: .* has 1, it needs two"):
         report(run_of(tmp_path / "one", shapes=SHAPES[:1]), replace(QUICK, recalibrate="isotonic"))
+
+
+def test_an_estimator_that_answers_in_one_relation_is_left_out(tmp_path: Path) -> None:
+    def failed(piece: PieceScores) -> PieceScores:
+        if (piece.relation, piece.template) != (SHAPES[0][0], 1):
+            return piece
+        return replace(piece, mean=np.full(piece.n_statements, np.nan))
+
+    path = run_of(tmp_path / "two", shapes=SHAPES[:2], edit=failed)
+    (run,) = report(path, replace(QUICK, reduction="mean", recalibrate="isotonic")).runs
+    assert run.recalibrated is not None
+    assert "base" in run.recalibrated.estimators
+    assert "average_min" not in run.recalibrated.estimators

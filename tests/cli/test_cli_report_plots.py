@@ -88,6 +88,9 @@ def test_a_partial_run_is_reported_as_such_once(tmp_path: Path, capsys: pytest.C
     said = capsys.readouterr()
     assert json.loads(said.out)[label]["partial"]
     assert all(line.startswith("wrote ") for line in said.err.splitlines())
+    drawn = [path.read_text("utf-8") for path in (tmp_path / "figures").glob("*.svg")]
+    assert drawn
+    assert all("(PARTIAL)" in figure for figure in drawn)
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str]:

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget, OpenedCell
-from calprobe.analysis.asked.scales import as_confidence
+from calprobe.analysis.meaningful import as_confidence
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Answers, Cell
 from calprobe.confidence.asked.cell import GREEDY, Row

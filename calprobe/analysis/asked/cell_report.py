@@ -20,8 +20,8 @@ from calprobe.analysis.asked.results import (
     Overconfidence,
     SampleCounts,
 )
-from calprobe.analysis.asked.scales import as_confidence, judging
 from calprobe.analysis.asked.wording import cell_wording
+from calprobe.analysis.meaningful import as_confidence, of_scale
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Answers, off_label_mass
 from calprobe.confidence.asked.entry import Scale
@@ -137,7 +137,7 @@ def _metrics(opened: OpenedCell, options: AskedOptions) -> dict[str, Mapping[str
     for (_, scale), names in by_rows.items():
         kept = opened.confidences[names[0]].read
         samples = {name: _sample(opened.confidences[name], kept, scale) for name in names}
-        known = judging(shown, scale)
+        known = of_scale(shown, scale)
         drawn = [metric for metric in known if metric.name != SMOOTH_ECE.name]
         plain = bootstrap_many([SMOOTH_ECE], samples, Resampling(0)) if len(drawn) < len(known) else {}
         metrics = bootstrap_many(drawn, samples, options.resampling, clusters_of(opened, kept))

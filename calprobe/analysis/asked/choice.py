@@ -10,7 +10,7 @@ from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, CellReport, SetReport
 from calprobe.analysis.asked.stated.choice import choose_stated
 from calprobe.errors import UsageError
-from calprobe.messages import did_you_mean, no_estimator
+from calprobe.messages import no_estimator, no_such
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ def choose_asked(report: AskedReport, estimators: Sequence[str] | None, metrics:
     if report.stated is not None:
         columns = {metric.name: metric for metric in report.stated.metrics} | columns
     given = dict.fromkeys(name for run in report.runs for cell in run.reports() for name in cell.estimators)
-    wanted = tuple(columns) if metrics is None else _known("--metric", metrics, columns)
+    wanted = tuple(columns) if metrics is None else known_names("--metric", metrics, columns, "in this report")
     names = tuple(given) if estimators is None else known_estimators("the report", estimators, given)
     plain = {metric.name for metric in report.metrics}
     shown = tuple(columns[name] for name in wanted if name in plain)
@@ -49,12 +49,12 @@ def known_estimators(subject: str, asked: Sequence[str], given: Iterable[str]) -
     return tuple(dict.fromkeys(asked))
 
 
-def _known(option: str, asked: Sequence[str], given: Iterable[str]) -> tuple[str, ...]:
+def known_names(option: str, asked: Sequence[str], given: Iterable[str], where: str = "") -> tuple[str, ...]:
+    """The names asked for by an option, each once. Raises UsageError for one that is not among the given ones."""
     names = list(given)
     for name in asked:
         if name not in names:
-            hint = did_you_mean(name, names) or f"; it has {', '.join(names)}"
-            raise UsageError(f"{option}: no {name!r} in this report{hint}")
+            raise UsageError(f"{option}: {no_such(name, names, where)}")
     return tuple(dict.fromkeys(asked))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from calprobe.analysis.asked.choice import known_estimators
+from calprobe.analysis.asked.choice import known_estimators, known_names
 from calprobe.analysis.asked.compare_cells import ReadCell, compare_cells, is_same_question
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
 from calprobe.analysis.asked.opened import Asked, ReadSet, read_sets
@@ -16,7 +16,7 @@ from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_pairs import check_pairs, pairs_with
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
 from calprobe.errors import UsageError
-from calprobe.messages import counted, did_you_mean
+from calprobe.messages import counted
 from calprobe.metrics import ACCURACY, Metric, standard_metrics
 from calprobe.metrics.metric import is_resampled
 
@@ -113,8 +113,8 @@ def _run_pairs(labels: Sequence[str], options: CompareOptions) -> list[Pair]:
 def _pair(first: _Run, second: _Run, wanted: _Wanted) -> AskedPair:
     """Two runs, or one with itself, on all that both have."""
     for one, two in wanted.variants or ():
-        _known("--variants", [one], first.variants)
-        _known("--variants", [two], second.variants)
+        known_names("--variants", [one], first.variants)
+        known_names("--variants", [two], second.variants)
     cells: list[CellPair] = []
     left_out = [
         f"set {name}: only in {run.facts.label}"
@@ -142,7 +142,7 @@ def _variant_pairs(own: Sequence[str], other: Sequence[str], within: bool, wante
         return [(name, name) for name in own if name in other]
     baseline = wanted.options.baseline
     if baseline is not None and baseline not in own:
-        _known("--baseline", [baseline], own)
+        known_names("--baseline", [baseline], own)
     return pairs_with(baseline or own[0], own) if len(own) > 1 else []
 
 
@@ -175,13 +175,4 @@ def _nothing_in_common(first: _Run, second: _Run) -> str:
 
 def _metrics(options: CompareOptions) -> tuple[Metric, ...]:
     by_name = {metric.name: metric for metric in standard_metrics(options.scores.ace_bins) if is_resampled(metric)}
-    return tuple(by_name[name] for name in _known("--metric", options.metrics or METRICS, by_name))
-
-
-def _known(option: str, names: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
-    there = list(known)
-    for name in names:
-        if name not in there:
-            hint = did_you_mean(name, there) or f"; give some of {', '.join(there)}"
-            raise UsageError(f"{option}: no {name!r}{hint}")
-    return tuple(dict.fromkeys(names))
+    return tuple(by_name[name] for name in known_names("--metric", options.metrics or METRICS, by_name))

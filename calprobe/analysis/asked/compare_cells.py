@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from calprobe.analysis.asked.compared import CellPair
 from calprobe.analysis.asked.results import OpenedCell
-from calprobe.analysis.asked.scales import as_confidence, judging
 from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence
+from calprobe.analysis.meaningful import as_confidence, of_scale
 from calprobe.analysis.options import CompareOptions
 from calprobe.confidence import NO_PREDICTION
 from calprobe.confidence.asked import Answers
@@ -106,7 +106,7 @@ class _Pair:
             side: (as_confidence(own.confidence[at][kept], scale), own.correct[at][kept])
             for side, own, at in zip((FIRST, SECOND), found, self.places, strict=True)
         }
-        yield from self._contrasts(name, samples, kept, judging(metrics, scale))
+        yield from self._contrasts(name, samples, kept, of_scale(metrics, scale))
 
     def both_asked(self, reader: str) -> Kept:
         """Rows of which both have a reply that the reader reads."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from calprobe.analysis.asked.extent import AskedExtent
-from calprobe.analysis.compare_results import Agreement, Contrast, Grounding
+from calprobe.analysis.compare_results import Agreement, Contrast, Corrected, Grounding
 from calprobe.analysis.options import CompareOptions
 from calprobe.metrics import Metric
-from calprobe.words import Correction
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,7 @@ class AskedPair:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedComparison:
+class AskedComparison(Corrected):
     """Pairs of asked runs, or of the variants of one, with what was asked for."""
 
     runs: tuple[ComparedRun, ...]
@@ -107,17 +105,7 @@ class AskedComparison:
             for cell in pair.cells:
                 yield from cell.contrasts
 
-    @property
-    def correction(self) -> Correction:
-        """The one that stars and notes go by."""
-        return self.options.correction or "holm"
-
-    @property
-    def tests(self) -> int:
-        """Number of p-values, all of which the correction counts."""
-        return sum(not math.isnan(contrast.p_holm) for contrast in self.contrasts)
-
-    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> AskedComparison:
+    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
         """The comparison with each contrast changed, in the order of `contrasts`."""
         return replace(
             self,

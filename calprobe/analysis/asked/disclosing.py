@@ -1,15 +1,21 @@
-"""The disclosure of a run's report, from its numbers."""
+"""The disclosure of a run's report, from its numbers; how far its automatic grades can be trusted."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
 from calprobe.analysis.asked.disclosure import OWN, PAPER, Disclosure
-from calprobe.analysis.asked.judging import errors_said, grading_errors
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import CellReport, SetReport
+from calprobe.messages import counted
+from calprobe.metrics import Estimate, Resampling
+from calprobe.metrics.judged import JudgedAccuracy, judged_accuracy
+from calprobe.runs.grades import StoredGrade
 
 STATED2025 = "stated2025"
 SCIENCE2026 = (
@@ -18,6 +24,7 @@ SCIENCE2026 = (
     "most probable tokens; ccp of five alternatives of each token alone; ECE by the middles of 15 bins and 11 centred "
     "ones. Not as there: prompts are those of the run, and all tokens that are a label are summed"
 )
+_FALLIBLE = ("judge", "rouge", "contains")  # rules that decide by resemblance
 
 
 def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOptions) -> Disclosure:
@@ -94,3 +101,39 @@ def _intervals(options: AskedOptions) -> str:
         return "none asked for"
     plain = "; of spread, ECE gap and shift plain percentiles (audit2026)" if options.by_paper else ""
     return f"95 % bootstrap, {resampling.n_resamples:,} resamples of questions, seed {resampling.seed}{plain}"
+
+
+def grading_errors(grades: Iterable[StoredGrade], resampling: Resampling) -> JudgedAccuracy | None:
+    """Accuracy corrected for the errors of rules and judge; None where no part, or all, was graded by hand.
+
+    Resamples draw questions, each with all of its answers.
+    """
+    rows = sorted(grades, key=lambda row: row.key)
+    by_hand = np.array([math.nan if row.imported is None else float(row.imported) for row in rows])
+    if not rows or np.isnan(by_hand).all() or not np.isnan(by_hand).any():
+        return None
+    clusters = np.array([f"{row.set}\0{row.question}" for row in rows], np.str_)
+    several = len(np.unique(clusters)) < len(rows)
+    return judged_accuracy([row.automatic for row in rows], by_hand, resampling, clusters if several else None)
+
+
+def errors_said(found: JudgedAccuracy | None, grades: Iterable[StoredGrade]) -> str:
+    """A sentence for the disclosure; empty where nothing fallible decides any answer."""
+    left = sum(row.imported is None and row.rule in _FALLIBLE for row in grades)
+    if found is not None and not math.isnan(found.accuracy.value):
+        return (
+            f"on {found.right:,} right and {found.wrong:,} wrong answers by hand sensitivity "
+            f"{_said(found.sensitivity)}, specificity {_said(found.specificity)}; accuracy corrected for them (Rogan "
+            f"and Gladen) {_said(found.accuracy)}, before {found.judged.value:.3f}; tables are not corrected"
+        )
+    if not left:
+        return ""
+    return (
+        f"{counted(left, 'answer')} by a rule or judge that may be wrong; its errors are in no interval: import grades "
+        "by hand of a random part, right and wrong ones (calprobe grade RUN --grades FILE.jsonl)"
+    )
+
+
+def _said(own: Estimate) -> str:
+    interval = "" if math.isnan(own.low) else f" [{own.low:.3f}, {own.high:.3f}]"
+    return f"{own.value:.3f}{interval}"

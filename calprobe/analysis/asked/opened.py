@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calprobe.analysis.asked.calibrating import calibrated
 from calprobe.analysis.asked.extent import AskedExtent
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.readers import readers_of_cell, stated_reader
@@ -16,6 +15,7 @@ from calprobe.answers.grading import GradeRules
 from calprobe.confidence.asked import (
     Answers,
     AskedConfidence,
+    AskedEstimator,
     Cell,
     WayToRead,
     asked_estimators,
@@ -26,12 +26,14 @@ from calprobe.confidence.asked.cell import FINAL
 from calprobe.confidence.asked.entry import Read
 from calprobe.confidence.asked.labels import NO_ANSWER
 from calprobe.errors import UsageError
+from calprobe.metrics.recalibration import calibrated_uncertainty
 from calprobe.prompts.types import PromptSet
 from calprobe.questions.types import QuestionSet
 from calprobe.runs.grades import StoredGrade
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.meanings import StoredMeanings
 from calprobe.runs.replies import Reply
+from calprobe.words import Calibrate
 
 # Of the study of science questions: tokens that label probabilities are read from, and alternatives of a token.
 STUDY_WINDOW, STUDY_ALTERNATIVES = 20, 5
@@ -136,7 +138,29 @@ def _opened(
     if options.by_study:
         found = {name: _of_read(own, read.answers) for name, own in found.items()}
     if options.calibrate is not None:
-        made = list(calibrated(cell, estimators, found, options.calibrate))
+        made = list(_calibrated(cell, estimators, found, options.calibrate))
         estimators |= {estimator.name: estimator for estimator, _ in made}
         found |= {estimator.name: confidence for estimator, confidence in made}
     return OpenedCell(read, estimators, found)
+
+
+def _calibrated(
+    cell: Cell, estimators: Mapping[str, AskedEstimator], found: Mapping[str, AskedConfidence], method: Calibrate
+) -> Iterator[tuple[AskedEstimator, AskedConfidence]]:
+    """Each uncertainty without a scale as the chance of being right, NAME.METHOD, fitted on the other questions.
+
+    Left out where fewer than two questions have it.
+    """
+    questions = np.array([row.question.id for row in cell.rows], np.str_)
+    for name, estimator in estimators.items():
+        if estimator.scale != "uncertainty":
+            continue
+        own = found[name]
+        kept = own.read
+        if len(np.unique(questions[kept])) < 2:
+            continue
+        values = np.full(len(cell), np.nan)
+        values[kept] = calibrated_uncertainty(own.confidence[kept], own.correct[kept], questions[kept], method)
+        definition = f"{estimator.definition}; as a confidence, by a map fitted on other questions ({method})"
+        made = AskedEstimator(f"{name}.{method}", definition, "samples", estimator.compute, estimator.source)
+        yield made, AskedConfidence(own.prediction, values, own.correct, own.status)

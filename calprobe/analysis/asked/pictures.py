@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
 from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
 from calprobe.analysis.curves.share_figure import EXACT, SHARES, SharePanel, draw_shares
 from calprobe.analysis.curves.size_figure import SizePanel, SizeSeries
-from calprobe.analysis.run_names import last_names
+from calprobe.analysis.run_names import last_names, state
 from calprobe.errors import UsageError
 from calprobe.messages import no_estimator
 from calprobe.metrics import ACE_BINS, Estimate, Resampling, bootstrap_many, standard_metrics
@@ -220,16 +220,18 @@ def _number(own: SetReport, variant: str, value: MatrixValue) -> float:
     return float("nan") if found is None else found.value
 
 
-def size_panels(across: AcrossRuns | None) -> tuple[SizePanel, ...]:
-    """Size against spread, a panel for each set; none without two runs of known size."""
+def size_panels(across: AcrossRuns | None, partial: Collection[str] = ()) -> tuple[SizePanel, ...]:
+    """Size against spread, a panel for each set; none without two runs of known size. Names of partial runs say so."""
     found: dict[str, list[SizeAndSpread]] = {}
     for own in across.sizes if across is not None else ():
         found.setdefault(own.set, []).append(own)
     readers = list(dict.fromkeys(own.reader for several in found.values() for own in several))
-    return tuple(_size_panel(name, several, readers) for name, several in found.items())
+    return tuple(_size_panel(name, several, readers, partial) for name, several in found.items())
 
 
-def _size_panel(name: str, several: Sequence[SizeAndSpread], readers: Sequence[str]) -> SizePanel:
+def _size_panel(
+    name: str, several: Sequence[SizeAndSpread], readers: Sequence[str], partial: Collection[str]
+) -> SizePanel:
     every: dict[str, SizePoint] = {point.run: point for own in several for point in own.points}
     points = sorted(every.values(), key=lambda point: point.size.parameters)
     models, folders = [point.model for point in points], last_names([point.run for point in points])
@@ -240,7 +242,10 @@ def _size_panel(name: str, several: Sequence[SizeAndSpread], readers: Sequence[s
         series.append(SizeSeries(own.reader, readers.index(own.reader), values, own.rho))
     return SizePanel(
         title=name,
-        names=tuple(p.model if models.count(p.model) == 1 else folders[p.run] for p in points),
+        names=tuple(
+            (p.model if models.count(p.model) == 1 else folders[p.run]) + state(partial=p.run in partial)
+            for p in points
+        ),
         models=tuple(models),
         parameters=tuple(point.size.parameters for point in points),
         series=tuple(series),
@@ -256,7 +261,7 @@ def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: 
     lines: list[CalibrationLine] = []
     for run in runs:
         for line in pictures(report_asked_run(run, quick), quick).calibration.lines:
-            name = f"{run.label}, {line.run}" if len(runs) > 1 else line.run
+            name = (f"{run.label}, {line.run}" if len(runs) > 1 else line.run) + state(partial=run.partial)
             lines.append(replace(line, run=name, model=name))
     known = list(dict.fromkeys(line.estimator for line in lines))
     if unknown := [name for name in estimators or () if name not in known]:

@@ -168,10 +168,8 @@ def draw_accuracy_ace(result: AccuracyAce, look: Look = DEFAULT_LOOK) -> Figure:
     The points bear the names of the runs; where there are many, or a name finds no free place, their numbers in the
     legend. Masked models have another marker than causal ones. Models of one family have a colour and a line.
     """
-    n_panels = max(1, len(result.correlations))
-    columns, height = frame.fitted([n_panels], look.width, (LEAST_INCHES, PANEL_INCHES), 0.4)
-    figure = frame.blank_figure(look.width, height)
-    panels = frame.panel_grid(figure, n_panels, columns)
+    size = (LEAST_INCHES, PANEL_INCHES)
+    figure, panels, columns = frame.panel_figure(len(result.correlations), look, size, 0.4)
     names, runs = run_names(result.points, look), _looks(result.points)
     labelled: list[tuple[Axes, list[Label]]] = []
     for axes, found in zip(panels, result.correlations, strict=False):

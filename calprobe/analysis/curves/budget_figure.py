@@ -42,17 +42,13 @@ class BudgetPanel:
 
 def draw_budgets(panels: Sequence[BudgetPanel], look: Look = DEFAULT_LOOK) -> Figure:
     """A panel for each, with 95 % intervals over questions."""
-    columns, height = frame.fitted([len(panels)], look.width, (LEAST_INCHES, PANEL_INCHES), 0.5)
-    figure = frame.blank_figure(look.width, height)
-    grid = frame.panel_grid(figure, max(len(panels), 1), columns)
+    figure, grid, columns = frame.panel_figure(len(panels), look, (LEAST_INCHES, PANEL_INCHES))
     entries: dict[str, Artist] = {}
     for axes, own in zip(grid, panels, strict=False):
         _draw(axes, own, entries)
         frame.title_panel(axes, own.title)
     frame.outer_labels(grid, columns, "Wordings and samples of each", f"AUROC, {panels[0].reading}" if panels else "")
-    frame.title_figure(figure, look)
-    frame.legend_below(figure, entries)
-    frame.fix_layout(figure)
+    frame.finish(figure, look, entries)
     return figure
 
 

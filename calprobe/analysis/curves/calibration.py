@@ -237,11 +237,10 @@ def _panels(result: Calibration, look: Look) -> Figure:
             first_row = len(rows) > 1 and not any(other.left for other in block[1 : at + 1])
             frame.title_panel(pair.curve, series.name, _spelled(series.line.ace.value), heading, room=first_row)
     _label([pair for block in blocks for pair in block], result.of)
-    frame.title_figure(figure, look, next(iter(names.values())) if len(rows) == 1 else "")
     bins = frame.sample(color=INK, marker="o", linestyle="none")
     entries = {"bin of ACE, 95 % interval": bins, "smooth curve": frame.sample(**_SMOOTH)}
-    frame.legend_below(figure, entries | {"perfectly calibrated": frame.sample(**_IDENTITY)})
-    frame.fix_layout(figure)
+    entries["perfectly calibrated"] = frame.sample(**_IDENTITY)
+    frame.finish(figure, look, entries, next(iter(names.values())) if len(rows) == 1 else "")
     return figure
 
 
@@ -267,9 +266,7 @@ def _overlaid(result: Calibration, look: Look) -> Figure:
         frame.share_axis(pair.curve, "both")
         frame.title_panel(pair.curve, names[run])
     _label(blocks[0], result.of)
-    frame.title_figure(figure, look)
-    frame.legend_below(figure, entries | {"perfectly calibrated": frame.sample(**_IDENTITY)})
-    frame.fix_layout(figure)
+    frame.finish(figure, look, entries | {"perfectly calibrated": frame.sample(**_IDENTITY)})
     return figure
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calprobe.analysis.plots import frame
+from calprobe.analysis.plots.heat_map import Cells, draw_cells, signed
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LEAST_INCHES, MOST_INCHES = 3.0, 4.2  # width of a panel
 LABEL_INCHES = 1.0  # what names of prompts take beside a panel
 TITLE_INCHES = 0.5
-PALE = 0.7  # of the colour scale: black numbers stay readable on it
+MOST = 1.9  # value of the darkest colours
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,6 @@ def draw_correlations(several: Sequence[Correlations], look: Look = DEFAULT_LOOK
 def _draw(axes: Axes, own: Correlations, *, named: bool, below: bool, points: float) -> None:
     size = len(own.prompts)
     values = np.array(own.values, np.float64).reshape(size, size)
-    axes.imshow(values, cmap="RdBu_r", vmin=-1 / PALE, vmax=1 / PALE, aspect="equal")
-    for (row, column), value in np.ndenumerate(values):
-        text = f"{value:.2f}".replace("0.", ".", 1) if math.isfinite(value) else "–"
-        axes.text(column, row, text, ha="center", va="center", fontsize=points)
+    draw_cells(axes, values, Cells("RdBu_r", -MOST, MOST, points, "equal"), signed)
     axes.set_xticks(range(size), own.prompts if below else [], rotation=90)
     axes.set_yticks(range(size), own.prompts if named else [])
-    axes.grid(visible=False)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from calprobe.analysis.compare_results import Comparison, Contrast
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
-from calprobe.analysis.plots.names import LIMITED, fitted_names, shortened
+from calprobe.analysis.plots.names import fitted_names, shortened
 from calprobe.analysis.plots.style import FAINT, INK, SeriesStyle, series_styles, style_at
-from calprobe.analysis.run_names import last_names
+from calprobe.analysis.run_facts import RunFacts
+from calprobe.analysis.run_names import last_names, state
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -63,18 +64,20 @@ def forest(comparison: Comparison) -> Forest:
         better,
         tuple(estimators),
         comparison.options.margin,
-        title=""
-        if comparison.within is None
-        else last_names([comparison.within.run.label])[comparison.within.run.label]
-        + LIMITED * comparison.within.run.limited,
+        title="" if comparison.within is None else _titled(comparison.within.run),
     )
+
+
+def _titled(run: RunFacts) -> str:
+    """The last name of a run, with how much of it there is."""
+    return last_names([run.label])[run.label] + state(limited=run.limited, partial=run.partial)
 
 
 def _rows_of_pairs(comparison: Comparison) -> Iterator[ForestRow]:
     names = last_names([run.label for run in comparison.runs])
-    limited = {run.label for run in comparison.runs if run.limited}
     fitted = fitted_names(list(names.values()))
-    names = {label: fitted[name] + LIMITED * (label in limited) for label, name in names.items()}
+    states = {run.label: state(limited=run.limited, partial=run.partial) for run in comparison.runs}
+    names = {label: fitted[name] + states[label] for label, name in names.items()}
     for pair in comparison.pairs:
         for scope in pair.scopes:
             of = "" if scope.domain is None else f" ({scope.domain})"
@@ -115,9 +118,7 @@ def draw_differences(found: Forest, look: Look = DEFAULT_LOOK) -> Figure:
     dots = {"color": INK, "marker": "o", "linestyle": "none"}
     legend["corrected p < 0.05"] = frame.sample(**dots)
     legend["corrected p ≥ 0.05"] = frame.sample(**dots, **_HOLLOW)
-    frame.legend_below(figure, legend)
-    frame.title_figure(figure, look, found.title)
-    frame.fix_layout(figure)
+    frame.finish(figure, look, legend, found.title)
     return figure
 
 

@@ -196,10 +196,9 @@ def draw_exposure(result: Exposure, look: Look = DEFAULT_LOOK) -> Figure:
             pair.counts.set_ylabel("Facts")
         if pair.lowest:
             pair.counts.set_xlabel("Times in the training data")
-    frame.title_figure(figure, look, next(iter(names.values())) if len(rows) == 1 else "")
-    samples = {"accuracy": _ACCURACY, "mean confidence": _CONFIDENCE}
-    frame.legend_below(figure, {name: frame.sample(**style.points()) for name, style in samples.items()})
-    frame.fix_layout(figure)
+    styles = {"accuracy": _ACCURACY, "mean confidence": _CONFIDENCE}
+    samples = {name: frame.sample(**style.points()) for name, style in styles.items()}
+    frame.finish(figure, look, samples, next(iter(names.values())) if len(rows) == 1 else "")
     return figure
 
 

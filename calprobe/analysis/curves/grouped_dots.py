@@ -55,9 +55,7 @@ class GroupedDots:
 
 def draw_grouped_dots(several: Sequence[GroupedDots], look: Look = DEFAULT_LOOK) -> Figure:
     """A panel for each, with 95 % intervals."""
-    columns, height = frame.fitted([len(several)], look.width, (LEAST_INCHES, PANEL_INCHES), 0.5)
-    figure = frame.blank_figure(look.width, height)
-    panels = frame.panel_grid(figure, max(len(several), 1), columns)
+    figure, panels, columns = frame.panel_figure(len(several), look, (LEAST_INCHES, PANEL_INCHES))
     entries: dict[str, Artist] = {}
     for at, (axes, own) in enumerate(zip(panels, several, strict=False)):
         _draw(axes, own, entries)
@@ -67,9 +65,7 @@ def draw_grouped_dots(several: Sequence[GroupedDots], look: Look = DEFAULT_LOOK)
             axes.set_ylabel(own.value.capitalize())
     if any(own.chance is not None for own in several):
         entries["chance"] = frame.sample(**_CHANCE)
-    frame.title_figure(figure, look)
-    frame.legend_below(figure, entries)
-    frame.fix_layout(figure)
+    frame.finish(figure, look, entries)
     return figure
 
 

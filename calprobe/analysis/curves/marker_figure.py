@@ -11,6 +11,7 @@ import numpy as np
 from calprobe.analysis.compare_results import SIGNIFICANT
 from calprobe.analysis.curves.markers import SHIFTS, MarkerPoint, Markers
 from calprobe.analysis.plots import frame
+from calprobe.analysis.plots.heat_map import Cells, draw_cells
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.analysis.plots.names import run_names
 from calprobe.analysis.plots.style import FAINT, style_at
@@ -43,9 +44,7 @@ def draw_markers(result: Markers, look: Look = DEFAULT_LOOK) -> Figure:
 
 def _numbers(result: Markers, names: Mapping[str, str], look: Look) -> Figure:
     """The numbers with their intervals, and the shift of mean confidence; dashed: the plain statement."""
-    columns, height = frame.fitted([len(NUMBERS) + 1], look.width, (LEAST_INCHES, PANEL_INCHES), 0.5)
-    figure = frame.blank_figure(look.width, height)
-    panels = frame.panel_grid(figure, len(NUMBERS) + 1, columns)
+    figure, panels, columns = frame.panel_figure(len(NUMBERS) + 1, look, (LEAST_INCHES, PANEL_INCHES))
     places = {marker: float(at) for at, marker in enumerate(_ordered(result.points))}
     for axes, (field, title) in zip(panels, NUMBERS.items(), strict=False):
         estimates = {point.marker: getattr(point, field) for point in result.points}
@@ -63,10 +62,8 @@ def _numbers(result: Markers, names: Mapping[str, str], look: Look) -> Figure:
         axes.set_ylim(len(places) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0, labelleft=at % columns == 0)
         axes.grid(visible=False, axis="y")
-    frame.title_figure(figure, look, next(iter(names.values()), ""))
-    entries: dict[str, Artist] = {"plain statement": frame.sample(**_PLAIN)}
-    frame.legend_below(figure, entries | _draw_named(panels[0], result.points, places))
-    frame.fix_layout(figure)
+    entries = {"plain statement": frame.sample(**_PLAIN), **_draw_named(panels[0], result.points, places)}
+    frame.finish(figure, look, entries, next(iter(names.values()), ""))
     return figure
 
 
@@ -136,21 +133,14 @@ def _shifts(
 def _draw_matrix(axes: Axes, values: Floats, sure: np.ndarray) -> None:
     """Blue below 0, orange above, white at 0; the average apart from the runs."""
     most = max(float(np.nanmax(np.abs(values), initial=0)), 0.01)
-    axes.imshow(values, cmap="PuOr_r", vmin=-1.6 * most, vmax=1.6 * most, aspect="auto")  # pale, for black numbers
-    for (row, column), value in np.ndenumerate(values):
-        if math.isfinite(value):
-            weight = "bold" if sure[row, column] else "normal"
-            axes.text(
-                column, row, _hundredths(value), ha="center", va="center", fontsize=CELL_LETTERS, fontweight=weight
-            )
+    draw_cells(axes, values, Cells("PuOr_r", -2.2 * most, 2.2 * most, CELL_LETTERS), _hundredths, sure)
     axes.axhline(len(values) - 1.5, color="white", linewidth=2.5)
-    axes.grid(visible=False)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
 
 
 def _hundredths(value: float) -> str:
-    """In three digits at most: −1.5, 12."""
+    """In three digits at most: −1.5, 12; empty for NaN."""
+    if math.isnan(value):
+        return ""
     return f"{100 * value:z.{1 if abs(100 * value) < 9.95 else 0}f}".replace("-", "−")
 
 

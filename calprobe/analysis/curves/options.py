@@ -150,9 +150,7 @@ def draw_options(result: Options, look: Look = DEFAULT_LOOK) -> Figure:
     runs, names = distinct([line.run for line in result.lines]), run_names(result.lines, look)
     parts = [runs[at : at + MAX_SERIES] for at in range(0, len(runs), MAX_SERIES)] or [[]]
     blocks = [_panels([line for line in result.lines if line.run in part], runs) for part in parts]
-    columns, height = frame.fitted([len(block) for block in blocks], look.width, (LEAST_INCHES, PANEL_INCHES), 0.5)
-    figure = frame.blank_figure(look.width, height)
-    grids = frame.panel_blocks(figure, [len(block) for block in blocks], columns)
+    figure, grids, columns = frame.block_figure([len(block) for block in blocks], look, (LEAST_INCHES, PANEL_INCHES))
     for grid, block in zip(grids, blocks, strict=True):
         for at, (axes, panel) in enumerate(zip(grid, block, strict=True)):
             _draw_number(axes, panel)

@@ -46,11 +46,8 @@ def draw_accuracy_rejection(result: AccuracyRejection, look: Look = DEFAULT_LOOK
 
 def _one_run(result: AccuracyRejection, look: Look) -> Figure:
     groups = group_lines(result.lines, look, MOST_LINES) if result.lines else []
-    n_panels = 2 * max(1, len(groups))
     least = LEAST_INCHES if look.width < PAGE_INCHES else look.width / 3  # two panels of a group in one row
-    columns, height = frame.fitted([n_panels], look.width, (least, PANEL_INCHES), 0.5)
-    figure = frame.blank_figure(look.width, height)
-    panels = frame.panel_grid(figure, n_panels, columns)
+    figure, panels, columns = frame.panel_figure(2 * max(1, len(groups)), look, (least, PANEL_INCHES))
     entries: dict[str, Artist] = {}
     for by_threshold, by_rank, group in zip(panels[::2], panels[1::2], groups, strict=False):
         for series in group.series:
@@ -63,10 +60,8 @@ def _one_run(result: AccuracyRejection, look: Look) -> Figure:
         frame.title_panel(by_rank, "By rank of confidence", _note([series.line for series in group.series]))
     for own in result.votes:
         entries["k paraphrases agree"] = _draw_votes(panels[0], own, _VOTE)
-    frame.title_figure(figure, look, next(iter(run_names((*result.lines, *result.votes), look).values()), ""))
     _set_axes(result, panels, columns)
-    frame.legend_below(figure, entries)
-    frame.fix_layout(figure)
+    frame.finish(figure, look, entries, next(iter(run_names((*result.lines, *result.votes), look).values()), ""))
     for at, group in enumerate(groups):
         if at == 0:
             place_labels(panels[0], _vote_names(result.votes), _VOTES)
@@ -80,9 +75,8 @@ def _several_runs(result: AccuracyRejection, look: Look) -> Figure:
     names = run_names(every, look)
     parts = [runs[at : at + MOST_LINES] for at in range(0, len(runs), MOST_LINES)]
     blocks = [_block(result, part) for part in parts]
-    columns, height = frame.fitted([len(block) for block in blocks], look.width, (LEAST_INCHES, PANEL_INCHES), 0.4)
-    figure = frame.blank_figure(look.width, height)
-    panels = frame.panel_blocks(figure, [len(block) for block in blocks], columns)
+    size = (LEAST_INCHES, PANEL_INCHES)
+    figure, panels, columns = frame.block_figure([len(block) for block in blocks], look, size, 0.4)
     entries = []
     for own, block, part in zip(panels, blocks, parts, strict=True):
         for axes, (title, lines) in zip(own, block.items(), strict=True):

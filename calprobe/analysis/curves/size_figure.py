@@ -91,9 +91,7 @@ def size_ticks(ends: tuple[float, float]) -> tuple[float, ...]:
 
 def draw_sizes(panels: Sequence[SizePanel], look: Look = DEFAULT_LOOK) -> Figure:
     """A panel for each set: names at the points of the first reader, families joined by lines, rho below the title."""
-    columns, height = frame.fitted([len(panels)], look.width, (LEAST_INCHES, PANEL_INCHES), 0.5)
-    figure = frame.blank_figure(look.width, height)
-    grid = frame.panel_grid(figure, max(len(panels), 1), columns)
+    figure, grid, columns = frame.panel_figure(len(panels), look, (LEAST_INCHES, PANEL_INCHES))
     entries: dict[str, Artist] = {}
     for axes, own in zip(grid, panels, strict=False):
         _draw(axes, own, entries)

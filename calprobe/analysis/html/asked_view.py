@@ -35,8 +35,9 @@ def _page(report: AskedReport, pictures: dict[str, Pictures]) -> PageView:
 
     tables = asked_tables(report)
     runs = tuple(_run(run, at, tables, pictures[run.label]) for at, run in enumerate(report.runs))
-    joint = tuple(_sizes(panel) for panel in size_panels(report.across))
-    joint += tuple(_kinds([run.labels for run in report.runs if run.labels is not None]))
+    partial = {run.label for run in report.runs if run.partial}
+    joint = tuple(_sizes(panel) for panel in size_panels(report.across, partial))
+    joint += tuple(_kinds([run.labels for run in report.runs if run.labels is not None], partial))
     sections = [
         ("runs", "Runs", True),
         ("figures", "Figures", any(run.figures for run in runs) or bool(joint)),
@@ -154,9 +155,9 @@ def _sizes(panel: SizePanel) -> FigureView:
     )
 
 
-def _kinds(studies: list[LabelStudy]) -> Iterator[FigureView]:
+def _kinds(studies: list[LabelStudy], partial: set[str]) -> Iterator[FigureView]:
     """Base, instruct and reasoning models side by side."""
-    for panel in kind_panels(studies):
+    for panel in kind_panels(studies, partial):
         yield FigureView(
             panel.title,
             asked_charts.grouped_dots(panel, f"{panel.title}: a dot a run, by how the model was asked."),

@@ -88,6 +88,23 @@ def _rows(blocks: Sequence[int], columns: int) -> int:
     return max(1, sum(-(-n // columns) for n in blocks))
 
 
+def panel_figure(
+    n_panels: int, look: Look, size: tuple[float, float], rest: float = 0.5
+) -> tuple[Figure, list[Axes], int]:
+    """A figure of so many panels, one at least, as `fitted` places them; and how many stand side by side."""
+    figure, (panels,), columns = block_figure([max(n_panels, 1)], look, size, rest)
+    return figure, panels, columns
+
+
+def block_figure(
+    blocks: Sequence[int], look: Look, size: tuple[float, float], rest: float = 0.5
+) -> tuple[Figure, list[list[Axes]], int]:
+    """The same of panels in blocks, each of which begins in a new row."""
+    columns, height = fitted(blocks, look.width, size, rest)
+    figure = blank_figure(look.width, height)
+    return figure, panel_blocks(figure, blocks, columns), columns
+
+
 def panel_grid(figure: Figure, n_panels: int, columns: int) -> list[Axes]:
     """Axes in rows, from the upper left; places of the last row that stay over are left empty."""
     (panels,) = panel_blocks(figure, [n_panels], columns)
@@ -258,6 +275,13 @@ def _fills_gap(figure: Figure, panels: Sequence[Axes], columns: int, entries: Ma
     )
     found = legend.get_window_extent().transformed(figure.transFigure.inverted())
     return bool(found.width <= gap.width + 0.01 and found.height <= gap.height + 0.01)
+
+
+def finish(figure: Figure, look: Look, entries: Mapping[str, Artist], title: str = "") -> None:
+    """The title, the legend below the panels, and a layout that stays."""
+    title_figure(figure, look, title)
+    legend_below(figure, entries)
+    fix_layout(figure)
 
 
 def sample(**how: Any) -> Line2D:

@@ -25,6 +25,7 @@ class Look:
     title: str | None = None  # above all panels; None: the model where the figure is of one run, else nothing
     labels: Mapping[str, str] = field(default_factory=lambda: NO_LABELS)  # what runs are called, by the run as typed
     limited: frozenset[str] = frozenset()  # runs, as typed, of a part of their probe: their names say LIMITED
+    partial: frozenset[str] = frozenset()  # runs, as typed, that are not complete: their names say PARTIAL
     style: Path | None = None  # a style file of matplotlib, over calprobe's own settings
     form: Literal["panels", "overlay"] = "panels"  # calibration: a panel for each estimator, or all in one
 

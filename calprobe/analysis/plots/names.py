@@ -9,9 +9,9 @@ from pathlib import PurePath
 from typing import Protocol
 
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
+from calprobe.analysis.run_names import state
 
 SHARED = 9  # characters of what all names begin or end with, where they differ in the middle
-LIMITED = " (LIMITED)"
 NAME_WIDTH = 36  # characters of a run's name in legends and titles
 
 
@@ -35,8 +35,8 @@ def run_names(lines: Iterable[OfRun], look: Look = DEFAULT_LOOK) -> dict[str, st
     """What each run is called: its label, else the last part of its model's name, else of its folder where runs share
     the model; more parts of the folder where they share these too.
 
-    All names differ, and no name is longer than NAME_WIDTH unless that takes more. LIMITED follows the name of a run of
-    a part of its probe.
+    All names differ, and no name is longer than NAME_WIDTH unless that takes more. LIMITED and PARTIAL follow as
+    `state` has it.
     """
     labels = look.labels
     models = {line.run: _last_part(line.model) for line in lines}
@@ -51,7 +51,10 @@ def run_names(lines: Iterable[OfRun], look: Look = DEFAULT_LOOK) -> dict[str, st
     if len(set(names.values())) < len(names):
         names = {run: run for run in models}
     short = fitted_names(list(names.values()))
-    return {run: short[name] + LIMITED * (run in look.limited) for run, name in names.items()}
+    return {
+        run: short[name] + state(limited=run in look.limited, partial=run in look.partial)
+        for run, name in names.items()
+    }
 
 
 def folder_names(runs: Sequence[str]) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from calprobe.analysis.asked.science.answer_results import AnswerCell, AnswerStudy, Metrics
-from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.asked.science.answer_results import AnswerCell, AnswerStudy
+from calprobe.analysis.tables.types import Column, Row, Table, metric_cells, metric_columns
 
 _METRICS = {"accuracy": "accuracy", "ece_15": "ECE 15", "ece_15_centred": "centred", "brier": "Brier", "auroc": "AUROC"}
 
@@ -30,11 +30,8 @@ def _questions_table(cells: list[AnswerCell]) -> Table:
             Column("tied", keys={"metric": "tied"}),
             Column("accuracy", "larger", keys={"metric": "accuracy"}),
             *([Column("all options right", "larger", keys={"metric": "all_right"})] if claims else []),
-            *(Column(title, heading="share", keys={"metric": n, "of": "share"}) for n, title in titles.items()),
-            *(
-                Column(title, heading="normalised", keys={"metric": n, "of": "normalised"})
-                for n, title in (titles.items() if claims else ())
-            ),
+            *metric_columns(titles, "share", of="share"),
+            *(metric_columns(titles, "normalised", of="normalised") if claims else ()),
         ),
         tuple(
             Row(
@@ -45,8 +42,8 @@ def _questions_table(cells: list[AnswerCell]) -> Table:
                     cell.questions.tied,
                     cell.questions.accuracy,
                     *([cell.questions.all_right] if claims else []),
-                    *(_value(cell.questions.share, name) for name in titles),
-                    *(_value(cell.questions.normalised or {}, name) for name in (titles if claims else ())),
+                    *metric_cells(cell.questions.share, titles),
+                    *(metric_cells(cell.questions.normalised or {}, titles) if claims else ()),
                 ),
                 keys={"variant": cell.variant},
             )
@@ -114,7 +111,7 @@ def _tolerances_table(cells: list[AnswerCell]) -> Table:
         tuple(
             Row(
                 cell.variant,
-                tuple(_value(cell.responses.tolerances, name) for name in names),
+                metric_cells(cell.responses.tolerances, names),
                 keys={"variant": cell.variant},
             )
             for cell in cells
@@ -132,7 +129,7 @@ def _treatments_table(cells: list[AnswerCell]) -> Table:
     rows = [
         Row(
             treatment,
-            tuple(_value(metrics, title) for title in _METRICS),
+            metric_cells(metrics, _METRICS),
             group=f"{name}" if len(cells) == 1 else f"{cell.variant}, {name}",
             keys={"variant": cell.variant, "estimator": name, "treatment": treatment},
         )
@@ -144,7 +141,7 @@ def _treatments_table(cells: list[AnswerCell]) -> Table:
         "Every response, by what becomes of failures",
         "treatments",
         "failures",
-        tuple(Column(title, keys={"metric": name}) for name, title in _METRICS.items()),
+        metric_columns(_METRICS),
         tuple(rows),
         kind="sampled",
         notes=(
@@ -153,7 +150,3 @@ def _treatments_table(cells: list[AnswerCell]) -> Table:
         ),
         best_within=None,
     )
-
-
-def _value(metrics: Metrics, name: str) -> Cell:
-    return metrics.get(name, float("nan"))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from calprobe.analysis.asked.science.results import LabelSet, LabelStudy, Metrics
+from calprobe.analysis.asked.science.results import LabelSet, LabelStudy
 from calprobe.analysis.asked.science.simulation import ENTROPY
-from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.tables.types import Column, Row, Table, metric_cells, metric_columns
 
 CONVENTIONS = {"ece_15": "mean confidence", "ece_15_middle": "bin middle", "ece_15_centred": "centred bins"}
+CALIBRATION = {"ece_15": "ECE 15", "ace": "ACE", "brier": "Brier", "auroc": "AUROC"}
+MAIN = {"accuracy": "accuracy", "ece_15": "ECE 15", "brier": "Brier", "auroc": "AUROC"}
+HELD_OUT = {"comprehension": "comprehension", "accuracy": "accuracy", "ece_15": "ECE 15", "auroc": "AUROC"}
 HIDDEN_TITLES = {
     "ece_15": "ECE 15",
     "ace": "ACE",
@@ -36,7 +39,6 @@ def label_study_tables(own: LabelSet) -> Iterator[Table]:
 
 def designs_table(own: LabelSet) -> Table:
     """A row a design: comprehension, rows whose first token is no label, accuracy and calibration of the chosen."""
-    titles = {"ece_15": "ECE 15", "ace": "ACE", "brier": "Brier", "auroc": "AUROC"}
     return Table(
         "Prompt designs: comprehension, and calibration of the most probable label",
         "designs",
@@ -47,11 +49,8 @@ def designs_table(own: LabelSet) -> Table:
             Column("not first", keys={"metric": "label_not_first"}),
             Column("not in 20", keys={"metric": "label_not_in_20"}),
             Column("accuracy", "larger", keys={"metric": "accuracy"}),
-            Column("raw", heading="ECE 15", keys={"metric": "ece_15", "way": "raw"}),
-            *(
-                Column(title, heading="normalised", keys={"metric": name, "way": "normalised"})
-                for name, title in titles.items()
-            ),
+            *metric_columns({"ece_15": "raw"}, "ECE 15", way="raw"),
+            *metric_columns(CALIBRATION, "normalised", way="normalised"),
         ),
         tuple(
             Row(
@@ -60,9 +59,9 @@ def designs_table(own: LabelSet) -> Table:
                     design.rows,
                     design.comprehension,
                     *design.invalid.values(),
-                    _cell(design.chosen["normalised"], "accuracy"),
-                    _cell(design.chosen["raw"], "ece_15"),
-                    *(_cell(design.chosen["normalised"], name) for name in titles),
+                    *metric_cells(design.chosen["normalised"], ["accuracy"]),
+                    *metric_cells(design.chosen["raw"], ["ece_15"]),
+                    *metric_cells(design.chosen["normalised"], CALIBRATION),
                 ),
                 keys={"variant": design.variant},
             )
@@ -79,24 +78,20 @@ def designs_table(own: LabelSet) -> Table:
 
 def errors_table(own: LabelSet) -> Table:
     """A row a design and way: the chosen label in three conventions of ECE, and all labels."""
-    titles = {"ece_15": "ECE 15", "ace": "ACE", "brier": "Brier", "auroc": "AUROC"}
     return Table(
         "Three conventions of ECE with 15 bins, and all labels instead of the chosen one",
         "labels",
         "probabilities",
         (
-            *(Column(title, heading="ECE, chosen label", keys={"metric": n}) for n, title in CONVENTIONS.items()),
-            *(
-                Column(title, heading="all labels", keys={"metric": name, "of": "all"})
-                for name, title in titles.items()
-            ),
+            *metric_columns(CONVENTIONS, "ECE, chosen label"),
+            *metric_columns(CALIBRATION, "all labels", of="all"),
         ),
         tuple(
             Row(
                 way,
                 (
-                    *(_cell(design.chosen[way], name) for name in CONVENTIONS),
-                    *(_cell(design.labels[way], name) for name in titles),
+                    *metric_cells(design.chosen[way], CONVENTIONS),
+                    *metric_cells(design.labels[way], CALIBRATION),
                 ),
                 group=design.variant,
                 keys={"variant": design.variant, "way": way},
@@ -178,7 +173,6 @@ def bias_table(own: LabelSet) -> Table:
 
 def permuted_table(own: LabelSet) -> Table:
     """A row a design: means over the orders of options, and the probabilities averaged over them."""
-    titles = {"accuracy": "accuracy", "ece_15": "ECE 15", "brier": "Brier", "auroc": "AUROC"}
     return Table(
         "Options in every cyclic order",
         "permuted",
@@ -186,8 +180,8 @@ def permuted_table(own: LabelSet) -> Table:
         (
             Column("n", keys={"metric": "n"}),
             Column("orders", keys={"metric": "orders"}),
-            *(Column(t, heading="mean of orders", keys={"metric": n, "of": "mean"}) for n, t in titles.items()),
-            *(Column(t, heading="averaged", keys={"metric": n, "of": "averaged"}) for n, t in titles.items()),
+            *metric_columns(MAIN, "mean of orders", of="mean"),
+            *metric_columns(MAIN, "averaged", of="averaged"),
             Column("same choice", "larger", keys={"metric": "same_choice"}),
         ),
         tuple(
@@ -196,8 +190,8 @@ def permuted_table(own: LabelSet) -> Table:
                 (
                     found.rows,
                     found.orders,
-                    *(_cell(found.mean_of_orders, name) for name in titles),
-                    *(_cell(found.averaged, name) for name in titles),
+                    *metric_cells(found.mean_of_orders, MAIN),
+                    *metric_cells(found.averaged, MAIN),
                     found.same_choice,
                 ),
                 keys={"variant": found.variant},
@@ -227,15 +221,12 @@ def selection_table(own: LabelSet) -> Table:
         "design",
         (
             Column("n", keys={"metric": "n"}),
-            Column("comprehension", heading="held out", keys={"metric": "comprehension"}),
-            Column("accuracy", heading="held out", keys={"metric": "accuracy"}),
-            Column("ECE 15", heading="held out", keys={"metric": "ece_15"}),
-            Column("AUROC", heading="held out", keys={"metric": "auroc"}),
+            *metric_columns(HELD_OUT, "held out"),
         ),
         (
             Row(
                 found.variant,
-                (found.rows, *(_cell(found.held_out, n) for n in ("comprehension", "accuracy", "ece_15", "auroc"))),
+                (found.rows, *metric_cells(found.held_out, HELD_OUT)),
                 keys={"variant": found.variant},
             ),
         ),
@@ -256,7 +247,7 @@ def hidden_table(own: LabelSet) -> Table:
         "",
         (
             Column("accuracy", keys={"metric": "accuracy"}),
-            *(Column(title, keys={"metric": name}) for name, title in HIDDEN_TITLES.items()),
+            *metric_columns(HIDDEN_TITLES),
         ),
         tuple(
             Row(
@@ -280,7 +271,6 @@ def hidden_table(own: LabelSet) -> Table:
 
 def runs_table(studies: Sequence[LabelStudy]) -> Table:
     """A row a run and set: its best understood design, base, instruct and reasoning models side by side."""
-    names = ("accuracy", "ece_15", "brier", "auroc")
     rows = []
     for study in studies:
         for own in study.sets.values():
@@ -292,7 +282,7 @@ def runs_table(studies: Sequence[LabelStudy]) -> Table:
                         study.asked_as,
                         best.variant,
                         best.comprehension,
-                        *(_cell(best.chosen["normalised"], name) for name in names),
+                        *metric_cells(best.chosen["normalised"], MAIN),
                         best.concentration["normalised"].entropy,
                     ),
                     group=own.name,
@@ -308,10 +298,9 @@ def runs_table(studies: Sequence[LabelStudy]) -> Table:
             Column("asked as", keys={"metric": "asked_as"}),
             Column("design", keys={"metric": "design"}),
             Column("comprehension", "larger", keys={"metric": "comprehension"}),
-            Column("accuracy", "larger", keys={"metric": "accuracy"}),
-            Column("ECE 15", "smaller", keys={"metric": "ece_15"}),
-            Column("Brier", "smaller", keys={"metric": "brier"}),
-            Column("AUROC", "larger", keys={"metric": "auroc"}),
+            *metric_columns(
+                MAIN, better={"accuracy": "larger", "auroc": "larger", "ece_15": "smaller", "brier": "smaller"}
+            ),
             Column("NE", keys={"metric": "bin_entropy"}),
         ),
         tuple(rows),
@@ -321,7 +310,3 @@ def runs_table(studies: Sequence[LabelStudy]) -> Table:
             "The design was chosen on the questions that it is reported on; each run's table of selection does not.",
         ),
     )
-
-
-def _cell(metrics: Metrics, name: str) -> Cell:
-    return metrics.get(name, float("nan"))

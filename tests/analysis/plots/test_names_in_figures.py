@@ -37,11 +37,13 @@ def test_labels_come_first() -> None:
     assert names(("a", "gpt2"), ("b", "gpt2"), ("c", "opt"), a="GPT-2, fp32") == ["GPT-2, fp32", "gpt2", "opt"]
 
 
-def test_names_of_limited_runs_say_so() -> None:
+def test_names_of_limited_and_partial_runs_say_so() -> None:
     runs = [Named("a", "gpt2"), Named("b", "opt")]
     assert run_names(runs, Look(limited=frozenset("b"))) == {"a": "gpt2", "b": "opt (LIMITED)"}
     labels = {"a": "GPT-2"}
     assert run_names(runs[:1], Look(labels=labels, limited=frozenset("a"))) == {"a": "GPT-2 (LIMITED)"}
+    both = Look(limited=frozenset("ab"), partial=frozenset("b"))
+    assert run_names(runs, both) == {"a": "gpt2 (LIMITED)", "b": "opt (LIMITED, PARTIAL)"}
 
 
 def test_long_names_are_short_and_differ() -> None:

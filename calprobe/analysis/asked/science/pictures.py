@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from calprobe.analysis.asked.science.results import LabelDesign, LabelStudy
 from calprobe.analysis.curves.grouped_dots import GroupedDots
 from calprobe.analysis.plots.families import family_of
-from calprobe.analysis.run_names import last_names
+from calprobe.analysis.run_names import last_names, state
 from calprobe.metrics import Estimate
 
 KINDS = ("base", "instruct", "reasoning")
@@ -20,10 +20,10 @@ SHOWN: Mapping[str, Callable[[LabelDesign], Estimate]] = {
 }
 
 
-def kind_panels(studies: Sequence[LabelStudy]) -> tuple[GroupedDots, ...]:
+def kind_panels(studies: Sequence[LabelStudy], partial: Collection[str] = ()) -> tuple[GroupedDots, ...]:
     """A panel for each set and quantity, each run by the design that it understands best; none of one run.
 
-    Runs of one family of models stand side by side; the series is how a run was asked.
+    Runs of one family of models stand side by side; the series is how a run was asked. Names of partial runs say so.
     """
     if len(studies) < 2:
         return ()
@@ -36,7 +36,7 @@ def kind_panels(studies: Sequence[LabelStudy]) -> tuple[GroupedDots, ...]:
             f"{title}, {name}",
             title,
             "run",
-            tuple(names[own.label] for own in ordered if name in own.sets),
+            tuple(names[own.label] + state(partial=own.label in partial) for own in ordered if name in own.sets),
             kinds,
             tuple(
                 tuple(value(_best(own, name)) if own.asked_as == kind else None for kind in kinds)
