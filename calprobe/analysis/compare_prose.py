@@ -142,7 +142,7 @@ def correction_notes(comparison: Corrected) -> Iterator[str]:
     if by_holm and least >= SIGNIFICANT:
         enough = math.ceil(2 * tests / SIGNIFICANT / 1000) * 1000
         yield (
-            f"With so few resamples no corrected p-value is below {least:.2f}: use --bootstrap {enough} or "
+            f"With so few resamples no corrected p-value is below {min(least, 1):.2f}: use --bootstrap {enough} or "
             "--correction max-t."
         )
 

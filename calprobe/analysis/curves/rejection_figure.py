@@ -81,8 +81,7 @@ def _several_runs(result: AccuracyRejection, look: Look) -> Figure:
     for own, block, part in zip(panels, blocks, parts, strict=True):
         for axes, (title, lines) in zip(own, block.items(), strict=True):
             _draw_runs(axes, lines, styles)
-            note = "bars: 95 % intervals" if isinstance(lines[0], VoteLine) else _note(result.lines)
-            frame.title_panel(axes, title, note)
+            frame.title_panel(axes, title, _note(lines))
         entries.append({names[run]: frame.sample(**styles[run].points()) for run in part} | _threshold_sample())
         _set_axes(result, own, columns)
     frame.title_figure(figure, look)
@@ -130,8 +129,12 @@ def _set_axes(result: AccuracyRejection, panels: Sequence[Axes], columns: int) -
     frame.outer_labels(panels, columns, REJECTED, KEPT)
 
 
-def _note(lines: Sequence[RejectionLine]) -> str:
-    return "bands: 95 % intervals" if any(np.isfinite(own.band.low).any() for own in lines) else ""
+def _note(lines: Sequence[RejectionLine | VoteLine]) -> str:
+    """What shows the intervals; empty without any."""
+    if any(np.isfinite(own.band.low).any() for own in lines if isinstance(own, RejectionLine)):
+        return "bands: 95 % intervals"
+    bars = any(np.isfinite(own.votes.low).any() for own in lines if isinstance(own, VoteLine))
+    return "bars: 95 % intervals" if bars else ""
 
 
 def _cut(curve: RejectionCurve, line: RejectionLine) -> RejectionCurve:

@@ -222,6 +222,8 @@ def test_print_is_light_and_cuts_no_figure(browser: Browser, file: Path) -> None
         assert ground == "rgb(255, 255, 255)"
         assert page.locator("nav").is_hidden()
         assert page.locator("figure").first.evaluate("figure => getComputedStyle(figure).breakInside") == "avoid"
+        head = page.locator("#estimators thead .sort").first  # of a button, a repeated head would show nothing
+        assert head.evaluate("button => getComputedStyle(button).display") == "contents"
 
 
 def test_a_script_in_a_name_stays_text(browser: Browser, contents: ReportContents, tmp_path: Path) -> None:

@@ -111,6 +111,8 @@ def test_without_resamples_there_are_lines_and_no_intervals() -> None:
     assert has_line(by_threshold, votes.votes.curve.rejected, votes.votes.curve.accuracy)
     assert has_line(by_rank, line.by_rank.rejected[:-9], line.by_rank.accuracy[:-9])
     assert "bands: 95 % intervals" not in {text.get_text() for text in by_rank.texts}
+    several = AccuracyRejection((line, replace(line, run="b")), (votes, replace(votes, run="b")))
+    assert not any("95 %" in text.get_text() for axes in plot(several).axes for text in axes.texts)
 
 
 def test_more_series_than_styles_go_on_in_another_panel() -> None:
