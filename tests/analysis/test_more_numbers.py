@@ -10,7 +10,7 @@ import pytest
 from compared_runs import run_of
 from printed_tables import printed
 
-from calprobe.analysis import ReportOptions, report
+from calprobe.analysis import Report, ReportOptions, report
 from calprobe.analysis.choice import choose
 from calprobe.analysis.tables import report_sections
 from calprobe.errors import UsageError
@@ -28,9 +28,13 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> str:
     return run_of(tmp_path_factory.mktemp("runs") / "many", shapes=SHAPES)
 
 
-def test_thirty_relations_have_all_three_intervals(many: str) -> None:
-    found = report(many, QUICK)
-    (run,), (scored,) = found.runs, found.scored
+@pytest.fixture(scope="module")
+def of_many(many: str) -> Report:
+    return report(many, QUICK)
+
+
+def test_thirty_relations_have_all_three_intervals(of_many: Report) -> None:
+    (run,), (scored,) = of_many.runs, of_many.scored
     assert run.intervals is not None
     assert list(run.intervals) == ["instances", "relation", "within-relation"]
     base, relation = scored.confidence("base"), scored.instances.relation
@@ -41,13 +45,13 @@ def test_thirty_relations_have_all_three_intervals(many: str) -> None:
         run.intervals["relation"].bear_score.low,
         run.intervals["relation"].bear_score.high,
     ]
-    text = printed(report_sections(found), 100)
+    text = printed(report_sections(of_many), 100)
     assert "95 % interval for" in text
     assert "other relations" in text
 
 
-def test_intervals_are_of_the_estimators_asked_for(many: str) -> None:
-    (run,) = choose(report(many, QUICK), ["base"], None).runs
+def test_intervals_are_of_the_estimators_asked_for(of_many: Report) -> None:
+    (run,) = choose(of_many, ["base"], None).runs
     assert run.intervals is not None
     assert {name for own in run.to_json()["intervals"].values() for name in own["estimators"]} == {"base"}
 

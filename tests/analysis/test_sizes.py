@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from calprobe.analysis.asked.pictures import size_panels
@@ -85,6 +87,18 @@ def test_a_figure_of_the_audit_names_all_models() -> None:
     names = {text.get_text().split("  ")[-1] for text in figure.legends[0].get_texts()}
     assert names >= set(panels[0].names)
     assert all(name in svg_of(panels[0]) for name in panels[0].names)
+
+
+def test_readers_stand_beside_each_other_and_not_one_over_the_other() -> None:
+    (panel,) = size_panels(AcrossRuns((), (), (audit(SETS[0]),)))
+    (first,) = panel.series
+    both = replace(panel, series=(first, replace(first, reader="other", place=1)))
+    sizes = np.log10(panel.parameters)
+    assert panel.places(0) == pytest.approx(sizes)
+    assert (both.places(0) < sizes).all()
+    assert (both.places(0) + both.places(1)) / 2 == pytest.approx(sizes)
+    (partial,) = size_panels(AcrossRuns((), (), (audit(SETS[0]),)), {audit(SETS[0]).points[0].run})
+    assert [name.endswith(" (PARTIAL)") for name in partial.names] == [True] + [False] * (len(sizes) - 1)
 
 
 def test_axes_of_parameters() -> None:

@@ -214,6 +214,7 @@ def reported_calibration(found: Reported) -> Calibration | None:
 
 _IDENTITY: dict[str, Any] = {"color": FAINT, "linestyle": (0, (4, 2)), "linewidth": 0.9}
 _SMOOTH: dict[str, Any] = {"color": FAINT, "linestyle": "-", "linewidth": 1.6}
+LONG, HIGH_ROWS = 7, 2  # letters of a word that is long beside a panel of counts; rows with room for it
 OVERLAY_INCHES = 2.0  # least width of a panel of several estimators
 OVERLAY_SIZES = frame.PairSizes(OVERLAY_INCHES, 2.8)
 
@@ -271,7 +272,11 @@ def _overlaid(result: Calibration, look: Look) -> Figure:
 
 
 def _label(pairs: Sequence[frame.PanelPair], of: str) -> None:
-    """All panels have the same axes, with their numbers at the left and at the lowest ones."""
+    """All panels have the same axes, with their numbers at the left and at the lowest ones.
+
+    Where many rows are low, n stands for a word that would go on beside the next panel.
+    """
+    counted = of.capitalize() if len(of) < LONG or sum(pair.left for pair in pairs) <= HIGH_ROWS else "n"
     for pair in pairs:
         if pair is not pairs[0]:
             pair.counts.sharey(pairs[0].counts)
@@ -279,7 +284,7 @@ def _label(pairs: Sequence[frame.PanelPair], of: str) -> None:
         pair.counts.tick_params(labelleft=pair.left, labelbottom=pair.lowest)
         if pair.left:
             pair.curve.set_ylabel("Accuracy")
-            pair.counts.set_ylabel(of.capitalize())
+            pair.counts.set_ylabel(counted)
         if pair.lowest:
             pair.counts.set_xlabel("Confidence")
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LEAST_INCHES, MOST_INCHES = 3.0, 4.2  # width of a panel
 LABEL_INCHES = 1.0  # what names of prompts take beside a panel
 TITLE_INCHES = 0.5
+POINTS, NUMBER = 6.5, 2.8  # size of the numbers at most; width of one with its gap, in their size
 MOST = 1.9  # value of the darkest colours
 
 
@@ -40,7 +41,8 @@ def draw_correlations(several: Sequence[Correlations], look: Look = DEFAULT_LOOK
     panels = frame.panel_grid(figure, max(len(several), 1), columns)
     for at, (axes, own) in enumerate(zip(panels, several, strict=False)):
         below = at + columns >= len(several)
-        _draw(axes, own, named=at % columns == 0, below=below, points=6.5 if columns == 1 else 4.5)
+        cell = side / max(len(own.prompts), 1) * frame.POINTS_PER_INCH
+        _draw(axes, own, named=at % columns == 0, below=below, points=min(POINTS, cell / NUMBER))
         frame.title_panel(axes, own.title)
     frame.title_figure(figure, look)
     frame.fix_layout(figure)

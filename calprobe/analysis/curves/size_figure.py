@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from calprobe.arrays import Floats
+
 PANEL_INCHES = 2.6  # height
 LEAST_INCHES = 2.6  # width
+APART = 0.015  # between the marks of two readers, as a share of the axis
 ROOM = 0.06  # beside the smallest and the largest model, as a share of the range
 _FAMILY: dict[str, Any] = {"color": FAINT, "linewidth": 0.8, "zorder": 1.1}
 
@@ -53,6 +56,12 @@ class SizePanel:
         """The places of the models of each family, the smaller first; a model with two runs is in none."""
         once = [model for model in self.models if self.models.count(model) == 1]
         return tuple(tuple(self.models.index(model) for model in own) for own in families(once))
+
+    def places(self, series: int) -> Floats:
+        """Where the points of a reader stand, [runs]: at the exponents of the sizes, beside those of other readers."""
+        low, high = self.exponents
+        shift = APART * (high - low) * (series - (len(self.series) - 1) / 2)
+        return np.log10(np.array(self.parameters, np.float64)) + shift
 
     @property
     def exponents(self) -> tuple[float, float]:
@@ -114,9 +123,8 @@ def spelled_rho(rho: Estimate, reader: str, runs: int) -> str:
 
 
 def _draw(axes: Axes, own: SizePanel, entries: dict[str, Artist]) -> None:
-    x = np.log10(np.array(own.parameters, np.float64))
-    for series in own.series:
-        style = style_at(series.place)
+    for at, series in enumerate(own.series):
+        style, x = style_at(series.place), own.places(at)
         low, high = (np.array([getattr(found, end) for found in series.spread]) for end in ("low", "high"))
         values = np.array([found.value for found in series.spread])
         frame.interval_bars(axes, x, low, high, style.color)
@@ -124,7 +132,7 @@ def _draw(axes: Axes, own: SizePanel, entries: dict[str, Artist]) -> None:
         entries[series.reader] = frame.sample(**style.dots())
     first = np.array([found.value for found in own.series[0].spread])
     for path in own.family_paths:
-        axes.plot(x[list(path)], first[list(path)], **_FAMILY)
+        axes.plot(own.places(0)[list(path)], first[list(path)], **_FAMILY)
     axes.set_xlim(own.exponents)
     ticks = size_ticks(own.exponents)
     axes.set_xticks(ticks, [short_count(10**tick) for tick in ticks])
@@ -132,6 +140,5 @@ def _draw(axes: Axes, own: SizePanel, entries: dict[str, Artist]) -> None:
 
 
 def _labels(own: SizePanel) -> list[Label]:
-    x = [math.log10(size) for size in own.parameters]
-    points = zip(own.names, x, own.series[0].spread, strict=True)
+    points = zip(own.names, own.places(0).tolist(), own.series[0].spread, strict=True)
     return [Label(name, at, found.value) for name, at, found in points if math.isfinite(found.value)]

@@ -48,9 +48,11 @@ def draw_cells(
 
 
 def signed(value: float) -> str:
-    """Two decimals without a leading zero, a dash for NaN.
+    """Of a number in [-1, 1] three characters and its sign, a dash for NaN.
 
     >>> signed(1.0), signed(-0.25), signed(float("nan"))
-    ('1.00', '−.25', '–')
+    ('1.0', '−.25', '–')
     """
-    return f"{value:z.2f}".replace("0.", ".", 1).replace("-", "−") if math.isfinite(value) else "–"
+    if math.isnan(value):
+        return "–"
+    return f"{value:z.2f}".replace("0.", ".", 1).replace("-", "−").replace("1.00", "1.0")

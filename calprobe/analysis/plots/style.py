@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -103,13 +104,18 @@ def style_at(place: int) -> SeriesStyle:
 
 
 def series_styles(names: Sequence[str]) -> dict[str, SeriesStyle]:
-    """A style for each estimator: its own where it has one, else the first that is free.
+    """A style for each estimator: its own where it has one, else the first that is free; up to 64, all differ.
 
     >>> found = series_styles(["margin", "mixture"])
     >>> found["margin"] == style_at(1), found["mixture"] == style_at(0)
     (True, True)
     """
-    return {name: style_at(place) for name, place in series_places(names).items()}
+    styles: dict[str, SeriesStyle] = {}
+    rounds = Counter[int]()  # how often a place in the palette was given
+    for name, place in series_places(names).items():
+        styles[name] = style_at(place + MAX_SERIES * rounds[place])
+        rounds[place] += 1
+    return styles
 
 
 @contextmanager

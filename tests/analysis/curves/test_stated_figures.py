@@ -25,7 +25,7 @@ MEANS = GroupedDots(
 
 def test_a_cell_has_its_number_and_its_side_of_0() -> None:
     (axes,) = draw_correlations([TWO]).axes
-    assert [text.get_text() for text in axes.texts] == ["1.00", "−.25", "−.25", "–"]
+    assert [text.get_text() for text in axes.texts] == ["1.0", "−.25", "−.25", "–"]
     (image,) = axes.images
     assert image.norm.vmin == -image.norm.vmax
     assert [label.get_text() for label in axes.get_xticklabels()] == ["p", "q"]

@@ -32,7 +32,7 @@ from calprobe.analysis.plots.frame import shares_from
 from calprobe.analysis.plots.groups import group_lines
 from calprobe.analysis.plots.look import Look
 from calprobe.analysis.plots.names import shortened
-from calprobe.analysis.plots.style import style_at
+from calprobe.analysis.plots.style import series_styles, style_at
 from calprobe.arrays import Floats
 from calprobe.metrics import reject_by_rank
 
@@ -278,6 +278,7 @@ def test_grey_print_tells_every_pair_of_styles_apart() -> None:
     first = [lightness(own.color) for own in styles[:2]]
     assert abs(first[0] - first[1]) > 0.2
     assert len({style_at(place) for place in range(64)}) == 64
+    assert len(set(series_styles(["margin", *map(str, range(18)), "base"]).values())) == 20
 
 
 def test_names_keep_both_ends() -> None:
