@@ -48,9 +48,7 @@ class SharePanel:
 
 def draw_shares(panels: Sequence[SharePanel], look: Look = DEFAULT_LOOK) -> Figure:
     """A panel for each, with bars of one standard deviation over the draws."""
-    columns, height = frame.fitted([len(panels)], look.width, (LEAST_INCHES, PANEL_INCHES), 0.5)
-    figure = frame.blank_figure(look.width, height)
-    grid = frame.panel_grid(figure, max(len(panels), 1), columns)
+    figure, grid, columns = frame.panel_figure(len(panels), look, (LEAST_INCHES, PANEL_INCHES))
     entries: dict[str, Artist] = {}
     for axes, own in zip(grid, panels, strict=False):
         _draw(axes, own, entries)
@@ -58,9 +56,7 @@ def draw_shares(panels: Sequence[SharePanel], look: Look = DEFAULT_LOOK) -> Figu
     across = {own.across for own in panels}
     x = across.pop() if len(across) == 1 else "samples of each wording"
     frame.outer_labels(grid, columns, x[:1].upper() + x[1:], "Share of the variance")
-    frame.title_figure(figure, look)
-    frame.legend_below(figure, entries)
-    frame.fix_layout(figure)
+    frame.finish(figure, look, entries)
     return figure
 
 
