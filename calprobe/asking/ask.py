@@ -145,6 +145,8 @@ def _possible(request: _Request, backend: Backend) -> _Request:
     if not able.complete_softmax:
         why = "no probabilities of all tokens: confidences are read from replies alone"
         found = _without(found, backend, "closed", why)
+        if able.top_logprobs < 2:
+            found = _without(found, backend, "p_true", "no log-probabilities of two tokens: there is no P(True)")
         if not able.top_logprobs:
             found = _without(found, backend, "alternatives", "no log-probabilities of tokens: there is no ccp")
     found = _without_finals(found, backend)
@@ -180,7 +182,9 @@ def _without(request: _Request, backend: Backend, what: str, why: str) -> _Reque
 def _prompts(options: AskOptions) -> PromptSet:
     given = options.prompts or "audit"
     prompts = given if isinstance(given, PromptSet) else load_prompts(given)
-    return overridden(prompts, Overrides(options.variants, options.max_new_tokens, options.shots, options.raw_prompt))
+    asks = "p_true" in (options.collect or ())
+    own = Overrides(options.variants, options.max_new_tokens, options.shots, options.raw_prompt, asks)
+    return overridden(prompts, own)
 
 
 def _worded(

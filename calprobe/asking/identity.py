@@ -80,6 +80,7 @@ def _follow_up_key(follow_up: FollowUp, parent: str) -> str:
             # Only where they are given: the keys of other requests are those of earlier versions.
             **({} if follow_up.instead is None else {"instead": follow_up.instead}),
             **({"closed": [list(forms) for forms in follow_up.closed]} if follow_up.closed else {}),
+            **({"begins": True} if follow_up.begins else {}),
         }
     )
 

@@ -25,6 +25,11 @@ def refuse_incapable(plan: Plan, backend: Backend) -> None:
                 f"--collect labels: {name} shows the {able.top_logprobs} most probable tokens, fewer than the {most} "
                 "labels of a question; leave labels out, or use --backend transformers"
             )
+    if "p_true" in collects and not able.complete_softmax and able.top_logprobs < 2:
+        raise UsageError(
+            f"--collect p_true: {name} does not show the log-probabilities of two tokens; leave p_true out, or use "
+            "--backend transformers"
+        )
     if "alternatives" in collects and not (able.complete_softmax or able.top_logprobs):
         raise UsageError(
             f"--collect alternatives: {name} gives no log-probabilities of tokens; leave alternatives out, or use "

@@ -97,11 +97,9 @@ class AskOptions:
         fixed = dict(DEFAULTS) | (dict(STUDIES[self.study].fixed) if self.study else {})
         if self.prompts is not None:  # a study's variants are those of its own prompts
             fixed.pop("variants", None)
+        if self.collect is not None and "stated" not in self.collect:
+            fixed["replaced"] = DEFAULTS["replaced"]
         found = replace(self, **{name: value for name, value in fixed.items() if getattr(self, name) is None})
-        if found.samples and found.samples > 1 and not found.temperature:
-            raise UsageError(
-                f"--samples {found.samples}: greedy samples are all the same; give --temperature, such as 1"
-            )
         collect = found.collect or ()
         if found.wordings is not None and found.paraphrases in (None, "none"):
             raise UsageError("--wordings: questions are asked in one wording; give --paraphrases, or leave it out")

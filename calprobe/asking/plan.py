@@ -8,7 +8,7 @@ from functools import cached_property
 
 from calprobe.answers import closed_replies
 from calprobe.asking.identity import keyed
-from calprobe.asking.options import AskOptions, parse_shard
+from calprobe.asking.options import STUDIES, AskOptions, parse_shard
 from calprobe.asking.replacing import Replacing
 from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
 from calprobe.errors import UsageError
@@ -24,9 +24,8 @@ from calprobe.runs.task import sha256_of
 
 Given = Mapping[str, Mapping[str, str]]  # condition -> question's id -> answer
 # Whether an answer is true: each of the two replies in the forms in which it may begin.
-TRUE_OR_FALSE = (("(A)", "A", "True"), ("(B)", "B", "False"))
+TRUE_OR_FALSE = (("(A)", "A", "True", "true"), ("(B)", "B", "False", "false"))
 P_TRUE_TOKENS = 4
-ABOUT_ANSWER = "Is the answer that you have just given\n(A) true\n(B) false\nReply with (A) or (B) and nothing else."
 NO_CONCLUSION = "none"
 BEHIND_THOUGHT = 4  # tokens: white space, and the first that is none, where labels are read
 ALTERNATIVES = 10  # tokens at each position, as lm-polygraph has by default
@@ -85,8 +84,27 @@ class Plan:
     def check(self) -> None:
         """Raise UsageError for what cannot be asked, before a model is loaded."""
         self._check_conclusions()
+        self._check_samples()
         for asked in self.asked:
             self._given(self._set_of(asked), asked, None)
+
+    def _check_samples(self) -> None:
+        """Raise UsageError for several samples under a variant that has no temperature, which would be all the same."""
+        samples = self.options.samples or 1
+        if samples == 1 or self.options.temperature:
+            return
+        if any(wording.temperature is None for variant in self.prompts.variants for wording in self._wordings(variant)):
+            if self._is_of_study("samples"):
+                raise UsageError(
+                    f"--study {self.options.study} asks for {samples} samples, and greedy ones are all the same; give "
+                    "--samples 1, too, or a --temperature, such as 1"
+                )
+            raise UsageError(f"--samples {samples}: greedy samples are all the same; give --temperature, such as 1")
+
+    def _is_of_study(self, option: str) -> bool:
+        """Whether an option has the value that the study fixes."""
+        study = STUDIES.get(self.options.study or "")
+        return study is not None and study.fixed.get(option) == getattr(self.options, option)
 
     def _check_conclusions(self) -> None:
         """Raise UsageError for questions about a conclusion where there is none: no turn asks for it, or another answer
@@ -207,9 +225,9 @@ class Plan:
         if self.conclusions is None and self._asks_about_conclusions(wording):
             return
         if P_TRUE in stages:
-            text, decoding = _of_question(prompts.p_true, question) or ABOUT_ANSWER, self._decoding(P_TRUE_TOKENS)
+            text, decoding = _of_question(prompts.p_true, question), self._decoding(P_TRUE_TOKENS)
             if self.exact:
-                yield FollowUp(P_TRUE, text, decoding, closed=TRUE_OR_FALSE)
+                yield FollowUp(P_TRUE, text, decoding, closed=TRUE_OR_FALSE, begins=True)
             else:
                 yield FollowUp(P_TRUE, text, decoding, labels=("A", "B"))
         for stated in prompts.stated:
@@ -258,6 +276,11 @@ class Plan:
         if not self.collects("answer"):
             if any(question.kind != "choice" for question in found.questions):
                 raise UsageError(f"--collect labels: {found.name} has questions without options; collect answer, too")
+            if any(variant.of(question).conclusion for question in found.questions):
+                raise UsageError(
+                    f"--collect labels: under variant {variant.name} the labels stand behind the conclusion of a "
+                    "reply; collect answer, too"
+                )
             return (LABEL,)
         wordings = [variant.of(question) for question in found.questions]
         finals = {wording.final or bool(wording.conclusion) for wording in wordings}
@@ -276,13 +299,19 @@ class Plan:
     def _n_wordings(self, found: QuestionSet) -> int:
         if self.options.paraphrases in (None, "none"):
             return 1
-        counts = [len(question.wordings) for question in found.questions]
+        counts, wanted = [len(question.wordings) for question in found.questions], self.options.wordings
         if (lacking := counts.count(1)) and self.options.paraphrases == "hand":
+            study = f"--study {self.options.study}" if self._is_of_study("paraphrases") else "--paraphrases hand"
             raise UsageError(
-                f"--paraphrases hand: {lacking:,} of {counted(len(counts), 'question')} of {found.name} have no other "
-                "wording; write paraphrases for each, or leave --paraphrases out"
+                f"{study}: {lacking:,} of {counted(len(counts), 'question')} of {found.name} have no other wording; "
+                "write paraphrases for each, or give a file of them or none with --paraphrases"
             )
-        return min((*counts, self.options.wordings or max(counts, default=1)), default=1)
+        if wanted and (few := sum(count < wanted for count in counts)):
+            raise UsageError(
+                f"--wordings {wanted}: {few:,} of {counted(len(counts), 'question')} of {found.name} have fewer; "
+                f"{min(counts)} or fewer can be asked"
+            )
+        return min((*counts, wanted or max(counts, default=1)), default=1)
 
     def _decoding(self, max_new_tokens: int, temperature: float = 0.0, top_p: float = 1.0) -> Decoding:
         options = self.options
@@ -299,8 +328,7 @@ class Plan:
 
 def _of_question(text: str, question: Question) -> str:
     """What is asked about an answer, with the question in it; where it names the answer, both are filled in later."""
-    names = placeholders_of(text)
-    return replace_placeholders(text, {"claim": question.text}) if names and "answer" not in names else text
+    return text if "answer" in placeholders_of(text) else replace_placeholders(text, {"claim": question.text})
 
 
 def _greedy(dialogue: Dialogue) -> Dialogue:

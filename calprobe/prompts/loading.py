@@ -64,7 +64,7 @@ def load_prompts(name: str | Path) -> PromptSet:
     ['surface_paraphrase', 'instruction_reorder', 'fewshot_3']
     """
     if name in PROMPT_SETS:
-        return _read(Path(str(resources.files("calprobe.templates"))) / "prompts" / f"{name}.json", str(name), None)
+        return _bundled(str(name))
     path = Path(name).expanduser()
     if not path.is_file():
         raise UsageError(
@@ -72,6 +72,19 @@ def load_prompts(name: str | Path) -> PromptSet:
             f"{did_you_mean(str(name), PROMPT_SETS)}"
         )
     return _read(path, path.stem, str(path))
+
+
+def p_true_text() -> str:
+    """What asks whether an answer is true, for prompts that have no `p_true` of their own.
+
+    >>> p_true_text().splitlines()[1:3]
+    ['(A) true', '(B) false']
+    """
+    return _bundled("p-true").p_true
+
+
+def _bundled(name: str) -> PromptSet:
+    return _read(Path(str(resources.files("calprobe.templates"))) / "prompts" / f"{name}.json", name, None)
 
 
 def fingerprint_of(prompts: PromptSet) -> str:

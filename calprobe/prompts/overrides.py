@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
-from calprobe.prompts.loading import fingerprint_of, names_of
+from calprobe.prompts.loading import fingerprint_of, names_of, p_true_text
 from calprobe.prompts.types import PromptSet, Variant
 
 
@@ -19,6 +19,7 @@ class Overrides:
     max_new_tokens: int | None = None  # of replies, not of what is asked after them
     shots: int | None = None  # examples, in variants that have some
     raw: bool | None = None  # plain text, without a chat template
+    p_true: bool = False  # whether an answer is true is asked, in calprobe's words where the set has none
 
 
 def overridden(prompts: PromptSet, overrides: Overrides) -> PromptSet:
@@ -36,7 +37,7 @@ def overridden(prompts: PromptSet, overrides: Overrides) -> PromptSet:
     if overrides.variants is not None:
         names = [each for name in overrides.variants for each in prompts.perturbations.get(name, (name,))]
         variants = tuple(_named(prompts, variants, name) for name in dict.fromkeys(names))
-    changed = replace(prompts, variants=variants)
+    changed = replace(prompts, variants=variants, p_true=prompts.p_true or (p_true_text() if overrides.p_true else ""))
     return replace(changed, fingerprint=fingerprint_of(changed))
 
 

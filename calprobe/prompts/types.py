@@ -133,7 +133,7 @@ class PromptSet:
     # Name -> variants that change a question alike, so that each stands for a wording of it: dummy tokens, ..
     perturbations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     claim: str = ""  # a claim about an option: choices are judged option by option; empty: they are chosen from
-    p_true: str = ""  # asks whether the answer is (A) true or (B) false; empty: see `asking.plan`
+    p_true: str = ""  # asks whether the answer is (A) true or (B) false; empty: see `loading.p_true_text`
     examples: tuple[Question, ...] = ()  # of the set itself, shown balanced over the labels; empty: of the questions
 
     def __repr__(self) -> str:

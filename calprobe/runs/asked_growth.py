@@ -41,6 +41,7 @@ def joined(
         stated=tuple(stated.values()),
         groups=groups,
         abstentions=abstentions,
+        p_true=stored.p_true or asked.p_true or base.prompts.p_true,
     )
     manifest = replace(
         stored,
@@ -63,8 +64,11 @@ def _joined_sets(there: Sequence[StoredSet], wanted: Sequence[StoredSet]) -> dic
             sets[more.name] = more
             continue
         hashes, others = own.by_id, more.by_id
+        known, wordings = own.wordings_by_id, more.wordings_by_id
         for question in hashes.keys() & others.keys():
-            if hashes[question] != others[question]:
+            # More wordings may be asked for, as long as those of the one are the first of the other.
+            is_other = any(one != two for one, two in zip(known[question], wordings[question], strict=False))
+            if hashes[question] != others[question] or is_other:
                 raise UsageError(
                     f"question {question} of {more.name} is not what it was when the run began; "
                     "give another folder with --out"

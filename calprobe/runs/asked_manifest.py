@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.prompts import fingerprint_of
-from calprobe.prompts.types import PromptSet, record_of
+from calprobe.prompts.types import PromptSet, Variant, record_of
 from calprobe.runs.asked_records import (
     BackendRecord,
     CounterfactualRecord,
@@ -21,6 +21,7 @@ from calprobe.runs.asked_records import (
 from calprobe.runs.manifest_records import ModelRecord
 from calprobe.runs.records import Piece
 from calprobe.runs.reply_records import AskedPiece, ReplyRecords
+from calprobe.runs.stages import P_TRUE
 from calprobe.runs.task import RunManifest, sha256_of
 
 # What another model or engine has of its own: not named beside it.
@@ -61,6 +62,11 @@ class AskManifest(RunManifest):
         return sum(record.n_questions for record in self.sets)
 
     @property
+    def p_true(self) -> str:
+        """What asks whether an answer is true; empty where the run does not ask."""
+        return self.prompts.p_true if any(P_TRUE in asked.stages for asked in self.asked) else ""
+
+    @property
     def is_import(self) -> bool:
         """Whether another tool made the replies."""
         return self.backend.imported
@@ -96,6 +102,7 @@ class AskManifest(RunManifest):
                 "asked": sorted([*a.piece, *a.stages, str(a.samples)] for a in self.asked),
             }
             | ({} if self.paraphrases is None else {"paraphrases": self.paraphrases.fingerprint})
+            | ({"p_true": self.p_true} if self.p_true else {})
         )
 
     @cached_property
@@ -136,11 +143,12 @@ class AskManifest(RunManifest):
         if self.paraphrases and other.paraphrases and self.paraphrases.fingerprint != other.paraphrases.fingerprint:
             yield f"paraphrases: {words[0]} {self.paraphrases.path}, {words[1]} {other.paraphrases.path}, another file"
         for what, own, others_own in (
+            ("p_true", self.p_true, other.p_true),
             ("abstentions", self.prompts.abstentions, other.prompts.abstentions),
             ("counterfactual answers", self.counterfactual, other.counterfactual),
         ):
             if own and others_own and own != others_own:
-                yield f"{what}: these differ"
+                yield f"{what}: {'the text differs' if what == 'p_true' else 'these differ'}"
         yield from self._other_requests(other, words)
 
     def _other_requests(self, other: Self, words: tuple[str, str]) -> Iterator[str]:
@@ -227,8 +235,10 @@ class AskManifest(RunManifest):
                 raise UsageError(f"{piece.relation}: the runs asked different stages; ask for the same in each")
         variants = {v.name: v for manifest in (*reversed(others), self) for v in manifest.prompts.variants}
         stated = {s.name: s for manifest in (*reversed(others), self) for s in manifest.prompts.stated}
+        p_true = next((own.p_true for own in (self, *others) if own.p_true), self.prompts.p_true)
         prompts = with_own_fingerprint(
-            replace(self.prompts, variants=tuple(variants.values()), stated=tuple(stated.values())), self.prompts
+            replace(self.prompts, variants=tuple(variants.values()), stated=tuple(stated.values()), p_true=p_true),
+            self.prompts,
         )
         made = replace(
             self, sets=tuple(sets.values()), prompts=prompts, asked=tuple(asked.values()), shard=None, created=created
@@ -290,7 +300,12 @@ def _variant_texts(manifest: AskManifest) -> dict[str, str]:
     """SHA-256 (hex) of all that a variant is, by name."""
     prompts = manifest.prompts
     ends = [prompts.final_cue, prompts.final_max_new_tokens]
-    return {v.name: sha256_of([record_of(v), prompts.layout, ends if v.final else []]) for v in prompts.variants}
+    return {v.name: sha256_of([record_of(v), prompts.layout, ends if _has_end(v) else []]) for v in prompts.variants}
+
+
+def _has_end(variant: Variant) -> bool:
+    """Whether anything is asked for behind a reply with the budget of finals: a label or a conclusion."""
+    return any(own.final or own.conclusion for own in (variant, *variant.wordings.values()))
 
 
 def _yes(asked: bool | int) -> str:

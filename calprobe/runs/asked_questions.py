@@ -34,13 +34,16 @@ class StoredSet:
     questions: tuple[Question, ...]
     hashes: tuple[str, ...]  # of each question with all its texts, see `question_hash`
     shots: tuple[str, ...] = ()  # ids of the examples in prompts
+    wordings: tuple[tuple[str, ...], ...] = ()  # hashes of each question's other wordings; empty: none has any
 
     @classmethod
     def of(cls, questions: QuestionSet) -> StoredSet:
         """The set as it is stored."""
         hashes = tuple(question_hash(question) for question in questions.questions)
         kept = questions.questions if questions.source.quotable else tuple(map(_unquoted, questions.questions))
-        return cls(questions.name, questions.source, kept, hashes, tuple(shot.id for shot in questions.shots))
+        wordings = tuple(tuple(map(_text_hash, question.paraphrases)) for question in questions.questions)
+        shots = tuple(shot.id for shot in questions.shots)
+        return cls(questions.name, questions.source, kept, hashes, shots, wordings if any(wordings) else ())
 
     @property
     def fingerprint(self) -> str:
@@ -52,30 +55,56 @@ class StoredSet:
         """The hash of each question by its id."""
         return {question.id: found for question, found in zip(self.questions, self.hashes, strict=True)}
 
+    @property
+    def wordings_by_id(self) -> Mapping[str, tuple[str, ...]]:
+        """The hashes of each question's other wordings by its id."""
+        every = self.wordings or ((),) * len(self.questions)
+        return {question.id: found for question, found in zip(self.questions, every, strict=True)}
+
     def as_set(self) -> QuestionSet:
         """The set, without examples."""
         return QuestionSet(self.name, self.questions, self.source)
 
     def first(self, n_questions: int) -> StoredSet:
         """The set with its first questions only."""
-        return replace(self, questions=self.questions[:n_questions], hashes=self.hashes[:n_questions])
-
-    def joined(self, other: StoredSet) -> StoredSet:
-        """This set's questions, then those of the other that it lacks."""
-        own = self.by_id
-        more = [(q, h) for q, h in zip(other.questions, other.hashes, strict=True) if q.id not in own]
         return replace(
             self,
-            questions=(*self.questions, *(question for question, _ in more)),
+            questions=self.questions[:n_questions],
+            hashes=self.hashes[:n_questions],
+            wordings=self.wordings[:n_questions],
+        )
+
+    def joined(self, other: StoredSet) -> StoredSet:
+        """This set's questions, each in the wordings of both, then those of the other that it lacks."""
+        there = {question.id: question for question in other.questions}
+        kept = tuple(_in_more_wordings(question, there.get(question.id)) for question in self.questions)
+        own = self.by_id
+        more = [(q, h) for q, h in zip(other.questions, other.hashes, strict=True) if q.id not in own]
+        questions = (*kept, *(question for question, _ in more))
+        known, others = self.wordings_by_id, other.wordings_by_id
+        wordings = tuple(max(known.get(q.id, ()), others.get(q.id, ()), key=len) for q in questions)
+        return replace(
+            self,
+            questions=questions,
             hashes=(*self.hashes, *(found for _, found in more)),
             shots=tuple(dict.fromkeys((*self.shots, *other.shots))),
+            wordings=wordings if any(wordings) else (),
         )
 
 
 def question_hash(question: Question) -> str:
-    """16 digits of the SHA-256 (hex) of all fields of a question."""
-    text = json.dumps(asdict(question), sort_keys=True, ensure_ascii=False)
+    """16 digits of the SHA-256 (hex) of all fields of a question, its other wordings apart: more may come later."""
+    return _text_hash(json.dumps(asdict(replace(question, paraphrases=())), sort_keys=True, ensure_ascii=False))
+
+
+def _text_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _in_more_wordings(question: Question, other: Question | None) -> Question:
+    """The question with the other's wordings, if these are more."""
+    more = other is not None and len(other.paraphrases) > len(question.paraphrases)
+    return replace(question, paraphrases=other.paraphrases) if other is not None and more else question
 
 
 def write_questions(folder: Path, sets: Sequence[StoredSet]) -> None:
@@ -134,6 +163,8 @@ def _checked(content: Any) -> tuple[StoredSet, ...]:
     for stored in sets:
         if len(stored.hashes) != len(stored.questions) or len(stored.by_id) < len(stored.questions):
             raise DecodeError(f"set {stored.name!r:.60}: a question is there twice, or has no hash")
+        if stored.wordings and len(stored.wordings) != len(stored.questions):
+            raise DecodeError(f"set {stored.name!r:.60}: wordings must be of each question or of none")
         for question in stored.questions:
             if fault := _fault(question):
                 raise DecodeError(f"set {stored.name!r:.60}, question {question.id!r:.60}: {fault}")

@@ -138,3 +138,42 @@ def test_a_greedy_answer_stands_beside_sampled_ones(tmp_path: Path) -> None:
         ask(FakeBackend(), question_set(2), tmp_path / "run", AskOptions(collect=("answer", "greedy")))
     with pytest.raises(UsageError, match="--wordings: questions are asked in one wording"):
         ask(FakeBackend(), question_set(2), tmp_path / "run", AskOptions(wordings=3))
+
+
+def test_more_wordings_of_a_file_can_be_asked_later(tmp_path: Path) -> None:
+    file = written(tmp_path / "p.jsonl")
+    asked(tmp_path / "run", file, wordings=2)
+    more = FakeBackend()
+    run = asked(tmp_path / "run", file, more, wordings=3)
+    assert [piece.paraphrase for piece in run.pieces] == [0, 1, 2]
+    assert more.asked.total() == 2 * 3
+    assert {len(question.paraphrases) for question in run.questions["people"].questions} == {2}
+    again = FakeBackend()
+    asked(tmp_path / "run", file, again, wordings=2)  # and fewer are there
+    assert not again.asked
+
+
+def test_other_wordings_by_hand_are_other_questions(tmp_path: Path) -> None:
+    by_hand = replace(STUDY, paraphrases="hand", samples=1)
+    first = replace(questions(), questions=(replace(questions().questions[0], paraphrases=("One?", "Two?")),))
+    ask(FakeBackend(), first, tmp_path / "run", by_hand)
+    other = replace(first, questions=(replace(first.questions[0], paraphrases=("One?", "Three?")),))
+    with pytest.raises(UsageError, match="q1 of people is not what it was"):
+        ask(FakeBackend(), other, tmp_path / "run", by_hand)
+    with pytest.raises(UsageError, match="--wordings 9: 1 of 1 question of people have fewer; 3 or fewer can be asked"):
+        ask(FakeBackend(), first, tmp_path / "new", replace(by_hand, wordings=9))
+
+
+def test_messages_name_the_study_that_asks_for_something(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--study wording: 2 of 2 questions of people have no other wording"):
+        ask(FakeBackend(), questions(), tmp_path / "run", STUDY)
+    greedy = AskOptions(study="science-answers", temperature=0.0, collect=("answer",), quiet=True)
+    with pytest.raises(UsageError, match="--study science-answers asks for 10 samples, and greedy ones are all the"):
+        ask(FakeBackend(), questions(), tmp_path / "run", greedy)
+    assert AskOptions(study="stated", collect=("answer",)).filled().replaced == ()
+
+
+def test_variants_with_temperatures_of_their_own_are_sampled(tmp_path: Path) -> None:
+    own = AskOptions(prompts="wording", variants=("temperature",), collect=("answer",), samples=2, quiet=True)
+    run = ask(FakeBackend(), questions(), tmp_path / "run", own)
+    assert [len(piece.replies) for piece in run.pieces] == [4] * 4

@@ -149,7 +149,9 @@ class TransformersBackend:
         instead = None if follow_up.instead is None else writer.replaced(dialogue, follow_up.instead)
         tree = None
         if follow_up.closed:
-            tree = self._vocabulary.tree(follow_up.closed, writer.in_front_of_reply(dialogue, follow_up))
+            tree = self._vocabulary.tree(
+                follow_up.closed, writer.in_front_of_reply(dialogue, follow_up), follow_up.begins
+            )
         return Behind(writer.follow_up(dialogue, follow_up), instead, tree)
 
 

@@ -2,7 +2,8 @@
 
     P(reply) = sum over its forms f of P(f, then an end token)
 
-A reply is counted only where it ends: "1" is no part of "10". Replies share beginnings, so 101 of them are a tree of
+A reply is counted only where it ends: "1" is no part of "10". Without end tokens it is counted wherever a reply begins
+so: "(A)" is a part of "(A) true", too. Replies share beginnings, so 101 of them are a tree of
 about as many tokens, all behind one prompt: each place sees the prompt and what is above it in the tree.
 """
 
@@ -27,7 +28,12 @@ class _Form(NamedTuple):
     """Where a form is in the tree."""
 
     path: tuple[int, ...]  # its edges, from the root on
-    ends: tuple[int, ...]  # edges to end tokens behind it
+    ends: tuple[int, ...]  # edges to end tokens behind it; none: whatever follows
+
+    def logprob(self, edges: Floats) -> Floats:
+        """Of the form and an end, [rows]."""
+        path = edges[:, list(self.path)].sum(1)
+        return path + np.logaddexp.reduce(edges[:, list(self.ends)], axis=1) if self.ends else path
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +72,7 @@ class ReplyTree:
         """
         logprobs = np.empty((len(edges), len(self.labels)))
         for column, forms in enumerate(self.forms):
-            of_forms = [
-                edges[:, list(form.path)].sum(1) + np.logaddexp.reduce(edges[:, list(form.ends)], axis=1)
-                for form in forms
-            ]
+            of_forms = [form.logprob(edges) for form in forms]
             logprobs[:, column] = np.minimum(np.logaddexp.reduce(of_forms, axis=0), 0.0)
         return [_label_scores(self.labels, row) for row in logprobs]
 
@@ -94,9 +97,12 @@ def reply_tree(closed: Sequence[Forms], ids_of: Callable[[str], Ids], ends: Iter
     Args:
         closed: replies in their forms; the first form names the reply.
         ids_of: tokens of a form as the model would write it.
-        ends: tokens that end a reply.
+        ends: tokens that end a reply; none: replies are counted wherever one begins so.
     """
+    ending = tuple(sorted(ends))
     ids = [[ids_of(form) for form in forms] for forms in closed]
+    if not ending:
+        ids = [_beginnings(forms) for forms in ids]
     place_of: dict[Ids, int] = {(): 0}
     for prefix in sorted({form[:end] for forms in ids for form in forms for end in range(1, len(form) + 1)}):
         place_of[prefix] = len(place_of)  # sorted: a prefix comes before what goes on from it
@@ -105,7 +111,6 @@ def reply_tree(closed: Sequence[Forms], ids_of: Callable[[str], Ids], ends: Iter
     children: list[list[int]] = [[] for _ in prefixes]
     for prefix in prefixes[1:]:
         children[place_of[prefix[:-1]]].append(prefix[-1])
-    ending = tuple(sorted(ends))
     targets = [
         list(dict.fromkeys((*own, *(ending if prefix in complete else ()))))
         for prefix, own in zip(prefixes, children, strict=True)
@@ -131,3 +136,8 @@ def reply_tree(closed: Sequence[Forms], ids_of: Callable[[str], Ids], ends: Iter
         offsets=torch.from_numpy(starts).long(),
         forms=tuple(tuple(form(own) for own in dict.fromkeys(forms)) for forms in ids),
     )
+
+
+def _beginnings(forms: Sequence[Ids]) -> list[Ids]:
+    """The forms without those that begin with another one: they are counted with it."""
+    return [own for own in forms if not any(own != other and own[: len(other)] == other for other in forms)]

@@ -85,7 +85,7 @@ class LabelVocabulary:
         self._tokens, self._tokenizer, self._n_tokens, self._ends = tokens, tokenizer, n_tokens, ends
         self._ids: dict[str, list[int]] | None = None
         self._known: dict[tuple[str, ...], LabelForms] = {}
-        self._trees: dict[tuple[tuple[Forms, ...], str], ReplyTree] = {}
+        self._trees: dict[tuple[tuple[Forms, ...], str, bool], ReplyTree] = {}
 
     def forms(self, labels: tuple[str, ...]) -> LabelForms:
         """The forms of each label."""
@@ -95,12 +95,16 @@ class LabelVocabulary:
             self._known[labels] = LabelForms(labels, sequences, tuple(firsts))
         return self._known[labels]
 
-    def tree(self, closed: tuple[Forms, ...], between: str) -> ReplyTree:
-        """The tree of a closed set of replies; `between` is what stands in front of a reply."""
-        if (closed, between) not in self._trees:
+    def tree(self, closed: tuple[Forms, ...], between: str, begins: bool = False) -> ReplyTree:
+        """The tree of a closed set of replies; `between` is what stands in front of a reply.
+
+        With `begins`, of replies that begin so, whatever follows.
+        """
+        key = closed, between, begins
+        if key not in self._trees:
             forms = {form: self._tokens.inner(between + form) for of_reply in closed for form in of_reply}
-            self._trees[closed, between] = reply_tree(closed, forms.__getitem__, self._ends)
-        return self._trees[closed, between]
+            self._trees[key] = reply_tree(closed, forms.__getitem__, () if begins else self._ends)
+        return self._trees[key]
 
     def _forms_of(self, label: str) -> tuple[Ids, ...]:
         if self._ids is None:

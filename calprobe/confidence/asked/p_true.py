@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import numpy as np
 from calprobe.confidence.asked.cell import P_TRUE, Cell, Row
 from calprobe.confidence.asked.entry import AskedEstimator, Read
 from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence, Reading
+from calprobe.runs.replies import Reply
 
 KADAVATH = "Kadavath et al. 2022"
 NOT_SEEN = "neither reply in the window"
@@ -79,8 +81,17 @@ def _reading(row: Row, normalised: bool) -> tuple[float, str]:
     reply = row.replies.get(P_TRUE)
     if reply is None or reply.label_scores is None or not len(reply.label_scores.positions):
         return float("nan"), REQUEST if P_TRUE in row.failed else NOT_ASKED
-    true, false = reply.label_scores.logprobs[0, :2].tolist()
+    true, false = reply.label_scores.logprobs[_place(reply), :2].tolist()
     if not np.isfinite([true, false]).any():
         return float("nan"), NOT_SEEN
     mass = np.exp(np.array([true, false]))
     return float(np.clip(mass[0] / (mass.sum() if normalised else 1.0), 0.0, 1.0)), OK
+
+
+def _place(reply: Reply) -> int:
+    """Which of the scored positions decides: where the first letter was generated, behind a bracket in "(A)"."""
+    assert reply.label_scores is not None
+    if len(reply.label_scores.positions) == 1:
+        return 0
+    letters = "|".join(map(re.escape, reply.label_scores.labels))
+    return 0 if re.match(rf"\s*(?:{letters})(?!\w)", reply.text) else 1
