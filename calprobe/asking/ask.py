@@ -14,7 +14,7 @@ from calprobe.asking.identity import engine_hash
 from calprobe.asking.known import AskFolder, Store, keys_of, lacking, own_answers, own_conclusions
 from calprobe.asking.needs import refuse_incapable
 from calprobe.asking.options import PARAPHRASED, STUDIES, AskOptions, Collected
-from calprobe.asking.paraphrases import with_paraphrases
+from calprobe.asking.paraphrases import with_paraphrases, without_copies
 from calprobe.asking.plan import Plan
 from calprobe.asking.record import manifest_of
 from calprobe.asking.work import Work, ask_missing
@@ -191,6 +191,8 @@ def _worded(
     sets: tuple[QuestionSet, ...], options: AskOptions
 ) -> tuple[tuple[QuestionSet, ...], ParaphraseRecord | None]:
     """The questions with the wordings of a file, where one is given."""
+    if options.paraphrases == "hand":
+        return without_copies(sets), None
     if options.paraphrases is None or str(options.paraphrases) in PARAPHRASED:
         return sets, None
     made, record = with_paraphrases(sets, read_paraphrases(options.paraphrases), options.wordings)
@@ -202,6 +204,8 @@ def _permuted(prompts: PromptSet, sets: Sequence[QuestionSet], options: AskOptio
     """The prompts with the options of questions in each order that is wanted."""
     if options.permute != "cyclic":
         return prompts
+    if prompts.claim:
+        raise UsageError("--permute cyclic: the prompts ask about one option at a time, in no order; leave it out")
     count = max((len(question.options) for found in sets for question in found.questions), default=0)
     if not count:
         raise UsageError("--permute cyclic: the questions have no options to permute; leave it out")
@@ -236,7 +240,7 @@ def _asked_set(given: Questions, prompts: PromptSet, options: AskOptions, chosen
     if prompts.claim:
         found = judged(found, prompts.claim, prompts.layout)
     if own:
-        return replace(found, shots=_enough(own, n_shots))
+        return replace(found, shots=labelled(replace(found, shots=_enough(own, n_shots)), prompts.labels).shots)
     return replace(found, shots=draw_shots(found, n_shots, options.seed or 0)) if n_shots else replace(found, shots=())
 
 

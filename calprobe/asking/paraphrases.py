@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections import Counter
@@ -12,9 +13,11 @@ from calprobe.answers.comparing import comparable
 from calprobe.answers.short import normalised
 from calprobe.errors import UsageError
 from calprobe.messages import counted
-from calprobe.questions import QuestionSet
+from calprobe.questions import Question, QuestionSet
 from calprobe.questions.paraphrase_file import ParaphraseFile
 from calprobe.runs.asked_records import ParaphraseRecord
+
+log = logging.getLogger(__name__)
 
 DUPLICATE, NAME, NUMBER, ENDING = "duplicate", "name lost", "number or date lost", "ending differs"
 MOST = 0.9  # of the questions have so many wordings, where no number is given
@@ -115,6 +118,25 @@ def with_paraphrases(
         left_out=sum(len(own.questions) for own in sets) - sum(len(own.questions) for own in made),
     )
     return made, record
+
+
+def without_copies(sets: Sequence[QuestionSet]) -> tuple[QuestionSet, ...]:
+    """The questions without wordings that are a copy of another one, as `checked` compares them."""
+    made = tuple(replace(own, questions=tuple(map(_without_copies, own.questions))) for own in sets)
+    before, after = (sum(len(q.paraphrases) for own in each for q in own.questions) for each in (sets, made))
+    if after < before:
+        log.warning("%s the same as another wording of the question: not asked", counted(before - after, "paraphrase"))
+    return made
+
+
+def _without_copies(question: Question) -> Question:
+    seen = {normalised(question.text)}
+    kept = []
+    for own in question.paraphrases:
+        if normalised(own) not in seen:
+            kept.append(own)
+        seen.add(normalised(own))
+    return replace(question, paraphrases=tuple(kept))
 
 
 def _worded(

@@ -55,6 +55,7 @@ class Plan:
             self._piece(found, variant, paraphrase)
             for found in self.sets
             for variant in self.prompts.variants
+            if not variant.turned or variant.turned < max(len(question.options) for question in found.questions)
             for paraphrase in range(self._n_wordings(found))
         )
 
@@ -91,6 +92,12 @@ class Plan:
     def _check_samples(self) -> None:
         """Raise UsageError for several samples under a variant that has no temperature, which would be all the same."""
         samples = self.options.samples or 1
+        cold = [v.name for v in self.prompts.variants if any(w.temperature == 0 for w in self._wordings(v))]
+        if samples > 1 and cold:
+            raise UsageError(
+                f"--samples {samples}: variant {cold[0]} has the temperature 0, and greedy samples are all the same; "
+                "choose other --variants, or one sample"
+            )
         if samples == 1 or self.options.temperature:
             return
         if any(wording.temperature is None for variant in self.prompts.variants for wording in self._wordings(variant)):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calprobe.answers import Grade
-from calprobe.answers.grading import JUDGE, UNDECIDED
+from calprobe.answers.grading import DEFAULT_RULES, JUDGE, OPEN_GRADERS, TARGETS, UNDECIDED
 from calprobe.backends.options import BackendOptions
 from calprobe.backends.protocol import Backend
 from calprobe.backends.registry import using_backend
@@ -61,8 +62,10 @@ def grade(
     """
     _refuse_half_a_judge(options, judge)
     opened = run if isinstance(run, AskedRun) else open_asked(run)
-    answers = list(graded_answers(opened, options))
     kinds = _kinds(options, judge)
+    if judge is None and grades is None:
+        options = _as_before(options, opened.grades)
+    answers = list(graded_answers(opened, options))
     if not any(answer.question.kind in kinds for answer in answers):
         raise UsageError(f"{opened.path}: {_why_none(kinds)}")
     with locked(opened.path):
@@ -89,6 +92,25 @@ def _refuse_half_a_judge(options: GradeOptions, judge: str | Backend | None) -> 
         raise UsageError("--grader judge needs a model; give --judge MODEL")
     if judge is not None and options.grader not in (None, JUDGE):
         raise UsageError(f"--judge asks a model, and --grader {options.grader} needs none; leave one of them out")
+
+
+def _as_before(options: GradeOptions, stored: StoredGrades | None) -> GradeOptions:
+    """The options with the grader that the run was graded by, where they name none.
+
+    Raises UsageError where that was a judge: what it said must not be lost without a word.
+    """
+    before = {} if stored is None or options.grader is not None else stored.how
+    name = before.get("grader", NUMBER)
+    if name == JUDGE:
+        raise UsageError(
+            "a judge has graded the answers; give --judge MODEL to grade what is new, or --grader exact to do without"
+        )
+    if name not in OPEN_GRADERS:
+        return options
+    if options.rules != DEFAULT_RULES:
+        return replace(options, grader=name)
+    threshold = float(before.get("rouge_threshold", options.rouge_threshold))
+    return replace(options, grader=name, target=TARGETS[TARGETS.index(before["target"])], rouge_threshold=threshold)
 
 
 def _kept(answers: Sequence[GradedAnswer], stored: StoredGrades | None, anew: Sequence[str]) -> dict[str, Grade]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from calprobe.questions.turning import turned
 from calprobe.questions.types import QuestionSet
 from calprobe.runs.replies import Reply
-from calprobe.runs.stages import stated_stage
+from calprobe.runs.stages import P_TRUE, stated_stage
 
 REPLIES = pa.schema(
     [
@@ -72,6 +72,7 @@ def label_table(
     """The `labels` export: a row for each label at the first position of each stage that has label probabilities.
 
     `logprob` is the natural log of the label's unnormalised mass, null where a window lacked it (`covered` is false).
+    `gold` is null where labels are no options: of confidences, and of whether an answer is true.
     """
     known = {(own.name, question.id): question for own in sets for question in own.questions}
     rows: list[Mapping[str, Any]] = []
@@ -80,7 +81,7 @@ def label_table(
         if reply.label_scores is None:
             continue
         question = turned(known[reply.set, reply.question], turns.get(reply.variant, 0))
-        of_options = question.answer is not None and stated_stage(reply.stage) is None
+        of_options = question.answer is not None and reply.stage != P_TRUE and stated_stage(reply.stage) is None
         gold = question.gold if of_options else None
         rows += _labels(dict(zip(LABELS.names, place, strict=False)), reply, gold)
     return _table(LABELS, rows)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from asked_samples import PROMPTS, question_set
 
+from calprobe.analysis.asked import opened
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
@@ -17,10 +19,12 @@ from calprobe.analysis.asked.science.published import beside_science, published
 from calprobe.analysis.tables.asked import asked_tables
 from calprobe.answers.grading import TOLERANCES, GradeRules, grade
 from calprobe.answers.types import Reading
+from calprobe.arrays import Floats
 from calprobe.metrics import Resampling
 from calprobe.prompts import judged
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import Reply
+from calprobe.words import Calibrate
 
 OPTIONS = AskedOptions(resampling=Resampling(50))
 SAMPLES = 4
@@ -219,3 +223,15 @@ def test_published_figures_are_those_of_the_paper_with_ones_own_below() -> None:
     tables = {table.caption: table for table in beside_science(report_asked([asked(leans, named)], OPTIONS))}
     own = tables["Accuracy of responses"].rows[-1]
     assert (own.of, own.values[4], own.values[0]) == ("run", pytest.approx(14 / 16), None)
+
+
+def test_claims_about_one_question_are_calibrated_in_one_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def noted(values: Floats, right: Floats, questions: np.ndarray, method: Calibrate) -> Floats:
+        seen.append(questions)
+        return np.clip(values, 0, 1)
+
+    monkeypatch.setattr(opened, "calibrated_uncertainty", noted)
+    report_asked([asked(leans, CLAIMS)], replace(OPTIONS, calibrate="isotonic"))
+    assert {each for questions in seen for each in questions.tolist()} == {f"q{at}" for at in range(12)}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,14 +13,17 @@ from asked_samples import question_set
 from fake_backend import FakeBackend
 
 from calprobe.analysis.asked.folder import asked_of
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Dialogue, Pending
 from calprobe.confidence.asked import cells_of
 from calprobe.errors import UsageError
 from calprobe.interop.asked_exports import label_table
+from calprobe.metrics import Resampling
 from calprobe.prompts import fill, fingerprint_of, load_prompts
 from calprobe.prompts.types import record_of
-from calprobe.questions import balanced, turned
+from calprobe.questions import Question, QuestionSet, SetSource, balanced, turned
 from calprobe.runs import AskedRun, Reply
 
 STUDY = AskOptions(study="science-labels", quiet=True)
@@ -108,3 +113,47 @@ def test_fields_that_came_later_change_no_hash_of_prompts_without_them() -> None
     assert not {"turned", "examples"} & {*record_of(audit), *record_of(audit.variants[0])}
     # As every version has computed it: stored runs are known by it.
     assert fingerprint_of(audit) == "d7b9ffb4bd1881faa1afa59e0d828e08ff1c809b641038c3e520a99646f0ab38"
+
+
+def three_options(name: str) -> Question:
+    return Question(name, "Which?", "choice", ("x", "y", "z"), ("A", "B", "C"), answer=0)
+
+
+def test_no_question_is_asked_in_more_orders_than_its_set_has(tmp_path: Path) -> None:
+    small = QuestionSet("small", (three_options("a"),), SetSource("f" * 64))
+    options = replace(STUDY, variants=("plain",), permute="cyclic", shots=0)
+    run = ask(FakeBackend(), [small, question_set(2)], tmp_path / "run", options)
+    orders = [(piece.set, piece.variant) for piece in run.by_piece]
+    assert [variant for name, variant in orders if name == "small"] == ["plain", "plain+1", "plain+2"]
+    assert len(orders) == 3 + 4
+
+
+def test_an_order_that_comes_again_counts_once(tmp_path: Path) -> None:
+    mixed = QuestionSet("mixed", (three_options("a"), *question_set(2).questions), SetSource("f" * 64))
+    options = replace(STUDY, variants=("plain",), permute="cyclic", shots=0)
+    run = asked_of("run", ask(FakeBackend(), mixed, tmp_path / "run", options))
+    (report,) = report_asked([run], AskedOptions(resampling=Resampling(10))).runs
+    assert report.labels is not None
+    (permuted,) = report.labels.sets["mixed"].permuted
+    assert sum(use.gold for use in permuted.uses) == 3 + 4 + 4
+    assert report.sets["mixed"].spread == {}  # an order of options is no wording
+    imported = replace(run, about={})
+    (unknown,) = report_asked([imported], AskedOptions(resampling=Resampling(10))).runs
+    assert unknown.labels is not None
+    assert unknown.labels.asked_as == "unknown"
+
+
+def test_claims_have_no_order_of_options(tmp_path: Path) -> None:
+    options = AskOptions(study="science-answers", permute="cyclic", quiet=True)
+    with pytest.raises(UsageError, match="--permute cyclic: the prompts ask about one option at a time"):
+        ask(FakeBackend(), question_set(2), tmp_path / "run", options)
+
+
+def test_examples_have_the_labels_of_the_questions(tmp_path: Path) -> None:
+    file = tmp_path / "prompts.json"
+    own = {"id": "sky", "question": "Sky?", "options": ["blue", "red"], "answer": "A"}
+    texts = {"variants": {"plain": "{fewshot_examples}\n{input}\nAnswer:"}, "labels": "words", "examples": [own]}
+    file.write_text(json.dumps(texts))
+    backend = Noting()
+    ask(backend, question_set(1), tmp_path / "run", AskOptions(prompts=file, shots=1, quiet=True))
+    assert "Answer: blue" in backend.dialogues[0].messages[-1].text

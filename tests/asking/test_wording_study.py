@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -177,3 +178,23 @@ def test_variants_with_temperatures_of_their_own_are_sampled(tmp_path: Path) -> 
     own = AskOptions(prompts="wording", variants=("temperature",), collect=("answer",), samples=2, quiet=True)
     run = ask(FakeBackend(), questions(), tmp_path / "run", own)
     assert [len(piece.replies) for piece in run.pieces] == [4] * 4
+
+
+def test_wordings_by_hand_that_are_copies_are_not_asked(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    others = ("who led it", "It was led by whom?", "Who led it??")
+    own = Question("q", "Who led it?", "open", accepted=("so",), paraphrases=others)
+    with caplog.at_level(logging.WARNING):
+        run = ask(FakeBackend(), QuestionSet("s", (own,), SetSource("f" * 64)), tmp_path / "run", STUDY)
+    assert [piece.paraphrase for piece in run.pieces] == [0, 1]
+    assert "2 paraphrases the same as another wording" in caplog.text
+
+
+def test_temperatures_of_variants_are_said(tmp_path: Path) -> None:
+    file = tmp_path / "prompts.json"
+    cold = {"open": {"turns": [{"role": "user", "text": "{input}"}], "temperature": 0}}
+    file.write_text(json.dumps({"variants": {"cold": cold, "plain": "{input}!"}}))
+    options = AskOptions(prompts=file, temperature=1.0, collect=("answer",), quiet=True)
+    with pytest.raises(UsageError, match="--samples 2: variant cold has the temperature 0"):
+        ask(FakeBackend(), questions(), tmp_path / "run", replace(options, samples=2))
+    run = ask(FakeBackend(), questions(), tmp_path / "run", options)
+    assert "temperature 1, top-p 1, cold at temperature 0" in run.manifest.describe()

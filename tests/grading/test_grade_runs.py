@@ -301,3 +301,15 @@ def test_readings_say_who_decided(run: AskedRun) -> None:
         False,
         True,
     ]
+
+
+def test_grading_again_takes_the_grader_of_before(run: AskedRun) -> None:
+    first = grade(run, GradeOptions("contains"))
+    assert grade(open_asked(run.path)).rows == first.rows
+    judged = grade(run, judge=ScriptedJudge(knows=KNOWS)).decided
+    with pytest.raises(UsageError, match="a judge has graded the answers; give --judge MODEL"):
+        grade(open_asked(run.path))
+    stored = open_asked(run.path).grades
+    assert stored is not None
+    assert stored.decided == judged
+    assert "judge" not in grade(open_asked(run.path), GradeOptions("exact")).decided

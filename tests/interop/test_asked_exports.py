@@ -115,3 +115,11 @@ def test_replies_in_every_format(tmp_path: Path, suffix: str) -> None:
         assert json.loads(path.read_text().splitlines()[0])["token_ids"] == [made.FORM]
     else:
         assert '"[11]"' in path.read_text() or "[11]" in path.read_text()
+
+
+def test_whether_an_answer_is_true_has_no_right_label() -> None:
+    """Windows show the letters A and B, which are labels of options, too."""
+    reply = made.reply("q0", "(A)", stage="p_true", label_scores=made.scores([0.7, 0.2]))
+    table = label_table([reply], run().sets)
+    assert table.column("label").to_pylist() == ["A", "B"]
+    assert table.column("gold").to_pylist() == [None, None]

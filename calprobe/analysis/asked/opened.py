@@ -151,7 +151,7 @@ def _calibrated(
 
     Left out where fewer than two questions have it.
     """
-    questions = np.array([row.question.id for row in cell.rows], np.str_)
+    questions = np.array([row.question.root for row in cell.rows], np.str_)
     for name, estimator in estimators.items():
         if estimator.scale != "uncertainty":
             continue

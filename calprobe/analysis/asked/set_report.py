@@ -29,11 +29,12 @@ class OpenedSet:
     reports: Mapping[str, CellReport]
     answers: Mapping[str, Mapping[str, Answers]]  # by variant, then by reader
     format_changes: tuple[str, ...]
+    turned: frozenset[str] = frozenset()  # variants with the options in another order
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The variants that ask for the usual form of answer; the first is the baseline."""
-        return tuple(name for name in self.cells if name not in self.format_changes)
+        """The variants with the usual form of answer and order of options; the first is the baseline."""
+        return tuple(name for name in self.cells if name not in self.format_changes and name not in self.turned)
 
     @property
     def readers(self) -> tuple[str, ...]:

@@ -145,8 +145,9 @@ def _treatments_table(cells: list[AnswerCell]) -> Table:
         tuple(rows),
         kind="sampled",
         notes=(
-            "Zero: an answer or a confidence that could not be read is wrong, with confidence 0. Dropped: the row is "
-            "left out. Worst: it is wrong, with confidence 1. A confidence named .option is said of the option.",
+            "An answer that could not be read is wrong; without a readable confidence it is as right as it is. Zero: "
+            "both have confidence 0. Dropped: both are left out. Worst: confidence 1 if wrong, 0 if right. "
+            "A confidence named .option is said of the option.",
         ),
         best_within=None,
     )

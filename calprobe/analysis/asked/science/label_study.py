@@ -49,8 +49,10 @@ def label_study(asked: Asked, cells: Sequence[OpenedCell], options: AskedOptions
 
 
 def _asked_as(asked: Asked) -> str:
-    """Base where prompts are plain text, reasoning where thoughts are kept apart, else instruct."""
+    """Base: plain text; reasoning: thoughts are kept apart; else instruct. Unknown of what another tool asked."""
     said = asked.about.get(AS, "")
+    if not said:
+        return "unknown"
     return "base" if "base" in said else "reasoning" if "thoughts" in said else "instruct"
 
 

@@ -17,14 +17,18 @@ NAMES = ("accuracy", "mean_confidence", "ece_15", "brier", "auroc")
 
 
 def permuted_design(name: str, variant: str, orders: Sequence[DesignMasses], options: AskedOptions) -> PermutedDesign:
-    """The numbers of one design, over the questions that have label probabilities in every order."""
+    """The numbers of one design, over the questions that have label probabilities in every order.
+
+    A question with fewer options than there are orders comes back to its first one, which counts once all the same.
+    """
     common = sorted(set.intersection(*(set(own.names.tolist()) for own in orders)))
     kept = [own.at(np.array([own.names.tolist().index(each) for each in common], np.intp)) for own in orders]
     first = next((own for own in kept if not own.turned), kept[0])
     gold = (first.gold + first.turned) % first.options
     shares = np.stack([own.by_option() for own in kept])
     choices = shares.argmax(axis=2)
-    mean = shares.mean(axis=0)
+    is_new = np.stack([own.turned < own.options for own in kept])
+    mean = (shares * is_new[..., None]).sum(axis=0) / is_new.sum(axis=0)[:, None]
     same = (choices == choices[0]).all(axis=0).astype(np.float64)
     return PermutedDesign(
         set=name,
@@ -50,6 +54,7 @@ def _means(several: Sequence[Metrics]) -> Mapping[str, Estimate]:
 def _uses(orders: Sequence[DesignMasses], options: AskedOptions) -> tuple[LabelUse, ...]:
     """Over all orders: each label has had each option, so that equal shares and accuracies are without bias."""
     found = []
+    orders = [own.at(np.flatnonzero(own.turned < own.options)) for own in orders]
     for place, label in enumerate(orders[0].labels):
         right = np.concatenate([own.right[own.gold == place] for own in orders]).astype(np.float64)
         names = np.concatenate([own.names[own.gold == place] for own in orders])

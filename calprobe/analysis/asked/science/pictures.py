@@ -10,7 +10,7 @@ from calprobe.analysis.plots.families import family_of
 from calprobe.analysis.run_names import last_names, state
 from calprobe.metrics import Estimate
 
-KINDS = ("base", "instruct", "reasoning")
+KINDS = ("base", "instruct", "reasoning", "unknown")
 _NO = Estimate(float("nan"))
 SHOWN: Mapping[str, Callable[[LabelDesign], Estimate]] = {
     "comprehension": lambda design: design.comprehension,

@@ -100,7 +100,7 @@ class LabelStudy:
 
     label: str
     model: str
-    asked_as: str  # base, instruct or reasoning
+    asked_as: str  # base, instruct, reasoning; unknown of replies that another tool made
     sets: Mapping[str, LabelSet] = field(default_factory=dict)
 
 
