@@ -15,8 +15,16 @@ from calprobe.runs import Reply
 FAILED, EMPTY, CUT = "no reply", "nothing said", "cut off"
 NO_QUESTION, ANSWERED = "no question", "gives the answer"
 ADDED = "name or number added"
+OTHER = "another question"
 DRIFT = "meaning differs"
 ENTAILED = 0.5  # probability of entailment, in both directions, above which the meaning is the same
+
+_STEM = 4  # letters
+_FREQUENT = {
+    *("about", "been", "could", "does", "from", "have", "into", "many", "much", "question", "should", "some", "such"),
+    *("that", "their", "there", "these", "they", "this", "those", "were", "what", "when", "where", "which", "whom"),
+    *("whose", "will", "with", "would", "your"),
+}
 
 # Of pairs of premise and hypothesis: the probability that the first entails the second.
 Entailment = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
@@ -37,8 +45,9 @@ def checked_rewordings(
     """What passed of each question's replies.
 
     A rewording is dropped that was cut off, is no question where the original is one, has an accepted answer that the
-    original has not, lacks or adds a name or a number, or repeats the original or another; and, with a model of
-    entailment, one that the original does not entail, or that does not entail it.
+    original has not, lacks or adds a name or a number, has no longer word in common with the original (by its first
+    four letters), or repeats the original or another; and, with a model of entailment, one that the original does not
+    entail, or that does not entail it.
 
     Args:
         replies: by question, in the order of samples.
@@ -75,7 +84,9 @@ def _fault(question: Question, reply: Reply, said: str) -> str:
         return NO_QUESTION
     if any(_has(said, answer) and not _has(question.text, answer) for answer in _answers(question)):
         return ANSWERED
-    return ADDED if _adds(question.text, said) else ""
+    if _adds(question.text, said):
+        return ADDED
+    return OTHER if _stems(question.text) and not _stems(question.text) & _stems(said) else ""
 
 
 def _answers(question: Question) -> Iterator[str]:
@@ -93,6 +104,11 @@ def _has(text: str, answer: str) -> bool:
 def _adds(text: str, said: str) -> bool:
     """Whether there is a number or a name that the original has not."""
     return bool(numbers_of(said) - numbers_of(text)) or bool(names_of(said, among=text))
+
+
+def _stems(text: str) -> set[str]:
+    """The first letters of the words that say what a question is about."""
+    return {word[:_STEM] for word in comparable(text).split() if len(word) >= _STEM and word not in _FREQUENT}
 
 
 def _drop_drifted(found: Sequence[Rewordings], entailment: Entailment) -> None:

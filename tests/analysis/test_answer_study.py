@@ -160,6 +160,24 @@ def test_what_was_not_read_is_no_answer_whatever_the_reason() -> None:
         assert own.strings.texts == ("7",)
 
 
+def test_conclusions_that_are_not_there_yet_are_not_wrong() -> None:
+    sums = QuestionSet(
+        "sums", tuple(Question(f"n{n}", "So?", "number", number=n) for n in range(4)), SetSource("f" * 64)
+    )
+    every = asked(lambda question, sample: question.gold, sums)
+    lacking = replace(every, replies=tuple(own for own in every.replies if own.stage != "final" or own.sample < 3))
+    both = report_asked([lacking], OPTIONS)
+    assert both.runs[0].answers is not None
+    (found,) = both.runs[0].answers.cells
+    assert (found.responses.rows, found.responses.failed) == (4 * 3, 0)
+    assert (found.responses.accuracy.value, found.responses.extraction.value) == (1.0, 1.0)
+    assert found.responses.tolerances["equal"].value == 1.0
+    tables = {own.label: own for own in asked_tables(both)}
+    (responses,) = (own for name, own in tables.items() if "responses" in name)
+    assert [column.title for column in responses.columns] == ["n", "failed", "extracted", "accuracy"]
+    assert not any("option" in note for name in tables if "questions" in name for note in tables[name].notes)
+
+
 def test_numbers_have_the_most_frequent_answer() -> None:
     sums = QuestionSet(
         "sums", tuple(Question(f"n{n}", f"{n} + 1?", "number", number=n + 1.0) for n in range(12)), SetSource("f" * 64)

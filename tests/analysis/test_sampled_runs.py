@@ -15,6 +15,7 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.results import CellReport
 from calprobe.analysis.asked.results_json import run_json
+from calprobe.analysis.tables.asked.confidence import confidence_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
 from calprobe.analysis.tables.asked.wording import wording_table
 from calprobe.metrics import Resampling, auroc
@@ -185,6 +186,16 @@ def test_what_has_no_scale_has_metrics_of_its_order_alone() -> None:
     found = run_json(report_asked_run(run(), OPTIONS))["sets"]["quiz"]["variants"]["plain"]
     assert found["confidences"]["lexsim"]["scale"] == "uncertainty"
     assert set(found["estimators"]["lexsim"]["auroc"]) == {"value", "ci95"}
+
+
+def test_a_table_says_where_an_order_rests_on_few_questions() -> None:
+    own = report_asked_run(run(), OPTIONS).sets["quiz"]
+    assert own.cells["plain"].estimators["frequency"].rarer == 3
+    for table in (uncertainty_table(own, [AUROC]), confidence_table(own, [AUROC])):
+        assert "(plain 2): AUROC, AURC and PRR rest on them" in table.notes[-1]  # of one row a question
+    many = {name: replace(found, rarer=10) for name, found in own.cells["plain"].estimators.items()}
+    rich = replace(own, cells={"plain": replace(own.cells["plain"], estimators=many)})
+    assert len(uncertainty_table(rich, [AUROC]).notes) == 1
 
 
 def test_calibrated_uncertainties_are_confidences() -> None:

@@ -115,6 +115,13 @@ def test_why_a_rewording_is_dropped(said: str, finish: str, reason: str | None) 
     assert len(found.kept) == (reason is None)
 
 
+@pytest.mark.parametrize(("said", "passes"), [("A good question?", False), ("Are humans what you are?", True)])
+def test_a_rewording_is_about_the_same(said: str, passes: bool) -> None:
+    human = Question("human", "Are you a human?", "open", accepted=("no",))
+    (found,) = checked_rewordings({"human": [Reply("k", "quiz", "human", "v", "answer", said, "stop")]}, [human])
+    assert dict(found.dropped) == ({} if passes else {"another question": 1})
+
+
 def test_meaning_must_follow_both_ways() -> None:
     texts = ("In 1905, who led Norway?", "Who in 1905 led Norway for a year?")
     replies = [Reply("k", "quiz", "norway", "v", "answer", text, "stop") for text in texts]

@@ -167,7 +167,14 @@ def _calibration(
         metrics=metrics,
         brier_bounds=(brier / total, (brier + missing) / total) if total else (float("nan"), float("nan")),
         scale=opened.estimators[name].scale,
+        rarer=_rarer(opened, found),
     )
+
+
+def _rarer(opened: OpenedCell, found: AskedConfidence) -> int:
+    """Questions with the rarer of the two outcomes."""
+    names = np.array([row.question.root for row in opened.cell.rows], np.str_)
+    return min(len(set(names[found.read & (found.correct == outcome)])) for outcome in (True, False))
 
 
 def _off_label(opened: OpenedCell, options: AskedOptions) -> OffLabel:

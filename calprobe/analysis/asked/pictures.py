@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from calprobe.analysis.plots import Look
 
 NORMALISED = "label"
+SAMPLED = ("p_true", "frequency")
 Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
 
 
@@ -146,8 +147,8 @@ def _cells(run: AskedRunReport, name: str) -> dict[str, OpenedCell]:
 
 
 def _lines(own: SetReport, cells: dict[str, OpenedCell], options: AskedOptions) -> Iterator[CalibrationLine]:
-    """`label` and each stated confidence over the same variants: of the usual form, and read well enough."""
-    names = [NORMALISED, *(found.estimator for found in own.means if found.variants)]
+    """`label`, each stated confidence and those of samples over the same variants, of the usual form and well read."""
+    names = [NORMALISED, *(found.estimator for found in own.means if found.variants), *SAMPLED]
     variants = _shown(own, cells)
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
     for name in names:

@@ -56,6 +56,8 @@ class CellEstimator:
     # The Brier score over all rows asked, if every missing confidence were the best possible, and the worst.
     brier_bounds: tuple[float, float]  # NaN of an uncertainty
     scale: Scale = "probability"  # of an uncertainty without a scale there are metrics of its order alone
+    # Questions with a right answer among these rows, or those with a wrong one, whichever are fewer: order is of both.
+    rarer: int = 0
 
 
 @dataclass(frozen=True, slots=True)

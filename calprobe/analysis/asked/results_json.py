@@ -36,7 +36,7 @@ from calprobe.metrics import Difference, Estimate
 # What a record is in JSON: its keys, and behind = the field where that has another name.
 KEYS: Mapping[type, str] = {
     Accuracy: "n=asked unread reasons flags rules accuracy_of_read=of_read graded_by abstained",
-    CellEstimator: "n=rows reasons brier_bounds scale",
+    CellEstimator: "n=rows reasons brier_bounds scale rarer",
     Lengths: "n mean least quartile_1 median quartile_3 most",
     StageLengths: "n=replies tokens thoughts cut open_thoughts ended_thoughts",
     SampleCounts: "mean least most answered",

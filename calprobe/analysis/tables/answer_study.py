@@ -7,6 +7,17 @@ from calprobe.analysis.tables.types import Column, Row, Table, metric_cells, met
 
 _METRICS = {"accuracy": "accuracy", "ece_15": "ECE 15", "ece_15_centred": "centred", "brier": "Brier", "auroc": "AUROC"}
 
+CLAIMS = (
+    "Of claims about options, the answer is the option with most Yes, and its share that of Yes among the samples "
+    "asked for; normalised over the options' shares. A question whose options share the most Yes is tied: it has no "
+    "answer, and counts as wrong with confidence 0."
+)
+ALWAYS_NO = "Of four options three are wrong, so that always No has an accuracy of 0.75, and a balanced one of 0.5."
+NUMBERS = (
+    "Of numbers, the answer is the most frequent one, and its share that among the samples asked for. Where several "
+    "are the most frequent, the question is tied: it counts as wrong with confidence 0."
+)
+
 
 def answer_study_tables(study: AnswerStudy, name: str) -> tuple[Table, ...]:
     """Those of one set."""
@@ -50,20 +61,28 @@ def _questions_table(cells: list[AnswerCell]) -> Table:
             for cell in cells
         ),
         kind="sampled",
-        notes=(
-            "Of claims about options, the answer is the option with most Yes, and its share that of Yes among the "
-            "samples asked for; normalised over the options' shares. A question whose options share the most Yes is "
-            "tied: it has no answer, and counts as wrong with confidence 0. Of numbers, the answer is the most "
-            "frequent one.",
-        ),
+        notes=(*((CLAIMS,) if claims else ()), *((NUMBERS,) if any(_is_of_numbers(cell) for cell in cells) else ())),
         best_within=None,
     )
 
 
+def _is_of_numbers(cell: AnswerCell) -> bool:
+    return cell.questions.normalised is None
+
+
+_OF_CLAIMS = (
+    Column("balanced", "larger", keys={"metric": "balanced_accuracy"}),
+    Column("right", heading="Yes where the option is", keys={"metric": "yes_where_true"}),
+    Column("wrong", heading="Yes where the option is", keys={"metric": "yes_where_false"}),
+)
+
+
 def _responses_table(cells: list[AnswerCell]) -> Table:
     found = [(cell, cell.responses) for cell in cells]
+    claims = not all(map(_is_of_numbers, cells))
+    verdicts = ", and what verdicts say by whether the option is right" if claims else ", and how much of it is right"
     return Table(
-        "Every response: what was read, and what verdicts say by whether the option is right",
+        f"Every response: what was read{verdicts}",
         "responses",
         "variant",
         (
@@ -71,9 +90,7 @@ def _responses_table(cells: list[AnswerCell]) -> Table:
             Column("failed", keys={"metric": "failed"}),
             Column("extracted", "larger", keys={"metric": "extraction"}),
             Column("accuracy", "larger", keys={"metric": "accuracy"}),
-            Column("balanced", "larger", keys={"metric": "balanced_accuracy"}),
-            Column("right", heading="Yes where the option is", keys={"metric": "yes_where_true"}),
-            Column("wrong", heading="Yes where the option is", keys={"metric": "yes_where_false"}),
+            *(_OF_CLAIMS if claims else ()),
         ),
         tuple(
             Row(
@@ -83,9 +100,7 @@ def _responses_table(cells: list[AnswerCell]) -> Table:
                     own.failed,
                     own.extraction,
                     own.accuracy,
-                    own.balanced,
-                    own.yes_where_true,
-                    own.yes_where_false,
+                    *((own.balanced, own.yes_where_true, own.yes_where_false) if claims else ()),
                 ),
                 note=f"DEGENERATE: {own.degenerate}" if own.degenerate else "",
                 keys={"variant": cell.variant},
@@ -94,8 +109,8 @@ def _responses_table(cells: list[AnswerCell]) -> Table:
         ),
         kind="sampled",
         notes=(
-            "Of four options three are wrong, so that always No has an accuracy of 0.75, and a balanced one of 0.5. "
-            "Intervals resample questions with all of their options and samples.",
+            *((ALWAYS_NO,) if claims else ()),
+            f"Intervals resample questions with all of their {'options and ' if claims else ''}samples.",
         ),
         best_within=None,
     )

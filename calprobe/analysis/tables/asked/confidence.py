@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from calprobe.analysis.asked.results import SetReport, ShiftSummary
+from calprobe.analysis.tables.asked.samples import few_outcomes
 from calprobe.analysis.tables.types import Column, Row, Table
 from calprobe.metrics import Metric
 
@@ -44,6 +45,7 @@ def confidence_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
         notes=(
             "Coverage: share of the rows asked with a confidence that could be read; metrics are of these. Where some "
             "are missing, the bounds of the Brier score over all rows stand below the name.",
+            *few_outcomes(own, "probability"),
         ),
     )
 

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from calprobe.analysis.asked.results import CellReport, SetReport
 from calprobe.analysis.tables.types import Column, Row, Table
+from calprobe.confidence.asked.entry import Scale
 from calprobe.confidence.asked.sample_estimators import GREEDY_READING, MAJORITY, READINGS
 from calprobe.metrics import Metric, RankMetric
 
 NAMES = {"": "pooled", MAJORITY: "majority", GREEDY_READING: "greedy"}
 SHOWN = ("auroc", "aurc", "prr")
+FEW = 10  # questions
 
 
 def uncertainty_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
@@ -46,6 +48,7 @@ def uncertainty_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
             "Larger is less sure, without a scale. Pooled: every sample with its own correctness; majority: one row a "
             "question, with that of the most frequent answer; greedy: with that of one greedy answer.",
             *_counts(cells),
+            *few_outcomes(own, "uncertainty"),
         ),
     )
 
@@ -60,6 +63,21 @@ def _counts(cells: Sequence[CellReport]) -> Iterator[str]:
     )
     if known:
         yield f"Samples a question: {'; '.join(said)}. One without an answer agrees with no other."
+
+
+def few_outcomes(own: SetReport, scale: Scale) -> Iterator[str]:
+    """A sentence where the order of confidences rests on few questions: intervals are then narrower than the doubt."""
+    cells = {
+        cell.variant: min(counts)
+        for cell in own.cells.values()
+        if (counts := [found.rarer for found in cell.estimators.values() if found.scale == scale and found.rarer])
+    }
+    few = [f"{name} {count}" for name, count in cells.items() if count < FEW]
+    if few:
+        yield (
+            f"Few questions have the rarer outcome, right or wrong ({', '.join(few)}): AUROC, AURC and PRR rest on "
+            "them, and may be further off than their intervals say."
+        )
 
 
 def uncertainties(cell: CellReport) -> list[str]:
