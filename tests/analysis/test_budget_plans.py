@@ -11,7 +11,7 @@ import pytest
 from calprobe.analysis.asked.budget import plans_of
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.pictures import budget_panels, share_panels
+from calprobe.analysis.asked.pictures import budget_panels, pooled, share_panels
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import BudgetPlan, CellReport
 from calprobe.analysis.asked.results_json import run_json
@@ -196,3 +196,12 @@ def test_a_figure_shows_how_sampled_shares_come_near_the_exact_one() -> None:
     ]
     assert "rho*, 16 samples: " in share_chart(panel)
     assert share_panels(replace(run, sets={})) == ()
+    assert len(pooled(list(run.cells), "label")[0]) == 6 * 2  # samples of a question share its label probabilities
+
+
+def test_no_plans_are_drawn_where_all_answers_are_wrong() -> None:
+    asked = sampled(3, 2, 3, 0.0)
+    wrong = replace(asked, replies=tuple(replace(own, text="wrong") for own in asked.replies))
+    run = report_asked_run(wrong, AskedOptions(resampling=Resampling(0), budget=(6,), budget_draws=1))
+    assert run.sets["quiz"].cells["plain"].budgets
+    assert budget_panels(run) == ()

@@ -77,8 +77,9 @@ class Pictures:
 def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
     """The figures of one run."""
     lines = [line for own in run.sets.values() for line in _lines(own, _cells(run, own.name), options)]
+    several = any(cell.cell.clusters is not None for cell in run.cells)
     return Pictures(
-        Calibration(tuple(lines), "questions"),
+        Calibration(tuple(lines), "answers" if several else "questions"),
         tuple(_readers(own) for own in run.sets.values()),
         tuple(matrices(run)),
         budget_panels(run),
@@ -90,16 +91,22 @@ def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
 def budget_panels(run: AskedRunReport) -> tuple[BudgetPanel, ...]:
     """A panel for each budget, in the reading that all of them have and that isolates the uncertainty best."""
     cells = [(own, cell) for own in run.sets.values() for cell in own.cells.values() if cell.budgets]
-    several = [{found.reading for found in budget.aurocs} for _, cell in cells for budget in cell.budgets]
+    several = [
+        {found.reading for found in budget.aurocs if np.isfinite(found.value.value)}
+        for _, cell in cells
+        for budget in cell.budgets
+    ]
     reading = next((name for name in ("greedy", "majority", "pooled") if all(name in own for own in several)), "pooled")
     measures = list(
         dict.fromkeys(found.measure for _, cell in cells for budget in cell.budgets for found in budget.aurocs)
     )
-    return tuple(
+    panels = (
         _budget_panel(f"{own.name}, {cell.variant}: {budget.answers} answers", budget, reading, measures)
         for own, cell in cells
         for budget in cell.budgets
     )
+    # Where all answers are right, or all wrong, there is no AUROC to draw.
+    return tuple(own for own in panels if any(each and np.isfinite(each.value) for row in own.values for each in row))
 
 
 def _budget_panel(title: str, budget: CellBudget, reading: str, measures: Sequence[str]) -> BudgetPanel:
@@ -170,10 +177,21 @@ def _shown(own: SetReport, cells: dict[str, OpenedCell]) -> list[str]:
 
 def pooled(cells: Sequence[OpenedCell], name: str) -> tuple[np.ndarray, np.ndarray]:
     """The confidences that could be read of several cells, and their correctness, end to end."""
-    found = [cell.confidences[name] for cell in cells]
-    confidence = np.concatenate([own.confidence[own.read] for own in found]) if found else np.empty(0)
-    correct = np.concatenate([own.correct[own.read] for own in found]) if found else np.empty(0, np.bool_)
+    found = [(cell.confidences[name], _kept(cell, name)) for cell in cells]
+    confidence = np.concatenate([own.confidence[kept] for own, kept in found]) if found else np.empty(0)
+    correct = np.concatenate([own.correct[kept] for own, kept in found]) if found else np.empty(0, np.bool_)
     return confidence, correct
+
+
+def _kept(opened: OpenedCell, name: str) -> np.ndarray:
+    """The rows with that confidence; of label probabilities, which all samples of a question share, the first one."""
+    kept = opened.confidences[name].read.copy()
+    if name == NORMALISED:
+        seen: set[tuple[str, int]] = set()
+        for place, row in enumerate(opened.cell.rows):
+            kept[place] &= (row.question.id, row.paraphrase) not in seen
+            seen.add((row.question.id, row.paraphrase))
+    return kept
 
 
 def _readers(own: SetReport) -> GroupedDots:

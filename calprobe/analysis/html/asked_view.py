@@ -108,7 +108,7 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
         places = series_places([line.estimator for line in lines])
         yield FigureView(
             f"Reliability on {name}",
-            charts.calibration(lines, places, "question"),
+            charts.calibration(lines, places, found.calibration.of.removesuffix("s")),
             "Accuracy against mean confidence of quantile bins, as many as the number of rows allows, pooled over the "
             "variants that are read well enough; a stated confidence that is nowhere read so is left out. On the "
             "dotted line the two are equal. Below: the share of the rows in bins of equal width.",
