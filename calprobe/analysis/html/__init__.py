@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from calprobe.analysis.html.asked_view import asked_page
 from calprobe.analysis.html.comparison_view import comparison_page
-from calprobe.analysis.html.extent import page_wants
-from calprobe.analysis.html.report_view import report_page
+from calprobe.analysis.html.report_view import page_wants, report_page
 
 __all__ = ["asked_page", "comparison_page", "page_wants", "report_page"]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from calprobe.analysis.contents import ReportContents, RunContents
+from calprobe.analysis.contents import ReportContents, RunContents, Wanted
 from calprobe.analysis.estimator_prose import templates_named
 from calprobe.analysis.html import definitions
-from calprobe.analysis.html.extent import page_wants, shows_less
 from calprobe.analysis.html.figure_views import figures_across, run_figures
 from calprobe.analysis.html.page import render
 from calprobe.analysis.html.run_view import big_numbers, manifests, options_made, page_title, run_head
@@ -21,8 +20,22 @@ from calprobe.analysis.tables.labels import TableName, table_names
 from calprobe.analysis.tables.report import estimators_table
 from calprobe.analysis.tables.slices import sortable_slices
 from calprobe.analysis.tables.summary import summary_table
+from calprobe.confidence import Headline, headline
 
+MANY_RUNS = 4  # of more, each shows its main numbers only: 16 runs stay a page that one can send
+ALL = Wanted(headline(Headline.PAGE), ("domain", "relation"), errors=10)
+FEW = Wanted(headline(Headline.BRIEF), ("domain",), errors=5)
 LESS = "Of so many runs each shows its main numbers; a page of few has all metrics, more estimators, and relations."
+
+
+def page_wants(report: Report) -> Wanted:
+    """What the page of a report draws, for `calprobe.analysis.contents.gather`."""
+    return FEW if _shows_less(report) else ALL
+
+
+def _shows_less(report: Report) -> bool:
+    """Whether each run shows the main numbers only."""
+    return len(report.runs) > MANY_RUNS
 
 
 def report_page(contents: ReportContents) -> str:
@@ -52,7 +65,7 @@ def _page(contents: ReportContents) -> PageView:
         "Ranges are 95 % intervals; every name underlined with dots has its definition behind it.",
         contents=tuple((anchor, name) for anchor, name, there in sections if there),
         runs=runs,
-        notes=(*score_notes(report.options.reduction, report.options), *([LESS] if shows_less(report) else [])),
+        notes=(*score_notes(report.options.reduction, report.options), *([LESS] if _shows_less(report) else [])),
         definitions=_definitions(report),
         made=options_made(report.options),
         manifests=manifests(facts),
@@ -107,6 +120,6 @@ def _tables(run: RunReport, report: Report) -> tuple[Table, ...]:
         return ()
     name = _names(report)[run.label]
     estimators = replace(estimators_table(run, report, name), lead=())  # the run's head has these remarks
-    if shows_less(report):
+    if _shows_less(report):
         estimators = estimators.with_columns([place for place, c in enumerate(estimators.columns) if c.first])
     return (estimators, *([] if run.against is None else [against_table(run.facts, run.against, name)]))
