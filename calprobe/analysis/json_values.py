@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from calprobe.metrics import Estimate
+from calprobe.metrics import Difference, Estimate
 from calprobe.runs import Progress
 
 
@@ -24,6 +25,21 @@ def estimate_json(estimate: Estimate | None) -> dict[str, Any] | None:
 def number_json(value: float) -> float | None:
     """The number; None for NaN."""
     return None if math.isnan(value) else float(value)
+
+
+def value_json(value: Any, record: Callable[[Any], Mapping[str, Any] | None]) -> Any:
+    """A number, an estimate, a difference, a record or several of them, as JSON has it; NaN is None.
+
+    `record` gives the values of a record by key, and None for what is none.
+    """
+    if isinstance(value, Estimate | Difference):
+        return estimate_json(Estimate(value.value, value.low, value.high))
+    if isinstance(value, float):
+        return number_json(value)
+    if isinstance(value, tuple):
+        return [value_json(own, record) for own in value]
+    named = value if isinstance(value, Mapping) else record(value)
+    return value if named is None else {name: value_json(own, record) for name, own in named.items()}
 
 
 def cost_json(spent: Progress) -> dict[str, Any]:

@@ -29,9 +29,8 @@ from calprobe.analysis.asked.results import (
 )
 from calprobe.analysis.asked.science.results_json import answer_study_json, label_study_json
 from calprobe.analysis.asked.stated.results_json import stated_json
-from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.analysis.json_values import value_json
 from calprobe.confidence.samples import WordingShare
-from calprobe.metrics import Difference, Estimate
 
 # What a record is in JSON: its keys, and behind = the field where that has another name.
 KEYS: Mapping[type, str] = {
@@ -170,18 +169,12 @@ def _size(found: SizeAndSpread) -> dict[str, Any]:
 
 
 def _value(value: Any) -> Any:
-    """A number, an estimate, a record or several of them, as JSON has it; NaN is None."""
-    if isinstance(value, Estimate):
-        return estimate_json(value)
-    if isinstance(value, Difference):
-        return estimate_json(Estimate(value.value, value.low, value.high))
-    if isinstance(value, float):
-        return number_json(value)
-    if isinstance(value, Mapping):
-        return {name: _value(own) for name, own in value.items()}
-    if isinstance(value, tuple):
-        return [_value(own) for own in value]
+    return value_json(value, _record)
+
+
+def _record(value: Any) -> dict[str, Any] | None:
+    """The values of a record by KEYS."""
     if type(value) not in KEYS:
-        return value
+        return None
     named = [key.partition("=") for key in KEYS[type(value)].split()]
-    return {key: _value(getattr(value, field or key)) for key, _, field in named}
+    return {key: getattr(value, field or key) for key, _, field in named}

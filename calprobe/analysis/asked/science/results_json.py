@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.science.results import LabelStudy
-from calprobe.analysis.json_values import estimate_json, number_json
-from calprobe.metrics import Estimate
+from calprobe.analysis.json_values import value_json
 
 
 def label_study_json(study: LabelStudy) -> dict[str, Any]:
@@ -26,18 +24,15 @@ def answer_study_json(study: AnswerStudy) -> dict[str, Any]:
 
 
 def _value(value: Any) -> Any:
-    if isinstance(value, Estimate):
-        return estimate_json(value)
-    if isinstance(value, float):
-        return number_json(value)
-    if isinstance(value, Mapping):
-        return {name: _value(own) for name, own in value.items()}
-    if isinstance(value, tuple):
-        return [_value(own) for own in value]
+    return value_json(value, _record)
+
+
+def _record(value: Any) -> dict[str, Any] | None:
+    """The fields by their names, without what the keys above say."""
     if not is_dataclass(value):
-        return value
+        return None
     kept = [each.name for each in fields(value) if each.name != "set" and not _is_said(value, each.name)]
-    return {name: _value(getattr(value, name)) for name in kept}
+    return {name: getattr(value, name) for name in kept}
 
 
 def _is_said(value: Any, name: str) -> bool:
