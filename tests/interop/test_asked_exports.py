@@ -22,7 +22,7 @@ CONTRACT = {
         "set question variant paraphrase sample stage reader value status rule start end correct"
         " graded_by score abstained"
     ),
-    "confidences": "set question variant sample estimator prediction confidence correct status",
+    "confidences": "set question variant sample estimator prediction confidence correct status paraphrase",
 }
 
 

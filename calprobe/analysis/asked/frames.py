@@ -27,7 +27,10 @@ READINGS = (
     *("value", "status", "rule", "start", "end", "correct"),
     *("graded_by", "score", "abstained"),
 )
-CONFIDENCES = ("set", "question", "variant", "sample", "estimator", "prediction", "confidence", "correct", "status")
+CONFIDENCES = (
+    *("set", "question", "variant", "sample", "estimator", "prediction", "confidence", "correct", "status"),
+    "paraphrase",
+)
 
 
 def metrics_frame(runs: Sequence[AskedRunReport]) -> pd.DataFrame:
@@ -123,5 +126,5 @@ def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
                 for row, prediction, confidence, correct, status in values:
                     label = row.question.labels[prediction] if prediction >= 0 else None
                     place = (opened.cell.set, row.question.id, opened.cell.variant, row.sample)
-                    rows.append((*place, name, label, confidence, correct, status))
+                    rows.append((*place, name, label, confidence, correct, status, row.paraphrase))
     return pd.DataFrame(rows, columns=list(CONFIDENCES)).astype({"prediction": "string"})

@@ -278,12 +278,15 @@ def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: 
     """
     quick = replace(options, resampling=Resampling(0))
     lines: list[CalibrationLine] = []
+    instances = {"questions"}
     for run in runs:
-        for line in pictures(report_asked_run(run, quick), quick).calibration.lines:
+        own = pictures(report_asked_run(run, quick), quick).calibration
+        instances.add(own.of)
+        for line in own.lines:
             name = (f"{run.label}, {line.run}" if len(runs) > 1 else line.run) + state(partial=run.partial)
             lines.append(replace(line, run=name, model=name))
     known = list(dict.fromkeys(line.estimator for line in lines))
     if unknown := [name for name in estimators or () if name not in known]:
         raise UsageError(no_estimator("this curve", unknown, known))
-    found = Calibration(tuple(lines), "questions")
+    found = Calibration(tuple(lines), min(instances))  # answers, where a run has several to a question
     return found if estimators is None else found.only(estimators)
