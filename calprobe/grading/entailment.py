@@ -35,6 +35,7 @@ PROMPT = (
     "Text 1: {premise}\nText 2: {hypothesis}\n\nSuppose that text 1 is true. Then text 2 is\nA. true as well\n"
     "B. possibly true and possibly false\nC. false\n\nReply with A, B or C and nothing else.\nAnswer:"
 )
+_AT_ONCE = 1_024
 _LITTLE = 0.5  # mean probability of the three labels below which a model does not answer what it is asked
 
 
@@ -48,6 +49,10 @@ class Judge(Protocol):
     @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of all that decides what it says."""
+
+    @property
+    def at_once(self) -> int:
+        """Pairs that are stored together: what a kill loses at most."""
 
     def probabilities(self, pairs: Sequence[Pair]) -> tuple[Floats, int]:
         """Of entailment, neutral and contradiction, [pairs, 3]; how many pairs were cut. NaN where it says nothing."""
@@ -105,6 +110,11 @@ class ModelJudge:
         """Of the engine and of the prompt."""
         own = engine_hash(self.backend.model, backend_record(self.backend))
         return hashlib.sha256(f"{own}\n{PROMPT}".encode()).hexdigest()
+
+    @property
+    def at_once(self) -> int:
+        """Few: a model that answers takes its time for each."""
+        return _AT_ONCE
 
     def probabilities(self, pairs: Sequence[Pair]) -> tuple[Floats, int]:
         """As `Judge`; nothing is cut: a pair that is too long has no probabilities."""

@@ -155,7 +155,7 @@ def _judge(run: Path, pairs: Pairs, source: Source, judge: Judge, questions: Map
     what = "of answers" if source.kind == "nli" else "of alternative tokens"
     log.info("%s %s for %s, those judged before left out", counted(total, "pair"), what, source.model)
     cut = done = 0
-    for part in _parts(_missing_pairs(run, source, pairs)):
+    for part in _parts(_missing_pairs(run, source, pairs), min(PART, judge.at_once)):
         rows = [_with_question(questions[place], pair) if place in questions else pair for place, pair in part]
         probabilities, own = judge.probabilities(rows)
         cut += own
@@ -194,14 +194,14 @@ def _embed(run: Path, answers: Answers, name: str, options: LoadOptions) -> Sour
     known = read_points(run, source)
     texts = sorted({text for _, own in answers.values() for text in own} - known.keys())
     log.info("%s to embed by %s", counted(len(texts), "answer"), name)
-    for part in _parts(texts):
+    for part in _parts(texts, PART):
         points, _ = encoder.embeddings(part)
         write_points(run, source, part, points)
     return source
 
 
-def _parts(every: Iterable[Each]) -> Iterator[list[Each]]:
+def _parts(every: Iterable[Each], most: int) -> Iterator[list[Each]]:
     """In the order that they come in, without all of them in memory."""
     rest = iter(every)
-    while part := list(islice(rest, PART)):
+    while part := list(islice(rest, most)):
         yield part

@@ -14,6 +14,7 @@ from calprobe.models.types import LoadOptions
 
 # Beginnings of the names that checkpoints give the three labels, in the order of results.
 RELATIONS: Mapping[str, str] = {"entailment": "entail", "neutral": "neutral", "contradiction": "contradict"}
+_AT_ONCE = 32_768
 _STEMS = ("entail", "neutral", "contra")
 
 
@@ -33,6 +34,11 @@ class PairClassifier:
     def fingerprint(self) -> str:
         """SHA-256 (hex) of weights and tokenizer."""
         return self.model.fingerprint
+
+    @property
+    def at_once(self) -> int:
+        """Pairs that are stored together."""
+        return _AT_ONCE
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> tuple[Floats, int]:
         """Of each pair of premise and hypothesis, [pairs, 3]: entailment, neutral, contradiction; softmax in float32.
