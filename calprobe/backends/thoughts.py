@@ -38,7 +38,7 @@ def markers_of(template: str, vocabulary: Collection[str]) -> Markers | None:
     """The markers of a chat template that has one of them, or of a vocabulary that has both; None: no such model.
 
     >>> markers_of("{{ messages }}<think>", ())
-    Markers(start='<think>', end='</think>')
+    Markers(start='<think>', end='</think>', before_end='')
     """
     for markers in FAMILIES:
         both = (markers.start, markers.end)

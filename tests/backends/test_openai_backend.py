@@ -90,6 +90,25 @@ def test_a_label_that_the_window_lacks_is_not_covered(server: ChatServer, tmp_pa
             np.testing.assert_allclose(reply.label_scores.least, math.log(0.04))
 
 
+def test_alternatives_are_those_of_the_window(server: ChatServer, tmp_path: Path) -> None:
+    run = ask_server(
+        server, tmp_path, AskOptions(prompts=PROMPTS, collect=("answer", "alternatives", "stated"), quiet=True)
+    )
+    for reply in replies(run):
+        own = reply.alternatives
+        if reply.stage != "answer":
+            assert own is None
+            continue
+        assert own is not None
+        (tokens,) = own.tokens()
+        assert (tokens[0][0], len(tokens), own.complete, own.ids) == (reply.text, 10, False, ())
+        assert np.exp([logprob for _, logprob in tokens]) == pytest.approx([0.6, *[0.04] * 7, 0.001, 0.001])
+        assert own.mass[0] == pytest.approx(0.882)
+    windows = {"top_logprobs" in body for body in server.bodies if len(body["messages"]) == 1}
+    assert windows == {True}
+    assert not any("top_logprobs" in body for body in server.bodies if len(body["messages"]) == 3)
+
+
 def test_samples_have_seeds_of_their_own(server: ChatServer, tmp_path: Path) -> None:
     options = AskOptions(
         prompts=PROMPTS, variants=("direct",), collect=("answer",), samples=3, temperature=0.7, quiet=True

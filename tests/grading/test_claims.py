@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,11 +21,14 @@ from calprobe.analysis.asked.frames import confidences_frame
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.answers.token_claims import ccp_pairs
 from calprobe.arrays import Floats
+from calprobe.asking import AskOptions, ask
+from calprobe.backends.options import BackendOptions
 from calprobe.backends.protocol import Decoding, Dialogue
 from calprobe.confidence.samples import ccp
 from calprobe.errors import UsageError
 from calprobe.grading import judge_meanings
 from calprobe.interop.reply_import import import_replies
+from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import LabelScores, Reply, open_asked
 from calprobe.runs.meanings import current_sources, read_meanings
 from calprobe.words import AskedCompat
@@ -173,6 +177,44 @@ def test_exports_and_comparisons_know_them(run: Path, tmp_path: Path) -> None:
 def test_the_model_itself_is_known_of_runs_of_this_tool_alone(run: Path) -> None:
     with pytest.raises(UsageError, match="--nli self: the model that answered is not known, of an import"):
         judge_meanings(run, nli="self")
+
+
+def test_the_model_that_has_answered_is_opened_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = FakeBackend(name="transformers")
+    questions = QuestionSet("s", (Question("q", "Who?", "open", accepted=("so",)),), SetSource("f" * 64))
+    options = AskOptions(collect=("answer",), variants=("surface_paraphrase",), samples=3, temperature=1.0, quiet=True)
+    run = ask(Varied(name="transformers"), questions, tmp_path / "run", options)
+    opened: list[tuple[str, str]] = []
+    backend = Scripted(name="transformers", model=asked.model)
+
+    @contextmanager
+    def using(model: str, engine: BackendOptions, load_options: object = None) -> Iterator[FakeBackend]:
+        opened.append((model, engine.backend))
+        yield backend
+
+    monkeypatch.setattr("calprobe.grading.entailment.using_backend", using)
+    (source,) = judge_meanings(run, nli="self")
+    assert opened == [("toy", "transformers")]
+    assert source.model == "toy asked about each pair"
+    assert len(backend.pairs) == 3 * 2
+    meanings = read_meanings(run.path)
+    assert meanings is not None
+    relations = meanings.relations("s", "q", ["Paris", "Rome"])
+    assert relations is not None
+    np.testing.assert_allclose(relations[0, 1], [0.1, 0.1, 0.8], atol=1e-6)
+    backend.model = replace(asked.model, weights_fingerprint="v" * 64)
+    with pytest.raises(UsageError, match="--nli self: toy has other weights than the model that answered"):
+        judge_meanings(run, nli="self")
+
+
+class Varied(FakeBackend):
+    """Says another town in each sample."""
+
+    def _reply(
+        self, dialogue: Dialogue, stage: str, sample: int, prompt: str, labels: tuple[str, ...], decoding: Decoding
+    ) -> Reply:
+        made = super()._reply(dialogue, stage, sample, prompt, labels, decoding)
+        return replace(made, text=("Paris", "Rome", "Oslo")[sample])
 
 
 def test_a_sentence_begins_behind_the_last_one() -> None:
