@@ -51,6 +51,10 @@ class Judge(Protocol):
         """SHA-256 (hex) of all that decides what it says."""
 
     @property
+    def how(self) -> str:
+        """By what it judges, for disclosures; empty: it is a model of entailment."""
+
+    @property
     def at_once(self) -> int:
         """Pairs that are stored together: what a kill loses at most."""
 
@@ -102,8 +106,13 @@ class ModelJudge:
 
     @property
     def name(self) -> str:
-        """The model's name, and that it is asked."""
-        return f"{self.backend.model.name} asked about each pair"
+        """The model's name."""
+        return self.backend.model.name
+
+    @property
+    def how(self) -> str:
+        """By what it judges."""
+        return "asked about each pair, by the probabilities of three labels"
 
     @property
     def fingerprint(self) -> str:

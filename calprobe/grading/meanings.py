@@ -137,16 +137,20 @@ def token_pairs(run: AskedRun, context: Context) -> Pairs:
 
 def _judged(run: Path, answers: Answers, claims: Mapping[Context, Pairs], judge: Judge) -> Iterator[Source]:
     if answers:
-        source = Source("nli", judge.name, judge.fingerprint, FORM)
+        source = Source("nli", judge.name, judge.fingerprint, _form(FORM, judge))
         pairs = {place: dict.fromkeys(permutations(texts, 2)) for place, (_, texts) in answers.items()}
         _judge(run, pairs, source, judge, {place: question for place, (question, _) in answers.items()})
         yield source
     for context, own in claims.items():
         if own:
             kind: Kind = "ccp_token" if context == "token" else "ccp_sentence"
-            source = Source(kind, judge.name, judge.fingerprint, FORMS[context])
+            source = Source(kind, judge.name, judge.fingerprint, _form(FORMS[context], judge))
             _judge(run, own, source, judge, {})
             yield source
+
+
+def _form(said: str, judge: Judge) -> str:
+    return f"{said}, {judge.how}" if judge.how else said
 
 
 def _judge(run: Path, pairs: Pairs, source: Source, judge: Judge, questions: Mapping[Place, Question]) -> None:

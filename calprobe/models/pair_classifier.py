@@ -36,6 +36,11 @@ class PairClassifier:
         return self.model.fingerprint
 
     @property
+    def how(self) -> str:
+        """Nothing to be said of: it is made for this."""
+        return ""
+
+    @property
     def at_once(self) -> int:
         """Pairs that are stored together."""
         return _AT_ONCE

@@ -195,7 +195,10 @@ def test_the_model_that_has_answered_is_opened_as_it_was(tmp_path: Path, monkeyp
     monkeypatch.setattr("calprobe.grading.entailment.using_backend", using)
     (source,) = judge_meanings(run, nli="self")
     assert opened == [("toy", "transformers")]
-    assert source.model == "toy asked about each pair"
+    assert (source.model, source.form) == (
+        "toy",
+        "each answer behind its question, asked about each pair, by the probabilities of three labels",
+    )
     assert len(backend.pairs) == 3 * 2
     meanings = read_meanings(run.path)
     assert meanings is not None
