@@ -10,6 +10,7 @@ import pytest
 from asked_samples import PROMPTS, question_set
 
 from calprobe.analysis.asked import opened
+from calprobe.analysis.asked.choice import choose_asked
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
@@ -253,3 +254,21 @@ def test_claims_about_one_question_are_calibrated_in_one_fold(monkeypatch: pytes
     monkeypatch.setattr(opened, "calibrated_uncertainty", noted)
     report_asked([asked(leans, CLAIMS)], replace(OPTIONS, calibrate="isotonic"))
     assert {each for questions in seen for each in questions.tolist()} == {f"q{at}" for at in range(12)}
+
+
+def test_frequencies_have_eleven_centred_bins_and_other_confidences_fifteen() -> None:
+    found = study(leans, CLAIMS, stated=lambda claim, sample: "0.9")
+    assert "ece_11_centred" in found.questions.share
+    names = {
+        name: set(ways["zero"]) & {"ece_11_centred", "ece_15_centred"}
+        for name, ways in found.responses.treatments.items()
+    }
+    assert names["frequency"] == {"ece_11_centred"}
+    assert names["stated_decimal"] == {"ece_15_centred"}
+
+
+def test_estimators_that_are_chosen_are_alone_in_tables_of_failures() -> None:
+    whole = report_asked([asked(leans, CLAIMS, stated=lambda claim, sample: "0.9")], OPTIONS)
+    (run,) = choose_asked(whole, ["frequency"], None).runs
+    assert run.answers is not None
+    assert list(run.answers.cells[0].responses.treatments) == ["frequency"]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from calprobe.analysis.asked.budget import plans_of
+from calprobe.analysis.asked.choice import choose_asked
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import budget_panels, pooled, share_panels
@@ -205,3 +206,18 @@ def test_no_plans_are_drawn_where_all_answers_are_wrong() -> None:
     run = report_asked_run(wrong, AskedOptions(resampling=Resampling(0), budget=(6,), budget_draws=1))
     assert run.sets["quiz"].cells["plain"].budgets
     assert budget_panels(run) == ()
+
+
+def test_plans_have_the_chosen_uncertainties_alone() -> None:
+    whole = report_asked([sampled(4, 2, 6, 0.5)], OPTIONS)
+    few = choose_asked(whole, ["answer_entropy", "answer_entropy.majority"], None)
+    (budget,) = few.runs[0].sets["quiz"].cells["plain"].budgets
+    assert {(own.measure, own.reading) for own in budget.aurocs} == {
+        ("answer_entropy", "pooled"),
+        ("answer_entropy", "majority"),
+    }
+    without = choose_asked(whole, ["frequency"], ["accuracy"])
+    captions = [table.caption for table in budget_tables(without.runs[0].sets["quiz"])]
+    assert captions
+    assert not any("AUROC" in caption for caption in captions)
+    assert not budget_panels(without.runs[0])

@@ -178,3 +178,14 @@ def test_a_failed_request_has_no_row_and_an_unasked_stage_no_estimator() -> None
 def test_a_reply_to_an_unknown_question_is_refused() -> None:
     with pytest.raises(ValueError, match="question 'q9' of 'quiz'"):
         read_of([made.reply("q9", "A")])
+
+
+def test_a_reply_that_a_window_lacks_is_not_impossible() -> None:
+    """Of twenty tokens shown, the least probable has 0.01: so much may the reply (B) have, and no less is known."""
+    window = replace(made.scores([0.9, 0.0]), least=np.log([0.01]))
+    both = [made.reply("q0", "A"), made.reply("q0", "(A)", stage="p_true", label_scores=window)]
+    read = read_of(both, answers=(0,))
+    assert found(read, "p_true").confidence.tolist() == pytest.approx([0.9 / 0.91])
+    unseen = replace(made.scores([0.0, 0.5]), least=np.log([0.01]))
+    read = read_of([both[0], replace(both[1], label_scores=unseen)], answers=(0,))
+    assert found(read, "p_true").confidence.tolist() == pytest.approx([0.01 / 0.51])

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from calprobe.analysis.asked.report import AskedReport
-from calprobe.analysis.asked.results import AskedRunReport, CellReport, SetReport
+from calprobe.analysis.asked.results import AskedRunReport, BudgetAuroc, CellBudget, CellReport, SetReport
+from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.stated.choice import choose_stated
 from calprobe.errors import UsageError
 from calprobe.messages import no_estimator, no_such
+from calprobe.metrics.ranking import AUROC
 
 T = TypeVar("T")
 
@@ -59,7 +61,17 @@ def known_names(option: str, asked: Sequence[str], given: Iterable[str], where: 
 
 
 def _run(run: AskedRunReport, names: Sequence[str], metrics: Sequence[str]) -> AskedRunReport:
-    return replace(run, sets={name: _set(own, names, metrics) for name, own in run.sets.items()})
+    answers = None if run.answers is None else _answers(run.answers, names)
+    return replace(run, sets={name: _set(own, names, metrics) for name, own in run.sets.items()}, answers=answers)
+
+
+def _answers(study: AnswerStudy, names: Sequence[str]) -> AnswerStudy:
+    """With the treatments of failures of these estimators alone; the study's own numbers stay."""
+    cells = []
+    for cell in study.cells:
+        treatments = _only(cell.responses.treatments, names)
+        cells.append(replace(cell, responses=replace(cell.responses, treatments=treatments)))
+    return replace(study, cells=tuple(cells))
 
 
 def _set(own: SetReport, names: Sequence[str], metrics: Sequence[str]) -> SetReport:
@@ -73,7 +85,18 @@ def _cell(cell: CellReport, names: Sequence[str], metrics: Sequence[str]) -> Cel
         for name in names
         if name in cell.estimators
     }
-    return replace(cell, estimators=estimators, overconfidence=_only(cell.overconfidence, names))
+    budgets = tuple(_budget(own, names, metrics) for own in cell.budgets)
+    return replace(cell, estimators=estimators, overconfidence=_only(cell.overconfidence, names), budgets=budgets)
+
+
+def _budget(own: CellBudget, names: Sequence[str], metrics: Sequence[str]) -> CellBudget:
+    kept = names if AUROC.name in metrics else ()
+    found = (each for each in own.aurocs if _named(each) in kept)
+    return replace(own, aurocs=tuple(found))
+
+
+def _named(own: BudgetAuroc) -> str:
+    return own.measure if own.reading == "pooled" else f"{own.measure}.{own.reading}"
 
 
 def _only(found: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:

@@ -104,6 +104,7 @@ def budget_panels(run: AskedRunReport) -> tuple[BudgetPanel, ...]:
         _budget_panel(f"{own.name}, {cell.variant}: {budget.answers} answers", budget, reading, measures)
         for own, cell in cells
         for budget in cell.budgets
+        if budget.aurocs
     )
     # Where all answers are right, or all wrong, there is no AUROC to draw.
     return tuple(own for own in panels if any(each and np.isfinite(each.value) for row in own.values for each in row))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from calprobe.analysis.asked.science.answer_results import AnswerCell, AnswerStudy
 from calprobe.analysis.tables.types import Column, Row, Table, metric_cells, metric_columns
 
-_METRICS = {"accuracy": "accuracy", "ece_15": "ECE 15", "ece_15_centred": "centred", "brier": "Brier", "auroc": "AUROC"}
+_CENTRED = ("ece_11_centred", "ece_15_centred")  # of frequencies, and of other confidences
+_METRICS = {"accuracy": "accuracy", "ece_15": "ECE 15", "brier": "Brier", "auroc": "AUROC"}
+_OF_SHARES = {"ece_15": "ECE 15", _CENTRED[0]: "11 centred", "brier": "Brier", "auroc": "AUROC"}
 
 CLAIMS = (
     "Of claims about options, the answer is the option with most Yes, and its share that of Yes among the samples "
@@ -30,7 +32,7 @@ def answer_study_tables(study: AnswerStudy, name: str) -> tuple[Table, ...]:
 
 def _questions_table(cells: list[AnswerCell]) -> Table:
     claims = any(cell.questions.normalised is not None for cell in cells)
-    titles = {name: title for name, title in _METRICS.items() if name != "accuracy"}
+    titles = _OF_SHARES
     return Table(
         "One answer a question, with the share of the samples that give it",
         "questions",
@@ -144,7 +146,7 @@ def _treatments_table(cells: list[AnswerCell]) -> Table:
     rows = [
         Row(
             treatment,
-            metric_cells(metrics, _METRICS),
+            (*metric_cells(metrics, _METRICS), next((metrics[own] for own in _CENTRED if own in metrics), None)),
             group=f"{name}" if len(cells) == 1 else f"{cell.variant}, {name}",
             keys={"variant": cell.variant, "estimator": name, "treatment": treatment},
         )
@@ -156,13 +158,14 @@ def _treatments_table(cells: list[AnswerCell]) -> Table:
         "Every response, by what becomes of failures",
         "treatments",
         "failures",
-        metric_columns(_METRICS),
+        (*metric_columns(_METRICS), Column("centred", keys={"metric": "ece_centred"})),
         tuple(rows),
         kind="sampled",
         notes=(
             "An answer that could not be read is wrong; without a readable confidence it is as right as it is. Zero: "
             "both have confidence 0. Dropped: both are left out. Worst: confidence 1 if wrong, 0 if right. "
-            "A confidence named .option is said of the option.",
+            "A confidence named .option is said of the option. Centred: ECE over 11 bins centred on 0, 0.1, .., 1 of "
+            "frequencies, over 15 of others.",
         ),
         best_within=None,
     )

@@ -32,8 +32,9 @@ class _Form(NamedTuple):
 
     def logprob(self, edges: Floats) -> Floats:
         """Of the form and an end, [rows]."""
-        path = edges[:, list(self.path)].sum(1)
-        return path + np.logaddexp.reduce(edges[:, list(self.ends)], axis=1) if self.ends else path
+        path: Floats = edges[:, list(self.path)].sum(1)
+        ends: Floats = np.logaddexp.reduce(edges[:, list(self.ends)], axis=1) if self.ends else np.zeros(len(edges))
+        return path + ends
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,10 +81,12 @@ def _reading(row: Row, normalised: bool) -> tuple[float, str]:
     reply = row.replies.get(P_TRUE)
     if reply is None or reply.label_scores is None or not len(reply.label_scores.positions):
         return float("nan"), REQUEST if P_TRUE in row.failed else NOT_ASKED
-    true, false = reply.label_scores.logprobs[_place(reply), :2].tolist()
-    if not np.isfinite([true, false]).any():
+    place = _place(reply)
+    seen = reply.label_scores.logprobs[place, :2]
+    if not np.isfinite(seen).any():
         return float("nan"), NOT_SEEN
-    mass = np.exp(np.array([true, false]))
+    # A reply that the window lacks has at most the probability of the least probable token there, and is taken to.
+    mass = np.exp(np.maximum(seen, reply.label_scores.least[place]))
     return float(np.clip(mass[0] / (mass.sum() if normalised else 1.0), 0.0, 1.0)), OK
 
 

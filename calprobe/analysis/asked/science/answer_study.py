@@ -26,7 +26,7 @@ from calprobe.confidence.asked.cell import FINAL, Row
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import frequencies, majority
 from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, bootstrap_of_means, standard_metrics
-from calprobe.metrics.concentration import CENTRED_ECE
+from calprobe.metrics.concentration import CENTRED_ECE, FREQUENCY_ECE
 from calprobe.questions.types import Question
 
 Names = npt.NDArray[np.str_]
@@ -139,15 +139,19 @@ def _treated(opened: OpenedCell, name: str, way: str, options: AskedOptions) -> 
     kept = found.asked & ~failed if way == "dropped" else found.asked
     filling = np.where(right, 0.0, 1.0) if way == "worst" else 0.0
     confidence = np.where(failed, filling, found.confidence)
-    return _metrics(confidence[kept], right[kept], _roots(opened.cell.rows)[kept], options)
+    by = FREQUENCY_ECE if name.startswith("frequency") else CENTRED_ECE
+    return _metrics(confidence[kept], right[kept], _roots(opened.cell.rows)[kept], options, by)
 
 
-def _metrics(confidence: Floats, right: Right, names: Names | None, options: AskedOptions) -> Metrics:
+def _metrics(
+    confidence: Floats, right: Right, names: Names | None, options: AskedOptions, centred: Metric = FREQUENCY_ECE
+) -> Metrics:
+    """With ECE over centred bins: of frequencies among ten samples 11, each of which has one value; else 15."""
     if not len(confidence):
         return {}
     metrics: list[Metric] = [metric for metric in standard_metrics() if metric.name in METRICS]
     sample = {"": (confidence, right)}
-    return bootstrap_many([*metrics, CENTRED_ECE], sample, options.resampling, names)[""]
+    return bootstrap_many([*metrics, centred], sample, options.resampling, names)[""]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ def budget_tables(own: SetReport) -> Iterator[Table]:
     for m in answers:
         cells = [(cell, found) for cell in own.cells.values() for found in cell.budgets if found.answers == m]
         plans = tuple(dict.fromkeys(plan for _, found in cells for plan in found.plans))
-        yield _aurocs(m, cells, plans)
+        if any(found.aurocs for _, found in cells):
+            yield _aurocs(m, cells, plans)
         if any(found.shares for _, found in cells):
             yield _shares(m, cells)
 
