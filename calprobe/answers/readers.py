@@ -81,6 +81,13 @@ READERS: Mapping[str, Reader] = {
             lambda reply, labels: _yes_no(reply.text, labels),
         ),
         Reader(
+            "chosen",
+            ("choice",),
+            "final",
+            "the label that was concluded behind the reply",
+            lambda reply, labels: read_last_marker(reply.text, labels_of(labels), cut=_cut(reply)),
+        ),
+        Reader(
             "extracted",
             ("number",),
             "final",
@@ -106,7 +113,7 @@ READERS: Mapping[str, Reader] = {
 }
 # The readers of what is asked for behind a reply, by kind of question; of choices, claims about one option.
 CONCLUDES: Mapping[QuestionKind, str] = {"choice": "verdict", "number": "extracted", "open": "concluded"}
-CONCLUSIONS = (*CONCLUDES.values(), "first_number")
+CONCLUSIONS = (*CONCLUDES.values(), "chosen", "first_number")
 
 
 def read(reply: Reply, question: Question, reader: str | None = None) -> Reading:

@@ -23,6 +23,7 @@ from calprobe.answers.types import Reading
 from calprobe.arrays import Floats
 from calprobe.metrics import Resampling
 from calprobe.prompts import judged
+from calprobe.prompts.types import Variant
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import Reply
 from calprobe.words import Calibrate
@@ -272,3 +273,15 @@ def test_estimators_that_are_chosen_are_alone_in_tables_of_failures() -> None:
     (run,) = choose_asked(whole, ["frequency"], None).runs
     assert run.answers is not None
     assert list(run.answers.cells[0].responses.treatments) == ["frequency"]
+
+
+def test_conclusions_are_read_whatever_the_kind_of_question() -> None:
+    """A choice that is no claim, alone and beside a number: the reasoning in front says neither."""
+    turn = Variant("direct", "{input}", 8, conclusion="So?")
+    number = Question("n", "1 + 1?", "number", number=2.0)
+    both = (*question_set(2).questions, number)
+    for questions, reader in ((both[:2], "chosen"), (both, "conclusion")):
+        made = asked(lambda own, sample: own.gold or "2", QuestionSet("s", questions, SetSource("f" * 64)))
+        (run,) = report_asked([replace(made, prompts=replace(PROMPTS, variants=(turn,)))], OPTIONS).runs
+        assert run.cells[0].read.answers.reader == reader
+        assert run.cells[0].read.answers.correct.all()

@@ -136,7 +136,6 @@ def test_an_order_that_comes_again_counts_once(tmp_path: Path) -> None:
     assert report.labels is not None
     (permuted,) = report.labels.sets["mixed"].permuted
     assert sum(use.gold for use in permuted.uses) == 3 + 4 + 4
-    assert report.sets["mixed"].spread == {}  # an order of options is no wording
     imported = replace(run, about={})
     (unknown,) = report_asked([imported], AskedOptions(resampling=Resampling(10))).runs
     assert unknown.labels is not None
@@ -157,3 +156,10 @@ def test_examples_have_the_labels_of_the_questions(tmp_path: Path) -> None:
     backend = Noting()
     ask(backend, question_set(1), tmp_path / "run", AskOptions(prompts=file, shots=1, quiet=True))
     assert "Answer: blue" in backend.dialogues[0].messages[-1].text
+
+
+def test_an_order_of_options_is_no_wording(tmp_path: Path) -> None:
+    options = replace(STUDY, variants=("plain", "tags"), permute="cyclic", shots=0)
+    run = asked_of("run", ask(FakeBackend(), question_set(2), tmp_path / "run", options))
+    (report,) = report_asked([run], AskedOptions(resampling=Resampling(10))).runs
+    assert {spread.variants for spread in report.sets["sums"].spread.values()} == {("plain", "tags")}

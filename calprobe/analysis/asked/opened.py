@@ -69,6 +69,17 @@ class Asked:
         """By name, the variants that stand for wordings of a question."""
         return {} if self.prompts is None else dict(self.prompts.perturbations)
 
+    def asks_for_a_conclusion(self, cell: Cell) -> bool:
+        """Whether a turn behind the replies of a cell asks what they conclude."""
+        variants = () if self.prompts is None else self.prompts.variants
+        names = self.perturbations.get(cell.variant, (cell.variant,))
+        return any(
+            wording.conclusion
+            for variant in variants
+            if variant.name in names
+            for wording in (variant, *variant.wordings.values())
+        )
+
     def asks_for_another_form(self, cell: Cell) -> bool:
         """Whether the variant of a cell asks for another form of reply; of an import: whether it has final labels."""
         return cell.has(FINAL) if self.prompts is None else cell.variant in self.prompts.format_changes
@@ -91,7 +102,7 @@ def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
     if options.window is not None:
         _check_ranks(asked)
     for name, cells in cells_of(asked.sets, asked.replies, asked.grades, asked.turns, asked.perturbations).items():
-        answers = {variant: _answers(cell, options) for variant, cell in cells.items()}
+        answers = {variant: _answers(asked, cell, options) for variant, cell in cells.items()}
         opened = {variant: _opened(cell, answers[variant], way, asked, options) for variant, cell in cells.items()}
         yield ReadSet(name, sizes[name], opened, answers)
 
@@ -114,9 +125,12 @@ def _check_ranks(asked: Asked) -> None:
             raise UsageError(f"--window: {asked.label} has no ranks of labels to apply a window to; leave it out")
 
 
-def _answers(cell: Cell, options: AskedOptions) -> dict[str, Answers]:
+def _answers(asked: Asked, cell: Cell, options: AskedOptions) -> dict[str, Answers]:
     rules = GradeRules(tolerance="equal") if options.by_study else None
-    return {name: read_answers(cell, name, rules) for name in readers_of_cell(cell, options)}
+    return {
+        name: read_answers(cell, name, rules)
+        for name in readers_of_cell(cell, options, asked.asks_for_a_conclusion(cell))
+    }
 
 
 def _of_read(found: AskedConfidence, answers: Answers) -> AskedConfidence:

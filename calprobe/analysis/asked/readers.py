@@ -15,11 +15,12 @@ from calprobe.prompts.types import PromptSet
 from calprobe.runs.replies import Reply
 
 
-def readers_of_cell(cell: Cell, options: AskedOptions) -> tuple[str, ...]:
+def readers_of_cell(cell: Cell, options: AskedOptions, concludes: bool = False) -> tuple[str, ...]:
     """The readers of a cell, the one that confidences go by first.
 
     Of choices those that the options name, as far as the cell has replies for them; else the reader of the questions'
-    kind. A cell of graded replies has the reader `given`, one of label probabilities alone `label_argmax`.
+    kind; of replies with a conclusion behind them (`concludes`: a turn asked for it) that of the conclusion. A cell of
+    graded replies has the reader `given`, one of label probabilities alone `label_argmax`.
 
     Raises UsageError for a reader that there is not.
     """
@@ -29,8 +30,8 @@ def readers_of_cell(cell: Cell, options: AskedOptions) -> tuple[str, ...]:
         return (GIVEN,)
     kinds: set[str] = {row.question.kind for row in cell.rows}
     if len(kinds) > 1:
-        return (CONCLUDED,) if cell.has(FINAL) and _are_claims(cell) else (DEFAULT,)
-    if cell.has(FINAL) and (names := _of_conclusions(cell, kinds, options)):
+        return (CONCLUDED,) if cell.has(FINAL) and (concludes or _are_claims(cell)) else (DEFAULT,)
+    if cell.has(FINAL) and (names := _of_conclusions(cell, kinds, options, concludes)):
         return names
     wanted = [name for name in options.evaluators if kinds <= set(READERS[name].kinds)]
     found = tuple(name for name in wanted if cell.has(READERS[name].stage))
@@ -41,11 +42,12 @@ def readers_of_cell(cell: Cell, options: AskedOptions) -> tuple[str, ...]:
     return readers_of(cell.rows[0].question)[:1] if cell.rows else options.evaluators[:1]
 
 
-def _of_conclusions(cell: Cell, kinds: Collection[str], options: AskedOptions) -> tuple[str, ...]:
-    """The readers of what was concluded behind replies; none of choices that are no claims."""
+def _of_conclusions(cell: Cell, kinds: Collection[str], options: AskedOptions, concludes: bool) -> tuple[str, ...]:
+    """The readers of what was concluded behind replies; none of choices where a cue was behind them, and no turn."""
     names: tuple[str, ...]
     if kinds == {"choice"}:
-        names = ("verdict", CONSTRAINED) if _are_claims(cell) else ()
+        of_label = ("chosen", *options.evaluators) if concludes else ()
+        names = ("verdict", CONSTRAINED) if _are_claims(cell) else of_label
     else:
         names = {"number": ("extracted", "number"), "open": ("concluded", "short")}[next(iter(kinds))]
         if kinds == {"number"} and options.by_study:

@@ -58,5 +58,6 @@ def _set(read: ReadSet, asked: Asked, options: AskedOptions) -> SetReport:
     reports = {variant: report_cell(cell, read.answers[variant], options) for variant, cell in read.cells.items()}
     changes = tuple(variant for variant, own in read.cells.items() if asked.asks_for_another_form(own.cell))
     left_out = changes if len(changes) < len(reports) else ()  # where all do, none is the exception
-    opened = OpenedSet(read.name, read.questions, read.cells, reports, read.answers, left_out, frozenset(asked.turns))
+    turned = frozenset(name for name, places in asked.turns.items() if places)
+    opened = OpenedSet(read.name, read.questions, read.cells, reports, read.answers, left_out, turned)
     return report_set(opened, options)

@@ -133,7 +133,7 @@ def stage_of(reader: str) -> str:
 def _named(reader: str, question: Question) -> str | None:
     """The name in `READERS`; None: the default of the question's kind."""
     if reader == CONCLUDED:
-        return CONCLUDES[question.kind]
+        return "chosen" if question.kind == "choice" and not question.of else CONCLUDES[question.kind]
     return None if reader in (DEFAULT, GIVEN) else reader
 
 
