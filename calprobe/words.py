@@ -15,6 +15,9 @@ ScoringPath = Literal["tree", "padded", "masked", "plain"]  # how statements are
 PllMetric = Literal["within_word_l2r", "original", "sentence_l2r", "answer_l2r+word_l2r"]  # docs/methods.md
 WordSplit = Literal["tokenizer", "unicode"]  # the tokenizer's own words, or those of the text (UAX 29)
 
+# Asking
+REVERSED = "1 - "  # in front of a scale: the reply says how probable it is that the answer is wrong
+
 # Probes and statements
 Scored = Literal["statement", "completion"]  # of a text: all of it, or only what completes the context before it
 TemplateKind = Literal["paraphrase", "verbal", "numeric"]

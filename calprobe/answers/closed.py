@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from string import ascii_lowercase
 
 from calprobe.errors import UsageError
+from calprobe.words import REVERSED
 
-_REVERSED = "1 - "
 Forms = tuple[str, ...]  # of one reply; the first is its name
 
 
@@ -28,7 +28,7 @@ def closed_replies(scale: str, expressions: Mapping[str, float] | None = None) -
     >>> closed_replies("letters", {"Never": 0.0, "Ever": 1.0})
     (('a', 'A'), ('b', 'B'))
     """
-    forward = scale.removeprefix(_REVERSED)
+    forward = scale.removeprefix(REVERSED)
     if forward == "x":
         return tuple(map(_decimal, range(101)))
     if forward == "x/100":

@@ -10,8 +10,8 @@ from string import ascii_lowercase
 
 from calprobe.answers.types import MOST_CHARACTERS, Reading
 from calprobe.errors import UsageError
+from calprobe.words import REVERSED
 
-_REVERSED = "1 - "
 _TOPS = {"x": 1.0, "x/100": 100.0, "x/10": 10.0}
 _N = r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+"
 # A number that is no part of a word, of 0,8 or of 1.2.3. A hyphen behind a digit or letter is no minus.
@@ -74,7 +74,7 @@ def read_on_scale(
     >>> read_on_scale("20%", "1 - x/100").value
     0.8
     """
-    forward = scale.removeprefix(_REVERSED)
+    forward = scale.removeprefix(REVERSED)
     if forward in _TOPS:
         found = list(_numbers(text[:MOST_CHARACTERS], forward))
     elif forward in ("expressions", "letters"):

@@ -10,6 +10,7 @@ from typing import Literal
 
 from calprobe.answers.types import MOST_CHARACTERS, Reading
 from calprobe.errors import UsageError
+from calprobe.words import REVERSED
 
 StatedParser = Literal["strict", "lenient", "paper", "first"]
 
@@ -68,7 +69,7 @@ def read_stated(text: str, scale: str = "x", *, cut: bool = False, parser: State
     """
     if parser not in PARSERS:
         raise UsageError(f"no parser of stated confidence {parser!r}; choose {', '.join(PARSERS)}")
-    forward = scale.removeprefix("1 - ")
+    forward = scale.removeprefix(REVERSED)
     if forward not in ("x", "x/100"):
         raise UsageError(f"stated confidence on the scale {scale!r} cannot be read; use x, x/100, 1 - x or 1 - x/100")
     reading = PARSERS[parser](text[:MOST_CHARACTERS], forward, cut or len(text) > MOST_CHARACTERS)

@@ -104,9 +104,11 @@ class AskOptions:
         if found.wordings is not None and found.paraphrases in (None, "none"):
             raise UsageError("--wordings: questions are asked in one wording; give --paraphrases, or leave it out")
         if "greedy" in collect and not ("answer" in collect and found.temperature):
+            of_study = self.study is not None and self.collect is None
+            asked_by = f"--study {self.study} has" if of_study else "--collect greedy: is"
             raise UsageError(
-                "--collect greedy: is one greedy answer beside sampled ones; collect answer, too, and give "
-                "--temperature, such as 1"
+                f"{asked_by} one greedy answer beside sampled ones; collect answer, too, and give --temperature, such "
+                "as 1"
             )
         if "stated" in collect and "answer" not in collect:
             raise UsageError("--collect stated: a confidence is stated about an answer; collect answer, too")

@@ -9,7 +9,8 @@ from string import ascii_lowercase
 
 from calprobe.prompts.entries import Entry
 from calprobe.prompts.placeholders import ANSWER_PLACEHOLDERS
-from calprobe.prompts.types import REVERSED, SCALES, Stated
+from calprobe.prompts.types import SCALES, Stated
+from calprobe.words import REVERSED
 
 _SCALES_OF_NAMES = {"decimal_01": "x", "percent_0_100": "x/100"}
 _KEYS = ("text", "scale", "max_new_tokens", "expressions")

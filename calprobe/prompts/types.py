@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.questions import Question
+from calprobe.words import REVERSED
 
 Role = Literal["system", "user", "assistant"]
 # What a question looks like to a prompt: options with letters or other short labels, options that are their own labels
@@ -20,7 +21,6 @@ Labelling = Literal["own", "letters", "words"]  # labels of options: the questio
 # What a reply to a question about confidence stands for: a number x as its share of 1, of 100, of 10; one of some
 # expressions, or the letter in front of one; or 1 minus any of these.
 FORWARD_SCALES = ("x", "x/100", "x/10", "expressions", "letters")
-REVERSED = "1 - "
 SCALES = (*FORWARD_SCALES, *(f"{REVERSED}{scale}" for scale in FORWARD_SCALES))
 
 

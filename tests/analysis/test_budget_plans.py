@@ -95,6 +95,21 @@ def test_a_plan_of_all_answers_is_the_report_itself(insensitive: Asked) -> None:
             assert own.deviation == pytest.approx(0.0)
 
 
+def test_a_question_whose_answers_are_of_one_wording_has_no_share() -> None:
+    """Failed requests leave one wording of ten questions; a plan of all answers has the share of the cell itself."""
+    few = sampled(30, 2, 3, 0.5)
+    one = [f"q{at}" for at in range(10)]
+
+    def unread(own: Reply) -> Reply:
+        return replace(own, text="") if own.question in one and own.paraphrase == 1 else own
+
+    found = cell(replace(few, replies=tuple(map(unread, few.replies))))
+    (budget,) = found.budgets
+    drawn = {own.points: own.means["ratio_of_sums"] for own in budget.shares if own.plan == BudgetPlan(2, 3)}
+    assert drawn == pytest.approx({own.points: own.share.ratio_of_sums for own in found.wording if own.points in drawn})
+    assert drawn
+
+
 def test_draws_do_not_depend_on_the_order_of_replies(insensitive: Asked) -> None:
     turned = replace(insensitive, replies=insensitive.replies[::-1])
     assert repr(cell(turned).budgets) == repr(cell(insensitive).budgets)  # NaN is not equal to itself

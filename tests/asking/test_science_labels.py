@@ -136,7 +136,7 @@ def test_an_order_that_comes_again_counts_once(tmp_path: Path) -> None:
     assert report.labels is not None
     (permuted,) = report.labels.sets["mixed"].permuted
     assert sum(use.gold for use in permuted.uses) == 3 + 4 + 4
-    imported = replace(run, about={})
+    imported = replace(run, asked_as="unknown")
     (unknown,) = report_asked([imported], AskedOptions(resampling=Resampling(10))).runs
     assert unknown.labels is not None
     assert unknown.labels.asked_as == "unknown"

@@ -172,6 +172,10 @@ def test_messages_name_the_study_that_asks_for_something(tmp_path: Path) -> None
     with pytest.raises(UsageError, match="--study science-answers asks for 10 samples, and greedy ones are all the"):
         ask(FakeBackend(), questions(), tmp_path / "run", greedy)
     assert AskOptions(study="stated", collect=("answer",)).filled().replaced == ()
+    with pytest.raises(UsageError, match="--study wording has one greedy answer beside sampled ones"):
+        replace(STUDY, temperature=0.0).filled()
+    with pytest.raises(UsageError, match="--collect greedy: is one greedy answer beside sampled ones"):
+        AskOptions(collect=("greedy",)).filled()
 
 
 def test_variants_with_temperatures_of_their_own_are_sampled(tmp_path: Path) -> None:

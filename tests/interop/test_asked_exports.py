@@ -22,7 +22,7 @@ CONTRACT = {
         "set question variant paraphrase sample stage reader value status rule start end correct"
         " graded_by score abstained"
     ),
-    "confidences": "set question variant sample estimator prediction confidence correct status paraphrase",
+    "confidences": "set question variant sample estimator prediction confidence correct status paraphrase mass",
 }
 
 
@@ -103,6 +103,7 @@ def test_confidences_say_why_there_is_none() -> None:
     label = frame[(frame.estimator == "label") & (frame.question == "q0")].iloc[0]
     assert (label.prediction, label.correct) == ("A", True)
     assert label.confidence == pytest.approx(0.6 / 0.9)
+    assert (label.paraphrase, label.isna().mass) == (0, True)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])

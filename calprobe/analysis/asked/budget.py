@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget, OpenedCell
+from calprobe.analysis.asked.wording import of_several_wordings
 from calprobe.analysis.meaningful import as_confidence
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Answers, Cell
@@ -206,7 +207,8 @@ def _shares(plan: BudgetPlan, reads: Sequence[Read]) -> Iterator[BudgetShare]:
     for name, of in POINTS.items():
         found = []
         for read in reads:
-            known = [(points, own.wordings) for own in read.samples if own.read and (points := of(own)) is not None]
+            several = of_several_wordings(read.samples)
+            known = [(points, own.wordings) for own in several if (points := of(own)) is not None]
             if known:
                 found.append(wording_share([split_variance(points, groups) for points, groups in known]))
         if found:

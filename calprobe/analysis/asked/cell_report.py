@@ -168,6 +168,7 @@ def _calibration(
         brier_bounds=(brier / total, (brier + missing) / total) if total else (float("nan"), float("nan")),
         scale=opened.estimators[name].scale,
         rarer=_rarer(opened, found),
+        mass=None if found.mass is None or not rows else float(np.nanmean(found.mass[read])),
     )
 
 

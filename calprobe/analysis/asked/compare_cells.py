@@ -138,7 +138,8 @@ class _Pair:
 
     def _answers(self, reader: str) -> tuple[_Answers, _Answers]:
         one, two = (
-            _Answers.of(own.answers[reader], at) for own, at in zip((self.first, self.second), self.places, strict=True)
+            _Answers.of(own.answers[reader], own.cell, at)
+            for own, at in zip((self.first, self.second), self.places, strict=True)
         )
         return one, two
 
@@ -171,23 +172,30 @@ class _Pair:
 class _Answers:
     """What a reader makes of the rows that both cells have."""
 
-    values: tuple[str | float | None, ...]  # places of options, or what was read
+    values: tuple[str | float | None, ...]  # options, in their words or, where these are not kept, by place; or as read
     correct: Kept
     asked: Kept
 
     @classmethod
-    def of(cls, answers: Answers, places: Places) -> _Answers:
+    def of(cls, answers: Answers, cell: Cell, places: Places) -> _Answers:
         values = tuple(
-            answers.readings[at].value if answers.prediction[at] == NO_PREDICTION else int(answers.prediction[at])
+            answers.readings[at].value
+            if answers.prediction[at] == NO_PREDICTION
+            else cell.rows[at].question.options[answers.prediction[at]] or int(answers.prediction[at])
             for at in places.tolist()
         )
         return cls(values, answers.correct[places], answers.asked[places])
 
 
 def is_same_question(first: Question, second: Question) -> bool:
-    """Whether two questions of one id are the same, whatever their options are called in prompts."""
+    """Whether two questions of one id are the same, whatever their options are called in prompts, and their order."""
     return _content(first) == _content(second)
 
 
 def _content(question: Question) -> Question:
-    return replace(question, labels=(), group="", paraphrases=())
+    own = replace(question, labels=(), group="", paraphrases=())
+    if question.answer is None or not all(question.options):  # texts that are not kept tell nothing of the order
+        return own
+    return replace(
+        own, options=tuple(sorted(question.options)), answer=None, accepted=(question.options[question.answer],)
+    )

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from calprobe.analysis.asked.extent import extent_of
-from calprobe.analysis.asked.opened import Asked
-from calprobe.analysis.asked.science.label_study import AS
+from calprobe.analysis.asked.opened import Asked, AskedAs
 from calprobe.analysis.run_names import model_name
 from calprobe.confidence.asked.cell import ANSWER, FINAL, GREEDY, GREEDY_FINAL
 from calprobe.errors import UsageError
@@ -70,6 +69,7 @@ def asked_of(label: str, run: AskedRun) -> Asked:
         | _alternatives(replies),
         grades=graded,
         meanings=meanings,
+        asked_as=_asked_as(manifest),
     )
 
 
@@ -85,7 +85,8 @@ def _about(manifest: AskManifest) -> dict[str, str]:
     found = {"asked by": "another tool" if manifest.is_import else manifest.describe()}
     if rule := manifest.backend.settings.get("label_forms"):
         found["label tokens"] = rule
-    found |= _asked_as(manifest)
+    if not manifest.is_import:
+        found["asked as"] = _SAID[_asked_as(manifest)]
     if manifest.model.note:
         found["model"] = manifest.model.note
     size = manifest.model.size
@@ -94,15 +95,18 @@ def _about(manifest: AskManifest) -> dict[str, str]:
     return found | {"size": unknown if size is None else _size(size)}
 
 
-def _asked_as(manifest: AskManifest) -> dict[str, str]:
+_SAID = {"base": "plain text, as a base model", "instruct": "chat", "reasoning": "chat, with thoughts kept apart"}
+
+
+def _asked_as(manifest: AskManifest) -> AskedAs:
     """How prompts reach the model: as plain text, as a chat, or as one with a thought in front of the reply."""
     if manifest.is_import:
-        return {}
+        return "unknown"
     settings = manifest.backend.settings
     without = "chat_template" in settings and settings["chat_template"] is None
     if without or all(variant.raw for variant in manifest.prompts.variants):
-        return {AS: "plain text, as a base model"}
-    return {AS: "chat, with thoughts kept apart"} if settings.get("thinking") == "kept apart" else {AS: "chat"}
+        return "base"
+    return "reasoning" if settings.get("thinking") == "kept apart" else "instruct"
 
 
 def _size(size: ModelSize) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calprobe.analysis.asked.opened import Asked, ReadSet, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.readers import check_used
@@ -29,7 +31,7 @@ READINGS = (
 )
 CONFIDENCES = (
     *("set", "question", "variant", "sample", "estimator", "prediction", "confidence", "correct", "status"),
-    "paraphrase",
+    *("paraphrase", "mass"),
 )
 
 
@@ -113,7 +115,8 @@ def _reading(reading: Reading) -> tuple[Any, ...]:
 def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     """A row for each answer and estimator: prediction (a label, null of a free answer), confidence, correct, status.
 
-    `confidence` is null where it could not be read, and `status` says why.
+    `confidence` is null where it could not be read, and `status` says why. `mass` is the probability of all replies of
+    the closed set that it is a share of.
     """
     import pandas as pd
 
@@ -121,10 +124,11 @@ def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     for own in _read(asked, options):
         for opened in own.cells.values():
             for name, found in opened.confidences.items():
-                columns = (found.prediction, found.confidence, found.correct, found.status)
+                mass = np.full(len(opened.cell), np.nan) if found.mass is None else found.mass
+                columns = (found.prediction, found.confidence, found.correct, found.status, mass)
                 values = zip(opened.cell.rows, *(column.tolist() for column in columns), strict=True)
-                for row, prediction, confidence, correct, status in values:
+                for row, prediction, confidence, correct, status, of_set in values:
                     label = row.question.labels[prediction] if prediction >= 0 else None
                     place = (opened.cell.set, row.question.id, opened.cell.variant, row.sample)
-                    rows.append((*place, name, label, confidence, correct, status, row.paraphrase))
+                    rows.append((*place, name, label, confidence, correct, status, row.paraphrase, of_set))
     return pd.DataFrame(rows, columns=list(CONFIDENCES)).astype({"prediction": "string"})

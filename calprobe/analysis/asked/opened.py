@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
@@ -39,6 +40,9 @@ from calprobe.words import Calibrate
 STUDY_WINDOW, STUDY_ALTERNATIVES = 20, 5
 
 
+AskedAs = Literal["base", "instruct", "reasoning", "unknown"]  # plain text, chat, chat with a thought in front
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """Questions and replies of a run, from its folder or made in memory."""
@@ -52,6 +56,7 @@ class Asked:
     size: ModelSize | None = None  # of the model; None: not known
     about: Mapping[str, str] = field(default_factory=dict)  # what else the manifest says, for the disclosure
     grades: Mapping[str, StoredGrade] = field(default_factory=dict)  # by the key of the reply, see `calprobe grade`
+    asked_as: AskedAs = "unknown"  # how prompts reached the model; unknown of what another tool asked
     meanings: StoredMeanings | None = None  # what models say of the answers' meaning, see `calprobe grade --nli`
 
     @property

@@ -77,15 +77,19 @@ class Pictures:
 def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
     """The figures of one run."""
     lines = [line for own in run.sets.values() for line in _lines(own, _cells(run, own.name), options)]
-    several = any(cell.cell.clusters is not None for cell in run.cells)
     return Pictures(
-        Calibration(tuple(lines), "answers" if several else "questions"),
+        Calibration(tuple(lines), "answers" if _has_several_answers(run) else "questions"),
         tuple(_readers(own) for own in run.sets.values()),
         tuple(matrices(run)),
         budget_panels(run),
         share_panels(run),
         None if run.stated is None else stated_pictures(run.stated, run.cells, options),
     )
+
+
+def _has_several_answers(run: AskedRunReport) -> bool:
+    """Whether a question has more than one."""
+    return any(cell.cell.clusters is not None for cell in run.cells)
 
 
 def budget_panels(run: AskedRunReport) -> tuple[BudgetPanel, ...]:
@@ -154,19 +158,30 @@ def _cells(run: AskedRunReport, name: str) -> dict[str, OpenedCell]:
     return {cell.cell.variant: cell for cell in run.cells if cell.cell.set == name}
 
 
-def _lines(own: SetReport, cells: dict[str, OpenedCell], options: AskedOptions) -> Iterator[CalibrationLine]:
-    """`label`, each stated confidence and those of samples over the same variants, of the usual form and well read."""
+def _lines(
+    own: SetReport, cells: dict[str, OpenedCell], options: AskedOptions, wanted: Sequence[str] | None = None
+) -> Iterator[CalibrationLine]:
+    """`label`, each stated confidence and those of samples over the same variants, of the usual form and well read.
+
+    Of other estimators that are wanted, over all variants of the usual form.
+    """
     names = [NORMALISED, *(found.estimator for found in own.means if found.variants), *SAMPLED]
-    variants = _shown(own, cells)
+    shown, usual = _shown(own, cells), [name for name in cells if name not in own.format_changes]
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
-    for name in names:
-        there = [cells[variant] for variant in variants if name in cells[variant].confidences]
+    for name in names if wanted is None else wanted:
+        variants = shown if name in names else usual
+        there = [cells[variant] for variant in variants if name in _with_scale(cells[variant])]
         confidence, correct = pooled(there, name)
         if len(confidence):
             values = bootstrap_many(metrics, {name: (confidence, correct)}, Resampling(0))[name]
             # Twenty bins of a few questions would be a question each.
             bins = None if options.ace_bins == ACE_BINS else options.ace_bins
             yield calibration_line((own.name, own.name, name, ()), (confidence, correct), values, bins)
+
+
+def _with_scale(cell: OpenedCell) -> list[str]:
+    """The estimators that a reliability diagram can be of: an uncertainty has no scale."""
+    return [name for name in cell.confidences if cell.estimators[name].scale == "probability"]
 
 
 def _shown(own: SetReport, cells: dict[str, OpenedCell]) -> list[str]:
@@ -273,21 +288,23 @@ def _size_panel(
 
 
 def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: Sequence[str] | None) -> Calibration:
-    """The reliability diagrams of runs, as `report` draws them: a panel for each set, of several runs for each of both.
+    """The reliability diagrams of runs: a panel for each set, of several runs for each of both.
 
-    Raises UsageError for an estimator that no run has.
+    None: of the estimators that `report` draws. Raises UsageError for one that no run has, or that has no scale.
     """
     quick = replace(options, resampling=Resampling(0))
     lines: list[CalibrationLine] = []
-    instances = {"questions"}
+    known: dict[str, None] = {}
+    several = False
     for run in runs:
-        own = pictures(report_asked_run(run, quick), quick).calibration
-        instances.add(own.of)
-        for line in own.lines:
-            name = (f"{run.label}, {line.run}" if len(runs) > 1 else line.run) + state(partial=run.partial)
-            lines.append(replace(line, run=name, model=name))
-    known = list(dict.fromkeys(line.estimator for line in lines))
+        found_run = report_asked_run(run, quick)
+        several |= _has_several_answers(found_run)
+        known |= dict.fromkeys(name for cell in found_run.cells for name in _with_scale(cell))
+        for own in found_run.sets.values():
+            for line in _lines(own, _cells(found_run, own.name), quick, estimators):
+                name = (f"{run.label}, {line.run}" if len(runs) > 1 else line.run) + state(partial=run.partial)
+                lines.append(replace(line, run=name, model=name))
     if unknown := [name for name in estimators or () if name not in known]:
-        raise UsageError(no_estimator("this curve", unknown, known))
-    found = Calibration(tuple(lines), min(instances))  # answers, where a run has several to a question
+        raise UsageError(no_estimator("this curve", unknown, list(known)))
+    found = Calibration(tuple(lines), "answers" if several else "questions")
     return found if estimators is None else found.only(estimators)

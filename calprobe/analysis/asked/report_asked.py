@@ -22,14 +22,31 @@ from calprobe.errors import UsageError
 def report_asked(runs: Iterable[Asked], options: AskedOptions = DEFAULT_ASKED) -> AskedReport:
     """Accuracy by reader, estimators with their coverage, shift, overconfidence, spread and repairs of asked runs.
 
-    Raises UsageError for a reader that reads none of the replies, and for a run called `across` beside others.
+    Raises UsageError for a reader that reads none of the replies, for plans or calibrated uncertainties that no cell
+    has, and for a run called `across` beside others.
     """
     found = tuple(report_asked_run(run, options) for run in runs)
     check_used(options.readers, [name for run in found for cell in run.reports() for name in cell.accuracy])
+    _check_made(found, options)
     across = across_runs(found, options)
     if across is not None and any(run.label == "across" for run in found):
         raise UsageError("a run cannot be called 'across', which is a key of the report; give it another name")
     return AskedReport(found, metrics_of(options), options, across)
+
+
+def _check_made(runs: Iterable[AskedRunReport], options: AskedOptions) -> None:
+    """Raise UsageError for what was asked for, and none of the cells has."""
+    cells = [cell for run in runs for cell in run.reports()]
+    if options.budget and not any(cell.budgets for cell in cells):
+        wanted = ",".join(map(str, options.budget))
+        raise UsageError(
+            f"--budget {wanted}: most questions have fewer answers; give a smaller number, or ask for more --samples "
+            "or --wordings"
+        )
+    if options.calibrate and not any(name.endswith(f".{options.calibrate}") for c in cells for name in c.estimators):
+        raise UsageError(
+            f"--calibrate {options.calibrate}: nothing here is without a scale; leave it out, or ask for --samples"
+        )
 
 
 def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:

@@ -58,6 +58,7 @@ class CellEstimator:
     scale: Scale = "probability"  # of an uncertainty without a scale there are metrics of its order alone
     # Questions with a right answer among these rows, or those with a wrong one, whichever are fewer: order is of both.
     rarer: int = 0
+    mass: float | None = None  # mean probability of all replies that it is a share of; None: it is of no such set
 
 
 @dataclass(frozen=True, slots=True)

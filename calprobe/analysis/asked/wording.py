@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from calprobe.analysis.asked.results import CellWording, OpenedCell
 from calprobe.arrays import Floats
 from calprobe.confidence.asked.question_measures import POINTS
+from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import exact_wording_share, split_variance, wording_p_value, wording_share
 from calprobe.metrics import Resampling
 
@@ -21,7 +22,7 @@ def cell_wording(opened: OpenedCell, resampling: Resampling) -> tuple[CellWordin
     Questions without an answer, or of which a pair was not judged, are left out. Where label probabilities are known,
     one share is of them: what that of equal answers converges to with more samples at temperature 1.
     """
-    several = [own for own in opened.read.samples if own.read and len(set(own.wordings.tolist())) > 1]
+    several = of_several_wordings(opened.read.samples)
     found = []
     for name, of in POINTS.items() if several else ():
         known = [(points, own.wordings) for own in several if (points := of(own)) is not None]
@@ -34,6 +35,11 @@ def cell_wording(opened: OpenedCell, resampling: Resampling) -> tuple[CellWordin
     if exact := list(label_distributions(opened)):
         found.append(CellWording(EXACT, exact_wording_share(exact), float("nan")))
     return tuple(found)
+
+
+def of_several_wordings(samples: Sequence[SampledQuestion]) -> list[SampledQuestion]:
+    """The questions with answers to two wordings or more, which have a share of the wording."""
+    return [own for own in samples if own.read and len(set(own.wordings.tolist())) > 1]
 
 
 def label_distributions(opened: OpenedCell) -> Iterator[Floats]:

@@ -15,6 +15,7 @@ HELD_OUT = {"comprehension": "comprehension", "accuracy": "accuracy", "ece_15": 
 HIDDEN_TITLES = {
     "ece_15": "ECE 15",
     "ace": "ACE",
+    "smooth_ece": "smooth ECE",
     "brier": "Brier",
     "brier_reliability": "reliability",
     "brier_resolution": "resolution",

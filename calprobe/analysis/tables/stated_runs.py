@@ -211,9 +211,11 @@ def conditions_table(run: StatedRun) -> Table:
 def reliability_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
     """A row a prompt, and their mean: coverage, metrics, and how many values there are."""
     shown = _shown(run, metrics)
+    has_mass = any(own.mass is not None for scope in run.scopes for own in scope.reliability.values())
     columns = [
         Column("n", keys={"metric": "n"}, priority=1),
         Column("coverage", keys={"metric": "coverage"}, priority=2),
+        *((Column("mass", keys={"metric": "mass"}, priority=3),) if has_mass else ()),
         *(_metric_column(metric, run.chosen is not None) for metric in shown),
         Column("values", keys={"metric": "distinct_values"}, priority=4),
         Column("mode", keys={"metric": "mode"}, priority=40),
@@ -222,7 +224,13 @@ def reliability_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
     rows = [
         Row(
             _spelled(name),
-            (own.answers, own.coverage, *(own.metrics.get(metric.name) for metric in shown), *_use(scope, name)),
+            (
+                own.answers,
+                own.coverage,
+                *((own.mass,) if has_mass else ()),
+                *(own.metrics.get(metric.name) for metric in shown),
+                *_use(scope, name),
+            ),
             group=title,
             note=_of_prompts(run, name, own.prompts),
             keys={**keys, "prompt": name},
@@ -241,6 +249,10 @@ def reliability_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
         notes=(
             "n: answers with a confidence that could be read; coverage: their share. Brier skill: against always "
             "saying the accuracy. Values: how many different confidences there are; mode: the most frequent one.",
+            *(
+                ("Mass: mean probability of all replies of the scale; the rest is of replies that are none.",)
+                * has_mass
+            ),
             *(f"Warning: {text}." for text in run.warnings),
         ),
     )

@@ -49,7 +49,7 @@ def closed_readings(cell: Cell, name: str, way: WayToRead, condition: str = "") 
 def expected_confidence(cell: Cell, name: str, answers: Answers, way: WayToRead) -> AskedConfidence:
     """The expected value of what the model would state, with the correctness of its answer."""
     found = closed_readings(cell, name, way)
-    return AskedConfidence(answers.prediction, found.expected, answers.correct, found.status)
+    return AskedConfidence(answers.prediction, found.expected, answers.correct, found.status, found.mass)
 
 
 def has_closed(cell: Cell, name: str) -> bool:

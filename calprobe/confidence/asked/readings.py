@@ -56,6 +56,7 @@ class Answers:
             np.where(self.asked, found.confidence, np.nan),
             found.correct,
             np.where(self.asked, found.status, status),
+            None if found.mass is None else np.where(self.asked, found.mass, np.nan),
         )
 
     @cached_property

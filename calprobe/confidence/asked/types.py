@@ -29,6 +29,8 @@ class AskedConfidence:
     confidence: Floats
     correct: npt.NDArray[np.bool_]  # [rows], of the answer that the confidence speaks of
     status: npt.NDArray[np.str_]  # [rows], ok, or why there is no confidence, or what is odd about it
+    # [rows], the probability of all replies that it is a share of; NaN: not known. None: it is of no such set.
+    mass: Floats | None = None
 
     def __repr__(self) -> str:
         return f"<AskedConfidence: {counted(len(self.confidence), 'row')}, {int(self.read.sum()):,} read>"

@@ -32,7 +32,6 @@ from calprobe.prompts.overrides import turn_name
 
 RAW, NORMALISED = "raw", "normalised"
 WAYS = (RAW, NORMALISED)
-AS = "asked as"  # in the disclosure
 OF_CHOSEN = ("accuracy", "mean_confidence", "ece_15", "ace", "smooth_ece", "brier", "auroc")
 OF_CHOSEN_PARTS = ("brier_reliability", "brier_resolution", "brier_uncertainty")
 OF_LABELS = ("ece_15", "ace", "brier", "auroc")
@@ -45,15 +44,8 @@ def label_study(asked: Asked, cells: Sequence[OpenedCell], options: AskedOptions
         return None
     names = list(dict.fromkeys(cell.cell.set for cell in own))
     found = {name: _set(asked, name, [c for c in own if c.cell.set == name], options) for name in names}
-    return LabelStudy(asked.label, asked.model, _asked_as(asked), found)
-
-
-def _asked_as(asked: Asked) -> str:
-    """Base: plain text; reasoning: thoughts are kept apart; else instruct. Unknown of what another tool asked."""
-    said = asked.about.get(AS, "")
-    if not said:
-        return "unknown"
-    return "base" if "base" in said else "reasoning" if "thoughts" in said else "instruct"
+    prompts = "" if asked.prompts is None else asked.prompts.name
+    return LabelStudy(asked.label, asked.model, asked.asked_as, found, prompts)
 
 
 def _set(asked: Asked, name: str, cells: Sequence[OpenedCell], options: AskedOptions) -> LabelSet:
@@ -78,7 +70,7 @@ def _design(name: str, variant: str, own: DesignMasses, options: AskedOptions) -
         variant=variant,
         rows=len(own.right),
         comprehension=bootstrap_mean(own.total, resampling, own.clusters),
-        invalid=dict(zip(INVALID, own.invalid, strict=True)),
+        invalid={} if own.invalid is None else dict(zip(INVALID, own.invalid, strict=True)),
         chosen=chosen,
         labels=labels,
         concentration={way: _concentration(own.chosen(way), own.right) for way in WAYS},

@@ -26,7 +26,7 @@ class DesignMasses:
     gold: Ints  # [rows], place of the right label
     turned: int  # places by which the options were moved up
     options: Ints  # [rows], number of options
-    invalid: tuple[int, int]  # rows, see `results.INVALID`
+    invalid: tuple[int, int] | None  # rows, see `results.INVALID`; None: not known of these rows
 
     @property
     def total(self) -> Floats:
@@ -81,7 +81,7 @@ class DesignMasses:
             self.gold[places],
             self.turned,
             self.options[places],
-            (0, 0),
+            None,
         )
 
 

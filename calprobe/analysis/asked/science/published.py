@@ -30,6 +30,13 @@ SETS: Mapping[str, tuple[str, ...]] = {
     "SVAMP": ("svamp",),
     "SciBench": ("scibench",),
 }
+# The study's designs -> how one's own variants may be called.
+DESIGNS: Mapping[str, tuple[str, ...]] = {
+    "headings": ("design1", "design_1"),
+    "plain": ("design2", "design_2"),
+    "sentence": ("design3", "design_3"),
+    "tags": ("design4", "design_4"),
+}
 # Beginning of an estimator's name -> what the study calls it; and the bins of its ECE.
 METHODS = {"frequency": "frequency of answer", "stated": "verbalised", "p_true": "P(True)", "ccp": "CCP"}
 
@@ -65,7 +72,12 @@ def _beside(caption: str, found: Mapping[str, Any], own: Iterator[BesideRow]) ->
 
 def _designs(run: AskedRunReport) -> Iterator[tuple[str, Mapping[str, LabelDesign]]]:
     for name, own in (run.labels.sets if run.labels is not None else {}).items():
-        yield name, {design.variant: design for design in own.designs}
+        known = {design.variant: design for design in own.designs}
+        named = {
+            column: next((known[n] for n in (column, *names) if n in known), None) for column, names in DESIGNS.items()
+        }
+        if found := {column: design for column, design in named.items() if design is not None}:
+            yield f"{name}, prompts {run.labels.prompts}" if run.labels and run.labels.prompts else name, found
 
 
 def _comprehension(runs: Sequence[AskedRunReport]) -> Iterator[BesideRow]:

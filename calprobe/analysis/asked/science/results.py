@@ -102,6 +102,7 @@ class LabelStudy:
     model: str
     asked_as: str  # base, instruct, reasoning; unknown of replies that another tool made
     sets: Mapping[str, LabelSet] = field(default_factory=dict)
+    prompts: str = ""  # the name of the prompt set; empty: of an import
 
 
 # Rows of which the unmasked first token is no label; of which no label is among the 20 most probable tokens.

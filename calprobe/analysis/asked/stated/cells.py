@@ -66,6 +66,7 @@ class StatedCell:
     # Means over the closed sets of replies, of own answers and by condition, [prompts, answers]; None: not read.
     expected: Floats | None = None
     expected_replaced: Mapping[str, Floats] = field(default_factory=dict)
+    mass: Floats | None = None  # of these replies together, behind own answers, [prompts, answers]
 
     def __len__(self) -> int:
         return len(self.correct)
@@ -106,6 +107,7 @@ class StatedCell:
             replaced={name: cut(own) for name, own in self.replaced.items()},
             expected=None if self.expected is None else cut_expected(self.expected),
             expected_replaced={name: cut_expected(values) for name, values in self.expected_replaced.items()},
+            mass=None if self.mass is None else cut_expected(self.mass),
         )
 
     @property
@@ -171,6 +173,9 @@ def pooled(cells: Sequence[StatedCell]) -> StatedCell:
         expected=None
         if any(own.expected is None for own in cells)
         else joined([rows(own, own.expected) for own in cells if own.expected is not None]),  # type: ignore[arg-type]
+        mass=None
+        if any(own.mass is None for own in cells)
+        else joined([rows(own, own.mass) for own in cells if own.mass is not None]),  # type: ignore[arg-type]
         expected_replaced={
             name: joined([rows(own, own.expected_replaced[name]) for own in cells])  # type: ignore[misc]
             for name in conditions

@@ -57,6 +57,7 @@ def stated_cell(
         return None
     scales = {} if texts is None else {each.name: each for each in texts.stated}
     own = _matrix(opened, known, "", scales)
+    expected, mass = _expected(opened, known, "")
     found = StatedCell(
         set=opened.cell.set,
         variant=opened.cell.variant,
@@ -68,9 +69,12 @@ def stated_cell(
         clusters=opened.cell.clusters,
         replaced={name: _matrix(opened, known, name, scales) for name in conditions(opened.cell)},
         invalid={COUNTERFACTUAL: _invalid(opened, known, COUNTERFACTUAL)},
-        expected=_expected(opened, known, ""),
+        expected=expected,
+        mass=mass,
         expected_replaced={
-            name: values for name in conditions(opened.cell) if (values := _expected(opened, known, name)) is not None
+            name: values
+            for name in conditions(opened.cell)
+            if (values := _expected(opened, known, name)[0]) is not None
         },
     )
     unasked = ~opened.read.answers.asked  # the first reader has nothing to read: they are neither right nor wrong
@@ -134,8 +138,10 @@ def _says_the_same(given: str, question: Question, own: Reading) -> bool:
     return is_right(said, question) or say_the_same(said, own, question)
 
 
-def _expected(opened: OpenedCell, prompts: Sequence[StatedPrompt], condition: str) -> Floats | None:
-    """The means over the closed sets of replies, [prompts, answers]; None where no prompt has one."""
-    found = [closed_readings(opened.cell, prompt.name, opened.read.way, condition).expected for prompt in prompts]
-    values = np.array(found).reshape(len(prompts), len(opened.cell))
-    return None if np.isnan(values).all() else values
+def _expected(
+    opened: OpenedCell, prompts: Sequence[StatedPrompt], condition: str
+) -> tuple[Floats, Floats] | tuple[None, None]:
+    """The means over the closed sets of replies and their mass, [prompts, answers]; None where no prompt has one."""
+    found = [closed_readings(opened.cell, prompt.name, opened.read.way, condition) for prompt in prompts]
+    values = np.array([own.expected for own in found]).reshape(len(prompts), len(opened.cell))
+    return (None, None) if np.isnan(values).all() else (values, np.array([own.mass for own in found]))

@@ -78,6 +78,7 @@ class PromptReliability:
     coverage: float  # their share of the answers asked
     metrics: Mapping[str, Estimate]
     prompts: int = 1  # that it is a mean over
+    mass: float | None = None  # mean probability of all replies of the scale; None: these were not read
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,8 @@ def _means(found: Mapping[str, MeanConfidence]) -> dict[str, Any]:
 
 def _reliability(own: PromptReliability) -> dict[str, Any]:
     metrics = {name: estimate_json(found) for name, found in own.metrics.items()}
-    return {"n": own.answers, "prompts": own.prompts, "coverage": number_json(own.coverage), "metrics": metrics}
+    mass = {} if own.mass is None else {"mass": number_json(own.mass)}
+    return {"n": own.answers, "prompts": own.prompts, "coverage": number_json(own.coverage), **mass, "metrics": metrics}
 
 
 def _values(own: ValueUse) -> dict[str, Any]:

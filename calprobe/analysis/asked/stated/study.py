@@ -175,6 +175,7 @@ class _Study:
                     _coverage(cell, prompt),
                     {metric: found.estimate for metric, found in own.items()},
                     next(iter(own.values())).prompts,
+                    _mass(cell, prompt) if way == EXPECTED else None,
                 )
                 for prompt, own in drawn.reliability.items()
             },
@@ -197,6 +198,14 @@ def _coverage(cell: StatedCell, prompt: str) -> float:
     asked = cell.asked[places]
     read = ~np.isnan(cell.confidence[places]) & asked
     return float(read.sum() / asked.sum()) if asked.any() else float("nan")
+
+
+def _mass(cell: StatedCell, prompt: str) -> float | None:
+    """The mean probability of all replies of a prompt's scale; of a mean over prompts that over all of them."""
+    if cell.mass is None:
+        return None
+    values = cell.mass[[cell.names.index(prompt)] if prompt in cell.names else range(len(cell.names))]
+    return float(np.nanmean(values)) if not np.isnan(values).all() else None
 
 
 def _common(several: Sequence[Mapping[Key, Part]], of: Callable[[list[Part]], Made]) -> dict[Key, Made]:

@@ -23,15 +23,22 @@ MEANS = {  # field of MeanOverVariants -> title
 def confidence_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
     """A row an estimator, grouped by variant: coverage and every metric."""
     first, *others = metrics
+    found_mass = any(found.mass is not None for cell in own.cells.values() for found in cell.estimators.values())
+    of_set = (Column("mass", keys={"metric": "mass"}),) if found_mass else ()
     return Table(
         "Accuracy and calibration by estimator of confidence",
         "confidence",
         "estimator",
-        (Column.of(first), COVERAGE, *(Column.of(metric) for metric in others)),
+        (Column.of(first), COVERAGE, *of_set, *(Column.of(metric) for metric in others)),
         tuple(
             Row(
                 name,
-                (found.metrics.get(first.name), found.coverage, *(found.metrics.get(each.name) for each in others)),
+                (
+                    found.metrics.get(first.name),
+                    found.coverage,
+                    *((found.mass,) if of_set else ()),
+                    *(found.metrics.get(each.name) for each in others),
+                ),
                 group=cell.variant,
                 note=_bounds(found.brier_bounds) if found.reasons else "",
                 keys={"variant": cell.variant, "estimator": name},
@@ -46,6 +53,14 @@ def confidence_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
             "Coverage: share of the rows asked with a confidence that could be read; metrics are of these. Where some "
             "are missing, the bounds of the Brier score over all rows stand below the name.",
             *few_outcomes(own, "probability"),
+            *(
+                (
+                    "Mass: mean probability of all replies that a confidence is a share of; where it is small, the "
+                    "model would have said something else.",
+                )
+                if of_set
+                else ()
+            ),
         ),
     )
 
