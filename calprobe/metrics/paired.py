@@ -61,8 +61,8 @@ def paired_differences(
         clusters: [instances], the label of each one's cluster, which are drawn complete; None draws single instances.
     Returns:
         By pair, a difference by metric name, of the metrics that are resampled. Resamples in which either is undefined
-        are left out. A sample and itself differ by 0 with p 1. With fewer than ten clusters there is neither interval
-        nor p.
+        are left out. A sample and itself differ by 0, from 0 to 0, with p 1. With fewer than ten clusters there is
+        neither interval nor p.
     Raises:
         ValueError: as `bootstrap_many`, such as for different numbers of instances, and for a pair of unknown name.
 
@@ -145,7 +145,8 @@ class PairedDraws:
         """The draws of a difference of the metric from those of both sides, on the same resamples."""
         value, resampled = first.value - second.value, first.resampled - second.resampled
         shifted = first.by_chance is not None or metric.overfit
-        if not shifted or np.isnan(value) or np.isnan(resampled).all():
+        # What is equal on every resample is one sample twice: chance did the same to both.
+        if not shifted or np.isnan(value) or not (np.abs(resampled) > ROUNDING).any():
             return cls(value, resampled)
         excess = Excess.of(first, metric.overfit).own, Excess.of(second, metric.overfit).own
         return cls(value, resampled, excess, metric.bounds[1] - metric.bounds[0])
