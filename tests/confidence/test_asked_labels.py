@@ -189,3 +189,5 @@ def test_a_reply_that_a_window_lacks_is_not_impossible() -> None:
     unseen = replace(made.scores([0.0, 0.5]), least=np.log([0.01]))
     read = read_of([both[0], replace(both[1], label_scores=unseen)], answers=(0,))
     assert found(read, "p_true").confidence.tolist() == pytest.approx([0.01 / 0.51])
+    assert found(read, "p_true").mass == pytest.approx([0.51])
+    assert found(read, "p_true_raw").mass is None

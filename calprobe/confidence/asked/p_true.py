@@ -38,7 +38,7 @@ def p_true_estimators(cell: Cell) -> Iterator[AskedEstimator]:
 
 
 def p_true(read: Read) -> AskedConfidence:
-    """Normalised over the two replies; NaN where a window shows neither."""
+    """Normalised over the two replies, with the mass that both have; NaN where a window shows neither."""
     return _of(read, normalised=True)
 
 
@@ -70,24 +70,27 @@ def _of(read: Read, *, normalised: bool) -> AskedConfidence:
     return read.answers.of_asked(
         AskedConfidence(
             read.answers.prediction,
-            np.array([value for value, _ in found], np.float64),
+            np.array([value for value, _, _ in found], np.float64),
             read.answers.correct,
-            np.array([status for _, status in found], np.str_),
+            np.array([status for _, _, status in found], np.str_),
+            np.array([both for _, both, _ in found], np.float64) if normalised else None,
         )
     )
 
 
-def _reading(row: Row, normalised: bool) -> tuple[float, str]:
+def _reading(row: Row, normalised: bool) -> tuple[float, float, str]:
+    """The probability of true, that of both replies together, and the status."""
     reply = row.replies.get(P_TRUE)
     if reply is None or reply.label_scores is None or not len(reply.label_scores.positions):
-        return float("nan"), REQUEST if P_TRUE in row.failed else NOT_ASKED
+        return float("nan"), float("nan"), REQUEST if P_TRUE in row.failed else NOT_ASKED
     place = _place(reply)
     seen = reply.label_scores.logprobs[place, :2]
     if not np.isfinite(seen).any():
-        return float("nan"), NOT_SEEN
+        return float("nan"), float("nan"), NOT_SEEN
     # A reply that the window lacks has at most the probability of the least probable token there, and is taken to.
     mass = np.exp(np.maximum(seen, reply.label_scores.least[place]))
-    return float(np.clip(mass[0] / (mass.sum() if normalised else 1.0), 0.0, 1.0)), OK
+    both = min(float(mass.sum()), 1.0)
+    return float(np.clip(mass[0] / (mass.sum() if normalised else 1.0), 0.0, 1.0)), both, OK
 
 
 def _place(reply: Reply) -> int:
