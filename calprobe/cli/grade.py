@@ -26,7 +26,7 @@ _OF_SERVER = ("concurrency", "max_requests")
 
 
 @click.command(short_help="Say which answers are right: by rule, by a judge model, or as a file says.")
-@click.argument("run", metavar="RUN", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 @click.option(
     "--grader",
     metavar="exact|contains|rouge|judge|number",

@@ -54,7 +54,7 @@ def check_examples(shots: Sequence[Question], chosen: Sequence[int], options: Qu
         )
         raise UsageError(f"{what}; ask fewer with --draw, or choose --variants without examples")
     if shots and not chosen:
-        raise UsageError(f"--shots {options.shots}: no question is left to be asked; give more questions")
+        raise UsageError(f"--shots {options.shots}: no question is left to be asked; give more questions, or --shots 0")
 
 
 def text_of(question: Question) -> tuple[str, str]:

@@ -77,3 +77,10 @@ def test_options_without_effect_are_refused(run: str, options: tuple[str, ...], 
     done = calprobe("grade", run, *options)
     assert done.returncode == 2
     assert what in done.stderr
+
+
+def test_a_run_that_is_not_there_is_missing_data(tmp_path: Path) -> None:
+    done = calprobe("grade", tmp_path / "none")
+    assert done.returncode == 3
+    assert "none: no such run; make one with `calprobe score" in done.stderr
+    assert "or with `calprobe ask`" in done.stderr

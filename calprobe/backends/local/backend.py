@@ -35,6 +35,7 @@ _PLAIN_WINDOW = 64  # dialogues read ahead where they are asked one by one
 
 def open_backend(name: str, options: LoadOptions | None = None) -> TransformersBackend:
     """Load the model that `name` stands for and make it ready to answer; names and errors as `load_model`."""
+    log.info("loading %s", name)
     return TransformersBackend(load_model(name, options or LoadOptions()))
 
 
