@@ -13,7 +13,9 @@ from calprobe.metrics import ACCURACY, Metric, RankMetric, ordinal_confidence
 def of_scale(metrics: Iterable[Metric], scale: str) -> tuple[Metric, ...]:
     """Those of the metrics that judge confidences of a scale: where it is no probability, accuracy and those of order.
 
-    >>> from calprobe.metrics import ACCURACY, AUROC, BRIER
+    >>> from calprobe.metrics import ACCURACY
+    >>> from calprobe.metrics.ranking import AUROC
+    >>> from calprobe.metrics.scoring_rules import BRIER
     >>> [metric.name for metric in of_scale([ACCURACY, BRIER, AUROC], "uncertainty")]
     ['accuracy', 'auroc']
     """
