@@ -178,7 +178,8 @@ def options() -> argparse.ArgumentParser:
 def main() -> int:
     """Do what the options say."""
     arguments = options().parse_args()
-    settings = {name: getattr(arguments, name) for name in ("model", "questions", "n", "seed", "threads", "repeats")}
+    settings = {name: getattr(arguments, name) for name in ("model", "n", "seed", "threads", "repeats")}
+    settings["questions"] = Path(arguments.questions).name
     with recording() as record:
         record |= {"settings": settings, "goal": GOAL, "note": arguments.note, "rows": rows_of(*timed(arguments))}
     print(json.dumps(record, indent=1))
