@@ -8,7 +8,7 @@ from calprobe.answers.grading import grade
 from calprobe.answers.number_reader import read_number
 from calprobe.answers.short import read_short
 from calprobe.answers.types import Reading
-from calprobe.answers.units import power_of_ten, same_unit
+from calprobe.answers.units import in_unit
 from calprobe.questions import Question
 
 
@@ -47,11 +47,7 @@ def say_the_same(said: Reading, own: Reading, question: Question) -> bool:
         return is_right(said, replace(question, accepted=(str(own.value),)))
     if not isinstance(own.value, float | int):
         return False
-    value = float(own.value)
-    if question.unit and own.unit:
-        power = power_of_ten(own.unit, question.unit)
-        if power is not None:
-            value *= 10.0**power
-        elif same_unit(own.unit, question.unit) is False:
-            return value == said.value and own.unit == said.unit
+    value = in_unit(float(own.value), own.unit, question.unit)
+    if value is None:  # of another unit, which no rule compares
+        return own.value == said.value and own.unit == said.unit
     return is_right(said, replace(question, number=value))

@@ -112,7 +112,7 @@ def _drawn(read: Read, supply: Supply, plan: BudgetPlan, seed: tuple[int, int]) 
             of_row = greedy.get((name, None)) if of_row is None and not at else of_row
             rows.append(_with_greedy(row, of_row))
     # Asked were more: a share of the answers is one of those drawn.
-    cell = replace(read.cell, rows=tuple(rows), asked={})
+    cell = replace(read.cell, rows=tuple(rows))
     return replace(read, cell=cell, answers=_at(read.answers, places))
 
 

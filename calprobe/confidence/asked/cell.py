@@ -57,7 +57,6 @@ class Cell:
     rows: tuple[Row, ...]
     failed: int  # requests for an answer that failed; they have no row
     failures: Mapping[str, int] = field(default_factory=dict)  # all requests that failed, by stage
-    asked: Mapping[str, int] = field(default_factory=dict)  # answers asked for by question, failed requests counted
     reasons: Mapping[str, int] = field(default_factory=dict)  # all requests that failed, by reason
 
     def __len__(self) -> int:
@@ -146,13 +145,12 @@ def _join(cells: dict[str, Cell], name: str, members: Sequence[str], known: Mapp
         replace(row, paraphrase=place * step + row.paraphrase) for place, cell in enumerate(taken) for row in cell.rows
     ]
     rows.sort(key=lambda row: (known[row.question.id][0], row.paraphrase, row.sample))
-    failures, asked, reasons = Counter[str](), Counter[str](), Counter[str]()
+    failures, reasons = Counter[str](), Counter[str]()
     for cell in taken:
         failures.update(cell.failures)
-        asked.update(cell.asked)
         reasons.update(cell.reasons)
     failed = sum(cell.failed for cell in taken)
-    cells[name] = Cell(taken[0].set, name, tuple(rows), failed, failures, asked, dict(reasons.most_common()))
+    cells[name] = Cell(taken[0].set, name, tuple(rows), failed, failures, dict(reasons.most_common()))
 
 
 def _cell(
@@ -168,8 +166,7 @@ def _cell(
     failures = Counter(stage for row in made for stage in row.failed)
     reasons = Counter(reply.reason for row in made for reply in row.failed.values())
     lost = [row for row in made if ANSWER in row.failed or LABEL in row.failed]
-    asked = Counter(row.question.id for row in (*there, *lost))
-    return Cell(name, variant, there, len(lost), failures, asked, dict(reasons.most_common()))
+    return Cell(name, variant, there, len(lost), failures, dict(reasons.most_common()))
 
 
 def _row(
