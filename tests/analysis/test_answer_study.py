@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -285,3 +286,26 @@ def test_conclusions_are_read_whatever_the_kind_of_question() -> None:
         (run,) = report_asked([replace(made, prompts=replace(PROMPTS, variants=(turn,)))], OPTIONS).runs
         assert run.cells[0].read.answers.reader == reader
         assert run.cells[0].read.answers.correct.all()
+
+
+def test_kinds_of_questions_in_one_set_have_tables_of_their_own() -> None:
+    """Claims, numbers and texts together: each kind as if it were asked alone."""
+    sums = tuple(Question(f"n{n}", "So?", "number", number=n) for n in range(4))
+    open_ones = tuple(Question(f"o{n}", "Who?", "open", accepted=(f"Ann {n}",)) for n in range(4))
+    kinds = {"claims": CLAIMS.questions, "numbers": sums, "texts": open_ones}
+
+    def said(own: Question, sample: int) -> str:
+        return leans(own, sample) if own.of else (own.gold or "") if sample else "3"
+
+    both = report_asked([asked(said, QuestionSet("s", tuple(chain(*kinds.values())), CLAIMS.source))], OPTIONS)
+    assert both.runs[0].answers is not None
+    found = both.runs[0].answers.of_set("s")
+    assert list(found) == [f"direct, {kind}" for kind in kinds]
+    for kind, cell in zip(kinds, found.values(), strict=True):
+        alone = study(said, QuestionSet("s", kinds[kind], CLAIMS.source))
+        assert repr(alone) == repr(cell)
+    tables = [own for own in asked_tables(both) if own.kind == "sampled"]
+    assert [len(table.rows) for table in tables[:3]] == [3, 3, 1]  # the last: tolerances of numbers
+    assert any(note.startswith("Of numbers and texts, ") for note in tables[0].notes)
+    both_json = both.to_json()["run"]["answer_study"]["sets"]["s"]
+    assert [own["kind"] for own in both_json.values()] == list(kinds)

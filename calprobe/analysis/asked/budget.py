@@ -17,7 +17,7 @@ from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare
 from calprobe.analysis.asked.wording import of_several_wordings
 from calprobe.analysis.meaningful import as_confidence
 from calprobe.arrays import Floats
-from calprobe.confidence.asked import Answers, Cell
+from calprobe.confidence.asked import Cell
 from calprobe.confidence.asked.cell import GREEDY, Row
 from calprobe.confidence.asked.entry import AskedEstimator, Read
 from calprobe.confidence.asked.question_measures import POINTS
@@ -113,7 +113,7 @@ def _drawn(read: Read, supply: Supply, plan: BudgetPlan, seed: tuple[int, int]) 
             rows.append(_with_greedy(row, of_row))
     # Asked were more: a share of the answers is one of those drawn.
     cell = replace(read.cell, rows=tuple(rows))
-    return replace(read, cell=cell, answers=_at(read.answers, places))
+    return replace(read, cell=cell, answers=read.answers.at(places))
 
 
 def _greedy_of(cell: Cell) -> dict[tuple[str, int | None], Row]:
@@ -142,16 +142,6 @@ def _chosen(own: Mapping[int, Sequence[int]], plan: BudgetPlan, rng: np.random.G
     samples = {wording: [int(at) for at in rng.permutation(own[wording])] for wording in sorted(own)}
     able = [wording for wording in order if len(samples[wording]) >= plan.samples][: plan.wordings]
     return sorted(place for wording in able for place in samples[wording][: plan.samples])
-
-
-def _at(answers: Answers, places: Sequence[int]) -> Answers:
-    return Answers(
-        answers.reader,
-        tuple(answers.readings[place] for place in places),
-        answers.prediction[list(places)],
-        answers.correct[list(places)],
-        tuple(answers.grades[place] for place in places) if answers.grades else (),
-    )
 
 
 def _aurocs(

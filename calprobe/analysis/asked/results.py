@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from calprobe.analysis.asked.disclosure import Disclosure
@@ -275,6 +275,13 @@ class OpenedCell:
     def cell(self) -> Cell:
         """Its rows."""
         return self.read.cell
+
+    def at(self, places: Sequence[int]) -> OpenedCell:
+        """The rows at these places alone, with the confidences that they have among all rows."""
+        if len(places) == len(self.cell):
+            return self
+        found = {name: own.at(places) for name, own in self.confidences.items()}
+        return OpenedCell(self.read.at(places), self.estimators, found)
 
 
 @dataclass(frozen=True, slots=True)

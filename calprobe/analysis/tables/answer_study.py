@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from calprobe.analysis.asked.science.answer_results import AnswerCell, AnswerStudy
 from calprobe.analysis.tables.types import Column, Row, Table, metric_cells, metric_columns
 
@@ -15,23 +17,28 @@ CLAIMS = (
     "answer, and counts as wrong with confidence 0."
 )
 ALWAYS_NO = "Of four options three are wrong, so that always No has an accuracy of 0.75, and a balanced one of 0.5."
-NUMBERS = (
-    "Of numbers, the answer is the most frequent one, and its share that among the samples asked for. Where several "
+FREQUENT = (
+    "Of {kinds}, the answer is the most frequent one, and its share that among the samples asked for. Where several "
     "are the most frequent, the question is tied: it counts as wrong with confidence 0."
 )
 
 
+Cells = Mapping[str, AnswerCell]  # by the name of the row
+
+
 def answer_study_tables(study: AnswerStudy, name: str) -> tuple[Table, ...]:
     """Those of one set."""
-    cells = [cell for cell in study.cells if cell.set == name]
+    cells = study.of_set(name)
     if not cells:
         return ()
-    numbers = (_tolerances_table(cells),) if any(cell.responses.tolerances for cell in cells) else ()
-    return (_questions_table(cells), _responses_table(cells), *numbers, _treatments_table(cells))
+    numbers = {own: cell for own, cell in cells.items() if cell.kind == "numbers"}
+    tolerances = (_tolerances_table(numbers),) if numbers else ()
+    return (_questions_table(cells), _responses_table(cells), *tolerances, _treatments_table(cells))
 
 
-def _questions_table(cells: list[AnswerCell]) -> Table:
-    claims = any(cell.questions.normalised is not None for cell in cells)
+def _questions_table(cells: Cells) -> Table:
+    claims = _has_claims(cells)
+    others = dict.fromkeys(cell.kind for cell in cells.values() if cell.kind != "claims")
     titles = _OF_SHARES
     return Table(
         "One answer a question, with the share of the samples that give it",
@@ -48,7 +55,7 @@ def _questions_table(cells: list[AnswerCell]) -> Table:
         ),
         tuple(
             Row(
-                cell.variant,
+                name,
                 (
                     cell.questions.rows,
                     cell.samples,
@@ -58,18 +65,22 @@ def _questions_table(cells: list[AnswerCell]) -> Table:
                     *metric_cells(cell.questions.share, titles),
                     *(metric_cells(cell.questions.normalised or {}, titles) if claims else ()),
                 ),
-                keys={"variant": cell.variant},
+                keys=_keys(cell),
             )
-            for cell in cells
+            for name, cell in cells.items()
         ),
         kind="sampled",
-        notes=(*((CLAIMS,) if claims else ()), *((NUMBERS,) if any(_is_of_numbers(cell) for cell in cells) else ())),
+        notes=(*((CLAIMS,) if claims else ()), *([FREQUENT.format(kinds=" and ".join(others))] if others else [])),
         best_within=None,
     )
 
 
-def _is_of_numbers(cell: AnswerCell) -> bool:
-    return cell.questions.normalised is None
+def _has_claims(cells: Cells) -> bool:
+    return any(cell.kind == "claims" for cell in cells.values())
+
+
+def _keys(cell: AnswerCell) -> dict[str, str]:
+    return {"variant": cell.variant, "kind": cell.kind}
 
 
 _OF_CLAIMS = (
@@ -79,9 +90,9 @@ _OF_CLAIMS = (
 )
 
 
-def _responses_table(cells: list[AnswerCell]) -> Table:
-    found = [(cell, cell.responses) for cell in cells]
-    claims = not all(map(_is_of_numbers, cells))
+def _responses_table(cells: Cells) -> Table:
+    found = [(name, cell, cell.responses) for name, cell in cells.items()]
+    claims = _has_claims(cells)
     verdicts = ", and what verdicts say by whether the option is right" if claims else ", and how much of it is right"
     return Table(
         f"Every response: what was read{verdicts}",
@@ -96,7 +107,7 @@ def _responses_table(cells: list[AnswerCell]) -> Table:
         ),
         tuple(
             Row(
-                cell.variant,
+                name,
                 (
                     own.rows,
                     own.failed,
@@ -105,9 +116,9 @@ def _responses_table(cells: list[AnswerCell]) -> Table:
                     *((own.balanced, own.yes_where_true, own.yes_where_false) if claims else ()),
                 ),
                 note=f"DEGENERATE: {own.degenerate}" if own.degenerate else "",
-                keys={"variant": cell.variant},
+                keys=_keys(cell),
             )
-            for cell, own in found
+            for name, cell, own in found
         ),
         kind="sampled",
         notes=(
@@ -118,20 +129,16 @@ def _responses_table(cells: list[AnswerCell]) -> Table:
     )
 
 
-def _tolerances_table(cells: list[AnswerCell]) -> Table:
-    names = dict.fromkeys(name for cell in cells for name in cell.responses.tolerances)
+def _tolerances_table(cells: Cells) -> Table:
+    names = dict.fromkeys(name for cell in cells.values() for name in cell.responses.tolerances)
     return Table(
         "Accuracy of numbers by tolerance",
         "tolerances",
         "variant",
         tuple(Column(name, "larger", keys={"metric": "accuracy", "tolerance": name}) for name in names),
         tuple(
-            Row(
-                cell.variant,
-                metric_cells(cell.responses.tolerances, names),
-                keys={"variant": cell.variant},
-            )
-            for cell in cells
+            Row(title, metric_cells(cell.responses.tolerances, names), keys=_keys(cell))
+            for title, cell in cells.items()
         ),
         kind="sampled",
         notes=(
@@ -142,15 +149,15 @@ def _tolerances_table(cells: list[AnswerCell]) -> Table:
     )
 
 
-def _treatments_table(cells: list[AnswerCell]) -> Table:
+def _treatments_table(cells: Cells) -> Table:
     rows = [
         Row(
             treatment,
             (*metric_cells(metrics, _METRICS), next((metrics[own] for own in _CENTRED if own in metrics), None)),
-            group=f"{name}" if len(cells) == 1 else f"{cell.variant}, {name}",
-            keys={"variant": cell.variant, "estimator": name, "treatment": treatment},
+            group=f"{name}" if len(cells) == 1 else f"{title}, {name}",
+            keys=_keys(cell) | {"estimator": name, "treatment": treatment},
         )
-        for cell in cells
+        for title, cell in cells.items()
         for name, several in cell.responses.treatments.items()
         for treatment, metrics in several.items()
     ]

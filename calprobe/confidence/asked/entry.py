@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -26,6 +26,10 @@ class Read:
     answers: Answers
     way: WayToRead
     meanings: Meanings | None = None  # of the run's answers, where models were asked
+
+    def at(self, places: Sequence[int]) -> Read:
+        """The rows at these places alone, in that order."""
+        return replace(self, cell=self.cell.at(places), answers=self.answers.at(places))
 
     @cached_property
     def samples(self) -> tuple[SampledQuestion, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,6 +48,17 @@ class Answers:
     def asked(self) -> npt.NDArray[np.bool_]:
         """Whether there is a reply to read, [rows]: a request that failed or was not made says nothing of the model."""
         return np.array([_was_asked(reading) for reading in self.readings], np.bool_)
+
+    def at(self, places: Sequence[int]) -> Answers:
+        """The answers in the rows at these places alone, in that order."""
+        own = list(places)
+        return Answers(
+            self.reader,
+            tuple(self.readings[place] for place in own),
+            self.prediction[own],
+            self.correct[own],
+            tuple(self.grades[place] for place in own) if self.grades else (),
+        )
 
     def of_asked(self, found: AskedConfidence) -> AskedConfidence:
         """Confidences that go by these answers, without those of rows that this reader has no reply of."""

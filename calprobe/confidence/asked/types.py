@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +49,12 @@ class AskedConfidence:
     def reasons(self) -> dict[str, int]:
         """How many of the rows asked have no confidence, by reason."""
         return dict(sorted(Counter(self.status[self.asked & ~self.read].tolist()).items()))
+
+    def at(self, places: Sequence[int]) -> AskedConfidence:
+        """Those of the rows at these places alone."""
+        own = list(places)
+        mass = None if self.mass is None else self.mass[own]
+        return AskedConfidence(self.prediction[own], self.confidence[own], self.correct[own], self.status[own], mass)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from calprobe.metrics import Estimate
 
@@ -12,6 +13,7 @@ Metrics = Mapping[str, Estimate]  # by name
 # all, or with the confidence that is farthest from the truth, 1 if it is wrong and 0 if it is right. An answer that was
 # not read is wrong; of one that was read it is known whether it is right.
 TREATMENTS = ("zero", "dropped", "worst")
+Kind = Literal["claims", "numbers", "texts", "choices"]  # of answers; claims are verdicts on one option each
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class ResponseLevel:
 
 @dataclass(frozen=True, slots=True)
 class QuestionLevel:
-    """One answer a question: the option with most Yes, or the most frequent number."""
+    """One answer a question: the option with most Yes, or of answers that are no verdicts the most frequent one."""
 
     rows: int
     tied: int  # questions without an answer: options share the most Yes, or nothing could be read
@@ -44,10 +46,11 @@ class QuestionLevel:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCell:
-    """One set under one variant."""
+    """The questions of one kind in one set under one variant."""
 
     set: str
     variant: str
+    kind: Kind
     samples: int
     responses: ResponseLevel
     questions: QuestionLevel
@@ -60,3 +63,9 @@ class AnswerStudy:
     label: str
     model: str
     cells: tuple[AnswerCell, ...]
+
+    def of_set(self, name: str) -> dict[str, AnswerCell]:
+        """The cells of a set by variant, or by variant and kind where a variant has questions of several kinds."""
+        cells = [cell for cell in self.cells if cell.set == name]
+        variants = [cell.variant for cell in cells]
+        return {f"{c.variant}, {c.kind}" if variants.count(c.variant) > 1 else c.variant: c for c in cells}

@@ -16,6 +16,7 @@ from calprobe.analysis.asked.science.answer_results import (
     TREATMENTS,
     AnswerCell,
     AnswerStudy,
+    Kind,
     Metrics,
     QuestionLevel,
     ResponseLevel,
@@ -23,6 +24,7 @@ from calprobe.analysis.asked.science.answer_results import (
 from calprobe.answers.grading import TOLERANCES, GradeRules, grade
 from calprobe.arrays import Floats
 from calprobe.confidence.asked.cell import FINAL, Row
+from calprobe.confidence.asked.readings import CONCLUDED
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import frequencies, majority
 from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, bootstrap_of_means, standard_metrics
@@ -37,34 +39,47 @@ _DEGENERATE = 0.02  # share of Yes, or of No, below which verdicts say nothing
 
 
 def answer_study(asked: Asked, cells: Sequence[OpenedCell], options: AskedOptions) -> AnswerStudy | None:
-    """The study of a run from its opened cells; None where no cell has conclusions behind sampled replies."""
-    own = [cell for cell in cells if _is_studied(cell)]
-    return AnswerStudy(asked.label, asked.model, tuple(_cell(asked, cell, options) for cell in own)) if own else None
+    """The study of a run from its opened cells; None where no cell has conclusions behind sampled replies.
+
+    Questions of different kinds under one variant are studied apart.
+    """
+    own = [
+        _cell(asked, opened.at(places), kind, options)
+        for opened in cells
+        if opened.cell.clusters is not None and opened.cell.has(FINAL)
+        for kind, places in _kinds(opened).items()
+    ]
+    return AnswerStudy(asked.label, asked.model, tuple(own)) if own else None
 
 
-def _is_studied(opened: OpenedCell) -> bool:
-    cell = opened.cell
-    several = cell.clusters is not None
-    numbers = bool(cell.rows) and all(row.question.kind == "number" for row in cell.rows)
-    return several and cell.has(FINAL) and (cell.judges_options or numbers)
+def _kinds(opened: OpenedCell) -> dict[Kind, list[int]]:
+    """The rows of each kind that is studied: all but choices that no turn asked to conclude from."""
+    found: dict[Kind, list[int]] = {}
+    names: Mapping[str, Kind] = {"number": "numbers", "open": "texts", "choice": "choices"}
+    for place, row in enumerate(opened.cell.rows):
+        kind: Kind = "claims" if row.question.of else names[row.question.kind]
+        if kind != "choices" or opened.read.answers.reader in ("chosen", CONCLUDED):
+            found.setdefault(kind, []).append(place)
+    return found
 
 
-def _cell(asked: Asked, opened: OpenedCell, options: AskedOptions) -> AnswerCell:
+def _cell(asked: Asked, opened: OpenedCell, kind: Kind, options: AskedOptions) -> AnswerCell:
     cell = opened.cell
     samples = max((len(own.rows) for own in opened.read.samples), default=0)
     sizes = Counter(question.root for own in asked.sets if own.name == cell.set for question in own.questions)
-    found = list(_options(opened, sizes) if cell.judges_options else _numbers(opened))
-    return AnswerCell(cell.set, cell.variant, samples, _responses(opened, options), _questions(opened, found, options))
+    found = list(_options(opened, sizes) if kind == "claims" else _most_frequent(opened))
+    responses = _responses(opened, kind, options)
+    return AnswerCell(cell.set, cell.variant, kind, samples, responses, _questions(opened, found, options))
 
 
 def _roots(rows: Sequence[Row]) -> Names:
     return np.array([row.question.root for row in rows], np.str_)
 
 
-def _responses(opened: OpenedCell, options: AskedOptions) -> ResponseLevel:
+def _responses(opened: OpenedCell, kind: Kind, options: AskedOptions) -> ResponseLevel:
     cell, answers = opened.cell, opened.read.answers
     names, right, read, kept = _roots(cell.rows), answers.correct, answers.extracted, answers.asked
-    claims = cell.judges_options
+    claims = kind == "claims"
     true = np.array([row.question.answer == 0 for row in cell.rows], np.bool_)
     yes = answers.prediction == 0
     shares = [_mean(yes, true & read, names, options), _mean(yes, ~true & read, names, options)] if claims else []
@@ -77,7 +92,7 @@ def _responses(opened: OpenedCell, options: AskedOptions) -> ResponseLevel:
         yes_where_false=shares[1] if claims else None,
         degenerate=_degenerate(yes[read]) if claims else "",
         extraction=_mean(read, kept, names, options),
-        tolerances=_tolerances(opened, names, options),
+        tolerances=_tolerances(opened, names, options) if kind == "numbers" else {},
         treatments={
             name: {way: _treated(opened, name, way, options) for way in TREATMENTS}
             for name in opened.confidences
@@ -87,9 +102,7 @@ def _responses(opened: OpenedCell, options: AskedOptions) -> ResponseLevel:
 
 
 def _tolerances(opened: OpenedCell, names: Names, options: AskedOptions) -> Metrics:
-    """The accuracy of numbers by what may be between them and the right ones; none of claims."""
-    if opened.cell.judges_options:
-        return {}
+    """The accuracy of numbers by what may be between them and the right ones."""
     pairs = list(zip(opened.read.answers.readings, opened.cell.rows, strict=True))
     found = {}
     for name in TOLERANCES:
@@ -181,8 +194,8 @@ def _questions(opened: OpenedCell, found: Sequence[_Answer], options: AskedOptio
     )
 
 
-def _numbers(opened: OpenedCell) -> Iterator[_Answer]:
-    """The most frequent number of each question with its frequency; classes are those of equal answers."""
+def _most_frequent(opened: OpenedCell) -> Iterator[_Answer]:
+    """The most frequent answer to each question with its frequency; classes are those of equal answers."""
     for own in opened.read.samples:
         best = majority(own.classes)
         if best < 0:

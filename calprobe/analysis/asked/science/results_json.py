@@ -16,11 +16,12 @@ def label_study_json(study: LabelStudy) -> dict[str, Any]:
 
 
 def answer_study_json(study: AnswerStudy) -> dict[str, Any]:
-    """By set, then by variant: samples, responses and questions, with the names of their fields."""
-    found: dict[str, Any] = {}
-    for cell in study.cells:
-        found.setdefault(cell.set, {})[cell.variant] = _value(cell)
-    return {"sets": found}
+    """By set, then by variant: kind, samples, responses and questions, with the names of their fields.
+
+    Where a variant has questions of several kinds, by variant and kind.
+    """
+    sets = dict.fromkeys(cell.set for cell in study.cells)
+    return {"sets": {own: {name: _value(cell) for name, cell in study.of_set(own).items()} for own in sets}}
 
 
 def _value(value: Any) -> Any:
