@@ -5,15 +5,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.errors import StatementError
 from calprobe.messages import shortened
-from calprobe.models.tokenizers import TOKENIZER_LOCK
+from calprobe.models.encoding import encode
 from calprobe.planning.token_rows import Contexts, TokenRows
 from calprobe.statements.unicode_words import words_of_characters
 from calprobe.words import Role, Scored, WordSplit
@@ -77,7 +77,7 @@ def _tokenise(
     statements: Sequence[Statement], model: LoadedModel, split: WordSplit | None, scored: Scored
 ) -> TokenRows:
     texts = [statement.text for statement in statements]
-    spans = _encode(texts, model.tokenizer, with_words=split == "tokenizer")
+    spans = encode(texts, model.tokenizer, with_words=split == "tokenizer")
     characters = _Characters.of(texts)
     token_text = np.repeat(np.arange(len(texts)), np.diff(spans.offsets))
     start = spans.start + characters.offsets[token_text]
@@ -94,48 +94,6 @@ def _tokenise(
         return _with_contexts(rows, texts, model)
     _check_length(texts, rows, model)
     return rows
-
-
-@dataclass(frozen=True, slots=True)
-class _Spans:
-    """Token ids and their character spans within each text, in CSR form."""
-
-    ids: npt.NDArray[np.int32]  # [tokens]
-    start: npt.NDArray[np.int64]  # [tokens]
-    end: npt.NDArray[np.int64]  # [tokens]
-    offsets: npt.NDArray[np.int64]  # [texts + 1]
-    words: npt.NDArray[np.int64] | None  # [tokens] as the tokenizer numbers them within each text; None: not asked
-
-
-def _encode(texts: list[str], tokenizer: Any, with_words: bool) -> _Spans:
-    if not texts:
-        empty = np.zeros(0, np.int64)
-        return _Spans(empty.astype(np.int32), empty, empty, np.zeros(1, np.int64), empty if with_words else None)
-    with TOKENIZER_LOCK:
-        encoded = tokenizer(
-            texts,
-            add_special_tokens=False,
-            padding=False,
-            truncation=False,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            return_offsets_mapping=True,
-            return_special_tokens_mask=True,
-            split_special_tokens=True,
-            verbose=False,  # no warning of a text that is too long: `_check_length` and `_with_contexts` see to that
-        )
-    ids = np.fromiter(chain.from_iterable(encoded["input_ids"]), np.int32)
-    pairs = np.array(list(chain.from_iterable(encoded["offset_mapping"])), np.int64).reshape(-1, 2)
-    # Some post-processors add BOS in any case: such tokens are marked, and carry no text.
-    special = np.fromiter(chain.from_iterable(encoded["special_tokens_mask"]), np.bool_)
-    keep = ~(special & (pairs[:, 0] == pairs[:, 1]))
-    row_ends = np.cumsum([0] + [len(row) for row in encoded["input_ids"]])
-    kept_before = np.concatenate(([0], np.cumsum(keep)))
-    words = None
-    if with_words:
-        numbers = list(chain.from_iterable(encoding.word_ids for encoding in encoded.encodings))
-        words = np.array(numbers, object)[keep].astype(np.int64)  # None, no word, stands at special tokens only
-    return _Spans(ids[keep], pairs[keep, 0], pairs[keep, 1], kept_before[row_ends].astype(np.int64), words)
 
 
 def _numbered(words: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
