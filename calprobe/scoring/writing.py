@@ -1,4 +1,8 @@
-"""Score the missing pieces of a run folder, with one process or several, and write them one by one."""
+"""Score the missing pieces of a run folder, with one process or several, and write them one by one.
+
+While a group is scored, the pieces of the group before it are written. Everything that changes the folder meanwhile is
+done by that one thread, in order.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,15 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted, held_interrupts
 from calprobe.messages import counted
 from calprobe.runs import PieceScores, Progress, RunFolder
 from calprobe.runs.records import Piece
-from calprobe.scoring.engine import Engine
+from calprobe.scoring.behind import writing_behind
+from calprobe.scoring.engine import Engine, ScoredGroup
 from calprobe.scoring.growth import Lacking
 from calprobe.scoring.progress import Advance, ProgressHook, no_progress, progress
 from calprobe.scoring.scheduling import Group, incomplete
@@ -83,6 +89,14 @@ class _Share:
         self.folder.write_piece(self.folder.completed(piece) if has_part else piece)
         tokens = 0 if piece.n_tokens is None else int(piece.n_tokens.sum())
         self.spent += Progress(pieces=0 if has_part else 1, statements=piece.n_statements, tokens=tokens)
+
+    def write_group(self, scored: ScoredGroup, missing: Lacking) -> None:
+        """Write the missing pieces of a group, and what it took."""
+        self.take_budget(scored.batch_tokens)
+        for piece in scored.pieces:
+            if piece.piece in missing:
+                self.write(piece, has_part=bool(missing[piece.piece]))
+        self.record()
 
 
 def score_missing(work: Work, workers: Workers, load_s: float = 0.0) -> None:
@@ -160,13 +174,10 @@ def _score(
     check()
     taken = (ordered[turn] for turn in workers.queue(len(ordered)))
     # A prefetched group is taken from the queue, so several processes prefetch one group each, not two.
-    for scored in work.engine.score(taken, counting.advance, 1 if together else 2, counting.begin):
-        share.take_budget(scored.batch_tokens)
-        for piece in scored.pieces:
-            if piece.piece in work.missing:
-                share.write(piece, has_part=bool(work.missing[piece.piece]))
-        share.record()
-        check()
+    with writing_behind() as behind:
+        for scored in work.engine.score(taken, counting.advance, 1 if together else 2, counting.begin):
+            behind(partial(share.write_group, scored, work.missing))
+            check()
     workers.check()
 
 

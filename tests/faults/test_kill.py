@@ -1,4 +1,4 @@
-"""Killed at any moment: nothing scored is lost but the group in flight, no number is wrong, and the run goes on.
+"""Killed at any moment: lost are at most the group in progress and the one being written; no number is wrong.
 
 Three moments in the suite and ten among the proofs, chosen by their write and seeded; `make test-faults` tries a
 hundred, and fifty more on the clock.
@@ -128,11 +128,11 @@ def test_sigkill_at_a_random_time(
     assert_it_goes_on(forge, run, complete)
 
 
-SIGNALS = [(number, part) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) for part in (0.5, 0.7)]
+SIGNALS = [(number, part) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) for part in (0.5, 0.3)]
 
 
 @pytest.mark.parametrize(
-    ("number", "part"), few_of(SIGNALS, lambda number, part: (number == signal.SIGTERM) == (part == 0.7))
+    ("number", "part"), few_of(SIGNALS, lambda number, part: (number == signal.SIGTERM) == (part == 0.3))
 )
 def test_a_signal_that_can_be_held_finishes_the_group(
     forge: Forge, complete: Complete, tmp_path: Path, reported: Report, number: int, part: float

@@ -1,0 +1,132 @@
+"""Writing behind: in order, beside the work, never lost, and an error ends the work."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from scored_samples import PROBE
+from tiny_models import save_tiny_model
+
+from calprobe.errors import CalprobeError
+from calprobe.models import load_model
+from calprobe.runs import RunFolder, open_run
+from calprobe.scoring import ScoreOptions, score
+from calprobe.scoring.back_off import BackOff
+from calprobe.scoring.behind import writing_behind
+
+SOON_S = 20.0
+
+
+def all_written(writes: Iterable[Callable[[], None]]) -> None:
+    with writing_behind() as behind:
+        for write in writes:
+            behind(write)
+
+
+def test_writes_are_done_in_order_by_one_other_thread() -> None:
+    done: list[int] = []
+    threads = set()
+
+    def write(number: int) -> None:
+        threads.add(threading.current_thread().name)
+        done.append(number)
+
+    all_written(partial(write, number) for number in range(20))
+    assert done == list(range(20))
+    assert threads == {"write_0"}
+
+
+def test_the_work_goes_on_while_one_write_is_under_way_and_waits_before_the_next() -> None:
+    begun, may_end, done = threading.Event(), threading.Event(), []
+
+    def slow() -> None:
+        begun.set()
+        assert may_end.wait(SOON_S)
+        done.append("slow")
+
+    with writing_behind() as behind:
+        behind(slow)
+        assert begun.wait(SOON_S)  # the caller is back here while it is written
+        assert not done
+        threading.Timer(0.05, may_end.set).start()
+        behind(lambda: done.append("next"))
+        assert done[0] == "slow"
+    assert done == ["slow", "next"]
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
+def test_an_error_is_raised_by_the_next_write_which_is_not_done_or_at_the_end(error: BaseException) -> None:
+    def fail() -> NoReturn:
+        raise error
+
+    done: list[int] = []
+    for writes in ([fail], [fail, lambda: done.append(1)]):
+        with pytest.raises(type(error)):
+            all_written(writes)
+    assert not done
+
+
+def test_what_was_begun_is_done_when_the_block_raises() -> None:
+    may_end, done = threading.Event(), []
+
+    def slow() -> None:
+        assert may_end.wait(SOON_S)
+        done.append(1)
+
+    def writes() -> Iterator[Callable[[], None]]:
+        yield slow
+        threading.Timer(0.05, may_end.set).start()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        all_written(writes())
+    assert done == [1]
+
+
+def test_a_group_is_scored_while_the_one_before_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_model(str(save_tiny_model(tmp_path / "tiny")))
+    second_group, score_group, write = threading.Event(), BackOff.score, RunFolder.write_piece
+    groups = []
+
+    def scored(self: BackOff, *given: Any) -> Any:
+        groups.append(1)
+        if len(groups) == 2:
+            second_group.set()
+        return score_group(self, *given)
+
+    def write_late(self: RunFolder, piece: Any) -> None:
+        assert second_group.wait(SOON_S)  # the first piece is not written before the second group is begun
+        write(self, piece)
+
+    monkeypatch.setattr(BackOff, "score", scored)
+    monkeypatch.setattr(RunFolder, "write_piece", write_late)
+    run = score(model, PROBE, tmp_path / "run", ScoreOptions(templates="0,1", batch_tokens=64, quiet=True))
+    assert len(groups) > 1
+    assert not run.partial
+
+
+def test_a_disk_that_takes_no_more_ends_the_run_at_the_next_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_model(str(save_tiny_model(tmp_path / "tiny")))
+    write, written = RunFolder.write_piece, []
+
+    def fail_second(self: RunFolder, piece: Any) -> None:
+        written.append(piece)
+        if len(written) == 2:
+            raise CalprobeError("no space left")
+        write(self, piece)
+
+    monkeypatch.setattr(RunFolder, "write_piece", fail_second)
+    options = ScoreOptions(templates="0,1", batch_tokens=64, path="padded", quiet=True)
+    with pytest.raises(CalprobeError, match="no space left"):
+        score(model, PROBE, tmp_path / "run", options)
+    assert len(written) == 2
+    assert len(open_run(tmp_path / "run").pieces) == 1
+    monkeypatch.undo()
+    assert not score(model, PROBE, tmp_path / "run", options).partial
