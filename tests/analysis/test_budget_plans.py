@@ -156,6 +156,7 @@ def test_perturbations_take_the_place_of_wordings() -> None:
     assert repr(as_variants["dummy"].budgets[0].shares) == repr(cell(asked).budgets[0].shares)
 
 
+@pytest.mark.proof
 def test_the_sampled_share_converges_to_the_exact_one_of_label_probabilities() -> None:
     rng = np.random.default_rng(5)
     questions = [made.choice(f"q{at}") for at in range(8)]

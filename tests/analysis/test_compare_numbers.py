@@ -194,6 +194,7 @@ def test_a_handful_of_relations_has_no_p_and_no_tests(runs: tuple[str, str]) -> 
         assert not contrast.significant
 
 
+@pytest.mark.proof
 def test_thirty_relations_are_resampled_unless_instances_are_asked_for(tmp_path: Path) -> None:
     shapes = [(f"P{number}", 3, 3) for number in range(100, 130)]
     paths = [run_of(tmp_path / name, seed, shapes=shapes) for seed, name in enumerate("ab")]

@@ -33,6 +33,7 @@ def of_many(many: str) -> Report:
     return report(many, QUICK)
 
 
+@pytest.mark.proof
 def test_thirty_relations_have_all_three_intervals(of_many: Report) -> None:
     (run,), (scored,) = of_many.runs, of_many.scored
     assert run.intervals is not None

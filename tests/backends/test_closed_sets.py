@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from proofs import few_of
 from tiny_backends import TEMPLATE, asked, dialogue, generated, tiny_backend, tiny_model
 
 from calprobe.answers import closed_replies
@@ -119,8 +120,12 @@ def test_replies_arrive_between_the_passes_over_their_sets(monkeypatch: pytest.M
     assert all("pass" not in (one, other) or one != other for one, other in pairwise(events))
 
 
-@pytest.mark.parametrize("architecture", ["llama", "mamba"])
-@pytest.mark.parametrize("template", [TEMPLATE, None])
+CASES = list(product(["llama", "mamba"], [TEMPLATE, None]))
+
+
+@pytest.mark.parametrize(
+    ("architecture", "template"), few_of(CASES, lambda name, template: (name == "llama") == (template is None))
+)
 def test_another_answer_stands_in_the_place_of_the_models_own(architecture: str, template: str | None) -> None:
     model = tiny_model(architecture, template)
     answers = (None, "Ann", "I don't know.", "Ann and her <s> sister")

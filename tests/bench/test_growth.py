@@ -78,6 +78,7 @@ def test_the_plain_bootstrap_is_that_of_the_metrics() -> None:
         assert found.brier[place] == pytest.approx(brier(confidences[drawn], correct[drawn]).value, abs=1e-12)
 
 
+@pytest.mark.proof
 def test_rows_beside_pandas() -> None:
     table = random_table(60, 12)
     first, second = beside_estimators(table), beside_bootstrap(table, Resampling(15))
@@ -124,6 +125,7 @@ def test_what_is_no_size_is_refused() -> None:
             Size.read(text)
 
 
+@pytest.mark.proof
 def test_what_is_recorded(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """What the command line does, in this process; `test_from_the_command_line` is the proof."""
 

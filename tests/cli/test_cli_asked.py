@@ -302,6 +302,7 @@ def with_size(path: Path, parameters: int) -> str:
     return str(path)
 
 
+@pytest.mark.proof
 def test_runs_of_known_size_have_a_figure_and_tables_of_size_and_spread(tmp_path: Path) -> None:
     imported = tmp_path / "imported"
     calprobe("import", "replies", replies(tmp_path), "--questions", questions(tmp_path), "--out", imported)

@@ -45,6 +45,7 @@ def kinds_of(plots: Path) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.proof
 def test_each_run_gets_what_its_templates_allow_and_several_are_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,7 +24,7 @@ from calprobe.runs import open_asked
 from calprobe.runs.journal_reading import read_journals
 from calprobe.runs.shards import shard_path
 
-FEW = 3  # runs in the suite
+FEW = 1  # runs in the suite
 KILLS = int(os.environ.get("CALPROBE_FAULTS", "0")) or 6
 RESTARTS = 10 if "CALPROBE_FAULTS" in os.environ else 3
 QUESTIONS = question_set(8)

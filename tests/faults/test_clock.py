@@ -31,6 +31,7 @@ WALL_CLOCK = {
 }
 
 
+@pytest.mark.proof
 def test_a_clock_that_runs_backwards(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     run = tmp_path / "run"
     clock = [4e9, 0.0, 1.7e9, 1e9, -5.0]

@@ -123,7 +123,7 @@ def damaged(shard: Path, how: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "how", few_of(["page header", "values", "footer", "half", "empty"], lambda how: how in ("values", "half"))
+    "how", few_of(["page header", "values", "footer", "half", "empty"], lambda how: how == "values")
 )
 def test_a_damaged_shard_is_scored_again(
     forge: Forge, complete: Complete, tmp_path: Path, reported: Callable[[Path], Any], how: str

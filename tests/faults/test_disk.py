@@ -60,6 +60,7 @@ def assert_it_goes_on(forge: Forge, run: Path, complete: Complete) -> None:
     assert exports_of(complete.path.parent / f"mended-{run.parent.name}") == complete.exports
 
 
+@pytest.mark.proof
 def test_a_disk_that_fills_up(forge: Forge, complete: Complete, tmp_path: Path, mount: Mount) -> None:
     """A real one, of 256 KiB, that has no room for the labels, and without them not for all the shards."""
     disk = mount("-t", "tmpfs", "-o", "size=256k", "tmpfs")
@@ -125,6 +126,7 @@ def test_a_read_only_folder(
     assert_it_goes_on(forge, folder, complete)
 
 
+@pytest.mark.proof
 def test_a_folder_that_is_removed_while_it_is_scored_into(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     run = tmp_path / "run"
     child = forge.start("score", *ASKED, "--out", run, watch=run, pause=0.03)
@@ -136,6 +138,7 @@ def test_a_folder_that_is_removed_while_it_is_scored_into(forge: Forge, complete
     assert_it_goes_on(forge, run, complete)
 
 
+@pytest.mark.proof
 def test_stdout_takes_no_more(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     if not FULL.exists():
         pytest.skip("no /dev/full here")
@@ -153,6 +156,7 @@ def test_stdout_takes_no_more(forge: Forge, complete: Complete, tmp_path: Path) 
         assert "calprobe: cannot write to stdout: No space left on device; free" in ended.stderr
 
 
+@pytest.mark.proof
 def test_files_that_take_no_more(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     """Each command that writes a file names it, and leaves the file that was there."""
     run, quick = complete.path, ("--bootstrap", "0")

@@ -44,6 +44,7 @@ def test_what_a_killed_process_leaves_is_scored_by_the_next_run(
     assert exports_of(run) == complete.exports
 
 
+@pytest.mark.proof
 def test_an_error_in_one_process_ends_all(forge: Forge, tmp_path: Path) -> None:
     run = tmp_path / "run"
     failed = forge.run(*COMMAND, run, watch=run, processes=2, amiss="fail")
@@ -53,6 +54,7 @@ def test_an_error_in_one_process_ends_all(forge: Forge, tmp_path: Path) -> None:
     assert failed.stderr.count(LEFT) == 1
 
 
+@pytest.mark.proof
 def test_ctrl_c_on_the_launcher_loses_nothing(forge: Forge, tmp_path: Path) -> None:
     out = tmp_path / "run"
     # The first process has a group that is being written, one that is scored, and one ahead: four groups are too few.

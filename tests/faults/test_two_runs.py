@@ -8,6 +8,7 @@ import signal
 import socket
 from pathlib import Path
 
+import pytest
 from children import Child, Forge
 from commands import exports_of
 from unbroken import ASKED, Complete, shards_in
@@ -42,6 +43,7 @@ def test_the_second_is_refused_and_the_first_undisturbed(forge: Forge, complete:
     assert not (run / OWNER_NAME).exists()
 
 
+@pytest.mark.proof
 def test_of_many_that_start_at_once_one_scores(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     run = tmp_path / "run"
     children = [forge.start("score", *ASKED, "--out", run, watch=run) for _ in range(4)]
@@ -66,6 +68,7 @@ def test_a_killed_owner_of_this_machine_is_replaced(forge: Forge, complete: Comp
     assert not (run / OWNER_NAME).exists()
 
 
+@pytest.mark.proof
 def test_an_owner_on_another_machine_is_not(forge: Forge, complete: Complete, tmp_path: Path) -> None:
     run = tmp_path / "run"
     forge.run("score", *ASKED, "--out", run, watch=run, at=20)

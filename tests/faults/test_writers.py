@@ -13,6 +13,7 @@ import pytest
 from children import Forge
 from commands import exports_of
 from lm_eval_rows import choice_row
+from proofs import few_of
 from unbroken import ASKED, Complete
 
 from calprobe.interop.lm_pub_quiz_export import METADATA
@@ -35,7 +36,7 @@ def moments(count: int) -> list[int]:
     [
         ("scores.parquet", ("export", "--what", "candidates", "--out")),
         pytest.param("scores.csv", ("export", "--what", "candidates", "--out"), marks=pytest.mark.proof),
-        ("tokens.jsonl", ("export", "--what", "tokens", "--out")),
+        pytest.param("tokens.jsonl", ("export", "--what", "tokens", "--out"), marks=pytest.mark.proof),
         pytest.param("confidences.csv", ("export", "--what", "confidences", "--out"), marks=pytest.mark.proof),
         pytest.param("curve.json", ("curve", "--kind", "accuracy-rejection", *QUICK, "--out"), marks=pytest.mark.proof),
         pytest.param("curve.svg", ("curve", "--kind", "accuracy-rejection", *QUICK, "--out"), marks=pytest.mark.proof),
@@ -73,7 +74,7 @@ def _import(complete: Complete, place: Path) -> tuple[object, ...]:
     return ("import", "lm-eval", samples, "--model", "m", "--out", place / "made")
 
 
-@pytest.mark.parametrize("make", [_merge, _import])
+@pytest.mark.parametrize("make", few_of([_merge, _import], lambda make: make is _merge))
 def test_a_run_that_is_made_is_there_complete_or_not_at_all(
     forge: Forge, complete: Complete, tmp_path: Path, make: object
 ) -> None:
@@ -92,6 +93,7 @@ def test_a_run_that_is_made_is_there_complete_or_not_at_all(
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
+@pytest.mark.proof
 def test_a_folder_for_lm_pub_quiz_is_there_complete_or_not_at_all(
     forge: Forge, complete: Complete, tmp_path: Path
 ) -> None:

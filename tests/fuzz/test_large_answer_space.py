@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from probe_folders import write
 from run_samples import make_manifest
@@ -37,6 +38,7 @@ class MadeUp:
         return EdgeScores(torch.from_numpy(edges), torch.from_numpy(plan[0].edge_of_token))
 
 
+@pytest.mark.proof
 def test_all_candidates_are_planned_scored_written_and_reported(tmp_path: Path) -> None:
     labels = [f"{number:05d}" for number in range(N)]
     entry = {"templates": ["[X] is [Y]."], "answer_space_labels": labels}

@@ -114,7 +114,7 @@ def test_binned_metrics_of_bad_calibration_are_shifted_by_the_bias() -> None:
 
 
 @pytest.mark.parametrize(
-    "gap", few_of([0.0, 0.05, 0.2], lambda gap: gap == 0.05)
+    "gap", few_of([0.0, 0.05, 0.2], lambda gap: gap == 0.2)
 )  # none, of the size of the noise, large
 def test_intervals_hold_the_value_and_cover_that_of_a_large_sample(gap: float) -> None:
     """Confidence exceeds the probability of being correct by `gap` everywhere: so errors of a large sample are `gap`.

@@ -128,6 +128,7 @@ def test_means_of_any_quantity_have_the_interval_of_the_bootstrap() -> None:
         mean_draws([0.0, math.inf])
 
 
+@pytest.mark.proof
 def test_intervals_of_differences_stay_within_what_is_possible() -> None:
     # One model is surely wrong on a handful of instances, the other surely right: shifts would lead beyond 1.
     rng = np.random.default_rng(6)

@@ -91,6 +91,7 @@ def test_labels_within_can_be_cut_to_some_instances() -> None:
     assert labels[np.array([True, False, True])].labels.tolist() == ["P30", "P30"]
 
 
+@pytest.mark.proof
 @given(n_instances=st.integers(1, 12), seed=st.integers(0, 200), level=st.sampled_from([0.0, 0.5, 1.0]))
 def test_intervals_stay_inside_what_is_possible(n_instances: int, seed: int, level: float) -> None:
     first = sample(n_instances, seed)

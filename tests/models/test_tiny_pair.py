@@ -135,6 +135,7 @@ def test_exposures_need_no_torch() -> None:
     subprocess.run([sys.executable, "-c", f"{code}; assert 'torch' not in sys.modules"], check=True)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("model", few_of(PAIR, lambda name: name == "tiny-clm"), indirect=True)
 def test_accuracy_and_confidence_rise_with_exposure(model: LoadedModel, tmp_path: Path) -> None:
     options = calprobe.ScoreOptions(relations=QUICK, quiet=True)

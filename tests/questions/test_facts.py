@@ -130,6 +130,7 @@ def test_a_probe_that_cannot_be_asked() -> None:
         fact_pool(Probe("p", (Relation("r", ("a",), (Instance(0, "X", 0),)),), "f"), QuestionOptions())
 
 
+@pytest.mark.proof
 def test_bear_and_bear_big(shared: Path) -> None:
     (bear,) = load_questions([shared / "bear" / "BEAR"])
     assert len(bear.questions) == 7731

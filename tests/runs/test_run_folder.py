@@ -198,6 +198,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return _exports(write_run(tmp_path_factory.mktemp("unbroken") / "run", tokens=True))
 
 
+@pytest.mark.proof
 @given(data=st.data())
 def test_killed_damaged_and_resumed_in_any_order_exports_are_the_same(
     data: st.DataObject, unbroken: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory

@@ -107,6 +107,7 @@ def test_a_folder_keeps_its_own_templates_whatever_its_name(tmp_path: Path, name
     assert default_template_set(folder) == "native"
 
 
+@pytest.mark.proof
 def test_the_fetched_bear_has_the_projects_templates_and_bear_big_its_own(
     shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

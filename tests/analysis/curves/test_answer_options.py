@@ -89,6 +89,7 @@ def test_means_over_the_seeds() -> None:
             assert getattr(row, column) == pytest.approx(own[column].mean(), abs=1e-15)
 
 
+@pytest.mark.proof
 def test_the_accuracy_is_exact() -> None:
     table = make_table([("P1", 8, 7)])
     counts = (2, 4, 6, 7)
