@@ -60,9 +60,10 @@ def draw_grouped_dots(several: Sequence[GroupedDots], look: Look = DEFAULT_LOOK)
     for at, (axes, own) in enumerate(zip(panels, several, strict=False)):
         _draw(axes, own, entries)
         frame.title_panel(axes, own.title)
-        axes.tick_params(labelleft=at % columns == 0)
-        if at % columns == 0:
-            axes.set_ylabel(own.value.capitalize())
+        outer = at % columns == 0
+        axes.tick_params(labelleft=outer)
+        if outer or own.value != several[at - 1].value:
+            axes.set_ylabel(own.value[:1].upper() + own.value[1:])
     if any(own.chance is not None for own in several):
         entries["chance"] = frame.sample(**_CHANCE)
     frame.finish(figure, look, entries)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from calprobe.analysis.asked.stated.pictures import StatedPictures, side_by_side
@@ -37,6 +39,12 @@ def test_a_mean_that_is_not_there_has_no_mark() -> None:
     assert [line.get_ydata().tolist() for line in axes.lines] == [[0.7, 0.9], []]
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["all answers", "wrong answers"]
+
+
+def test_an_axis_is_named_where_it_is_another_than_the_one_before() -> None:
+    figure = draw_grouped_dots([MEANS, replace(MEANS, value="ECE 15"), replace(MEANS, value="ECE 15")])
+    assert [axes.get_ylabel() for axes in figure.axes[:3]] == ["Mean confidence", "ECE 15", "ECE 15"]
+    assert [axes.get_ylabel() for axes in draw_grouped_dots([MEANS, MEANS]).axes] == ["Mean confidence", ""]
 
 
 def test_runs_stand_side_by_side_by_their_names() -> None:
