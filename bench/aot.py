@@ -1,11 +1,11 @@
 """Compile every kernel ahead of time, without a card, and say what each takes of one.
 
-    python bench/aot.py [--arch 80 86 89 90] [--json]
+    python bench/aot.py [--arch 80 86 89 90 100 120] [--few] [--json] [--out FILE]
 
 A line a kernel, architecture, dtype and choice of tiles and flags: registers a thread, stack (spills lie there), local
-memory, shared memory, matrix instructions and asynchronous copies in the PTX. Exit status 1 when a kernel spills, needs
-more shared memory than a block may have, multiplies bf16 or fp16 without tensor cores, or does not pipeline its loads;
-but for tiles that are known not to fit (`DO_NOT_FIT`), and for one of these that does fit.
+memory, shared memory, matrix instructions and asynchronous copies in the PTX. `--few` compiles the largest tile of bf16
+alone. Exit status 1 when a kernel spills, needs more shared memory than a block may have, multiplies bf16 or fp16
+without tensor cores, or does not pipeline its loads.
 """
 
 from __future__ import annotations
@@ -33,15 +33,12 @@ from triton.compiler import ASTSource
 
 from calprobe.kernels import gather_reduce_triton as gather
 from calprobe.kernels import linear_logprob_triton as linear
-from calprobe.kernels.tiles import Precision, Tiles, tile_choices
+from calprobe.kernels.tiles import Precision, Tiles, TileSet, tile_choices, tile_set
 
 # Bytes of shared memory that a block may have (CUDA C++ guide, compute capabilities).
-SHARED_LIMIT = {80: 163 * 1024, 86: 99 * 1024, 89: 99 * 1024, 90: 227 * 1024}
-# Their instructions are sm_80's, so that each tile is compiled with all flags alone.
-LIKE_SM_80 = (86, 89)
-# Tiles [rows, vocabulary, dim] of bf16 and fp16 that such cards have too little shared memory for: the load check finds
-# that they do not run, and the plain path scores.
-DO_NOT_FIT = {(arch, block) for arch in LIKE_SM_80 for block in ("16x128x128", "64x256x64", "128x256x64")}
+SHARED_LIMIT = {80: 163 * 1024, 86: 99 * 1024, 89: 99 * 1024, 90: 227 * 1024, 100: 227 * 1024, 120: 99 * 1024}
+# Their instructions are another card's of this list, so that each tile is compiled with all flags alone.
+LIKE_ANOTHER = (89,)
 TYPE_NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
 INPUTS = ("p_hidden", "p_weight", "p_bias")
 POINTERS = {
@@ -91,38 +88,37 @@ class Usage:
     shared: int
     wgmma: int
     mma: int
+    tcgen05: int
     async_copies: int  # of 16 bytes each, from global to shared memory while the products run
-
-    @property
-    def fits(self) -> bool:
-        """Whether the card's shared memory is enough."""
-        return self.shared <= SHARED_LIMIT[self.arch]
 
     def faults(self) -> list[str]:
         """What keeps this kernel from being used on its card; empty when nothing does."""
         found = []
         if self.stack or self.local:
             found.append(f"spills: {self.stack} bytes of stack, {self.local} of local memory")
-        listed = (self.arch, self.label.split()[0]) in DO_NOT_FIT
-        if self.fits == listed:
-            listed_as = ", and is listed as too large" if listed else ""
-            found.append(f"shared memory {self.shared} of {SHARED_LIMIT[self.arch]} bytes{listed_as}")
-        if self.kernel == "_partial_lse_kernel" and self.dtype != "fp32" and not self.wgmma + self.mma:
+        if self.shared > SHARED_LIMIT[self.arch]:
+            found.append(f"shared memory {self.shared} of {SHARED_LIMIT[self.arch]} bytes")
+        on_tensor_cores = self.wgmma + self.mma + self.tcgen05 > 0
+        if self.kernel == "_partial_lse_kernel" and self.dtype != "fp32" and not on_tensor_cores:
             found.append("no tensor-core instruction")
         if self.kernel == "_partial_lse_kernel" and not self.async_copies and not self.label.endswith("ONES"):
             found.append("loads are not pipelined in 16 bytes")
         return found
 
 
-def variants(arch: int) -> Iterator[Variant]:
-    """What a launch may choose on that architecture: of `LIKE_SM_80` each tile once, of the others every variant."""
-    for variant in every_variant():
-        flags = dict(variant.constants)
-        if arch not in LIKE_SM_80 or (flags.get("HAS_BIAS", True) and variant.dtype != "fp16" and not variant.has_ones):
+def variants(arch: int, few: bool) -> Iterator[Variant]:
+    """What a launch may choose on that architecture: every variant, or `few`, or of `LIKE_ANOTHER` each tile once."""
+    chosen = tile_set(arch // 10, SHARED_LIMIT[arch])
+    if few:
+        yield _partial_lse(torch.bfloat16, "ieee", tile_choices(torch.bfloat16, "ieee", chosen)[-1], False)
+        return
+    for variant in every_variant(chosen):
+        is_one_of_a_tile = dict(variant.constants).get("HAS_BIAS", True) and variant.dtype != "fp16"
+        if arch not in LIKE_ANOTHER or (is_one_of_a_tile and not variant.has_ones):
             yield variant
 
 
-def every_variant() -> Iterator[Variant]:
+def every_variant(chosen: TileSet) -> Iterator[Variant]:
     """Every tile, flags all off and all on; fp16 compiles as bf16 does, so once a tile.
 
     Triton compiles an integer argument of 1 in as a constant, which is other code: so each kernel once with all ones.
@@ -132,14 +128,14 @@ def every_variant() -> Iterator[Variant]:
     ]  # fmt: skip
     for dtype, precision in choices:
         for flag in (False, True) if dtype != torch.float16 else (True,):
-            for tiles in tile_choices(dtype, precision):
+            for tiles in tile_choices(dtype, precision, chosen):
                 yield _partial_lse(dtype, precision, tiles, flag)
     for dtype in TYPE_NAMES:
         blocks = {"BLOCK_TARGETS": linear.BLOCK_TARGETS, "BLOCK_DIM": linear.BLOCK_TARGET_DIM}
         yield Variant("_target_logprob_kernel", TYPE_NAMES[dtype], _constants(True, **blocks))
     sizes = (("ANSWER_ROLE", gather.ANSWER), ("BLOCK_STATEMENTS", gather.BLOCK_STATEMENTS))
     yield Variant("_gather_reduce_kernel", "fp32", sizes)
-    smallest = _partial_lse(torch.bfloat16, "ieee", tile_choices(torch.bfloat16, "ieee")[0], True)
+    smallest = _partial_lse(torch.bfloat16, "ieee", tile_choices(torch.bfloat16, "ieee", chosen)[0], True)
     targets = Variant("_target_logprob_kernel", "bf16", _constants(True, **blocks))
     for variant in (smallest, targets):
         yield replace(variant, constants=variant.constants + tuple((name, 1) for name in _sizes(variant.kernel)))
@@ -191,6 +187,7 @@ def compile_variant(variant: Variant, arch: int) -> Usage:
         shared=compiled.metadata.shared,
         wgmma=ptx.count("wgmma.mma_async"),
         mma=ptx.count("mma.sync"),
+        tcgen05=ptx.count("tcgen05.mma"),
         async_copies=ptx.count("cp.async.cg"),
     )
 
@@ -219,20 +216,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--arch", type=int, nargs="+", default=sorted(SHARED_LIMIT), choices=sorted(SHARED_LIMIT))
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of the table")
+    parser.add_argument("--few", action="store_true", help="one tile for each architecture")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the table as JSON")
     options = parser.parse_args()
-    n_faults = 0
+    usages: list[Usage] = []
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for arch in options.arch:
-            for usage in pool.map(partial(compile_variant, arch=arch), variants(arch)):
-                n_faults += len(usage.faults())
+            for usage in pool.map(partial(compile_variant, arch=arch), variants(arch, options.few)):
+                usages.append(usage)
                 print(json.dumps(asdict(usage) | {"faults": usage.faults()}) if options.json else _line(usage))
-    return 1 if n_faults else 0
+    if options.out is not None:
+        rows = [asdict(usage) | {"faults": usage.faults()} for usage in usages]
+        table = {"triton": triton.__version__, "shared_limit_bytes": SHARED_LIMIT, "kernels": rows}
+        options.out.write_text(json.dumps(table, indent=1) + "\n")
+    return 1 if any(usage.faults() for usage in usages) else 0
 
 
 def _line(usage: Usage) -> str:
     head = f"sm_{usage.arch} {usage.dtype} {usage.kernel.strip('_'):22} {usage.label:36}"
     sizes = f"regs {usage.registers:3} stack {usage.stack} local {usage.local} shared {usage.shared:6}"
-    instructions = f"wgmma {usage.wgmma:2} mma {usage.mma:3} copies {usage.async_copies:2}"
+    instructions = f"wgmma {usage.wgmma:2} mma {usage.mma:3} tcgen05 {usage.tcgen05:2} copies {usage.async_copies:2}"
     return f"{head} {sizes} {instructions} {'; '.join(usage.faults())}".rstrip()
 
 

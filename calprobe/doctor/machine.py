@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     import torch
 
 GIB = 1024**3
-# The kernels are compiled for these by the tests; Triton itself takes older cards too.
-_TESTED_CAPABILITIES = ((8, 0), (9, 0))
+# The oldest card that the tests compile the kernels for; on older ones, torch computes the head.
+_OLDEST_CAPABILITY = (8, 0)
 _SMI_S = 5.0
-# Sizes that leave a rest in every block; float32 sums of 96 products differ by far less than this.
-_ROWS, _WIDTH, _WORDS = 5, 96, 1000
+# What runs multiply: each of these takes another tile. Sizes that leave a rest in every block; float32 sums of 96
+# products differ by far less than this.
+_TRIED = tuple((dtype, rows) for dtype in ("bfloat16", "float32") for rows in (5, 40, 200))
+_WIDTH, _WORDS = 96, 1000
 _NEAR_ENOUGH = 1e-4
 _SLOWER = "the model's own forward scores instead: correct, but slower"
 
@@ -120,8 +122,8 @@ def _card(index: int) -> Check:
     version = ".".join(map(str, capability))
     facts = {"index": index, "name": name, "capability": version, "free_bytes": free, "total_bytes": total}
     text = f"{name}, compute capability {version}, {free / GIB:.1f} GiB free of {total / GIB:.1f}"
-    if capability < _TESTED_CAPABILITIES[0]:
-        oldest = ".".join(map(str, _TESTED_CAPABILITIES[0]))
+    if capability < _OLDEST_CAPABILITY:
+        oldest = ".".join(map(str, _OLDEST_CAPABILITY))
         return Check(f"cuda:{index}", "note", f"{text}; older than {oldest}, the oldest that is tested", facts=facts)
     return Check(f"cuda:{index}", "ok", text, facts=facts)
 
@@ -156,22 +158,32 @@ def _kernels() -> Iterator[Check]:
 
 
 def _on_card(device: torch.device) -> Check:
-    """Both kernels compiled and run on a card, held to the reference on the CPU."""
+    """Both kernels compiled and run on a card, held to the reference on the CPU, in the dtypes and tiles of runs."""
+    import torch
+
+    if torch.cuda.get_device_capability(device) < _OLDEST_CAPABILITY:
+        oldest = ".".join(map(str, _OLDEST_CAPABILITY))
+        return Check(str(device), "note", f"not used on cards older than {oldest}: plain torch computes the head")
     started = time.perf_counter()
-    try:
-        difference = largest_difference(device)
-    except Exception as error:  # noqa: BLE001 - Triton, the compiler that it calls and the driver raise what they like
-        return _unusable(device, error)
+    differences: dict[str, float] = {}
+    for dtype, rows in _TRIED:
+        case = f"{dtype}, {rows} rows"
+        try:
+            differences[case] = largest_difference(device, dtype, rows)
+        except Exception as error:  # noqa: BLE001 - Triton, the compiler that it calls and the driver raise what they like
+            return _unusable(device, case, error)
     seconds = time.perf_counter() - started
+    # Sorted so that NaN comes out as the largest.
+    case, difference = max(differences.items(), key=lambda item: (item[1] != item[1], item[1]))
     facts = {"largest_difference": difference, "seconds": seconds}
     if not difference <= _NEAR_ENOUGH:  # so written that NaN fails
-        what = f"differ from their reference by {difference:.2g}"
+        what = f"differ from their reference by {difference:.2g} ({case})"
         return Check(str(device), "note", f"{what}; {_SLOWER}", "please report it", facts)
     text = f"compiled and correct in {seconds:.1f} s (within {difference:.0e} of the reference)"
     return Check(str(device), "ok", text, facts=facts)
 
 
-def _unusable(device: torch.device, error: Exception) -> Check:
+def _unusable(device: torch.device, case: str, error: Exception) -> Check:
     from calprobe.models.libraries import first_line
 
     said = first_line(error)
@@ -179,23 +191,25 @@ def _unusable(device: torch.device, error: Exception) -> Check:
         return Check(str(device), "note", f"triton cannot be imported ({said}); {_SLOWER}", "pip install triton")
     needs_compiler = "compiler" in said.lower() or "gcc" in said.lower()
     fix = "install a C compiler (gcc), or name it in CC: Triton calls it" if needs_compiler else ""
-    return Check(str(device), "note", f"do not run ({type(error).__name__}: {said}); {_SLOWER}", fix)
+    return Check(str(device), "note", f"do not run ({case}: {type(error).__name__}: {said}); {_SLOWER}", fix)
 
 
-def largest_difference(device: torch.device) -> float:
+def largest_difference(device: torch.device, dtype: str, rows: int) -> float:
     """Largest absolute difference, in nats, of both kernels on `device` from their references on the CPU."""
     import torch
 
     from calprobe.kernels import gather_reduce, gather_reduce_reference, linear_logprob, linear_logprob_reference
 
     seeded = torch.Generator().manual_seed(0)
-    hidden, weight = (torch.randn(rows, _WIDTH, generator=seeded) / _WIDTH**0.5 for rows in (_ROWS, _WORDS))
-    targets = torch.randint(_WORDS, (2 * _ROWS,), generator=seeded)
-    offsets = torch.arange(0, 2 * _ROWS + 1, 2)
-    roles = torch.arange(2 * _ROWS).remainder(3).to(torch.int8)
+    hidden, weight = (
+        (torch.randn(n, _WIDTH, generator=seeded) / _WIDTH**0.5).to(getattr(torch, dtype)) for n in (rows, _WORDS)
+    )
+    targets = torch.randint(_WORDS, (2 * rows,), generator=seeded)
+    offsets = torch.arange(0, 2 * rows + 1, 2)
+    roles = torch.arange(2 * rows).remainder(3).to(torch.int8)
     lse, logprobs = linear_logprob_reference(hidden, weight, targets, offsets)
     got_lse, got = linear_logprob(*(each.to(device) for each in (hidden, weight, targets, offsets)))
-    gathered = (logprobs, torch.arange(2 * _ROWS), roles, offsets)
+    gathered = (logprobs, torch.arange(2 * rows), roles, offsets)
     sums = gather_reduce_reference(*gathered)
     got_sums = gather_reduce(*(each.to(device) for each in gathered))
     pairs = ((lse, got_lse), (logprobs, got), (sums.sum, got_sums.sum), (sums.sum_answer, got_sums.sum_answer))

@@ -193,6 +193,6 @@ def _response(network: nn.Module, device: torch.device) -> tuple[float, float | 
     softcap = None if saturated > 0.5 * scale * _LARGE else saturated
     values = given.double().cpu() * scale
     expected = values if softcap is None else softcap * torch.tanh(values / softcap)
-    if found.shape != expected.shape or not torch.allclose(found, expected, rtol=1e-5, atol=1e-6):
+    if scale <= 0 or found.shape != expected.shape or not torch.allclose(found, expected, rtol=1e-5, atol=1e-6):
         raise HeadUnusable("the model changes its logits in a way that is neither a factor nor a soft-cap")
     return scale, softcap

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from calprobe.kernels.tiles import OLDEST_CAPABILITY
+
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 INDICES = (torch.int32, torch.int64)
 ANSWER = 2  # the value of calprobe.statements.Role.ANSWER; kernels import nothing of calprobe
@@ -32,8 +34,8 @@ class LogitRule:
 
     def __post_init__(self) -> None:
         """Raise ValueError for a scale or soft-cap that is not a number of the allowed range."""
-        if not math.isfinite(self.scale):
-            raise ValueError(f"scale must be finite, got {self.scale}")
+        if not (math.isfinite(self.scale) and self.scale > 0):
+            raise ValueError(f"scale must be finite and > 0, got {self.scale}")
         if self.softcap is not None and not (math.isfinite(self.softcap) and self.softcap > 0):
             raise ValueError(f"softcap must be finite and > 0, or None for no cap, got {self.softcap}")
 
@@ -60,13 +62,16 @@ class StatementScores(NamedTuple):
 def triton_takes(array: Tensor) -> bool:
     """Whether the Triton kernels are to take a call on that array's device: on a CUDA device, else the reference does.
 
+    A card older than compute capability 8.0 also takes the reference: Triton compiles no tensor cores for it.
     The environment's CALPROBE_KERNELS overrides that: `reference` for plain torch everywhere, `triton` for the kernels
     everywhere. On a CPU these need TRITON_INTERPRET=1 before Triton is imported, and are slow.
     """
     chosen = os.environ.get("CALPROBE_KERNELS")
     if chosen not in (None, "", "triton", "reference"):
         raise ValueError(f"CALPROBE_KERNELS must be triton or reference, got {chosen!r}")
-    return chosen == "triton" if chosen else array.is_cuda
+    if chosen:
+        return chosen == "triton"
+    return array.is_cuda and torch.cuda.get_device_capability(array.device)[0] >= OLDEST_CAPABILITY
 
 
 def require(holds: bool, message: str) -> None:

@@ -6,25 +6,25 @@ calculation for softmax"); programs that share rows leave partial log-sum-exps [
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from triton.runtime import driver
 
 from calprobe.kernels.arguments import LogitRule, rows_of_targets
-from calprobe.kernels.tiles import Precision, choose_tiles, tiles_per_split
+from calprobe.kernels.tiles import Precision, TileSet, choose_tiles, tile_set, tiles_per_split
 
 BLOCK_TARGETS, BLOCK_TARGET_DIM = 16, 128  # one program of the target kernel keeps 2,048 sums, 16 a thread
 INTERPRETED_PROCESSORS = 8  # stands for the card's count where the interpreter runs: several splits, few programs
 
 
 @triton.jit
-def _apply_rule(x, scale, softcap, HAS_SOFTCAP: tl.constexpr):
-    x = x * scale
-    if HAS_SOFTCAP:
-        # tanh(y) = 1 - 2 / (exp(2y) + 1): right at both ends, absolute error that of float32 near 1.
-        x = softcap * (1.0 - 2.0 / (tl.exp(2.0 * x / softcap) + 1.0))
-    return x
+def _tanh(x, factor):
+    # tanh(factor * x): right at both ends, absolute error that of float32 near 1.
+    return 1.0 - 2.0 / (tl.exp2(x * (2.8853900817779268 * factor)) + 1.0)
 
 
 @triton.jit
@@ -58,6 +58,7 @@ def _partial_lse_kernel(
 ):
     LOG2_E: tl.constexpr = 1.4426950408889634
     LN_2: tl.constexpr = 0.6931471805599453
+    factor = (softcap if HAS_SOFTCAP else scale) * LOG2_E  # of the values below, to logits in base 2
     LOWEST: tl.constexpr = -3.4028234e38  # not -inf: -inf minus -inf is NaN where a first tile holds only -inf
     # Eighths, so that the compiler sees that every row starts on 16 bytes and reads 16 at a time.
     n_dim, hidden_stride, weight_stride = n_dim_eighths * 8, hidden_stride_eighths * 8, weight_stride_eighths * 8
@@ -91,10 +92,13 @@ def _partial_lse_kernel(
         tokens = tl.load(p_tile + token[:, None] * weight_stride + o_dim[None, :], mask=m_dim, other=0.0)
         dots = tl.dot(rows, tl.trans(tokens), dots, input_precision=PRECISION)
         if i_step == n_steps - 1:
-            logits = _apply_rule(dots, scale, softcap, HAS_SOFTCAP) * LOG2_E
-            logits = tl.where(tl.arange(0, BLOCK_VOCAB)[None, :] < n_vocab - first_token, logits, float("-inf"))
-            raised = tl.maximum(highest, tl.max(logits, 1))
-            total = total * tl.exp2(highest - raised) + tl.sum(tl.exp2(logits - raised[:, None]), 1)
+            if HAS_SOFTCAP:
+                dots = _tanh(dots, scale / softcap)
+            if first_token + BLOCK_VOCAB > n_vocab:
+                dots = tl.where(tl.arange(0, BLOCK_VOCAB)[None, :] < n_vocab - first_token, dots, float("-inf"))
+            # One multiply-add an element: as factor > 0, the largest logit is that of the largest value.
+            raised = tl.maximum(highest, tl.max(dots, 1) * factor)
+            total = total * tl.exp2(highest - raised) + tl.sum(tl.exp2(dots * factor - raised[:, None]), 1)
             highest = raised
             dots = tl.zeros([BLOCK_ROWS, BLOCK_VOCAB], tl.float32)
             if HAS_BIAS:
@@ -143,7 +147,7 @@ def _target_logprob_kernel(
     dots = tl.sum(products, 1)
     if HAS_BIAS:
         dots += tl.load(p_bias + target).to(tl.float32)
-    logits = _apply_rule(dots, scale, softcap, HAS_SOFTCAP)
+    logits = softcap * _tanh(dots, scale / softcap) if HAS_SOFTCAP else dots * scale
     logprobs = logits - tl.load(p_lse + row, mask=m_target, other=0.0)
     logprobs = tl.where(logprobs > 0.0, 0.0, logprobs)  # keeps NaN, where a minimum would not
     tl.store(p_logprob + o_target, tl.where(inside, logprobs, float("nan")), mask=m_target)
@@ -187,7 +191,7 @@ def linear_logprob_triton(
 def _launch_partial_lse(hidden: Tensor, weight: Tensor, rule: LogitRule, precision: Precision) -> Tensor:
     """Partial log-sum-exps [splits, N] float32."""
     n_rows = len(hidden)
-    tiles = choose_tiles(hidden.dtype, precision, n_rows)
+    tiles = choose_tiles(hidden.dtype, precision, n_rows, _tile_set(hidden.device))
     row_blocks, vocab_tiles = triton.cdiv(n_rows, tiles.rows), triton.cdiv(len(weight), tiles.vocab)
     per_split = tiles_per_split(row_blocks, vocab_tiles, _n_processors(hidden.device))
     n_splits = triton.cdiv(vocab_tiles, per_split)
@@ -220,3 +224,14 @@ def _n_processors(device: torch.device) -> int:
     if device.type != "cuda":
         return INTERPRETED_PROCESSORS
     return torch.cuda.get_device_properties(device).multi_processor_count
+
+
+def _tile_set(device: torch.device) -> TileSet:
+    return "wide" if device.type != "cuda" else _tile_set_of_card(device.index)
+
+
+@cache
+def _tile_set_of_card(index: int) -> TileSet:
+    # What Triton refuses kernels by; torch 2.6 does not tell it.
+    shared_bytes: int = driver.active.utils.get_device_properties(index)["max_shared_mem"]
+    return tile_set(torch.cuda.get_device_capability(index)[0], shared_bytes)

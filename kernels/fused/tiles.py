@@ -8,6 +8,11 @@ from typing import Literal
 import torch
 
 Precision = Literal["ieee", "tf32x3"]
+# Tables of tiles. `wide` for cards with at least 163 KB of shared memory a block (A100, H100); `narrow` for 99 KB (A10,
+# L4, L40S, RTX 30, 40 and 50); `tensor_memory` for B200, whose sums lie outside the registers until the softmax.
+TileSet = Literal["wide", "narrow", "tensor_memory"]
+WIDE_SHARED = 163 * 1024  # bytes that a block may have
+OLDEST_CAPABILITY = 8  # on older cards Triton multiplies without tensor cores, and larger tiles spill
 
 # Parts of the vocabulary that run side by side even when there are rows enough to fill the card: the rows in flight
 # are then few enough for their hidden states to stay in the L2 cache (16 blocks of 128 rows on 132 processors: 12 MiB
@@ -33,23 +38,39 @@ class Tiles:
 
 # 128 x 256 with 8 warps keeps 128 sums a thread, the most that leaves room for the softmax without spilling; smaller
 # tiles load more bytes a multiplication than the L2 cache delivers. Up to 16 rows, reading the weight once is all the
-# work: the smallest tile of the tensor cores. `ieee` runs on the plain float32 units, which gain nothing from size;
-# tf32x3 holds each operand twice, so that a deeper step than 16 spills on sm_80.
-_TILES: dict[str, tuple[Tiles, ...]] = {
-    "half": (Tiles(16, 128, 128, 4, 4), Tiles(64, 256, 64, 8, 4), Tiles(128, 256, 64, 8, 4)),
+# work: the smallest tile of the tensor cores. In 99 KB, a step half as deep leaves room for four stages. On B200 128 x
+# 256 spills. `ieee` runs on the plain float32 units, which gain nothing from size; tf32x3 holds each operand twice, so
+# that a deeper step than 16 spills on sm_80.
+_HALF: dict[TileSet, tuple[Tiles, ...]] = {
+    "wide": (Tiles(16, 128, 128, 4, 4), Tiles(64, 256, 64, 8, 4), Tiles(128, 256, 64, 8, 4)),
+    "narrow": (Tiles(16, 128, 64, 4, 4), Tiles(64, 128, 64, 4, 3), Tiles(128, 256, 32, 8, 4)),
+    "tensor_memory": (Tiles(16, 128, 128, 4, 4), Tiles(64, 256, 64, 8, 4), Tiles(128, 128, 64, 8, 4)),
+}
+_FLOAT32: dict[Precision, tuple[Tiles, ...]] = {
     "tf32x3": (Tiles(16, 128, 32, 4, 3), Tiles(64, 64, 32, 4, 3), Tiles(128, 128, 16, 8, 4)),
     "ieee": (Tiles(16, 64, 32, 4, 3), Tiles(64, 64, 32, 4, 3)),
 }
 
 
-def tile_choices(dtype: torch.dtype, precision: Precision) -> tuple[Tiles, ...]:
+def tile_set(major: int, shared_bytes: int) -> TileSet:
+    """The table for a card of compute capability `major`.x that gives a block up to `shared_bytes` of shared memory.
+
+    One card always takes the same tiles, so that its results repeat to the last bit; another card may sum in another
+    order.
+    """
+    if shared_bytes < WIDE_SHARED:
+        return "narrow"
+    return "tensor_memory" if major == 10 else "wide"
+
+
+def tile_choices(dtype: torch.dtype, precision: Precision, tile_set: TileSet = "wide") -> tuple[Tiles, ...]:
     """Every tile that `choose_tiles` may give for inputs of this dtype, smallest first."""
-    return _TILES[precision if dtype == torch.float32 else "half"]
+    return _FLOAT32[precision] if dtype == torch.float32 else _HALF[tile_set]
 
 
-def choose_tiles(dtype: torch.dtype, precision: Precision, n_rows: int) -> Tiles:
+def choose_tiles(dtype: torch.dtype, precision: Precision, n_rows: int, tile_set: TileSet = "wide") -> Tiles:
     """The smallest tile that holds all rows, else the largest there is."""
-    choices = tile_choices(dtype, precision)
+    choices = tile_choices(dtype, precision, tile_set)
     return next((tiles for tiles in choices if n_rows <= tiles.rows), choices[-1])
 
 

@@ -174,7 +174,8 @@ def test_a_cuda_tensor_goes_to_the_kernel() -> None:
     with FakeTensorMode():  # tensors that say they are on a card, and need none
         dtypes = (torch.float32, torch.int32, torch.int8, torch.int64)
         tokens = [torch.empty(n, dtype=dtype, device="cuda") for n, dtype in zip((0, 0, 0, 1), dtypes, strict=True)]
-        with patch("calprobe.kernels.gather_reduce_triton.gather_reduce_triton") as kernel:
+        launch = "calprobe.kernels.gather_reduce_triton.gather_reduce_triton"
+        with patch(launch) as kernel, patch("torch.cuda.get_device_capability", return_value=(8, 0)):
             assert gather_reduce(*tokens) is kernel.return_value
 
 

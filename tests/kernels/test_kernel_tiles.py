@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calprobe.kernels.tiles import SPLITS_FOR_CACHE, tiles_per_split
+from calprobe.kernels.tiles import SPLITS_FOR_CACHE, tile_set, tiles_per_split
 
 
 @given(row_blocks=st.integers(1, 10**6), vocab_tiles=st.integers(1, 4096), n_processors=st.integers(1, 150))
@@ -28,3 +28,8 @@ def test_the_last_wave_is_full() -> None:
     per_split = tiles_per_split(row_blocks=32, vocab_tiles=1023, n_processors=132)
     programs = 32 * -(-1023 // per_split)
     assert programs / (132 * -(-programs // 132)) > 0.95
+
+
+def test_a_card_takes_the_tiles_that_its_shared_memory_holds() -> None:
+    in_kib = {(8, 163): "wide", (9, 227): "wide", (10, 227): "tensor_memory", (8, 99): "narrow", (12, 99): "narrow"}
+    assert {(major, kib): tile_set(major, kib * 1024) for major, kib in in_kib} == in_kib

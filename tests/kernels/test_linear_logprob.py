@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 from unittest.mock import patch
 
 import pytest
@@ -19,9 +19,10 @@ from torch._subclasses import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from calprobe.kernels import LogitRule, linear_logprob, linear_logprob_reference
+from calprobe.kernels.arguments import triton_takes
 from calprobe.kernels.linear_logprob import TILE_ROWS, TILE_VOCAB
 from calprobe.kernels.linear_logprob_triton import linear_logprob_triton
-from calprobe.kernels.tiles import choose_tiles, tile_choices
+from calprobe.kernels.tiles import TileSet, choose_tiles, tile_choices
 
 # Two roundings of a float32 near 64: what summing in another order may add to the plain path's own error.
 EPSILON = 2 * 2.0**-18
@@ -267,8 +268,13 @@ def test_a_cuda_tensor_goes_to_the_kernels() -> None:
     with FakeTensorMode():  # tensors that say they are on a card, and need none
         rows = torch.empty(0, 8, device="cuda")
         none, offsets = (torch.empty(n, dtype=torch.int64, device="cuda") for n in (0, 1))
-        with patch("calprobe.kernels.linear_logprob_triton.linear_logprob_triton") as kernels:
-            assert linear_logprob(rows, torch.empty(5, 8, device="cuda"), none, offsets) is kernels.return_value
+        arguments = (rows, torch.empty(5, 8, device="cuda"), none, offsets)
+        launch = "calprobe.kernels.linear_logprob_triton.linear_logprob_triton"
+        with patch(launch) as kernels, patch("torch.cuda.get_device_capability") as capability:
+            capability.return_value = (8, 6)
+            assert linear_logprob(*arguments) is kernels.return_value
+            capability.return_value = (7, 5)  # no tensor cores by Triton
+            assert not triton_takes(rows)
 
 
 def test_weights_that_require_gradients_are_taken() -> None:
@@ -317,18 +323,25 @@ def test_what_is_refused(change: dict[str, Any], message: str) -> None:
         replace(good, **change).run(linear_logprob)
 
 
-@pytest.mark.parametrize(("options", "name"), [({"scale": float("nan")}, "scale"), ({"softcap": 0.0}, "softcap")])
+@pytest.mark.parametrize(
+    ("options", "name"), [({"scale": float("nan")}, "scale"), ({"scale": -1.0}, "scale"), ({"softcap": 0.0}, "softcap")]
+)
 def test_rules_that_are_refused(options: dict[str, float], name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} must be finite"):
         LogitRule(**options)
 
 
 def test_small_batches_take_small_tiles() -> None:
-    assert [choose_tiles(torch.bfloat16, "ieee", n).rows for n in (1, 16, 17, 64, 65, 10**7)] == [
-        16,
-        16,
-        64,
-        64,
-        128,
-        128,
-    ]
+    for chosen in get_args(TileSet):
+        rows = [choose_tiles(torch.bfloat16, "ieee", n, chosen).rows for n in (1, 16, 17, 64, 65, 10**7)]
+        assert rows == [16, 16, 64, 64, 128, 128]
+
+
+@pytest.mark.parametrize("chosen", ["narrow", "tensor_memory"])
+@pytest.mark.parametrize("rows", [5, 40, 200])
+def test_every_table_of_tiles_gives_the_same(
+    chosen: TileSet, rows: int, device: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = with_flags(head(rows, 300, 72, torch.bfloat16, device), bias=True, scale=True, softcap=rows > 100)
+    monkeypatch.setattr("calprobe.kernels.linear_logprob_triton._tile_set", lambda device: chosen)
+    assert_as_exact_as_float32(case, case.run(linear_logprob_triton))
