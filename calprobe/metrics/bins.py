@@ -86,7 +86,7 @@ def width_edges(n_bins: int) -> Floats:
 
 def _edges(sample: Sample, binning: Binning) -> Floats:
     """Edges [resamples, bins + 1], or [1, bins + 1] for all of them."""
-    shares = width_edges(bins_for(len(sample.confidence)) if binning.n_bins is None else binning.n_bins)
+    shares = width_edges(bins_for(sample.n_instances) if binning.n_bins is None else binning.n_bins)
     if binning.scheme == "width" or not len(sample.confidence):
         return shares[None]
     # scikit-learn goes through percent. The rounding on the way decides on which side of an edge a value falls that is

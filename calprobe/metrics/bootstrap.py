@@ -141,8 +141,8 @@ def draw_samples(
     Arguments and errors are those of `bootstrap_many`.
     """
     chosen = tuple(metric for metric in metrics if is_resampled(metric))
-    subjects = {name: _TopLabel(chosen, sort_instances(*sample)) for name, sample in samples.items()}
-    sizes = {name: len(subject.instances.order) for name, subject in subjects.items()}
+    instances = {name: sort_instances(*sample) for name, sample in samples.items()}
+    sizes = {name: len(own.order) for name, own in instances.items()}
     n_instances = next(iter(sizes.values()), 0)
     if other := next((name for name, size in sizes.items() if size != n_instances), None):
         first = next(iter(sizes))
@@ -150,7 +150,13 @@ def draw_samples(
             f"samples must be of the same instances; {first!r} has {n_instances} of them, {other!r} {sizes[other]}"
         )
     biased = any(metric.biased for metric in chosen)
-    return draw(subjects, n_instances, resampling, check_clusters(clusters, n_instances), biased)
+    drawn = check_clusters(clusters, n_instances)
+    if drawn is not None and not drawn.fixed:  # samples of a question have few different confidences, or one
+        instances = {name: own.merged(drawn.of) for name, own in instances.items()}
+        n_instances = max((len(own.order) for own in instances.values()), default=0)
+        drawn = Clusters(np.arange(drawn.number), drawn.number)
+    subjects = {name: _TopLabel(chosen, own) for name, own in instances.items()}
+    return draw(subjects, n_instances, resampling, drawn, biased)
 
 
 def bootstrap_mean(
@@ -242,7 +248,8 @@ def draw(
 
     Args:
         subjects: of the same instances each.
-        n_instances: their number. Without any, and with fewer than ten clusters, there are no draws.
+        n_instances: their number, or where counts are of clusters, the most that any subject has of these. Without any,
+            and with fewer than ten clusters, there are no draws.
         resampling: number of resamples, and seed.
         clusters: of the instances; None draws instances.
         biased: whether values by chance are needed, which biased metrics use.

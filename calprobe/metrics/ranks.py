@@ -47,9 +47,8 @@ def rank_sample(sample: Sample) -> Ranks:
     up_to = np.cumsum(total, axis=1)
     # 2 below + total: twice the mean rank. What the correct ones add among themselves is the square of their number.
     ordered = (right * (2 * up_to - total)).sum(axis=1) - n_right**2
-    n_instances = sample.counts.shape[1]
-    harmonic = harmonic_numbers(max(n_instances, int(size.max(initial=0))))
-    harmonic -= harmonic[n_instances]  # c: it keeps what follows small, and so exact to more digits
+    harmonic = harmonic_numbers(max(sample.n_instances, int(size.max(initial=0))))
+    harmonic -= harmonic[sample.n_instances]  # c: it keeps what follows small, and so exact to more digits
     weighted = np.arange(len(harmonic)) * harmonic
     ends = weighted[size[:, None] - np.insert(up_to, 0, 0, axis=1)]
     share = (total - right) / np.maximum(total, 1)

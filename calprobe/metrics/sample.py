@@ -31,6 +31,12 @@ class Sample:
     # [resamples, instances], how often the resample holds the instance; [1, instances] where all hold the same, and
     # differ in correctness. What follows has as many rows, and any metric of it and of `correct` one for each resample.
     counts: Ints
+    stands_for: int | None = None  # instances that these are, where some stand for several; None: as many as there are
+
+    @property
+    def n_instances(self) -> int:
+        """Instances that were sampled, whatever the resample."""
+        return len(self.confidence) if self.stands_for is None else self.stands_for
 
     @cached_property
     def sizes(self) -> Ints:
@@ -120,14 +126,32 @@ class SortedInstances:
     correct: Ints  # [instances]
     order: npt.NDArray[np.intp]  # [instances], place of each in the caller's arrays
     fits: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  # shared by metrics of one fit
+    sizes: Ints | None = None  # [instances], how many each stands for, see `merged`; None: for itself alone
+
+    def merged(self, unit: npt.NDArray[np.intp]) -> SortedInstances:
+        """The instances with those as one that are always drawn together and alike: of one unit, equal in both numbers.
+
+        Samples of a question with one confidence for all of them become two. Counts are then of units.
+
+        Args:
+            unit: [instances in the caller's order], the number of what is drawn: a cluster.
+        """
+        own = unit[self.order]
+        order = np.lexsort((own, self.correct, self.confidence))
+        confidence, correct, own = self.confidence[order], self.correct[order], own[order]
+        differs = (np.diff(confidence) != 0) | (np.diff(correct) != 0) | (np.diff(own) != 0)
+        starts = np.flatnonzero(np.concatenate([[True], differs]))[: len(order)]
+        sizes = np.diff(starts, append=len(order))
+        return SortedInstances(confidence[starts], correct[starts], own[starts], sizes=sizes)
 
     def sample(self) -> Sample:
         """The sample as it stands: one resample, every instance once."""
-        return Sample(self.confidence, self.correct, self._once())
+        return self._sample(self.correct, self._once())
 
     def resampled(self, counts: Ints) -> Sample:
-        """Resamples with these counts [resamples, instances], columns in the caller's order of instances."""
-        return Sample(self.confidence, self.correct, counts.take(self.order, axis=1))
+        """Resamples with these counts [resamples, instances], columns in the caller's order of instances, or units."""
+        own = counts.take(self.order, axis=1)
+        return self._sample(self.correct, own if self.sizes is None else own * self.sizes)
 
     def redrawn(self, uniform: Floats) -> Sample:
         """The instances as perfect calibration would have them: each is correct with its confidence as probability.
@@ -136,7 +160,7 @@ class SortedInstances:
             uniform: [resamples, instances in ascending confidence], random numbers in [0, 1).
         """
         correct = (uniform < self.confidence).astype(np.float64)
-        return Sample(self.confidence, correct, self._once())
+        return self._sample(correct, self._once())
 
     def turned(self, signs: Floats) -> Sample:
         """The instances as perfect calibration would have them where those of a cluster depend on each other.
@@ -146,15 +170,18 @@ class SortedInstances:
         for Inference with Clustered Errors"). Correctness is then a number from -1 to 2.
 
         Args:
-            signs: [resamples, instances in the caller's order], 1 or -1.
+            signs: [resamples, instances in the caller's order, or units], 1 or -1.
         """
         residual = self.correct - self.confidence
         correct = self.confidence + signs.take(self.order, axis=1) * residual
-        return Sample(self.confidence, correct, self._once())
+        return self._sample(correct, self._once())
 
     def _once(self) -> Ints:
         """Counts [1, instances] of every instance once."""
-        return np.ones((1, len(self.order)), dtype=np.int64)
+        return np.ones((1, len(self.order)), dtype=np.int64) if self.sizes is None else self.sizes[None]
+
+    def _sample(self, correct: Ints | Floats, counts: Ints) -> Sample:
+        return Sample(self.confidence, correct, counts, None if self.sizes is None else int(self.sizes.sum()))
 
 
 def sort_instances(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> SortedInstances:

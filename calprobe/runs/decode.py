@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
@@ -21,47 +21,105 @@ def decode(kind: type[T], value: Any, where: str = "") -> T:
 
     Raises DecodeError for a key that is missing or unknown and for a value of another type.
     """
-    decoded: T = _decode(kind, value, where)
+    try:
+        decoded: T = _decoder(kind)(value)  # type: ignore[arg-type]  # a class is hashable
+    except _Wrong as wrong:
+        place = "".join((where, *reversed(wrong.keys))).lstrip(".")
+        raise DecodeError(f"{place}: {wrong.what}" if place else wrong.what) from None
     return decoded
 
 
-def _decode(kind: Any, value: Any, where: str) -> Any:
+Decoder = Callable[[Any], Any]
+
+
+class _Wrong(Exception):
+    """What is wrong with a value, with the keys that lead to it, the innermost first."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.keys: list[str] = []
+
+    def within(self, key: str) -> _Wrong:
+        self.keys.append(key)
+        return self
+
+
+@cache  # a run has hundreds of thousands of values of a few types
+def _decoder(kind: Any) -> Decoder:
     origin, arguments = get_origin(kind), get_args(kind)
     if is_dataclass(kind):
-        return _decode_record(kind, value, where)
+        return _record(kind)
     if origin in (Union, types.UnionType):
-        return None if value is None else _decode(next(a for a in arguments if a is not type(None)), value, where)
+        inner = _decoder(next(a for a in arguments if a is not type(None)))
+        return lambda value: None if value is None else inner(value)
     if origin is Literal:
-        return _checked(value in arguments, value, where, f"one of {', '.join(map(str, arguments))}")
+        return lambda value: _checked(value in arguments, value, f"one of {', '.join(map(str, arguments))}")
     if origin is tuple:
-        _checked(isinstance(value, list), value, where, "a list")
-        return tuple(_decode(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(value))
+        return _items(_decoder(arguments[0]))
     if origin is not None and issubclass(origin, Mapping):
-        _checked(isinstance(value, dict), value, where, "an object")
-        return {_decode(str, k, where): _decode(arguments[1], item, f"{where}.{k}") for k, item in value.items()}
+        return _entries(_decoder(arguments[1]))
     if kind is float:
-        return float(_checked(_is_finite(value), value, where, "a number"))
+        return lambda value: float(_checked(_is_finite(value), value, "a number"))
     if kind is str:
-        return _checked(isinstance(value, str) and _is_whole_text(value), value, where, "str")
+        return lambda value: value if isinstance(value, str) and _is_whole_text(value) else _refused(value, "str")
     # bool is an int to isinstance, and never meant as one.
-    return _checked(isinstance(value, kind) and (kind is bool) == isinstance(value, bool), value, where, kind.__name__)
+    return lambda value: (
+        value
+        if isinstance(value, kind) and (kind is bool) == isinstance(value, bool)
+        else _refused(value, kind.__name__)
+    )
 
 
-_hints = cache(get_type_hints)
+def _items(item: Decoder) -> Decoder:
+    def decoded(value: Any) -> tuple[Any, ...]:
+        found: list[Any] = []
+        try:
+            for each in _checked(isinstance(value, list), value, "a list"):
+                found.append(item(each))  # its length is the place of what is wrong
+        except _Wrong as wrong:
+            raise (wrong.within(f"[{len(found)}]") if isinstance(value, list) else wrong) from None
+        return tuple(found)
+
+    return decoded
 
 
-def _decode_record(kind: Any, value: Any, where: str) -> Any:
-    _checked(isinstance(value, dict), value, where, "an object")
-    known = {field.name: field for field in fields(kind)}
-    unknown = [key for key in value if key not in known]
-    if unknown:
-        raise DecodeError(f"{_place(where)}unknown key {', '.join(map(repr, unknown))}")
-    required = [n for n, f in known.items() if f.default is MISSING and f.default_factory is MISSING]
-    missing = [name for name in required if name not in value]
-    if missing:
-        raise DecodeError(f"{_place(where)}missing key {', '.join(map(repr, missing))}")
-    hints = _hints(kind)
-    return kind(**{key: _decode(hints[key], item, f"{where}.{key}".lstrip(".")) for key, item in value.items()})
+def _entries(item: Decoder) -> Decoder:
+    text = _decoder(str)
+
+    def decoded(value: Any) -> dict[str, Any]:
+        found = {}
+        for name, each in _checked(isinstance(value, dict), value, "an object").items():
+            found[text(name)] = _at(item, each, f".{name}")
+        return found
+
+    return decoded
+
+
+def _record(kind: Any) -> Decoder:
+    known = fields(kind)
+    required = [field.name for field in known if field.default is MISSING and field.default_factory is MISSING]
+    decoders: dict[str, Decoder] = {}
+
+    def decoded(value: Any) -> Any:
+        if not decoders:  # at the first value, since a type may have itself among its fields
+            hints = get_type_hints(kind)
+            decoders.update((field.name, _decoder(hints[field.name])) for field in known)
+        _checked(isinstance(value, dict), value, "an object")
+        if unknown := [key for key in value if key not in decoders]:
+            raise _Wrong(f"unknown key {', '.join(map(repr, unknown))}")
+        if missing := [name for name in required if name not in value]:
+            raise _Wrong(f"missing key {', '.join(map(repr, missing))}")
+        return kind(**{key: _at(decoders[key], each, f".{key}") for key, each in value.items()})
+
+    return decoded
+
+
+def _at(item: Decoder, value: Any, key: str) -> Any:
+    try:
+        return item(value)
+    except _Wrong as wrong:
+        raise wrong.within(key) from None
 
 
 def _is_finite(value: Any) -> bool:
@@ -71,14 +129,15 @@ def _is_finite(value: Any) -> bool:
 
 def _is_whole_text(value: str) -> bool:
     """Whether it can be written as UTF-8: JSON may escape half of a surrogate pair."""
-    return not any("\ud800" <= character <= "\udfff" for character in value)
+    try:
+        return value.isascii() or bool(value.encode())
+    except UnicodeEncodeError:
+        return False
 
 
-def _checked(holds: bool, value: Any, where: str, expected: str) -> Any:
-    if not holds:
-        raise DecodeError(f"{_place(where)}expected {expected}, got {value!r:.60}")
-    return value
+def _checked(holds: bool, value: Any, expected: str) -> Any:
+    return value if holds else _refused(value, expected)
 
 
-def _place(where: str) -> str:
-    return f"{where}: " if where else ""
+def _refused(value: Any, expected: str) -> NoReturn:
+    raise _Wrong(f"expected {expected}, got {value!r:.60}")

@@ -338,3 +338,18 @@ def test_numbers_are_equal_within_rounding_and_in_their_unit() -> None:
     assert [found["q0", at] for at in range(4)] == [0.75, 0.75, 0.75, 0.25]
     assert [found["q1", at] for at in range(4)] == [0.5, 0.25, 0.5, 0.25]
     assert [found["q2", at] for at in range(2)] == [0.5, 0.5]
+
+
+def test_uncertainties_that_are_equal_up_to_rounding_are_ties() -> None:
+    """Of labels, whose classes are perfect clusters, these measures count classes, and nothing else."""
+    rng = np.random.default_rng(0)
+    questions = [made.choice(f"q{at}") for at in range(30)]
+    replies = [
+        replace(made.reply(own.id, f"Answer: {made.LETTERS[label]}"), key=f"{own.id}.{sample}", sample=sample)
+        for own in questions
+        for sample, label in enumerate(rng.choice(4, 24, p=rng.dirichlet(np.ones(4))))
+    ]
+    (found,) = report_asked_run(made.asked(questions, replies), OPTIONS).cells
+    values = {name: found.confidences[name].confidence for name in ("num_classes", "eigv", "eccentricity")}
+    counts = len(set(values["num_classes"].tolist()))
+    assert [len(set(own.tolist())) for own in values.values()] == [counts] * 3

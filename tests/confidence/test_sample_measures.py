@@ -31,7 +31,7 @@ from calprobe.confidence.samples import (
     spectral_embedding,
     split_variance,
 )
-from calprobe.confidence.samples.spectral import degree
+from calprobe.confidence.samples.spectral import Spectrum, degree
 
 
 def blocks(*sizes: int) -> Floats:
@@ -181,3 +181,20 @@ def ccp_pairs_of_tokens(own: list[tuple[str, float]]) -> list[tuple[str, str]]:
     from calprobe.confidence.samples import ccp_pairs
 
     return ccp_pairs([own], "token")
+
+
+def test_counts_stand_for_copies() -> None:
+    """Copies as rows of a matrix, and as counts of its strings, have the same measures."""
+    texts = ["a", "b", None, "a", "c", "b", "a", None]
+    strings, w, groups = different_strings(texts), some_affinity(3, 7), [0, 1] * 4
+    rows, found = strings.expand(w), Spectrum.of(strings.with_unread(w), strings.copies)
+    assert found.eigv() == pytest.approx(eigv(rows))
+    for threshold in (0.5, 0.9):
+        assert found.eccentricity(threshold) == pytest.approx(eccentricity(rows, threshold))
+    own, copies = strings.with_unread(w), strings.copies
+    assert (degree(own, copies), lexsim(own, copies)) == pytest.approx((degree(rows), lexsim(rows)))
+    for weights in ("cut", "smooth"):
+        points = found.points(0.9, weights)[strings.places]
+        parts = [split_variance(each, groups) for each in (points, spectral_embedding(rows, 0.9, weights))]
+        assert parts[0].between == pytest.approx(parts[1].between)
+        assert parts[0].total == pytest.approx(parts[1].total)

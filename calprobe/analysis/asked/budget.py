@@ -16,13 +16,15 @@ import numpy as np
 from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget, OpenedCell
 from calprobe.analysis.asked.wording import of_several_wordings
 from calprobe.analysis.meaningful import as_confidence
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked import Cell
 from calprobe.confidence.asked.cell import GREEDY, Row
-from calprobe.confidence.asked.entry import AskedEstimator, Read
+from calprobe.confidence.asked.entry import Read
 from calprobe.confidence.asked.question_measures import POINTS
 from calprobe.confidence.asked.sample_estimators import GREEDY_READING, MAJORITY, sample_estimators
+from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.asked.token_estimators import OF_ONE_REPLY
+from calprobe.confidence.asked.types import AskedConfidence
 from calprobe.confidence.samples import split_variance, wording_share
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.bootstrap import draw_samples
@@ -99,11 +101,14 @@ def _drawn(read: Read, supply: Supply, plan: BudgetPlan, seed: tuple[int, int]) 
 
     Where each wording has a greedy answer, of a family of variants, it stays with the first reply to that wording.
     """
-    greedy = _greedy_of(read.cell)
+    greedy, known = _greedy_of(read.cell), {own.question.id: own for own in read.samples}
     places: list[int] = []
-    rows = []
+    rows: list[Row] = []
+    samples: list[SampledQuestion] = []
     for name, own in supply.items():
         chosen = _chosen(own, plan, np.random.default_rng([*seed, zlib.crc32(name.encode())]))
+        if name in known and (some := _some_samples(known[name], chosen, len(places))) is not None:
+            samples.append(some)
         places += chosen
         for at, place in enumerate(chosen):
             row = read.cell.rows[place]
@@ -111,9 +116,15 @@ def _drawn(read: Read, supply: Supply, plan: BudgetPlan, seed: tuple[int, int]) 
             of_row = greedy.get((name, row.paraphrase)) if is_first else None
             of_row = greedy.get((name, None)) if of_row is None and not at else of_row
             rows.append(_with_greedy(row, of_row))
-    # Asked were more: a share of the answers is one of those drawn.
     cell = replace(read.cell, rows=tuple(rows))
-    return replace(read, cell=cell, answers=read.answers.at(places))
+    return replace(read, cell=cell, answers=read.answers.at(places), drawn=tuple(samples))
+
+
+def _some_samples(own: SampledQuestion, chosen: Sequence[int], start: int) -> SampledQuestion | None:
+    """A question's samples at these places of the cell, which stand in a row from `start` on; None without any."""
+    sample = {place: at for at, place in enumerate(own.rows.tolist())}
+    there = [(sample[place], row) for row, place in enumerate(chosen, start) if place in sample]
+    return own.at([at for at, _ in there], [row for _, row in there]) if there else None
 
 
 def _greedy_of(cell: Cell) -> dict[tuple[str, int | None], Row]:
@@ -127,6 +138,8 @@ def _greedy_of(cell: Cell) -> dict[tuple[str, int | None], Row]:
 
 def _with_greedy(row: Row, source: Row | None) -> Row:
     """The row with the greedy answer of another row, or with none."""
+    if source is row or (source is None and not any(stage in row.replies for stage in ONCE)):
+        return row
 
     def joined(own: Mapping[str, Item], others: Mapping[str, Item]) -> dict[str, Item]:
         kept = {stage: each for stage, each in own.items() if stage not in ONCE}
@@ -149,13 +162,18 @@ def _aurocs(
 ) -> Iterator[BudgetAuroc]:
     """The AUROC of each uncertainty, mean and deviation over the draws, with an interval by question of the mean."""
     known = [{own.name: own for own in sample_estimators(read, options.forms)} for read in reads]
+    questions = [np.unique([row.question.root for row in read.cell.rows], return_inverse=True)[1] for read in reads]
     names = [
         name
         for name, own in known[0].items()
         if own.scale == "uncertainty" and not name.startswith(OF_ONE_REPLY) and _has_part(name, plan)
     ]
     for name in names:
-        draws = [_auroc(read, own[name], resampling) for read, own in zip(reads, known, strict=True) if name in own]
+        draws = [
+            _auroc(own[name].compute(read), of, resampling)
+            for read, own, of in zip(reads, known, questions, strict=True)
+            if name in own
+        ]
         values = np.array([value for value, _ in draws])
         resampled = np.mean([each for _, each in draws], axis=0) if draws else np.empty(0)
         there = defined(resampled)
@@ -179,15 +197,13 @@ def _reading(name: str) -> tuple[str, str]:
     return name, "pooled"
 
 
-def _auroc(read: Read, estimator: AskedEstimator, resampling: Resampling) -> tuple[float, Floats]:
-    """Of one draw: the value, and those of resampled questions."""
-    found = estimator.compute(read)
+def _auroc(found: AskedConfidence, questions: Ints, resampling: Resampling) -> tuple[float, Floats]:
+    """Of one draw: the value, and those of resampled questions [rows]."""
     kept = found.read
     if not kept.any():
         return float("nan"), np.full(resampling.n_resamples, np.nan)
-    names = np.array([row.question.root for row in read.cell.rows], np.str_)[kept]
     sample = {"": (as_confidence(found.confidence[kept], "uncertainty"), found.correct[kept])}
-    own = draw_samples((AUROC,), sample, resampling, names)[""][AUROC.name]
+    own = draw_samples((AUROC,), sample, resampling, questions[kept])[""][AUROC.name]
     resampled = own.resampled if len(own.resampled) else np.full(resampling.n_resamples, np.nan)
     return own.value, resampled
 

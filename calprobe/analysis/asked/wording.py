@@ -48,11 +48,13 @@ def label_distributions(opened: OpenedCell) -> Iterator[Floats]:
     if not any(row.first.label_scores is not None for row in cell.rows):
         return
     masses = opened.read.first
+    known = masses.covered & (masses.total > 0)
     rows: dict[str, dict[int, int]] = {}
     for place, row in enumerate(cell.rows):
-        if masses.covered[place] and masses.total[place] > 0:
+        if known[place]:
             rows.setdefault(row.question.id, {}).setdefault(row.paraphrase, place)  # its samples have the same
     for own in rows.values():
         if len(own) > 1:
             places = [own[wording] for wording in sorted(own)]
-            yield np.asarray(masses.mass[places] / masses.total[places][:, None], np.float64)
+            mass = masses.mass[places]
+            yield np.asarray(mass / mass.sum(axis=1)[:, None], np.float64)

@@ -10,7 +10,7 @@ from typing import Literal
 from calprobe.confidence.asked.cell import Cell
 from calprobe.confidence.asked.claims import Claim, claim_probabilities
 from calprobe.confidence.asked.labels import LabelMasses, answer_masses, final_masses, first_masses
-from calprobe.confidence.asked.readings import Answers
+from calprobe.confidence.asked.readings import Answers, greedy_is_right
 from calprobe.confidence.asked.sampled import Meanings, SampledQuestion, sampled_questions
 from calprobe.confidence.asked.types import AskedConfidence, WayToRead
 
@@ -26,6 +26,7 @@ class Read:
     answers: Answers
     way: WayToRead
     meanings: Meanings | None = None  # of the run's answers, where models were asked
+    drawn: tuple[SampledQuestion, ...] | None = None  # the samples, where these are some of another cell's
 
     def at(self, places: Sequence[int]) -> Read:
         """The rows at these places alone, in that order."""
@@ -34,7 +35,22 @@ class Read:
     @cached_property
     def samples(self) -> tuple[SampledQuestion, ...]:
         """The samples of each question, in the order of the cell."""
-        return sampled_questions(self.cell, self.answers, self.meanings)
+        return sampled_questions(self.cell, self.answers, self.meanings) if self.drawn is None else self.drawn
+
+    @cached_property
+    def greedy_is_right(self) -> tuple[bool | None, ...]:
+        """Whether each row's greedy answer is right, [rows]; None where it has none."""
+        return tuple(greedy_is_right(row, self.answers.reader) for row in self.cell.rows)
+
+    def once(self, compute: Callable[[Read], AskedConfidence]) -> AskedConfidence:
+        """What several readings of one estimator share."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        return self._computed[compute]
+
+    @cached_property
+    def _computed(self) -> dict[Callable[[Read], AskedConfidence], AskedConfidence]:
+        return {}
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:

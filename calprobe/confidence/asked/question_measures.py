@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked.sampled import SampledQuestion
@@ -15,17 +14,14 @@ from calprobe.confidence.samples import (
     apart,
     class_counts,
     degree,
-    eccentricity,
     eigv,
     lexsim,
     likelihood_entropy,
     miller_madow_entropy,
     one_hot,
-    rouge_matrix,
-    spectral_embedding,
     split_variance,
 )
-from calprobe.confidence.samples.spectral import LIN_THRESHOLD
+from calprobe.confidence.samples.spectral import COX_THRESHOLD, LIN_THRESHOLD, Spectrum, Weights
 
 KUHN, LIN, COX = "Kuhn, Gal, Farquhar 2023", "Lin, Trivedi, Sun 2024", "Cox et al. 2025"
 NAN = float("nan")
@@ -70,20 +66,20 @@ def _likelihood(own: SampledQuestion) -> float:
     return NAN if own.meaning is None else likelihood_entropy(apart(own.meaning), own.replies, own.logprobs)
 
 
-def _graph(of: Callable[[npt.ArrayLike], float], unique: bool = False) -> Measure:
-    """Of all samples, or of their different strings alone."""
-
-    def measure(own: SampledQuestion) -> float:
-        if own.affinity is None:
-            return NAN
-        return of(own.affinity if unique else own.strings.expand(own.affinity))
-
-    return measure
+def _graph(of: Callable[[Spectrum], float]) -> Measure:
+    """Of all samples."""
+    return lambda own: NAN if own.spectrum is None else of(own.spectrum)
 
 
-def _spectral(**how: float | str) -> Points:
+def _degree(own: SampledQuestion) -> float:
+    if own.affinity is None:
+        return NAN
+    return degree(own.strings.with_unread(own.affinity), own.strings.copies)
+
+
+def _spectral(threshold: float = COX_THRESHOLD, weights: Weights = "cut") -> Points:
     def points(own: SampledQuestion) -> Floats | None:
-        return None if own.affinity is None else spectral_embedding(own.strings.expand(own.affinity), **how)  # type: ignore[arg-type]  # threshold or weights
+        return None if own.spectrum is None else own.spectrum.points(threshold, weights)[own.strings.places]
 
     return points
 
@@ -183,24 +179,34 @@ MEASURES: Mapping[str, QuestionMeasure] = {
             _PAIRS,
         ),
         QuestionMeasure("num_classes.equal", f"number of {_EQUAL}", _number(lambda own: own.classes)),
-        QuestionMeasure("eigv", "sum of 1 - eigenvalue of the affinity's Laplacian", _graph(eigv), LIN, _PAIRS),
         QuestionMeasure(
-            "eigv.unique", "eigv of the different strings, whatever their counts", _graph(eigv, True), COX, _PAIRS
+            "eigv", "sum of 1 - eigenvalue of the affinity's Laplacian", _graph(Spectrum.eigv), LIN, _PAIRS
         ),
-        QuestionMeasure("degree", "1 minus the mean affinity of two samples", _graph(degree), LIN, _PAIRS),
         QuestionMeasure(
-            "eccentricity", "norm of the samples' distances from their centre", _graph(eccentricity), LIN, _PAIRS
+            "eigv.unique",
+            "eigv of the different strings, whatever their counts",
+            lambda own: NAN if own.affinity is None else eigv(own.affinity),
+            COX,
+            _PAIRS,
+        ),
+        QuestionMeasure("degree", "1 minus the mean affinity of two samples", _degree, LIN, _PAIRS),
+        QuestionMeasure(
+            "eccentricity",
+            "norm of the samples' distances from their centre",
+            _graph(Spectrum.eccentricity),
+            LIN,
+            _PAIRS,
         ),
         QuestionMeasure(
             "lexsim",
             "minus the mean ROUGE-L of all pairs of samples",
-            lambda own: lexsim(own.strings.expand(rouge_matrix(own.strings.texts))),
+            lambda own: lexsim(own.strings.with_unread(own.common_words), own.strings.copies),
             LIN,
         ),
         QuestionMeasure(
             "lexsim.unique",
             "minus the mean ROUGE-L of pairs of different strings",
-            lambda own: lexsim(rouge_matrix(own.strings.texts)),
+            lambda own: lexsim(own.common_words),
             LIN,
         ),
         *_variances("", "eigenvectors of the Laplacian with eigenvalues below 0.5", _spectral(), "relations"),

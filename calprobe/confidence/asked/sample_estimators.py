@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,6 @@ from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked.cell import GREEDY, GREEDY_FINAL, Cell
 from calprobe.confidence.asked.entry import AskedEstimator, Read
 from calprobe.confidence.asked.question_measures import MEASURES, QuestionMeasure
-from calprobe.confidence.asked.readings import greedy_is_right
 from calprobe.confidence.asked.sampled import SampledQuestion, mean_logprob
 from calprobe.confidence.asked.token_estimators import of_rows, token_estimators
 from calprobe.confidence.asked.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, AskedConfidence
@@ -34,6 +34,7 @@ Compute = Callable[[Read], AskedConfidence]
 NO_ANSWER, OTHER = "no answer", NOT_ASKED
 MAJORITY, GREEDY_READING = ".majority", ".greedy"
 READINGS = ("", MAJORITY, GREEDY_READING)
+DECIMALS = 12  # of an uncertainty
 
 
 def has_greedy(cell: Cell) -> bool:
@@ -74,7 +75,8 @@ def pooled(measure: Callable[[SampledQuestion], float]) -> Compute:
     def compute(read: Read) -> AskedConfidence:
         values, status = np.full(len(read.cell), np.nan), [OK] * len(read.cell)
         for own in read.samples:
-            values[own.rows] = value = measure(own) if own.read else np.nan
+            # Equal up to rounding is a tie: eigenvalues of c perfect clusters add up to c, and to its neighbours.
+            values[own.rows] = value = round(measure(own), DECIMALS) + 0.0 if own.read else np.nan
             for place in own.rows.tolist() if np.isnan(value) else ():
                 status[place] = NOT_JUDGED if own.read else NO_ANSWER
         return of_rows(read, values, status)
@@ -89,7 +91,7 @@ def of_majority(compute: Compute) -> Compute:
     """
 
     def reading(read: Read) -> AskedConfidence:
-        found, rows = compute(read), _Rows.of(read)
+        found, rows = read.once(compute), _Rows.of(read)
         for own in read.samples:
             first, place = int(own.rows[0]), representative(own)
             if place is None:
@@ -138,9 +140,9 @@ def of_greedy(compute: Compute) -> Compute:
     """
 
     def reading(read: Read) -> AskedConfidence:
-        found, rows = compute(read), _Rows.of(read)
+        found, rows = read.once(compute), _Rows.of(read)
         for place, row in enumerate(read.cell.rows):
-            right = greedy_is_right(row, read.answers.reader)
+            right = read.greedy_is_right[place]
             if right is not None:
                 rows.values[place], rows.correct[place] = found.confidence[place], right
                 rows.status[place] = str(found.status[place])
@@ -161,14 +163,14 @@ def sample_estimators(read: Read, wanted: Collection[str] = ()) -> Iterator[Aske
         of_replies.append(AskedEstimator("frequency", said, "samples", frequency))
     of_replies += token_estimators(read)
     for own in of_replies:
-        yield own
+        yield replace(own, compute=partial(Read.once, compute=own.compute))
         if sampled:
             yield _in_reading(own, MAJORITY, "of the most frequent answer", of_majority)
     for measure in measures_of(read, wanted) if sampled else ():
         own = AskedEstimator(
             measure.name, measure.definition, "samples", pooled(measure.measure), measure.source, "uncertainty"
         )
-        yield own
+        yield replace(own, compute=partial(Read.once, compute=own.compute))
         yield _in_reading(own, MAJORITY, "against the most frequent answer", of_majority)
         if has_greedy(cell):
             yield _in_reading(own, GREEDY_READING, "against one greedy answer", of_greedy)

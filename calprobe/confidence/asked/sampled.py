@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -23,7 +23,9 @@ from calprobe.confidence.samples import (
     different_strings,
     greedy_classes,
     no_contradiction,
+    rouge_matrix,
 )
+from calprobe.confidence.samples.spectral import Spectrum
 from calprobe.questions.types import Question
 
 NO_LOGPROBS, EMPTY, THOUGHT = "no log-probabilities", "empty reply", "tokens of a thought among those of the reply"
@@ -66,6 +68,22 @@ class SampledQuestion:
     replies: Ints  # [samples], a number for each different text of a complete reply
     logprobs: Floats  # [samples], mean log-probability of a reply's tokens; NaN: not known
     meanings: Meanings | None
+    # Of samples that were drawn from those of a question: these, whose matrices theirs are parts of.
+    drawn_from: SampledQuestion | None = None
+
+    def at(self, samples: Sequence[int], rows: Sequence[int]) -> SampledQuestion:
+        """Some of the samples, in that order, as they stand in these rows of another cell."""
+        own = list(samples)
+        texts = [None if place < 0 else self.strings.texts[place] for place in self.strings.of[own].tolist()]
+        return replace(
+            self,
+            rows=np.array(rows, np.int64),
+            wordings=self.wordings[own],
+            strings=different_strings(texts),
+            replies=self.replies[own],
+            logprobs=self.logprobs[own],
+            drawn_from=self,
+        )
 
     @cached_property
     def classes(self) -> Ints:
@@ -91,6 +109,8 @@ class SampledQuestion:
             return np.stack([equal, np.zeros_like(equal), 1 - equal], axis=2)
         if self.meanings is None:
             return None
+        if self.drawn_from is not None and self.drawn_from.relations is not None:
+            return self.drawn_from.relations[self._among]
         return self.meanings.relations(self.set, self.question.id, self.strings.texts)
 
     @cached_property
@@ -122,10 +142,32 @@ class SampledQuestion:
         """How far the strings entail each other, [strings, strings]."""
         return None if self.relations is None else affinity(self.relations[..., 0])
 
+    @cached_property
+    def spectrum(self) -> Spectrum | None:
+        """The Laplacian of all samples."""
+        if self.affinity is None:
+            return None
+        return Spectrum.of(self.strings.with_unread(self.affinity), self.strings.copies)
+
+    @cached_property
+    def common_words(self) -> Floats:
+        """ROUGE-L of each pair of strings, [strings, strings]."""
+        if self.drawn_from is not None:
+            return self.drawn_from.common_words[self._among]
+        return rouge_matrix(self.strings.texts)
+
     @property
     def read(self) -> int:
         """How many of the samples have an answer."""
         return int((self.strings.of >= 0).sum())
+
+    @property
+    def _among(self) -> tuple[Ints, ...]:
+        """The strings among those of the samples that these were drawn from, as an index of matrices."""
+        assert self.drawn_from is not None
+        place = {text: at for at, text in enumerate(self.drawn_from.strings.texts)}
+        own = [place[text] for text in self.strings.texts]
+        return np.ix_(own, own)
 
     @cached_property
     def _equal(self) -> Ints:

@@ -32,15 +32,32 @@ class Strings:
         found: Ints = own[self.of]
         return found
 
-    def expand(self, matrix: npt.ArrayLike) -> Floats:
-        """A matrix of the strings [strings, strings] as one of the samples, copies as rows.
+    @property
+    def places(self) -> Ints:
+        """Each sample's string, [samples]; those without an answer have a place each, behind the strings."""
+        return apart(self.of)
+
+    @property
+    def copies(self) -> Ints:
+        """Samples at each of these places, [places]."""
+        return np.bincount(self.places).astype(np.int64)
+
+    def with_unread(self, matrix: npt.ArrayLike) -> Floats:
+        """A matrix of the strings [strings, strings] as one of the places, [places, places].
 
         A sample without an answer is like itself alone: 1 on the diagonal, 0 beside it.
         """
         own = check_square("matrix", matrix)
-        found = np.eye(len(self.of))
-        there = np.flatnonzero(self.of >= 0)
-        found[np.ix_(there, there)] = own[np.ix_(self.of[there], self.of[there])]
+        found = np.eye(len(own) + int((self.of < 0).sum()))
+        found[: len(own), : len(own)] = own
+        return found
+
+    def expand(self, matrix: npt.ArrayLike) -> Floats:
+        """A matrix of the strings [strings, strings] as one of the samples, copies as rows.
+
+        Samples without an answer differ from each other, and are like themselves alone.
+        """
+        found: Floats = self.with_unread(matrix)[np.ix_(self.places, self.places)]
         return found
 
 

@@ -25,7 +25,7 @@ def rouge_matrix(texts: Sequence[str]) -> Floats:
     return found
 
 
-def lexsim(similarity: npt.ArrayLike) -> float:
+def lexsim(similarity: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> float:
     """Minus the mean similarity of all pairs i < j of samples, `-2 / (m (m - 1)) sum_{i<j} s_ij`. Larger is less sure.
 
     "Lexical similarity" of Lin, Trivedi, Sun 2024 and Kuhn, Gal, Farquhar 2023 with ROUGE-L. Copies are pairs, of
@@ -33,6 +33,7 @@ def lexsim(similarity: npt.ArrayLike) -> float:
 
     Args:
         similarity: [samples, samples], symmetric, in [0, 1]; the diagonal is not looked at.
+        counts: [samples], copies that each stands for; None: one each.
     Returns:
         In [-1, 0]; -1 of a single sample, NaN without samples.
     Raises:
@@ -43,10 +44,15 @@ def lexsim(similarity: npt.ArrayLike) -> float:
     """
     own = check_square("similarity", similarity)
     refuse("similarity", "must lie in [0, 1]", own.ravel(), (own.ravel() < 0) | (own.ravel() > 1))
-    pairs = own[np.triu_indices(len(own), 1)]
     if not len(own):
         return float("nan")
-    return 0.0 - float(pairs.mean()) if len(pairs) else -1.0
+    copies = np.ones(len(own)) if counts is None else np.asarray(counts, np.float64)
+    one, other = np.triu_indices(len(own), 1)
+    m = copies.sum()
+    if m < 2:
+        return -1.0
+    found = (copies[one] * copies[other] * own[one, other]).sum() + (copies * (copies - 1)).sum() / 2
+    return 0.0 - float(found / (m * (m - 1) / 2))
 
 
 def affinity(entail: npt.ArrayLike) -> Floats:

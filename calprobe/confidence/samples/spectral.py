@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, refuse
+from calprobe.arrays import Floats, Ints, refuse
 from calprobe.confidence.samples.clusters import check_square
 
 LIN = "Lin, Trivedi, Sun 2024"
+Weights = Literal["cut", "smooth"]
 COX_THRESHOLD, LIN_THRESHOLD = 0.5, 0.9  # eigenvalues below it have an axis
 
 
@@ -42,6 +44,46 @@ def check_affinity(affinity: npt.ArrayLike) -> Floats:
     return own
 
 
+@dataclass(frozen=True, slots=True)
+class Spectrum:
+    """The Laplacian of samples of which some are copies, decomposed over their different strings.
+
+    Each string stands for as many samples as it has copies. Copies have the same components in every eigenvector with
+    an eigenvalue other than 1, so that as many axes as strings hold all that there is below 1.
+    """
+
+    values: Floats  # [axes], eigenvalues in ascending order
+    vectors: Floats  # [strings, axes], components of each of a string's samples
+    counts: Ints  # [strings]
+
+    @classmethod
+    def of(cls, affinity: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> Spectrum:
+        """That of strings with these numbers of copies; None: one each. Errors are those of `laplacian`."""
+        own = check_affinity(affinity)
+        copies = np.ones(len(own), np.int64) if counts is None else np.asarray(counts, np.int64)
+        scale = np.sqrt(copies / (own @ copies))
+        values, vectors = np.linalg.eigh(np.eye(len(own)) - scale[:, None] * own * scale)
+        return cls(values, vectors / np.sqrt(copies)[:, None], copies)
+
+    def eigv(self) -> float:
+        """See `eigv`."""
+        return float(np.maximum(0.0, 1 - self.values).sum()) if len(self.values) else float("nan")
+
+    def eccentricity(self, threshold: float = LIN_THRESHOLD) -> float:
+        """See `eccentricity`."""
+        points = self.points(threshold)
+        if not len(points):
+            return float("nan")
+        centred = points - self.counts @ points / self.counts.sum()
+        return float(np.sqrt((self.counts[:, None] * centred**2).sum()))
+
+    def points(self, threshold: float = COX_THRESHOLD, weights: Weights = "cut") -> Floats:
+        """See `spectral_embedding`, [strings, axes]: the point of each of a string's samples."""
+        if weights == "smooth":
+            return np.asarray(self.vectors * np.sqrt(np.maximum(0.0, 1 - self.values)), np.float64)
+        return np.asarray(self.vectors[:, self.values < threshold], np.float64)
+
+
 def eigv(affinity: npt.ArrayLike) -> float:
     """`U_EigV = sum_k max(0, 1 - lambda_k)` over the Laplacian's eigenvalues: a smooth number of meanings.
 
@@ -54,23 +96,30 @@ def eigv(affinity: npt.ArrayLike) -> float:
     >>> round(eigv([[1, 1, 0], [1, 1, 0], [0, 0, 1]]), 9)
     2.0
     """
-    own = laplacian(affinity)
-    return float(np.maximum(0.0, 1 - np.linalg.eigvalsh(own)).sum()) if len(own) else float("nan")
+    return Spectrum.of(affinity).eigv()
 
 
-def degree(affinity: npt.ArrayLike) -> float:
+def degree(affinity: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> float:
     """`U_Deg = trace(m I - D) / m^2 = 1 - mean(W)`: the mean distance of two samples, drawn with replacement.
 
-    Lin, Trivedi, Sun 2024. Larger is less sure. Arguments and errors are those of `laplacian`.
+    Lin, Trivedi, Sun 2024. Larger is less sure.
 
+    Args:
+        affinity: as `laplacian`.
+        counts: [samples], copies that each stands for; None: one each.
     Returns:
         In [0, 1 - 1/m]; NaN without samples.
+    Raises:
+        ValueError: as `laplacian`.
 
     >>> degree([[1, 0], [0, 1]])
     0.5
     """
     own = check_affinity(affinity)
-    return float(1 - own.mean()) if len(own) else float("nan")
+    if not len(own):
+        return float("nan")
+    copies = np.ones(len(own)) if counts is None else np.asarray(counts, np.float64)
+    return float(1 - copies @ own @ copies / copies.sum() ** 2)
 
 
 def eccentricity(affinity: npt.ArrayLike, threshold: float = LIN_THRESHOLD) -> float:
@@ -85,13 +134,10 @@ def eccentricity(affinity: npt.ArrayLike, threshold: float = LIN_THRESHOLD) -> f
     >>> round(eccentricity([[1, 0], [0, 1]]), 9)
     1.0
     """
-    points = spectral_embedding(affinity, threshold)
-    return float(np.linalg.norm(points - points.mean(axis=0))) if len(points) else float("nan")
+    return Spectrum.of(affinity).eccentricity(threshold)
 
 
-def spectral_embedding(
-    affinity: npt.ArrayLike, threshold: float = COX_THRESHOLD, weights: Literal["cut", "smooth"] = "cut"
-) -> Floats:
+def spectral_embedding(affinity: npt.ArrayLike, threshold: float = COX_THRESHOLD, weights: Weights = "cut") -> Floats:
     """Each sample as a point: its components of the Laplacian's eigenvectors, [samples, axes].
 
     Cox et al. 2025 keep eigenvectors with lambda < 0.5 (`COX_THRESHOLD`), Lin, Trivedi, Sun 2024 those with lambda <
@@ -107,7 +153,4 @@ def spectral_embedding(
     """
     if not 0 < threshold <= 2:
         raise ValueError(f"threshold must lie in (0, 2]; got {threshold}")
-    values, vectors = np.linalg.eigh(laplacian(affinity))
-    if weights == "smooth":
-        return np.asarray(vectors * np.sqrt(np.maximum(0.0, 1 - values)), np.float64)
-    return np.asarray(vectors[:, values < threshold], np.float64)
+    return Spectrum.of(affinity).points(threshold, weights)
