@@ -47,18 +47,19 @@ def scoring_head(network: nn.Module, device: torch.device) -> ScoringHead:
 
 
 @contextmanager
-def hidden_states(network: nn.Module, fast: bool = True) -> Iterator[_Keeper]:
+def hidden_states(network: nn.Module, fast: bool = True) -> Iterator[Keeper]:
     """The network without its head: after a forward pass the value's `hidden` is what the head would have received.
 
-    `fast` lets its linear layers go through `fast_linears`, which does not pay for a few dozen rows.
+    One block may hold many passes. `fast` lets its linear layers go through `fast_linears`, which does not pay for a
+    few dozen rows.
     """
-    keeper = _Keeper()
+    keeper = Keeper()
     with _replaced(network, keeper), fast_linears(network) if fast else nullcontext():
         yield keeper
 
 
 @contextmanager
-def hidden_states_at(network: Any, places: Tensor) -> Iterator[_Keeper]:
+def hidden_states_at(network: Any, places: Tensor) -> Iterator[Keeper]:
     """As `hidden_states`, for a masked model and one place of each row: `hidden` is [rows, 1, dim].
 
     Args:
@@ -139,11 +140,17 @@ def _is_hooked(head: nn.Module) -> bool:
     return type(hook) is not AlignDevicesHook or hook.offload
 
 
-class _Keeper(nn.Module):
+class Keeper(nn.Module):
     """Stands in for the output embedding: keeps what reaches it, hands one column on so that forward can end."""
 
     hidden: Tensor
     weight: Tensor
+
+    def taken(self) -> Tensor:
+        """`hidden` of the last forward pass, which is not kept: the next pass may use its memory."""
+        hidden = self.hidden
+        del self.hidden
+        return hidden
 
     def forward(self, hidden: Tensor) -> Tensor:
         self.hidden = hidden.to(self.weight.device)  # with a device map the layer before may be elsewhere

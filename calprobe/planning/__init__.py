@@ -4,7 +4,7 @@ from calprobe.planning.masked import MaskedBatch, MaskedPlan, plan_masked
 from calprobe.planning.padded import PaddedPlan, plan_padded
 from calprobe.planning.prefix_tree import PrefixTree, build_prefix_tree
 from calprobe.planning.token_rows import Contexts, SpecialTokens, TokenRows
-from calprobe.planning.tree_plan import TreeBatch, TreePlan, plan_tree
+from calprobe.planning.tree_plan import TreeBatch, TreePlan, WidenedPlan, plan_tree
 
 __all__ = [
     "Contexts",
@@ -16,6 +16,7 @@ __all__ = [
     "TokenRows",
     "TreeBatch",
     "TreePlan",
+    "WidenedPlan",
     "build_prefix_tree",
     "plan_masked",
     "plan_padded",

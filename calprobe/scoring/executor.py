@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from calprobe.planning import MaskedPlan, TreePlan
+from calprobe.models.attention import no_cudnn_attention
 from calprobe.planning.token_rows import TokenRows
 
 
@@ -64,27 +65,80 @@ def score_rows(executor: Executor, rows: TokenRows) -> npt.NDArray[np.float32]:
     return scores
 
 
+class Batches(Protocol):
+    """A plan's batches, and the edge of each scored token."""
+
+    @property
+    def n_batches(self) -> int:
+        """Number of forward passes."""
+
+    @property
+    def edge_of_token(self) -> npt.NDArray[np.int32]:
+        """[scored tokens]"""
+
+    def batch(self, index: int) -> Any:
+        """The forward pass `index`."""
+
+
 def score_batches(
-    plan: TreePlan | MaskedPlan, score_batch: Callable[[Any], Tensor], device: torch.device, after_batch: AfterBatch
+    plan: Batches, score_batch: Callable[[Any], Tensor], device: torch.device, after_batch: AfterBatch
 ) -> EdgeScores:
     """Scores of the planned rows on `device`; `score_batch` gives those of a batch's edges there."""
-    edge_of_token = on_device(plan.edge_of_token, device)
+    (edge_of_token,) = uploaded([plan.edge_of_token], device)
     logprobs = []
-    for index in range(plan.n_batches):
-        logprobs.append(score_batch(plan.batch(index)))
-        after_batch(index + 1, plan.n_batches)
-    return EdgeScores(joined(logprobs, device), edge_of_token)
+    with no_cudnn_attention():
+        for index in range(plan.n_batches):
+            logprobs.append(score_batch(plan.batch(index)))
+            after_batch(index + 1, plan.n_batches)
+    return EdgeScores(torch.cat(logprobs) if logprobs else torch.empty(0, device=device), edge_of_token)
 
 
-def joined(logprobs: Sequence[Tensor], device: torch.device) -> Tensor:
-    """The edge scores of all batches, which lie on `device`, in order; none of no batches."""
-    return torch.cat(list(logprobs)) if logprobs else torch.empty(0, device=device)
+Arrays = Sequence[npt.NDArray[Any]]
 
 
-def on_device(array: npt.NDArray[Any], device: torch.device) -> Tensor:
-    """The array on that device; on a CPU it shares the array's memory.
+def uploaded(arrays: Arrays, device: torch.device) -> list[Tensor]:
+    """The arrays on that device; on a CPU they share the arrays' memory.
 
-    To a card it is copied from pinned memory, in the card's own queue: the host waits for nothing.
+    To a card they are copied at once, from one pinned buffer and in the card's own queue: the host waits for nothing.
     """
-    tensor = torch.from_numpy(array)
-    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+    if device.type != "cuda":
+        return [torch.from_numpy(array).to(device) for array in arrays]
+    return unpacked(packed(arrays, pinned=True).to(device, non_blocking=True), arrays)
+
+
+def uploaded_to_both(
+    first: Arrays, device: torch.device, second: Arrays, other: torch.device
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Arrays for two devices, which are one unless a device map spreads the model: then there is one copy for all."""
+    if device != other:
+        return uploaded(first, device), uploaded(second, other)
+    both = uploaded([*first, *second], device)
+    return both[: len(first)], both[len(first) :]
+
+
+_ALIGNED = 64  # bytes: a multiple of each element's size, and what the vector loads of kernels want
+
+
+def packed(arrays: Arrays, pinned: bool) -> Tensor:
+    """The arrays one behind another in a buffer of bytes, in pinned memory or not."""
+    places = _places(arrays)
+    buffer = torch.empty(places[-1], dtype=torch.uint8, pin_memory=pinned)
+    written = buffer.numpy()
+    for array, begin in zip(arrays, places, strict=False):
+        written[begin : begin + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return buffer
+
+
+def unpacked(buffer: Tensor, arrays: Arrays) -> list[Tensor]:
+    """Views of the packed buffer in the types and shapes of the arrays."""
+    found = []
+    for array, begin in zip(arrays, _places(arrays), strict=False):
+        dtype = torch.from_numpy(np.empty(0, array.dtype)).dtype
+        found.append(buffer[begin : begin + array.nbytes].view(dtype).view(array.shape))
+    return found
+
+
+def _places(arrays: Arrays) -> list[int]:
+    """Where each array begins in the buffer, in bytes, and where the last one ends."""
+    sizes = [-(-array.nbytes // _ALIGNED) * _ALIGNED for array in arrays]
+    return [0, *accumulate(sizes)]

@@ -19,7 +19,7 @@ from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states_at
 from calprobe.planning import MaskedBatch, MaskedPlan, plan_masked
 from calprobe.planning.token_rows import TokenRows
-from calprobe.scoring.executor import AfterBatch, EdgeScores, on_device, score_batches
+from calprobe.scoring.executor import AfterBatch, EdgeScores, score_batches, uploaded, uploaded_to_both
 from calprobe.words import PllMetric
 
 
@@ -68,9 +68,10 @@ class MaskedExecutor(OverMaskedRows):
     @torch.inference_mode()
     def score_batch(self, batch: MaskedBatch) -> Tensor:
         """Log-probabilities of the batch's targets, [targets], by the scoring head."""
-        inputs = on_device(batch.token_ids, self.model.device)
-        arrays = (batch.scored, batch.targets, batch.target_offsets)
-        scored, targets, offsets = (on_device(array, self.scores_on) for array in arrays)
+        wanted = (batch.scored, batch.targets, batch.target_offsets)
+        (inputs,), (scored, targets, offsets) = uploaded_to_both(
+            [batch.token_ids], self.model.device, wanted, self.scores_on
+        )
         with hidden_states_at(self.model.network, scored) as kept:
             self.model.network(input_ids=inputs, attention_mask=torch.ones_like(inputs))
         hidden = kept.hidden.squeeze(1)
@@ -94,11 +95,11 @@ class PlainMaskedExecutor(OverMaskedRows):
     @torch.inference_mode()
     def score_batch(self, batch: MaskedBatch) -> Tensor:
         """Log-probabilities of the batch's targets, [targets], from the model's own logits."""
-        inputs = on_device(batch.token_ids, self.model.device)
+        (inputs,) = uploaded([batch.token_ids], self.model.device)
         logits = self.model.network(input_ids=inputs, attention_mask=torch.ones_like(inputs)).logits
         at = logits.device
         row = np.repeat(np.arange(len(batch.scored)), np.diff(batch.target_offsets))
-        scored, targets, row_of_target = (on_device(array, at) for array in (batch.scored, batch.targets, row))
+        scored, targets, row_of_target = uploaded((batch.scored, batch.targets, row), at)
         values = logits[torch.arange(len(logits), device=at), scored].float()  # [rows, vocab]
         chosen = values[row_of_target, targets]
         # Two roundings may meet the wrong way round where one token holds all the mass.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +18,10 @@ from torch import Tensor
 
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
-from calprobe.models.head import ScoringHead, hidden_states
+from calprobe.models.head import Keeper, ScoringHead, hidden_states
 from calprobe.planning import PaddedPlan, plan_padded
 from calprobe.planning.token_rows import TokenRows
-from calprobe.scoring.executor import AfterBatch, EdgeScores, joined, on_device
+from calprobe.scoring.executor import AfterBatch, EdgeScores, score_batches, uploaded, uploaded_to_both
 
 # The plain path takes logits to float32 this many values at a time: 16 MiB, small beside the logits themselves.
 _CHUNK_VALUES = 2**22
@@ -57,14 +58,25 @@ class PlannedRows:
     rows: TokenRows
     plan: PaddedPlan
     edge_of_token: npt.NDArray[np.int32]  # [scored tokens]
+    start_token_id: int
+
+    @property
+    def n_batches(self) -> int:
+        """Number of forward passes."""
+        return self.plan.n_batches
+
+    def batch(self, index: int) -> PaddedBatch:
+        """The forward pass `index`, in the shapes that a model takes."""
+        return PaddedBatch.of(self.rows, self.plan.batch(index), self.start_token_id)
 
     @classmethod
-    def of(cls, rows: TokenRows, plan: PaddedPlan) -> PlannedRows:
+    def of(cls, rows: TokenRows, plan: PaddedPlan, start_token_id: int) -> PlannedRows:
         """`rows` with that plan of theirs."""
         n_scored = rows.scored.lengths
         first_edge = offsets_before(n_scored[plan.rows])  # of each distinct row
         shift = first_edge[plan.row_of] - offsets_before(n_scored)
-        return cls(rows, plan, (np.arange(n_scored.sum()) + np.repeat(shift, n_scored)).astype(np.int32))
+        edge_of_token = np.arange(n_scored.sum()) + np.repeat(shift, n_scored)
+        return cls(rows, plan, edge_of_token.astype(np.int32), start_token_id)
 
 
 def offsets_before(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -82,26 +94,11 @@ class OverPaddedRows(ABC):
 
     def plan(self, rows: TokenRows) -> PlannedRows:
         """The distinct statements of `rows` in batches."""
-        return PlannedRows.of(rows, plan_padded(rows, self.batch_tokens))
+        return PlannedRows.of(rows, plan_padded(rows, self.batch_tokens), self.model.start_token_id)
 
+    @abstractmethod
     def run(self, plan: PlannedRows, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
         """Scores of all tokens, each given the start token and all tokens before it."""
-        edge_of_token = on_device(plan.edge_of_token, self.scores_on)
-        logprobs = []
-        for index in range(plan.plan.n_batches):
-            batch = PaddedBatch.of(plan.rows, plan.plan.batch(index), self.model.start_token_id)
-            logprobs.append(self.score_batch(batch))
-            after_batch(index + 1, plan.plan.n_batches)
-        return EdgeScores(joined(logprobs, self.scores_on), edge_of_token)
-
-    @property
-    @abstractmethod
-    def scores_on(self) -> torch.device:
-        """Where `score_batch` leaves its scores."""
-
-    @abstractmethod
-    def score_batch(self, batch: PaddedBatch) -> Tensor:
-        """Log-probabilities [edges of the batch] float32 of the batch's scored tokens, row by row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +109,20 @@ class PaddedExecutor(OverPaddedRows):
     head: ScoringHead
     batch_tokens: int
 
-    @property
-    def scores_on(self) -> torch.device:
-        """The head's device, with a device map another than the input's."""
-        return self.head.weight.device
+    def run(self, plan: PlannedRows, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
+        """Scores of all tokens, by the scoring head and on its device."""
+        with hidden_states(self.model.network) as kept:
+            return score_batches(plan, partial(self._score_batch, kept), self.head.weight.device, after_batch)
 
     @torch.inference_mode()
-    def score_batch(self, batch: PaddedBatch) -> Tensor:
-        """Log-probabilities of the batch's targets, [targets], by the scoring head."""
-        inputs, is_token = (on_device(part, self.model.device) for part in (batch.inputs, batch.is_token))
-        places, targets = (on_device(part, self.scores_on) for part in (batch.places, batch.targets))
-        with hidden_states(self.model.network) as kept:
-            self.model.network(input_ids=inputs, attention_mask=is_token, use_cache=False)
-        hidden = kept.hidden.flatten(0, 1)[places]
-        one_target_each = torch.arange(len(places) + 1, device=self.scores_on)
+    def _score_batch(self, kept: Keeper, batch: PaddedBatch) -> Tensor:
+        at = self.head.weight.device  # with a device map another than the input's
+        (inputs, is_token), (places, targets) = uploaded_to_both(
+            (batch.inputs, batch.is_token), self.model.device, (batch.places, batch.targets), at
+        )
+        self.model.network(input_ids=inputs, attention_mask=is_token, use_cache=False)
+        hidden = kept.taken().flatten(0, 1)[places]
+        one_target_each = torch.arange(len(places) + 1, device=at)
         logprobs: Tensor = linear_logprob(hidden, self.head.weight, targets, one_target_each, self.head.rule)[1]
         return logprobs
 
@@ -137,16 +134,14 @@ class PlainExecutor(OverPaddedRows):
     model: LoadedModel
     batch_tokens: int
 
-    @property
-    def scores_on(self) -> torch.device:
-        """The CPU, where no kernel is needed: this path must run where none does."""
-        return torch.device("cpu")
+    def run(self, plan: PlannedRows, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
+        """Scores of all tokens, on the CPU, where no kernel is needed: this path must run where none does."""
+        return score_batches(plan, self._score_batch, torch.device("cpu"), after_batch)
 
     @torch.inference_mode()
-    def score_batch(self, batch: PaddedBatch) -> Tensor:
-        """Log-probabilities of the batch's targets, [targets], from the model's own logits."""
+    def _score_batch(self, batch: PaddedBatch) -> Tensor:
         arrays = (batch.inputs, batch.is_token, batch.places, batch.targets)
-        inputs, is_token, places, targets = (on_device(array, self.model.device) for array in arrays)
+        inputs, is_token, places, targets = uploaded(arrays, self.model.device)
         logits = self.model.network(input_ids=inputs, attention_mask=is_token, use_cache=False).logits
         at = logits.device
         return target_logprobs(logits.flatten(0, 1), places.to(at), targets.to(at)).cpu()

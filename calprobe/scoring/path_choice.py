@@ -6,16 +6,19 @@ An untested architecture is then slow, never wrong.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
+from calprobe.models.attention import AttentionSeen
 from calprobe.models.head import scoring_head
 from calprobe.models.memory import is_out_of_memory
+from calprobe.planning import WidenedPlan
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import Executor, score_rows
 from calprobe.scoring.masked import MaskedExecutor, PlainMaskedExecutor
@@ -65,27 +68,47 @@ def choose_path(
     masking: Masking = NOTHING_MASKED,
     on_pass: OnPass = lambda path, reason: None,
 ) -> Path:
-    """The first path of the model's kind that scores `sample` as the model's own forward does.
+    """As `checked_path`: the path alone, among all of the model's kind, or `asked`."""
+    among = PATHS_OF[model.kind] if asked is None else (asked,)
+    return checked_path(model, batch_tokens, sample, among, masking, on_pass).path
+
+
+class Checked(NamedTuple):
+    """A path that agrees with the model's own forward, and what its check has seen."""
+
+    path: Path
+    attention_kernel: str | None  # of torch's attention, at the run's own row length; None: not seen
+
+
+def checked_path(
+    model: LoadedModel,
+    batch_tokens: int,
+    sample: TokenRows,
+    among: Sequence[Path],
+    masking: Masking = NOTHING_MASKED,
+    on_pass: OnPass = lambda path, reason: None,
+) -> Checked:
+    """The first of the paths that scores `sample` as the model's own forward does.
 
     Causal: tree, padded, plain. Masked: masked, plain, on the first tokens of the sample, since each is a row. A
-    rejected path is logged once with the reason, which `on_pass` also gets. A path in `asked` is the only one tried,
-    and its failure raises CalprobeError. `plain` is not checked: it is the own forward; if that gives NaN, no path is
-    right, and CalprobeError is raised.
+    rejected path is logged once with the reason, which `on_pass` also gets; that of the last one raises CalprobeError.
+    `plain` is not checked: it is the own forward; if that gives NaN, no path is right, and CalprobeError is raised.
     """
     if model.kind == "masked":
         sample = _first_tokens(sample, _MASKED_SAMPLE_TOKENS)
     truth = _own_forward(model, batch_tokens, sample, masking)
-    if asked == "plain":
-        return "plain"
-    for path in PATHS_OF[model.kind][:-1] if asked is None else (asked,):
-        reason = _why_not(path, model, batch_tokens, truth, masking)
+    for path in among:
+        if path == "plain":
+            break
+        seen = AttentionSeen()
+        reason = _why_not(path, model, batch_tokens, truth, masking, seen)
         if reason is None:
-            return path
-        if asked is not None:
+            return Checked(path, seen.kernels)
+        if path == among[-1]:
             raise CalprobeError(f"{model.name} cannot be scored on the {path} path: {reason}; leave --path out")
         log.info("%s: not on the %s path (%s)", model.name, path, reason[:200])
         on_pass(path, reason)
-    return "plain"
+    return Checked("plain", None)
 
 
 def executor_of(
@@ -147,16 +170,33 @@ def _first_tokens(rows: TokenRows, at_most: int) -> TokenRows:
     )
 
 
-def _why_not(path: Path, model: LoadedModel, batch_tokens: int, truth: _Truth, masking: Masking) -> str | None:
-    # Rows so short that the sample fills several, which also checks packing, padding and repeated prefixes.
-    short = int(truth.sample.lengths.max(initial=0)) + 8
+def _why_not(
+    path: Path, model: LoadedModel, batch_tokens: int, truth: _Truth, masking: Masking, seen: AttentionSeen
+) -> str | None:
     try:
-        scores = score_rows(executor_of(path, model, batch_tokens, short, masking), truth.sample)
+        executor = executor_of(path, model, batch_tokens, masking=masking)
+        if not isinstance(executor, TreeExecutor):
+            with seen:
+                return disagreement(truth.own, score_rows(executor, truth.sample), truth.tolerance)
+        # Rows so short that the sample fills several, which also checks packing, padding and repeated prefixes.
+        short = replace(executor, row_length=int(truth.sample.lengths.max(initial=0)) + 8)
+        reason = disagreement(truth.own, score_rows(short, truth.sample), truth.tolerance)
+        if reason is not None:
+            return reason
+        # The run's rows are longer, and kernels differ by length.
+        with seen:
+            scores = executor.run(WidenedPlan(executor.plan(truth.sample), executor.row_length)).of_tokens()
+        reason = disagreement(truth.own, scores.cpu().numpy(), truth.tolerance)
+        return reason and f"in rows of {executor.row_length} {reason}"
     except Exception as error:
         if is_out_of_memory(error):
             raise
-        return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
-    return disagreement(truth.own, scores, truth.tolerance)
+        return what_failed(error)
+
+
+def what_failed(error: BaseException) -> str:
+    """The error's type and the first line of its message."""
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
 
 
 def disagreement(own: npt.NDArray[np.float32], scores: npt.NDArray[np.float32], tolerance: Tolerance) -> str | None:

@@ -19,7 +19,7 @@ from calprobe.models import LoadedModel, tokenise
 from calprobe.planning.token_rows import TokenRows
 from calprobe.probes import Relation
 from calprobe.runs import PieceScores, PieceTokens
-from calprobe.scoring.executor import Executor, on_device
+from calprobe.scoring.executor import Executor, uploaded
 from calprobe.scoring.options import NOTHING_MASKED, Masking
 from calprobe.scoring.progress import Advance
 from calprobe.statements import Template, statements_of
@@ -184,7 +184,7 @@ def score_group(
     for stretch in group.plans:
         counting = _Counting(stretch, advance)
         scores = executor.run(stretch.plan, counting.after_batch)
-        roles, offsets = (on_device(array, scores.logprobs.device) for array in (stretch.roles, stretch.offsets))
+        roles, offsets = uploaded((stretch.roles, stretch.offsets), scores.logprobs.device)
         reduced.append(gather_reduce(*scores, roles, offsets))
         if save_tokens:
             of_tokens.append(scores.of_tokens())

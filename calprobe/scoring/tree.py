@@ -6,6 +6,7 @@ Exact: every node sees its own ancestors only and has its depth as its position,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,10 +14,10 @@ from torch import Tensor
 
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
-from calprobe.models.head import ScoringHead, hidden_states
-from calprobe.planning import TreeBatch, TreePlan, plan_tree
+from calprobe.models.head import Keeper, ScoringHead, hidden_states
+from calprobe.planning import TreeBatch, TreePlan, WidenedPlan, plan_tree
 from calprobe.planning.token_rows import TokenRows
-from calprobe.scoring.executor import AfterBatch, EdgeScores, on_device, score_batches
+from calprobe.scoring.executor import AfterBatch, EdgeScores, score_batches, uploaded_to_both
 
 # Places in a row: long enough to share much, short enough that attention over masked places stays cheap, which is
 # less on a CPU.
@@ -36,26 +37,27 @@ class TreeExecutor:
         """The prefix tree of `rows`, packed into batches."""
         return plan_tree(rows, self.model.start_token_id, self.batch_tokens, self.row_length)
 
-    def run(self, plan: TreePlan, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
+    def run(self, plan: TreePlan | WidenedPlan, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
         """Scores of all tokens, each given the start token and all tokens before it."""
-        return score_batches(plan, self._score_batch, self.head.weight.device, after_batch)
+        with hidden_states(self.model.network) as kept:
+            return score_batches(plan, partial(self._score_batch, kept), self.head.weight.device, after_batch)
 
     @torch.inference_mode()
-    def _score_batch(self, batch: TreeBatch) -> Tensor:
-        device, at = self.model.device, self.head.weight.device  # with a device map these may differ
+    def _score_batch(self, kept: Keeper, batch: TreeBatch) -> Tensor:
         arrays = (batch.token_ids, batch.position_ids, batch.end)
-        token_ids, position_ids, end = (on_device(array, device) for array in arrays)
         wanted = (batch.scored, batch.targets, batch.target_offsets)
-        scored, targets, target_offsets = (on_device(array, at) for array in wanted)
+        # With a device map the head may be elsewhere.
+        (token_ids, position_ids, end), (scored, targets, target_offsets) = uploaded_to_both(
+            arrays, self.model.device, wanted, self.head.weight.device
+        )
         deepest = int(batch.position_ids.max())
-        with hidden_states(self.model.network) as kept:
-            self.model.network(
-                input_ids=token_ids,
-                position_ids=position_ids,
-                attention_mask=attention_masks(self.model.network, position_ids, end, deepest),
-                use_cache=False,
-            )
-        hidden = kept.hidden.flatten(0, 1)[scored]
+        self.model.network(
+            input_ids=token_ids,
+            position_ids=position_ids,
+            attention_mask=attention_masks(self.model.network, position_ids, end, deepest),
+            use_cache=False,
+        )
+        hidden = kept.taken().flatten(0, 1)[scored]
         logprobs: Tensor = linear_logprob(hidden, self.head.weight, targets, target_offsets, self.head.rule)[1]
         return logprobs
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statement_lists import statements, token_rows, with_contexts
 
-from calprobe.planning import TreeBatch, TreePlan, plan_tree
+from calprobe.planning import TreeBatch, TreePlan, WidenedPlan, plan_tree
 
 START = 9
 row_lengths, budgets = st.integers(1, 25), st.integers(1, 60)
@@ -28,7 +28,7 @@ def paths(batch: TreeBatch) -> list[list[tuple[int, ...]]]:
     ]
 
 
-def scored_edges(plan: TreePlan) -> list[tuple[int, ...]]:
+def scored_edges(plan: TreePlan | WidenedPlan) -> list[tuple[int, ...]]:
     """For each score of the plan, the tokens that it is conditioned on and the token that it is of."""
     edges: list[tuple[int, ...]] = []
     for index in range(plan.n_batches):
@@ -49,6 +49,14 @@ def test_every_statement_is_recovered(lists: list[list[int]], row_length: int, b
     assert [edges[edge] for edge in plan.edge_of_token] == wanted
     assert sorted(edges) == sorted(set(wanted))  # distinct, and nothing else is scored
     assert len(edges) == plan.n_edges
+
+
+@given(statements, row_lengths, budgets, st.integers(1, 40))
+def test_wider_rows_score_the_same(lists: list[list[int]], row_length: int, budget: int, width: int) -> None:
+    plan = plan_tree(token_rows(lists), START, budget, row_length)
+    widened = WidenedPlan(plan, width)
+    assert all(widened.batch(index).token_ids.shape[1] >= width for index in range(plan.n_batches))
+    assert scored_edges(widened) == scored_edges(plan)
 
 
 @given(statements, row_lengths, budgets)

@@ -16,8 +16,8 @@ from tiny_models import CAUSAL_CONFIGS, QUICK, TAKES_NO_TREE, loaded, tiny_causa
 from calprobe.errors import CalprobeError
 from calprobe.scoring.executor import EdgeScores, score_rows
 from calprobe.scoring.options import Path
-from calprobe.scoring.path_choice import Tolerance, choose_path, disagreement, executor_of
-from calprobe.scoring.tree import TreeExecutor
+from calprobe.scoring.path_choice import Tolerance, checked_path, choose_path, disagreement, executor_of
+from calprobe.scoring.tree import CPU_ROW_LENGTH, TreeExecutor
 
 
 @pytest.mark.parametrize("architecture", few_of(CAUSAL_CONFIGS, QUICK.__contains__))
@@ -67,6 +67,40 @@ def test_a_path_that_raises_is_passed_over() -> None:
     network = model.network
     network.get_output_embeddings().register_forward_hook(lambda module, given, result: result)
     assert choose_path(model, 64, sample) == "plain"
+
+
+@pytest.mark.parametrize("raises", [True, False])
+def test_a_kernel_that_fails_only_in_rows_as_long_as_the_run_s_is_found(raises: bool) -> None:
+    model, sample, reasons = loaded(tiny_causal("llama")), random_rows(seed=14, n_statements=6), []
+
+    def fail(layer: torch.nn.Module, given: Any, result: torch.Tensor) -> torch.Tensor | None:
+        if result.shape[1] < CPU_ROW_LENGTH:
+            return None
+        if raises:
+            raise RuntimeError("no kernel image is available\nfor this device")
+        return result + torch.linspace(0, 1, result.shape[2])
+
+    model.network.get_submodule("model.norm").register_forward_hook(fail)
+    assert choose_path(model, 400, sample, on_pass=lambda path, reason: reasons.append(reason)) == "padded"
+    expected = "RuntimeError: no kernel image is available" if raises else "in rows of 160 its token scores differ"
+    assert reasons[0].startswith(expected)
+
+
+@pytest.mark.parametrize("path", ["tree", "padded", "plain"])
+def test_no_pass_of_a_path_may_take_cudnn_for_its_attention(path: Path) -> None:
+    model = loaded(tiny_causal("llama"))
+    seen: list[bool] = []
+    model.network.register_forward_pre_hook(lambda *_: seen.append(torch.backends.cuda.cudnn_sdp_enabled()))
+    executor = executor_of(path, model, 64)
+    seen.clear()
+    score_rows(executor, random_rows(seed=1))
+    assert set(seen) == {False}
+
+
+def test_the_kernel_of_attention_is_named() -> None:
+    model, sample = loaded(tiny_causal("llama")), random_rows(seed=14, n_statements=6)
+    assert checked_path(model, 64, sample, ("tree", "padded", "plain")) == ("tree", "flash")
+    assert checked_path(model, 64, sample, ("plain",)) == ("plain", None)
 
 
 @pytest.mark.parametrize("asked", [None, "tree", "plain"])

@@ -14,6 +14,7 @@ from calprobe.backends.local.closed import ReplyTree
 from calprobe.kernels import linear_logprob
 from calprobe.kernels.onednn import linear
 from calprobe.models import LoadedModel
+from calprobe.models.attention import no_cudnn_attention
 from calprobe.models.head import HeadUnusable, ScoringHead, hidden_states, scoring_head
 from calprobe.scoring.budget import vocabulary_size
 
@@ -117,6 +118,7 @@ class Engine:
         cache.aim(first_row, lengths, width)
         return self._hidden(cache, tokens, positions, self._masks(positions, int(lengths.max()) + width))
 
+    @no_cudnn_attention()
     def _hidden(
         self, cache: RaggedCache, tokens: Tensor, positions: Tensor, masks: Tensor | dict[str, Tensor]
     ) -> Tensor:

@@ -22,6 +22,7 @@ from calprobe.backends.local.labels import Ids
 from calprobe.backends.local.turns import Turns
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
+from calprobe.models.attention import no_cudnn_attention
 from calprobe.models.memory import is_out_of_memory
 from calprobe.runs.replies import Reply
 
@@ -63,6 +64,7 @@ class PlainRunner:
         return self._turns.finished(turn, rest)
 
     @torch.inference_mode()
+    @no_cudnn_attention()
     def _generate(self, turn: Turn) -> None:
         from transformers import GenerationConfig, LogitsProcessorList
 
@@ -90,6 +92,7 @@ class PlainRunner:
         return only
 
     @torch.inference_mode()
+    @no_cudnn_attention()
     def _edges(self, prompt: Ids, tree: ReplyTree) -> Floats:
         """Log-probabilities of the tree's targets, [1, edges]: a pass over each path from root to leaf."""
         found = np.full(len(tree.targets), np.nan)
@@ -105,6 +108,7 @@ class PlainRunner:
         return found[None]
 
     @torch.inference_mode()
+    @no_cudnn_attention()
     def _rest(self, turn: Turn, place: int, sequence: Ids) -> float:
         """Log-probability of the sequence's tokens behind its first one, at that place of the reply."""
         ids = [*turn.prompt.ids, *turn.tokens[:place], *sequence]

@@ -1,0 +1,60 @@
+"""Which kernel torch's attention takes: cuDNN's is kept out while calprobe computes, and the one that runs is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+from torch.nn.attention import SDPBackend
+from torch.overrides import TorchFunctionMode
+
+
+@contextmanager
+def no_cudnn_attention() -> Iterator[None]:
+    """Inside, torch's attention takes no cuDNN kernel; afterwards all is as it was, also after an error.
+
+    On recent cards torch tries cuDNN first. cuDNN builds a plan on the host for each new shape, and nearly each batch
+    has a shape of its own. Without it the same kernels run with every torch that calprobe supports. The setting is the
+    process's; nothing changes on a CPU.
+    """
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)
+
+
+class AttentionSeen(TorchFunctionMode):
+    """Inside, notes the kernels that torch takes for `scaled_dot_product_attention`; computes nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kernels: set[str] = set()
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Call `func`; torch calls this for each of its functions."""
+        if func is F.scaled_dot_product_attention:
+            self._kernels.add(_kernel_for(*args, **(kwargs or {})))
+        return func(*args, **(kwargs or {}))
+
+    @property
+    def kernels(self) -> str | None:
+        """`efficient`, `flash`, `math`, or several; None where no attention went through that function."""
+        return ", ".join(sorted(self._kernels)) or None
+
+
+def _kernel_for(*args: Any, **kwargs: Any) -> str:
+    try:
+        return SDPBackend(torch._fused_sdp_choice(*args, **kwargs)).name.lower().removesuffix("_attention")
+    except (AttributeError, TypeError, ValueError):  # not a public function: another torch may have none
+        return "not known"
