@@ -20,7 +20,7 @@ def no_cudnn_attention() -> Iterator[None]:
     has a shape of its own. Without it the same kernels run with every torch that calprobe supports. The setting is the
     process's; nothing changes on a CPU.
     """
-    before = torch.backends.cuda.cudnn_sdp_enabled()
+    before = torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]
     torch.backends.cuda.enable_cudnn_sdp(False)
     try:
         yield

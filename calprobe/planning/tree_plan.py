@@ -43,7 +43,9 @@ class TreeBatch:
             return self
 
         def padded(values: Int64s, padding: npt.ArrayLike) -> Int64s:
-            return np.concatenate([values, np.broadcast_to(np.int64(padding), (n_rows, width - now))], axis=1)
+            return np.concatenate(
+                [values, np.broadcast_to(np.asarray(padding, np.int64), (n_rows, width - now))], axis=1
+            )
 
         return replace(
             self,

@@ -339,7 +339,7 @@ def _note_adopted(path: Path, stored: RunManifest, asked: RunManifest) -> None:
             log.info("resuming with the run's %s %s (requested: %s)", name, has, wants)
     now = asked.recorded_only()
     for name, began in stored.recorded_only().items():
-        if began != now[name]:
+        if name in now and began != now[name]:
             log.warning(
                 "resuming with %s %s, the run started with %s: %s may differ",
                 *(name, now[name], began, stored.may_differ),

@@ -202,7 +202,9 @@ class Manifest(RunManifest):
 
     def recorded_only(self) -> dict[str, object]:
         """What makes the products."""
-        return {"device_name": self.settings.device_name, "cpu_products": self.settings.cpu_products}
+        found: dict[str, object] = {name: getattr(self.settings, name) for name in ("device_name", "cpu_products")}
+        kernel = self.settings.attention_kernel  # earlier runs, and plain ones, do not know it
+        return found if kernel is None else found | {"attention_kernel": kernel}
 
     @cached_property
     def _relations(self) -> dict[str, RelationRecord]:
@@ -212,10 +214,10 @@ class Manifest(RunManifest):
         """The fields that must agree for two runs' shards to be one run's, by the name shown to users.
 
         Only this method decides it. Not in it, and so only recorded: names and paths as typed (fingerprints identify
-        the content), device index, device name and cpu_products (a difference is logged on resuming), batch budgets and
-        threads (a resumed run keeps the stored ones), the shard, versions, time stamps, domains, wordings (in the
-        template set's fingerprint), which part of a statement is scored (in the probe's fingerprint), numbers of the
-        complete probe and of candidates with the same tokens, the note, whether an adapter was merged.
+        the content), device index, device name, cpu_products and attention_kernel (a difference is logged on resuming),
+        batch budgets and threads (a resumed run keeps the stored ones), the shard, versions, time stamps, domains,
+        wordings (in the template set's fingerprint), which part of a statement is scored (in the probe's fingerprint),
+        numbers of the complete probe and of candidates with the same tokens, the note, whether an adapter was merged.
         """
         model, settings = self.model, self.settings
         return {

@@ -101,6 +101,7 @@ class Settings:
     path: str | None  # what ran: `padded`, ..; None: the scores are imported
     dtype: str | None = None
     attention: str | None = None  # what transformers ran: sdpa, eager
+    attention_kernel: str | None = None  # what torch's sdpa took in the self-check: efficient, flash, math, ..
     device: str | None = None  # cpu, cuda:0
     device_name: str | None = None  # the card, or the processor and what torch uses of it
     cpu_products: str | None = (

@@ -14,11 +14,12 @@ from dataclasses import asdict, astuple, dataclass, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from calprobe.messages import reason
 from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
+from calprobe.words import ScoringPath
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +41,7 @@ class Progress:
     processes: int = 0  # at once, at most; 0: not known
     batch_tokens: int | None = None  # the smallest batch budget in force; None: not known
     first_batch_tokens: int | None = None  # the run's first budget, where batches became smaller since
+    later_path: ScoringPath | None = None  # with which the run goes on where the manifest's failed
 
     def __add__(self, other: Progress) -> Progress:
         return Progress(
@@ -52,6 +54,7 @@ class Progress:
             processes=max(self.processes, other.processes),
             batch_tokens=_of_known(min, self.batch_tokens, other.batch_tokens),
             first_batch_tokens=_of_known(max, self.first_batch_tokens, other.first_batch_tokens),
+            later_path=_plainest(self.later_path, other.later_path),
         )
 
     def since(self, began_with: int | None) -> Progress:
@@ -90,7 +93,7 @@ def read_worker(run: Path, worker: int) -> Progress:
         if data.pop(_CHECKSUM, None) != _checksum(data):
             raise DecodeError("its checksum is wrong")
         found = decode(Progress, data)
-        if min(value for value in astuple(found) if value is not None) < 0 or found.batch_tokens == 0:
+        if min(value for value in astuple(found) if isinstance(value, int | float)) < 0 or found.batch_tokens == 0:
             raise DecodeError("a number below what it counts")
     except (OSError, ValueError, RecursionError) as error:
         why = reason(error) if isinstance(error, OSError) else str(error)
@@ -114,6 +117,11 @@ def progress_path(run: Path, worker: int) -> Path:
 def _checksum(fields: Mapping[str, Any]) -> str:
     """CRC-32 (hex) of the fields, in any order."""
     return f"{zlib.crc32(json.dumps(fields, sort_keys=True).encode()):08x}"
+
+
+def _plainest(one: ScoringPath | None, other: ScoringPath | None) -> ScoringPath | None:
+    known = [path for path in get_args(ScoringPath) if path in (one, other)]
+    return known[-1] if known else None
 
 
 def _of_known(choose: Callable[[list[int]], int], one: int | None, other: int | None) -> int | None:

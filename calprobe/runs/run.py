@@ -189,9 +189,10 @@ def whole_record(manifest: Manifest, progress: Progress, cut_contexts: Mapping[s
     for relation in record["relations"]:
         relation["cut_contexts"] = cut_contexts.get(relation["name"], 0)
     costs = asdict(progress)
-    budget, first = costs.pop("batch_tokens"), costs.pop("first_batch_tokens")
+    budget, first, later = (costs.pop(key) for key in ("batch_tokens", "first_batch_tokens", "later_path"))
     record["settings"]["path"] = manifest.settings.shown_path
     record["settings"] |= {"batch_tokens": budget} | ({} if first is None else {"first_batch_tokens": first})
+    record["settings"] |= {} if later is None else {"later_path": later}
     return record | {"timings": costs}
 
 

@@ -1,10 +1,11 @@
-"""Scores a group of pieces with the current batch budget, and with half of it when memory runs out."""
+"""Scores a group of pieces: with half the batch budget when memory runs out, along the next path when one fails."""
 
 from __future__ import annotations
 
 import gc
 import logging
 import traceback
+from collections.abc import Callable
 from typing import NoReturn
 
 import torch
@@ -15,6 +16,7 @@ from calprobe.models.memory import is_out_of_memory
 from calprobe.runs import PieceScores
 from calprobe.scoring.budget import smaller_budget
 from calprobe.scoring.executor import Executor, with_budget
+from calprobe.scoring.path_choice import what_failed
 from calprobe.scoring.pieces import LongestStatement, PreparedGroup, planned_again, score_group
 from calprobe.scoring.progress import Advance
 
@@ -22,15 +24,24 @@ log = logging.getLogger(__name__)
 
 
 class BackOff:
-    """Scores groups; a group that does not fit in memory is scored again with half the batch budget.
+    """Scores groups; one that does not fit in memory is scored again with half the batch budget, one that fails in
+    another way with the executor of the next path.
 
-    All later groups keep the smaller budget, also those that were planned ahead: the budget of a group depends only on
-    the groups before it.
+    All later groups keep the smaller budget and the path, also those that were planned ahead: those of a group depend
+    only on the groups before it.
     """
 
-    def __init__(self, model: LoadedModel, executor: Executor, save_tokens: bool) -> None:
+    def __init__(
+        self,
+        model: LoadedModel,
+        executor: Executor,
+        save_tokens: bool,
+        next_path: Callable[[str], Executor | None] = lambda what: None,
+    ) -> None:
+        """`next_path` is told what failed, and gives the executor of a plainer path that is right, if there is one."""
         self._model = model
         self._save_tokens = save_tokens
+        self._next_path = next_path
         self.executor = executor  # with the current budget
 
     @property
@@ -41,7 +52,8 @@ class BackOff:
     def score(self, ready: PreparedGroup, advance: Advance) -> list[PieceScores]:
         """Score the group, with smaller and smaller batches until it fits.
 
-        Raises CalprobeError, which names the longest statement, if batches that just hold that one do not fit either.
+        Raises CalprobeError, which names the longest statement, if batches that just hold that one do not fit either,
+        and the error of a path that failed if there is no other.
         """
         scored = None
         while scored is None:
@@ -50,21 +62,38 @@ class BackOff:
         return scored
 
     def _tried(self, ready: PreparedGroup, advance: Advance) -> list[PieceScores] | None:
-        """The group's scores; None if memory ran out, and batches are smaller from now on."""
-        batch_tokens, counted = self.batch_tokens, _Counted(advance)
+        """The group's scores; None if another executor has to try: one with smaller batches, or of another path."""
+        counted = _Counted(advance)
         try:
             return list(score_group(ready, self._model, self.executor, self._save_tokens, counted))
+        except CalprobeError:
+            raise
         except Exception as error:
-            if not is_out_of_memory(error):
+            instead = self._smaller(ready, error) if is_out_of_memory(error) else self._plainer(ready, error)
+            if instead is None:
                 raise
-            smaller = smaller_budget(batch_tokens, ready.longest.n_tokens)
-            if smaller is None:
-                refuse_statement(ready.longest, batch_tokens, error)
             free_after(error)
         counted.take_back()
-        self.executor = with_budget(self.executor, smaller)
-        log.warning("%s: out of memory with batches of %d tokens; retrying with %d", ready.shown, batch_tokens, smaller)
+        self.executor = instead
         return None
+
+    def _smaller(self, ready: PreparedGroup, error: Exception) -> Executor:
+        """The executor with smaller batches. Raises CalprobeError if these would not hold the longest statement."""
+        batch_tokens = self.batch_tokens
+        smaller = smaller_budget(batch_tokens, ready.longest.n_tokens)
+        if smaller is None:
+            refuse_statement(ready.longest, batch_tokens, error)
+        log.warning("%s: out of memory with batches of %d tokens; retrying with %d", ready.shown, batch_tokens, smaller)
+        return with_budget(self.executor, smaller)
+
+    def _plainer(self, ready: PreparedGroup, error: Exception) -> Executor | None:
+        """The executor of a plainer path; None if there is none, or the device computes nothing any more."""
+        what = f"{ready.shown}: {what_failed(error)}"
+        try:
+            return self._next_path(what)
+        except (CalprobeError, RuntimeError, MemoryError) as second:  # the first error says more
+            log.debug("%s; no other path: %s", what, what_failed(second))
+            return None
 
 
 def refuse_statement(longest: LongestStatement, batch_tokens: int, error: Exception) -> NoReturn:

@@ -6,10 +6,11 @@ directly.
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import TypeVar
@@ -20,14 +21,17 @@ from calprobe.probes import Relation
 from calprobe.runs import PieceScores
 from calprobe.runs.records import Piece
 from calprobe.scoring.back_off import BackOff
-from calprobe.scoring.fit import Way, find_way
-from calprobe.scoring.options import ScoreOptions
+from calprobe.scoring.budget import auto_batch_tokens
+from calprobe.scoring.executor import Executor
+from calprobe.scoring.fit import Way, check_paths, find_way
+from calprobe.scoring.options import PATHS_OF, Path, ScoreOptions
 from calprobe.scoring.path_choice import executor_of
 from calprobe.scoring.pieces import PreparedGroup, prepare_group
 from calprobe.scoring.progress import Advance, no_progress
 from calprobe.scoring.scheduling import Group, Schedule
 from calprobe.scoring.selection import Selection
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -76,10 +80,14 @@ class ScoredGroup:
 
     pieces: list[PieceScores]
     batch_tokens: int  # the budget of these scores
+    path: Path
 
 
 class Engine:
-    """Scores groups of a selection's pieces with one model, one path, and a batch budget that only becomes smaller."""
+    """Scores groups of a selection's pieces with one model and a batch budget that only becomes smaller.
+
+    There is one path, unless it fails in the middle of the run and `way` lets the engine step down to a plainer one.
+    """
 
     def __init__(
         self,
@@ -94,11 +102,13 @@ class Engine:
         grouped_by = way.grouped_by or way.batch_tokens
         self.model = model
         self.schedule = schedule or Schedule(selection, selection.pieces, way.path, grouped_by, options.shard)
+        self._way = way
+        self._selection, self._options = selection, options
         self._instead = instead
         self._templates = selection.template_set
         self._masking = options.masking(model.kind, model.name)
         executor = executor_of(way.path, model, way.batch_tokens, masking=self._masking)
-        self._back_off = BackOff(model, executor, options.save_tokens)
+        self._back_off = BackOff(model, executor, options.save_tokens, self._next_path)
 
     def score(
         self,
@@ -114,7 +124,20 @@ class Engine:
         for ready in prefetched(groups, self._prepare, prefetch):
             begin(ready.relations)
             pieces = self._back_off.score(ready, advance)
-            yield ScoredGroup(pieces, self._back_off.batch_tokens)
+            yield ScoredGroup(pieces, self._back_off.batch_tokens, self._way.path)
+
+    def _next_path(self, what: str) -> Executor | None:
+        """The executor of the next path that agrees with the model's own forward, and a warning; None if it may not."""
+        failed, paths = self._way.path, PATHS_OF[self.model.kind]
+        plainer = paths[paths.index(failed) + 1 :]
+        if not plainer or not self._way.steps_down:
+            return None
+        path, longest, *_ = check_paths(self.model, self._selection, self._options, among=plainer)
+        batch_tokens = min(self._back_off.batch_tokens, auto_batch_tokens(self.model, path, longest))
+        executor = executor_of(path, self.model, batch_tokens, masking=self._masking)
+        self._way = replace(self._way, path=path, batch_tokens=batch_tokens)
+        log.warning("%s\nthe %s path failed there; this group and all later ones take the %s path", what, failed, path)
+        return executor
 
     def _prepare(self, group: Group) -> PreparedGroup:
         """The group tokenised and planned with the current budget; runs in another thread."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -29,8 +29,8 @@ from calprobe.scoring.budget import (
     with_room_for,
 )
 from calprobe.scoring.executor import Executor, score_rows, with_budget
-from calprobe.scoring.options import Masking, Path, ScoreOptions
-from calprobe.scoring.path_choice import OnPass, choose_path, executor_of
+from calprobe.scoring.options import PATHS_OF, Masking, Path, ScoreOptions
+from calprobe.scoring.path_choice import Checked, OnPass, checked_path, executor_of
 from calprobe.scoring.pieces import LongestStatement, longest_of, tokenise_pieces
 from calprobe.scoring.selection import Selection
 from calprobe.scoring.tree import CPU_ROW_LENGTH, GPU_ROW_LENGTH
@@ -52,6 +52,8 @@ class Way:
     batch_tokens: int
     source: BudgetSource
     grouped_by: int | None = None  # the budget that cuts the run into groups; None: `batch_tokens`
+    attention_kernel: str | None = field(default=None, compare=False)  # of torch's attention, as the check has seen it
+    steps_down: bool = field(default=False, compare=False)  # to the next path, if this one fails later
 
 
 class Budget(NamedTuple):
@@ -118,11 +120,16 @@ def find_way(model: LoadedModel, selection: Selection, options: ScoreOptions) ->
     Raises:
         CalprobeError: no path gives the model's own scores, or the longest statement does not fit in memory.
     """
-    masking = options.masking(model.kind, model.name)
-    path, longest, _ = check_paths(model, selection, options)
+    checked = check_paths(model, selection, options)
+    way = _with_budget(model, checked, options)
+    return replace(way, attention_kernel=checked.attention_kernel, steps_down=options.path is None)
+
+
+def _with_budget(model: LoadedModel, checked: CheckedPath, options: ScoreOptions) -> Way:
+    path, longest = checked.path, checked.longest
     if options.batch_tokens is not None:
         return Way(path, options.batch_tokens, "typed")
-    found = find_budget(model, path, longest, masking)
+    found = find_budget(model, path, longest, options.masking(model.kind, model.name))
     if options.shard is None:
         return Way(path, *found)
     shared = usual_batch_tokens(model, path, longest)
@@ -137,25 +144,33 @@ class CheckedPath(NamedTuple):
     path: Path
     longest: int  # tokens of the longest statement
     n_statements: int
+    attention_kernel: str | None  # of torch's attention; None: not seen
 
 
 def check_paths(
-    model: LoadedModel, selection: Selection, options: ScoreOptions, on_pass: OnPass = lambda path, reason: None
+    model: LoadedModel,
+    selection: Selection,
+    options: ScoreOptions,
+    on_pass: OnPass = lambda path, reason: None,
+    among: Sequence[Path] | None = None,
 ) -> CheckedPath:
-    """Check the paths on a handful of the selection's statements, with smaller batches where memory runs out.
+    """Check paths on a handful of the selection's statements, with smaller batches where memory runs out.
 
-    `on_pass` is called with each rejected path and the reason. Raises as `find_way`.
+    Checked are those in `among`, else the options' path, else all of the model's kind. `on_pass` is called with each
+    rejected path and the reason. Raises as `find_way`.
     """
+    if among is None:
+        among = PATHS_OF[model.kind] if options.path is None else (options.path,)
     masking = options.masking(model.kind, model.name)
     pieces = tokenise_pieces(selection.sample(), model, masking)
     sample, longest = TokenRows.joined([piece.rows for piece in pieces]), longest_of(pieces)
     usual = auto_batch_tokens(model, longest=longest.n_tokens)
 
-    def tried(batch_tokens: int) -> Path:
-        return choose_path(model, batch_tokens, sample, options.path, masking, on_pass)
+    def tried(batch_tokens: int) -> Checked:
+        return checked_path(model, batch_tokens, sample, among, masking, on_pass)
 
-    path = _in_memory(tried, options.batch_tokens or usual, longest)
-    return CheckedPath(path, longest.n_tokens, sample.n_statements)
+    checked = _in_memory(tried, options.batch_tokens or usual, longest)
+    return CheckedPath(checked.path, longest.n_tokens, sample.n_statements, checked.attention_kernel)
 
 
 def find_budget(model: LoadedModel, path: Path, longest: int, masking: Masking) -> Budget:
@@ -259,7 +274,7 @@ def _made_up(model: LoadedModel, width: int) -> tuple[TokenRows, int]:
     return rows, n_tokens * (n_tokens + 2) if model.kind == "masked" else _ROWS * width
 
 
-def _in_memory(tried: Callable[[int], Path], batch_tokens: int, longest: LongestStatement) -> Path:
+def _in_memory(tried: Callable[[int], Checked], batch_tokens: int, longest: LongestStatement) -> Checked:
     """The result of `tried` with batches of that size, or with smaller ones if memory runs out."""
     while True:
         try:

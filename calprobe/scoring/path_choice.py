@@ -184,10 +184,12 @@ def _why_not(
         if reason is not None:
             return reason
         # The run's rows are longer, and kernels differ by length.
+        width = min(executor.row_length, batch_tokens)
         with seen:
-            scores = executor.run(WidenedPlan(executor.plan(truth.sample), executor.row_length)).of_tokens()
+            plan = WidenedPlan(replace(executor, batch_tokens=width).plan(truth.sample), width)
+            scores = executor.run(plan).of_tokens()
         reason = disagreement(truth.own, scores.cpu().numpy(), truth.tolerance)
-        return reason and f"in rows of {executor.row_length} {reason}"
+        return reason and f"in rows of {width} {reason}"
     except Exception as error:
         if is_out_of_memory(error):
             raise

@@ -88,7 +88,7 @@ class PreparedGroup:
 
     pieces: tuple[TokenisedPiece, ...]
     plans: tuple[PlannedStretch, ...]
-    batch_tokens: int  # of the executor that the plans are for
+    executor: Executor | None  # that the plans are for
 
     @property
     def shown(self) -> str:
@@ -128,14 +128,14 @@ def prepare_group(
     `masking` is a masked model's. Raises CalprobeError if a statement does not fit the model (tokens or length).
     """
     tokenised = tokenise_pieces(pieces, model, masking)
-    return PreparedGroup(tokenised, _plans(tokenised, executor), executor.batch_tokens)
+    return PreparedGroup(tokenised, _plans(tokenised, executor), executor)
 
 
 def planned_again(group: PreparedGroup, executor: Executor) -> PreparedGroup:
-    """The group with plans for that executor; unchanged if it was planned for the same batches."""
-    if group.batch_tokens == executor.batch_tokens:
+    """The group with plans for that executor; unchanged if they are."""
+    if group.executor is executor:
         return group
-    return replace(group, plans=_plans(group.pieces, executor), batch_tokens=executor.batch_tokens)
+    return replace(group, plans=_plans(group.pieces, executor), executor=executor)
 
 
 def _plans(tokenised: tuple[TokenisedPiece, ...], executor: Executor) -> tuple[PlannedStretch, ...]:

@@ -57,6 +57,7 @@ def manifest_of(
             threads=torch.get_num_threads() if model.device.type == "cpu" else None,
             save_tokens=options.save_tokens,
             attention=model.attention,
+            attention_kernel=way.attention_kernel,
         ),
         limit=options.per_relation,
         sample_seed=options.sample_seed,

@@ -22,19 +22,21 @@ def begun_run(out: Path, resume: bool) -> Manifest | None:
 
 
 def options_as_begun(begun: Manifest, out: Path, options: ScoreOptions) -> ScoreOptions:
-    """The options with the path and batch budget of the run's first scores.
+    """The options with the path and batch budget in force: the run's first ones, or those that it had to step down to.
 
     Both decide the last bits of a score, so a resumed run keeps them (docs/reference/files.md). Raises UsageError
-    if another batch budget is requested.
+    if another batch budget is requested; another path makes another run (`refuse_other_run`).
     """
-    settings, in_force = begun.settings, progress_of(out, begun).batch_tokens
+    settings, progress = begun.settings, progress_of(out, begun)
+    in_force = progress.batch_tokens
     if options.batch_tokens not in (None, in_force, settings.batch_tokens, settings.first_batch_tokens):
         raise UsageError(
             f"{out}: the run has --batch-tokens {in_force}, requested {options.batch_tokens}.\n"
             "Leave out the option to resume the run, or delete its scores and start over with --no-resume"
         )
     stored = next((path for path in PATHS if path == settings.path), None)  # None: an import
-    return replace(options, batch_tokens=in_force, path=options.path or stored)
+    path = (progress.later_path or stored) if options.path in (None, stored) else options.path
+    return replace(options, batch_tokens=in_force, path=path)
 
 
 def refuse_other_request(begun: Manifest, out: Path, selection: Selection, options: ScoreOptions) -> None:

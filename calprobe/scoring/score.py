@@ -26,6 +26,7 @@ from calprobe.runs.folder import check_folder, default_out
 from calprobe.runs.labels import write_labels
 from calprobe.runs.lock import Owner, locked
 from calprobe.runs.manifest_file import read_manifest
+from calprobe.runs.stored_run import progress_of
 from calprobe.scoring.candidate_tokens import same_tokens, warn_of_same_tokens
 from calprobe.scoring.dry_run import Preview, preview_of
 from calprobe.scoring.engine import Engine, score_pieces
@@ -180,6 +181,7 @@ class _Request:
     out: Path
     begun: Manifest | None  # of the run that is there
     options: ScoreOptions  # as the run began
+    path_is_typed: bool  # and not the run's
 
     @property
     def saves_labels(self) -> bool:
@@ -192,7 +194,7 @@ def _requested(
     model: str | LoadedModel, probe: str | Path | Probe | None, out: str | Path | None, options: ScoreOptions
 ) -> _Request:
     """Pick the statements and check the folder; raise UsageError for a request that does not fit it."""
-    name = model if isinstance(model, str) else model.name
+    name, typed = model if isinstance(model, str) else model.name, options.path is not None
     if isinstance(model, str):
         resolve(model)  # a mistyped name is reported before a probe is downloaded
     selection = select(probe if isinstance(probe, Probe) else _probe(name, probe), options)
@@ -200,12 +202,12 @@ def _requested(
     check_folder(path)
     begun = begun_run(path, options.resume)
     if begun is None:
-        return _Request(name, selection, selection, path, None, options)
+        return _Request(name, selection, selection, path, None, options, typed)
     refuse_other_request(begun, path, selection, options)
     options, is_part = with_what_is_there(begun, selection, options)
     run = select(selection.probe, options)
     refuse_other_request(begun, path, run, options)  # every wording that the run has
-    return _as_begun(_Request(name, selection if is_part else run, run, path, None, options), begun)
+    return _as_begun(_Request(name, selection if is_part else run, run, path, None, options, typed), begun)
 
 
 def _probe(model: str, asked: str | Path | None) -> Probe:
@@ -247,17 +249,21 @@ def _manifest(request: _Request, model: LoadedModel, way: Way) -> Manifest:
     if request.begun is None or not request.begun.extent.covers(extent_of(request.selection, request.options)):
         same = same_tokens(model, request.selection)
         warn_of_same_tokens(same)
-    return manifest_of(model, request.selection, way, request.options, same)
+    asked = manifest_of(model, request.selection, way, request.options, same)
+    if request.begun is None or way.path != progress_of(request.out, request.begun).later_path:
+        return asked
+    # The run has stepped down from the path that it began with, and is still the same run.
+    return replace(asked, settings=replace(asked.settings, path=request.begun.settings.path))
 
 
 def _work(request: _Request, folder: RunFolder, model: LoadedModel, way: Way, missing: Lacking) -> Work:
     """The remaining work, with the current batch budget and the groups of the run's first budget."""
     options, selection, manifest = request.options, request.selection, folder.manifest
-    way = replace(way, batch_tokens=folder.progress().batch_tokens or 1)
+    way = replace(way, batch_tokens=folder.progress().batch_tokens or 1, steps_down=not request.path_is_typed)
     schedule = Schedule(
         selection,
         manifest.pieces,
-        way.path,
+        manifest.settings.shown_path,
         manifest.settings.grouped_by or way.batch_tokens,
         options.shard,
         parts_of(manifest, selection) if manifest.grew else None,

@@ -78,10 +78,12 @@ class _Share:
         wall_s = seconds if self.workers.is_first else 0.0
         self.folder.record_progress(self.workers.rank, replace(self.spent, score_s=seconds, wall_s=wall_s))
 
-    def take_budget(self, batch_tokens: int) -> None:
-        """Record a smaller budget before the first scores that use it."""
-        if batch_tokens != self.spent.batch_tokens:
-            self.spent = replace(self.spent, batch_tokens=batch_tokens)
+    def take_way(self, scored: ScoredGroup) -> None:
+        """Record a smaller budget, or a path that is not the manifest's, before the first scores that use it."""
+        later_path = None if scored.path == self.folder.manifest.settings.path else scored.path
+        taken = replace(self.spent, batch_tokens=scored.batch_tokens, later_path=later_path)
+        if taken != self.spent:
+            self.spent = taken
             self.record()
 
     def write(self, piece: PieceScores, has_part: bool) -> None:
@@ -92,7 +94,7 @@ class _Share:
 
     def write_group(self, scored: ScoredGroup, missing: Lacking) -> None:
         """Write the missing pieces of a group, and what it took."""
-        self.take_budget(scored.batch_tokens)
+        self.take_way(scored)
         for piece in scored.pieces:
             if piece.piece in missing:
                 self.write(piece, has_part=bool(missing[piece.piece]))

@@ -50,7 +50,7 @@ def test_all_candidates_are_planned_scored_written_and_reported(tmp_path: Path) 
     rows = TokenRows(letters, np.full(len(letters), Role.ANSWER, np.int8), np.arange(N + 1) * len(texts[0]))
     executor = MadeUp()
     model: Any = None  # would name the tokens, and none are kept
-    group = planned_again(PreparedGroup((TokenisedPiece(relation, 0, rows),), (), 0), executor)
+    group = planned_again(PreparedGroup((TokenisedPiece(relation, 0, rows),), (), None), executor)
     ((plan, _),) = (stretch.plan for stretch in group.plans)
     # Each prefix is forwarded once: the start, five of "A is ", and 10 + 100 + .. + 100,000 beginnings of a number.
     assert len(plan.scored) == 6 + 111_110

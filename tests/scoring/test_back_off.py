@@ -189,6 +189,76 @@ def test_other_errors_are_raised_as_they_are(
         hook.remove()
 
 
+@pytest.fixture
+def broken(model: LoadedModel) -> Iterator[dict[str, int]]:
+    """Passes with a tree mask fail after so many that do well."""
+    passes = {"well": 10**9}
+
+    def fail(network: object, args: object, given: dict[str, torch.Tensor]) -> None:
+        if given["attention_mask"].dim() == 4:
+            passes["well"] -= 1
+            if passes["well"] < 0:
+                raise RuntimeError("CUDA error: an illegal instruction\nCompile with TORCH_USE_CUDA_DSA")
+
+    hook = model.network.register_forward_pre_hook(fail, with_kwargs=True)
+    yield passes
+    hook.remove()
+
+
+def test_a_path_that_fails_later_gives_way_to_the_next_for_the_rest_of_the_run(
+    model: LoadedModel,
+    broken: dict[str, int],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    options: dict[str, Any] = {"batch_tokens": 16, "templates": "0,1"}  # groups of a piece each
+    right = scored(model, tmp_path / "right", **options)
+    assert open_run(tmp_path / "right").progress.later_path is None
+    before = broken["well"]
+    scored(model, tmp_path / "well", **options)
+    well = before - broken["well"] - 6  # the passes of the last groups
+
+    broken["well"] = well
+    with caplog.at_level(logging.WARNING):
+        unbroken = scored(model, tmp_path / "unbroken", **options)
+    np.testing.assert_allclose(unbroken, right, atol=1e-4, rtol=0)
+    (said,) = [record.message for record in caplog.records]
+    assert said.endswith(
+        ": RuntimeError: CUDA error: an illegal instruction\n"
+        "the tree path failed there; this group and all later ones take the padded path"
+    )
+    run = open_run(tmp_path / "unbroken")
+    assert (run.manifest.settings.path, run.progress.later_path) == ("tree", "padded")
+    assert run.identity == open_run(tmp_path / "right").identity
+
+    write = RunFolder.write_piece
+
+    def stop(self: RunFolder, piece: Any) -> None:
+        write(self, piece)
+        if self.progress().later_path == "padded":
+            raise KeyboardInterrupt
+
+    broken["well"] = well
+    monkeypatch.setattr(RunFolder, "write_piece", stop)
+    with pytest.raises(Interrupted):
+        scored(model, tmp_path / "run", **options)
+    monkeypatch.undo()
+    assert open_run(tmp_path / "run").partial
+    with pytest.raises(UsageError, match="path: the run has tree, requested plain"):
+        scored(model, tmp_path / "run", **options, path="plain")
+    broken["well"] = 10**9
+    np.testing.assert_array_equal(scored(model, tmp_path / "run", **options, path="tree"), unbroken)
+    assert broken["well"] == 10**9  # it went on along the path in force
+
+
+def test_a_typed_path_that_fails_later_ends_the_run(model: LoadedModel, broken: dict[str, int], tmp_path: Path) -> None:
+    scored(model, tmp_path / "well", path="tree")
+    broken["well"] = 10**9 - broken["well"] - 1
+    with pytest.raises(RuntimeError, match="illegal instruction"):
+        scored(model, tmp_path / "run", path="tree")
+
+
 def test_a_budget_that_became_smaller_holds_for_that_run_alone(
     model: LoadedModel, memory: LimitedMemory, tmp_path: Path
 ) -> None:
