@@ -33,6 +33,7 @@ from triton.compiler import ASTSource
 
 from calprobe.kernels import gather_reduce_triton as gather
 from calprobe.kernels import linear_logprob_triton as linear
+from calprobe.kernels import tree_attention_triton as tree
 from calprobe.kernels.tiles import Precision, Tiles, TileSet, tile_choices, tile_set
 
 # Bytes of shared memory that a block may have (CUDA C++ guide, compute capabilities).
@@ -40,11 +41,19 @@ SHARED_LIMIT = {80: 163 * 1024, 86: 99 * 1024, 89: 99 * 1024, 90: 227 * 1024, 10
 # Their instructions are another card's of this list, so that each tile is compiled with all flags alone.
 LIKE_ANOTHER = (89,)
 TYPE_NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
-INPUTS = ("p_hidden", "p_weight", "p_bias")
+INPUTS = ("p_hidden", "p_weight", "p_bias", "p_query", "p_key", "p_value", "p_out")
+MODULES = {
+    "_partial_lse_kernel": linear, "_target_logprob_kernel": linear, "_gather_reduce_kernel": gather,
+    "_tree_attention_kernel": tree,
+}  # fmt: skip
+# Bytes of stack a thread that are no fault: with more than a hundred registers in use, ptxas may keep a few addresses
+# there, which are read once a tile.
+FEW_BYTES = 32
 POINTERS = {
     "p_partial": "fp32", "p_target": "i64", "p_row": "i64", "p_lse": "fp32", "p_logprob": "fp32",
     "p_edge_logprob": "fp32", "p_edge_of_token": "i32", "p_role": "i8", "p_offset": "i64", "p_sum": "fp64",
     "p_sum_answer": "fp64", "p_n_tokens": "i32", "p_n_answer": "i32", "p_first": "fp64", "p_first_role": "i8",
+    "p_end": "i32", "p_depth": "i32", "p_ancestors": "i32",
 }  # fmt: skip
 
 
@@ -67,7 +76,8 @@ class Variant:
     def label(self) -> str:
         """Tiles and flags in short: `128x256x64 w8 s4 BIAS SOFTCAP`."""
         values = dict(self.constants)
-        blocks = "x".join(str(value) for name, value in values.items() if name.startswith("BLOCK_"))
+        sizes = {name: value for name, value in values.items() if name.startswith("BLOCK_") and name != "BLOCK_PLACES"}
+        blocks = "x".join(map(str, sizes.values()))
         flags = [name.removeprefix("HAS_") for name, value in values.items() if value is True]
         precision = [values["PRECISION"]] if self.dtype == "fp32" and "PRECISION" in values else []
         ones = ["ONES"] if self.has_ones else []
@@ -94,14 +104,15 @@ class Usage:
     def faults(self) -> list[str]:
         """What keeps this kernel from being used on its card; empty when nothing does."""
         found = []
-        if self.stack or self.local:
+        if self.stack > FEW_BYTES or self.local:
             found.append(f"spills: {self.stack} bytes of stack, {self.local} of local memory")
         if self.shared > SHARED_LIMIT[self.arch]:
             found.append(f"shared memory {self.shared} of {SHARED_LIMIT[self.arch]} bytes")
         on_tensor_cores = self.wgmma + self.mma + self.tcgen05 > 0
-        if self.kernel == "_partial_lse_kernel" and self.dtype != "fp32" and not on_tensor_cores:
+        multiplies = self.kernel in ("_partial_lse_kernel", "_tree_attention_kernel")
+        if multiplies and self.dtype != "fp32" and not on_tensor_cores:
             found.append("no tensor-core instruction")
-        if self.kernel == "_partial_lse_kernel" and not self.async_copies and not self.label.endswith("ONES"):
+        if multiplies and not self.async_copies and not self.label.endswith("ONES"):
             found.append("loads are not pipelined in 16 bytes")
         return found
 
@@ -111,9 +122,10 @@ def variants(arch: int, few: bool) -> Iterator[Variant]:
     chosen = tile_set(arch // 10, SHARED_LIMIT[arch])
     if few:
         yield _partial_lse(torch.bfloat16, "ieee", tile_choices(torch.bfloat16, "ieee", chosen)[-1], False)
+        yield _tree_attention(torch.bfloat16, 64, False)
         return
     for variant in every_variant(chosen):
-        is_one_of_a_tile = dict(variant.constants).get("HAS_BIAS", True) and variant.dtype != "fp16"
+        is_one_of_a_tile = dict(variant.constants).get("HAS_SOFTCAP", True) and variant.dtype != "fp16"
         if arch not in LIKE_ANOTHER or (is_one_of_a_tile and not variant.has_ones):
             yield variant
 
@@ -135,6 +147,9 @@ def every_variant(chosen: TileSet) -> Iterator[Variant]:
         yield Variant("_target_logprob_kernel", TYPE_NAMES[dtype], _constants(True, **blocks))
     sizes = (("ANSWER_ROLE", gather.ANSWER), ("BLOCK_STATEMENTS", gather.BLOCK_STATEMENTS))
     yield Variant("_gather_reduce_kernel", "fp32", sizes)
+    for dtype in (torch.bfloat16, torch.float32):
+        for block_dim in tree.BLOCK_DIMS:
+            yield from (_tree_attention(dtype, block_dim, flag) for flag in (False, True))
     smallest = _partial_lse(torch.bfloat16, "ieee", tile_choices(torch.bfloat16, "ieee", chosen)[0], True)
     targets = Variant("_target_logprob_kernel", "bf16", _constants(True, **blocks))
     for variant in (smallest, targets):
@@ -148,8 +163,17 @@ def _partial_lse(dtype: torch.dtype, precision: Precision, tiles: Tiles, flag: b
     return Variant("_partial_lse_kernel", TYPE_NAMES[dtype], constants, warps, stages)
 
 
+def _tree_attention(dtype: torch.dtype, block_dim: int, flag: bool) -> Variant:
+    tiles = tree.attention_tiles(dtype, block_dim)
+    options = tiles.launch_options()
+    warps, stages = options.pop("num_warps"), options.pop("num_stages")
+    flags = (("HAS_SOFTCAP", flag), ("HAS_WINDOW", flag), ("PRECISION", "ieee"), ("BLOCK_PLACES", tree.BLOCK_PLACES))
+    constants = (*flags, *options.items(), ("BLOCK_DIM", block_dim))
+    return Variant("_tree_attention_kernel", TYPE_NAMES[dtype], constants, warps, stages)
+
+
 def _kernel(name: str) -> Any:
-    return getattr(gather if name.startswith("_gather") else linear, name)
+    return getattr(MODULES[name], name)
 
 
 def _sizes(kernel: str) -> list[str]:

@@ -1,5 +1,6 @@
 """What has to be run, with nothing run twice. NumPy only: no model, no torch."""
 
+from calprobe.planning.ancestors import block_ancestors
 from calprobe.planning.masked import MaskedBatch, MaskedPlan, plan_masked
 from calprobe.planning.padded import PaddedPlan, plan_padded
 from calprobe.planning.prefix_tree import PrefixTree, build_prefix_tree
@@ -17,6 +18,7 @@ __all__ = [
     "TreeBatch",
     "TreePlan",
     "WidenedPlan",
+    "block_ancestors",
     "build_prefix_tree",
     "plan_masked",
     "plan_padded",

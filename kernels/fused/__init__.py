@@ -6,6 +6,7 @@ The Triton code is in modules of its own, which are imported with the first tens
 from calprobe.kernels.arguments import LogitRule, StatementScores
 from calprobe.kernels.gather_reduce import gather_reduce, gather_reduce_reference
 from calprobe.kernels.linear_logprob import linear_logprob, linear_logprob_reference
+from calprobe.kernels.tree_attention import tree_attention, tree_attention_reference
 
 __all__ = [
     "LogitRule",
@@ -14,4 +15,6 @@ __all__ = [
     "gather_reduce_reference",
     "linear_logprob",
     "linear_logprob_reference",
+    "tree_attention",
+    "tree_attention_reference",
 ]
