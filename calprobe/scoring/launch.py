@@ -36,7 +36,8 @@ def launched() -> tuple[int, int]:
 def workers_of_launch(options: LoadOptions) -> tuple[Workers, LoadOptions]:
     """This process as a worker of its launch, and how it loads its model: each GPU process on its own GPU.
 
-    Raises UsageError for a device that all processes would share, or if the machine has fewer GPUs than processes.
+    Raises UsageError for a device that all processes would share, for a GPU that was asked for and is not there, if the
+    machine has fewer GPUs than processes, if two processes have one GPU, and if only some processes have one.
     """
     rank, size = launched()
     if size == 1:
@@ -47,16 +48,63 @@ def workers_of_launch(options: LoadOptions) -> tuple[Workers, LoadOptions]:
         if rank == 0:
             raise
         raise Stopped(0, error.exit_code) from None  # the first process prints the error
-    on_cpu = options.device == "cpu" or (options.device == "auto" and not torch.cuda.is_available())
-    if on_cpu:
-        return Workers(rank, size, _next_store(rank)), replace(options, device="cpu")
-    if (local := int(os.environ.get("LOCAL_RANK", "0"))) >= torch.cuda.device_count():
-        count = torch.cuda.device_count()
+    card = _own_card(rank, options.device)
+    if card is not None:
+        torch.cuda.set_device(card)  # before the store is opened, so that no process has a context on another's GPU
+    store = _next_store(rank)
+    _check_cards(store, rank, card)
+    return Workers(rank, size, store), replace(options, device="cpu" if card is None else f"cuda:{card}")
+
+
+def _own_card(rank: int, device: str) -> int | None:
+    """The number of this process's GPU among those that it sees; None for the CPU."""
+    if device == "cpu":
+        return None
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if not count and device == "auto":
+        return None
+    if count == 1:  # perhaps one of its own, by CUDA_VISIBLE_DEVICES: `_check_cards` looks whether it is
+        return 0
+    local = next((os.environ[name] for name in _LOCAL if os.environ.get(name, "").isdigit()), None)
+    if count and local is None:
         raise UsageError(
-            f"process {rank}: torch sees {count} GPU(s) here, but this is process {local + 1} on this machine"
+            f"process {rank}: torch sees {count} GPUs here, and neither {' nor '.join(_LOCAL)} says which is this"
+            " process's\nstart the processes with torchrun or accelerate launch, or show each one GPU with"
+            " CUDA_VISIBLE_DEVICES"
         )
-    torch.cuda.set_device(local)
-    return Workers(rank, size, _next_store(rank)), replace(options, device=f"cuda:{local}")
+    if int(local or 0) >= count:
+        raise UsageError(
+            f"process {rank}: torch sees {count} GPU(s) here, but this is process {int(local or 0) + 1} on this machine"
+        )
+    return int(local or 0)
+
+
+# Which process of its machine a process is, from 0: torchrun and accelerate launch say the one, srun says the other.
+_LOCAL = ("LOCAL_RANK", "SLURM_LOCALID")
+
+
+def _check_cards(store: Store, rank: int, card: int | None) -> None:
+    """Raise UsageError if another process has this one's GPU, or if one has a GPU and the other has none.
+
+    Each process says what it has before it looks, so that at least the later of two sees the other. Nothing waits.
+    """
+    own, other = ("cpu", "gpu") if card is None else ("gpu", "cpu")
+    store.add(f"on {own}", 1)
+    if store.add(f"on {other}", 0):
+        has = "no GPU, but other processes have one" if card is None else "a GPU, but other processes have none"
+        raise UsageError(f"process {rank}: torch sees {has}\ngive --device cpu, or a GPU to each process")
+    if card is not None and store.add(f"on {socket.gethostname()} {_identity_of(card)}", 1) > 1:
+        raise UsageError(
+            f"process {rank}: another process has its GPU too ({torch.cuda.get_device_name(card)})\n"
+            "start as many processes as there are GPUs, and show each its own"
+        )
+
+
+def _identity_of(card: int) -> str:
+    """What tells a GPU from the others of its machine, whatever number this process has for it."""
+    known = torch.cuda.get_device_properties(card)
+    visible = f"{os.environ.get('CUDA_VISIBLE_DEVICES', '')} {card}"
+    return str(getattr(known, "uuid", None) or getattr(known, "pci_bus_id", None) or visible)
 
 
 def _check_placement(options: LoadOptions) -> None:

@@ -114,9 +114,19 @@ def least_statements(path: str, batch_tokens: int) -> int:
     """Statements in a group that make a few batches on that path, so that all but the last of those are full.
 
     A prefix tree has about three nodes for a statement of BEAR; padded and plain rows have about ten tokens,
-    and a masked model forwards one such row for each of them.
+    and a masked model forwards one such row for each of them. A large batch is filled by a third as many statements: a
+    group is one such batch, so that several cards can share a template.
+
+    >>> [least_statements("tree", batch_tokens) for batch_tokens in (64, 1024, 32768)]
+    [64, 1024, 10922]
     """
-    return batch_tokens if path == "tree" else max(1, batch_tokens // 16)
+    if path == "tree":
+        return min(batch_tokens, max(_LEAST_STATEMENTS, batch_tokens // 3))
+    return max(1, batch_tokens // 16)
+
+
+# In a group of the tree path, where the budget is larger: smaller groups have too many batches that are not full.
+_LEAST_STATEMENTS = 1024
 
 
 def incomplete(groups: Iterable[Group], missing: Iterable[Piece]) -> list[Group]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tiny_models import save_tiny_model
+from torch.distributed import HashStore
 
 import calprobe
 from calprobe.errors import CalprobeError, UsageError
@@ -57,6 +60,79 @@ def test_a_gpu_that_was_asked_for_and_is_not_there_is_refused(monkeypatch: pytes
     monkeypatch.setenv("RANK", "0")
     with pytest.raises(UsageError, match=r"torch sees 0 GPU\(s\) here"):
         workers_of_launch(LoadOptions(device="cuda"))
+
+
+@dataclass
+class Machines:
+    """Processes that see GPUs of these identities, each process its own list; nothing is computed."""
+
+    patch: pytest.MonkeyPatch
+    store: HashStore = field(default_factory=HashStore)
+    chosen: list[int] = field(default_factory=list)
+
+    def device(self, rank: int, cards: list[str], device: str = "auto", host: str = "node0", **environment: str) -> str:
+        """The device of the process of that rank."""
+        said = {"WORLD_SIZE": "9", "RANK": str(rank)} | environment
+        with self.patch.context() as patch:
+            for name in ("LOCAL_RANK", "SLURM_LOCALID", "CUDA_VISIBLE_DEVICES"):
+                patch.delenv(name, raising=False)
+            for name, value in said.items():
+                patch.setenv(name, value)
+            patch.setattr("torch.cuda.is_available", lambda: bool(cards))
+            patch.setattr("torch.cuda.device_count", lambda: len(cards))
+            patch.setattr("torch.cuda.set_device", self.chosen.append)
+            patch.setattr("torch.cuda.get_device_name", lambda card: "NVIDIA T")
+            patch.setattr("torch.cuda.get_device_properties", lambda card: SimpleNamespace(uuid=cards[card]))
+            patch.setattr("socket.gethostname", lambda: host)
+            patch.setattr("calprobe.scoring.launch._next_store", lambda rank: self.store)
+            return workers_of_launch(LoadOptions(device=device))[1].device
+
+
+@pytest.fixture
+def machines(monkeypatch: pytest.MonkeyPatch) -> Machines:
+    return Machines(monkeypatch)
+
+
+def test_each_process_takes_the_gpu_of_its_place_on_its_machine(machines: Machines) -> None:
+    cards = ["a", "b", "c"]
+    assert machines.device(0, cards, LOCAL_RANK="0") == "cuda:0"
+    assert machines.device(1, cards, LOCAL_RANK="2", SLURM_LOCALID="0") == "cuda:2"
+    assert machines.device(2, cards, "cuda", SLURM_LOCALID="1") == "cuda:1"
+    assert machines.device(3, cards, host="node1", LOCAL_RANK="0") == "cuda:0"  # the same names on another machine
+    assert machines.chosen == [0, 2, 1, 0]
+
+
+def test_one_visible_gpu_is_the_process_s_own(machines: Machines) -> None:
+    assert machines.device(0, ["a"], LOCAL_RANK="0") == "cuda:0"
+    assert machines.device(3, ["d"], LOCAL_RANK="3") == "cuda:0"  # CUDA_VISIBLE_DEVICES=3
+    assert machines.device(4, ["e"], "cuda") == "cuda:0"
+    with pytest.raises(UsageError, match=r"process 5: another process has its GPU too \(NVIDIA T\)"):
+        machines.device(5, ["d"], LOCAL_RANK="5")
+
+
+@pytest.mark.parametrize("device", ["auto", "cuda"])
+def test_several_gpus_and_no_place_on_the_machine_are_refused(machines: Machines, device: str) -> None:
+    with pytest.raises(UsageError, match="process 1: torch sees 2 GPUs here, and neither LOCAL_RANK nor SLURM_LOCALID"):
+        machines.device(1, ["a", "b"], device)
+    with pytest.raises(UsageError, match=r"torch sees 2 GPU\(s\) here, but this is process 3 on this machine"):
+        machines.device(1, ["a", "b"], device, SLURM_LOCALID="2")
+
+
+@pytest.mark.parametrize("first_has_one", [True, False])
+def test_gpus_for_only_some_processes_are_refused(machines: Machines, first_has_one: bool) -> None:
+    cards = [["a"], []] if first_has_one else [[], ["a"]]
+    machines.device(0, cards[0])
+    has = "no GPU, but other processes have one" if first_has_one else "a GPU, but other processes have none"
+    with pytest.raises(UsageError, match=f"process 1: torch sees {has}"):
+        machines.device(1, cards[1])
+
+
+def test_processes_on_cpus_need_no_place_and_may_see_gpus(machines: Machines) -> None:
+    assert [machines.device(rank, [], "auto") for rank in (0, 1)] == ["cpu", "cpu"]
+    assert machines.device(2, ["a", "b"], "cpu") == "cpu"
+    with pytest.raises(UsageError, match=r"process 3: torch sees 0 GPU\(s\) here"):
+        machines.device(3, [], "cuda", LOCAL_RANK="3")
+    assert not machines.chosen
 
 
 def test_a_rank_that_no_launcher_gave_is_said_with_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
