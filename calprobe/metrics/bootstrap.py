@@ -182,8 +182,13 @@ def bootstrap_mean(
 
 def draw_mean(values: Floats, resampling: Resampling, clusters: ClusterLabels | None) -> Draws:
     """The draws of the mean of a quantity [instances], on the resamples of `bootstrap`."""
-    found = draw({"": _Mean(values)}, len(values), resampling, check_clusters(clusters, len(values)), biased=False)
-    return found[""]["mean"]
+    drawn = check_clusters(clusters, len(values))
+    subject = _Mean(values, np.ones(len(values), np.int64))
+    if drawn is not None and not drawn.fixed:
+        sums = np.bincount(drawn.of, values, drawn.number)
+        subject = _Mean(sums, np.bincount(drawn.of, minlength=drawn.number).astype(np.int64))
+        drawn = Clusters(np.arange(drawn.number), drawn.number)
+    return draw({"": subject}, len(subject.sizes), resampling, drawn, biased=False)[""]["mean"]
 
 
 def _units(n_instances: int, clusters: ClusterLabels | None) -> int:
@@ -196,13 +201,14 @@ def _units(n_instances: int, clusters: ClusterLabels | None) -> int:
 class _Mean:
     """A per-instance quantity, as a `Subject`."""
 
-    quantity: Floats  # [instances]
+    sums: Floats  # [instances, or clusters of them]
+    sizes: Ints  # [instances, or clusters of them], how many each sum is of
 
     def values(self) -> dict[str, float]:
-        return {"mean": float(self.quantity.mean()) if len(self.quantity) else float("nan")}
+        return {"mean": float(self.sums.sum() / self.sizes.sum()) if len(self.sums) else float("nan")}
 
     def resampled(self, counts: Ints) -> dict[str, Floats]:
-        return {"mean": row_sums(counts.astype(np.float64), self.quantity) / counts.sum(axis=1)}
+        return {"mean": row_sums(counts.astype(np.float64), self.sums) / (counts * self.sizes).sum(axis=1)}
 
     def by_chance(self, block: Block) -> dict[str, Floats]:
         return {}
