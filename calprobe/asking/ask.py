@@ -24,6 +24,7 @@ from calprobe.backends.registry import using_backend
 from calprobe.errors import UsageError
 from calprobe.interrupts import saying_how_to_resume
 from calprobe.messages import counted
+from calprobe.models.source import check_spelling
 from calprobe.prompts import (
     Overrides,
     PromptSet,
@@ -104,6 +105,8 @@ def ask(
         False
     """
     with saying_how_to_resume(_WHEN):
+        if isinstance(model, str) and backend_options.backend != "openai":
+            check_spelling(model)
         request = _requested(model, questions, out, options, question_options)
         started = time.monotonic()
         with using_backend(model, backend_options, load_options) as backend:

@@ -14,7 +14,7 @@ from calprobe.runs.folder import RecordFolder
 from calprobe.runs.journal import Journal
 from calprobe.runs.journal_reading import add_replies
 from calprobe.runs.known_replies import Keys, is_asked, known_replies, without_prompts
-from calprobe.runs.replies import NOT_ASKED_BEHIND, Reply
+from calprobe.runs.replies import NOT_ASKED_BEHIND, TOO_LONG, Reply
 from calprobe.runs.reply_records import AskedPiece, PieceReplies
 from calprobe.runs.stages import FINAL, GREEDY
 
@@ -69,7 +69,10 @@ class Store:
 
 
 def lacking(plan: Plan, store: Store, engine: str) -> Lacking:
-    """How many replies of each piece are missing. A failed request counts as missing: it is asked again."""
+    """How many replies of each piece are missing.
+
+    A failed request counts as missing, and is asked again, unless its prompt is too long for a model that is the same.
+    """
     counts = {}
     for asked in plan.asked:
         missing = sum(len(missing_keys(p)) for p in pendings(plan, store, asked, engine))
@@ -81,8 +84,9 @@ def lacking(plan: Plan, store: Store, engine: str) -> Lacking:
 def pendings(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> Iterator[Pending]:
     """The piece's dialogues that lack replies, with the replies that are there."""
     there = store.replies(asked)
+    retries = store.folder.manifest.backend.name == "openai"  # a server may have been started with a longer context
     for dialogue in plan.dialogues(asked, engine, store.folder.manifest.shard):
-        pending = Pending(dialogue, _known(dialogue, there))
+        pending = Pending(dialogue, _known(dialogue, there, retries))
         if missing_keys(pending):
             yield pending
 
@@ -144,9 +148,14 @@ def unanswered(dialogue: Dialogue, failed: Reply) -> Iterable[Reply]:
         )
 
 
-def _known(dialogue: Dialogue, there: Mapping[str, Reply]) -> dict[tuple[str, int], Reply]:
-    found = {request: there.get(dialogue.keys[request]) for request in requests_of(dialogue)}
-    return {request: reply for request, reply in found.items() if reply is not None and reply.finish != "error"}
+def _known(dialogue: Dialogue, there: Mapping[str, Reply], retries: bool) -> dict[tuple[str, int], Reply]:
+    found = {
+        request: reply for request in requests_of(dialogue) if (reply := there.get(dialogue.keys[request])) is not None
+    }
+    answered = {request: reply for request, reply in found.items() if reply.finish != "error"}
+    settled = answered | {request: reply for request, reply in found.items() if reply.reason == TOO_LONG}
+    # Follow-ups that are new are asked for with what they follow, also where that fails again.
+    return settled if not retries and settled.keys() == set(requests_of(dialogue)) else answered
 
 
 def missing_keys(pending: Pending) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import traceback
 from contextlib import suppress
@@ -14,7 +15,7 @@ from calprobe import __version__
 from calprobe.cli.common import NearestGroup
 from calprobe.cli.terminal_text import printable, say
 from calprobe.errors import CalprobeError
-from calprobe.messages import without_secrets
+from calprobe.messages import did_you_mean, without_secrets
 
 # Name on the command line -> module in calprobe.cli, in the order of use. The module's attribute `command` is the
 # click command; nothing heavier than click is imported at its top.
@@ -78,9 +79,10 @@ def main(args: list[str] | None = None) -> None:
         cli.main(args=arguments, prog_name="calprobe", standalone_mode=False)
     except CalprobeError as error:
         _fail(str(error), error.exit_code, debug)
+    except click.BadParameter as error:
+        _fail_usage(error, _near_choice(error), debug)
     except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx is not None else "calprobe"
-        _fail(f"{error.format_message()}\nsee `{command} --help`", error.exit_code, debug)
+        _fail_usage(error, "", debug)
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code, debug)
     except (KeyboardInterrupt, click.Abort) as error:
@@ -97,6 +99,21 @@ def main(args: list[str] | None = None) -> None:
         _fail(f"a given name is not valid UTF-8 ({error.object!r:.60}); rename the file or folder", 1, debug)
     except Exception as error:  # noqa: BLE001 - any other error: one line, no traceback
         _fail(f"{type(error).__name__}: {error} (a defect of calprobe: please report it with --debug)", 1, debug)
+
+
+def _near_choice(error: click.BadParameter) -> str:
+    """A suggestion for a value that resembles one of an option's choices; empty for other errors."""
+    kind = None if error.param is None else error.param.type
+    given = re.match(r"'(?P<value>[^']*)' is not one of", error.message)
+    if not isinstance(kind, click.Choice) or given is None:
+        return ""
+    return did_you_mean(given["value"], [str(choice) for choice in kind.choices])
+
+
+def _fail_usage(error: click.UsageError, more: str, debug: bool) -> None:
+    command = error.ctx.command_path if error.ctx is not None else "calprobe"
+    said = error.format_message()
+    _fail(f"{said.removesuffix('.') if more else said}{more}\nsee `{command} --help`", error.exit_code, debug)
 
 
 def _fail(message: str, code: int, debug: bool) -> None:

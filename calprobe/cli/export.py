@@ -9,7 +9,7 @@ import click
 
 from calprobe.cli.arguments import output_path, refuse_typed
 from calprobe.cli.common import any_compat_option, ties_option
-from calprobe.cli.export_asked import export_asked, read_by
+from calprobe.cli.export_asked import OF_REPLIES, export_asked, read_by
 from calprobe.cli.report_asked import readers_option, window_option
 from calprobe.cli.terminal_text import say
 from calprobe.words import AskedCompat, Reduction, Ties
@@ -107,25 +107,32 @@ def command(
     run = open_run(run_path)
     if isinstance(run, AskedRun):
         refuse_typed(context, OF_SCORES, "does not apply to runs of replies; leave it out")
-        export_asked(run, what, out, read_by(readers, compat, window))
+        _say_rows(out, export_asked(run, what, out, read_by(readers, compat, window)))
         return
     _refuse_what_is_of_replies(context, run_path, what, compat)
     if what == "candidates":
-        _write_candidates(run, _texts(run, probe) if labels else None, out)
+        _say_rows(out, _write_candidates(run, _texts(run, probe) if labels else None, out))
     elif what == "tokens":
-        table_files.write_tables(exports.TOKENS, exports.token_tables(run), out)
+        _say_rows(out, table_files.write_tables(exports.TOKENS, exports.token_tables(run), out))
     elif what == "confidences":
         from calprobe.confidence import confidences
 
         frame = confidences(run, reduction, compat, ties)
-        _write_confidences(run, frame, _texts(run, probe) if labels else None, out)
+        _say_rows(out, _write_confidences(run, frame, _texts(run, probe) if labels else None, out))
     else:
         from calprobe.interop.lm_pub_quiz_export import check_form, export_lm_pub_quiz
 
         check_form(run)
         export_lm_pub_quiz(run, out, reduction, template, _labels_of(run, probe))
+        say(f"wrote {out}")
     if run.partial:
         say(f"partial run: {len(run.pieces)} of {len(run.manifest.pieces)} pieces scored")
+
+
+def _say_rows(out: Path, rows: int) -> None:
+    from calprobe.messages import counted
+
+    say(f"wrote {out}: {counted(rows, 'row')}")
 
 
 def _refuse_what_is_of_replies(context: click.Context, path: Path, what: str, compat: str | None) -> None:
@@ -133,7 +140,7 @@ def _refuse_what_is_of_replies(context: click.Context, path: Path, what: str, co
     from calprobe.errors import UsageError
 
     refuse_typed(context, ["readers", "window"], "applies to runs of replies alone; leave it out")
-    if what in ("replies", "labels", "readings"):
+    if what in OF_REPLIES and what != "confidences":
         raise UsageError(f"--what {what} is of runs of replies; {path} is one of scores")
     if compat in get_args(AskedCompat):
         raise UsageError(f"--compat {compat} is of runs of replies; leave it out")
@@ -152,17 +159,17 @@ def _texts(run: Run, probe: str | None) -> AnswerTexts:
     return texts_of(run, probe)
 
 
-def _write_candidates(run: Run, texts: AnswerTexts | None, out: Path) -> None:
+def _write_candidates(run: Run, texts: AnswerTexts | None, out: Path) -> int:
     from calprobe.interop import exports
     from calprobe.runs import table_files
 
     schema, tables = exports.CANDIDATES, exports.candidate_tables(run)
     if texts is not None:
         schema, tables = exports.labelled_schema(schema), exports.with_candidate_labels(tables, texts)
-    table_files.write_tables(schema, tables, out)
+    return table_files.write_tables(schema, tables, out)
 
 
-def _write_confidences(run: Run, frame: pd.DataFrame, texts: AnswerTexts | None, out: Path) -> None:
+def _write_confidences(run: Run, frame: pd.DataFrame, texts: AnswerTexts | None, out: Path) -> int:
     import pyarrow as pa
 
     from calprobe.interop import exports
@@ -174,7 +181,7 @@ def _write_confidences(run: Run, frame: pd.DataFrame, texts: AnswerTexts | None,
     if texts is not None:  # all-null columns of an empty run too
         strings = (pa.field(name, pa.string()) for name in exports.CONFIDENCE_LABELS)
         table = table.cast(pa.schema([*list(table.schema)[: -len(exports.CONFIDENCE_LABELS)], *strings]))
-    table_files.write_tables(table.schema, [table], out)
+    return table_files.write_tables(table.schema, [table], out)
 
 
 def _labels_of(run: Run, name: str | None) -> Probe | None:

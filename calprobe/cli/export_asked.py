@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 OF_REPLIES = ("replies", "labels", "alternatives", "readings", "confidences")
 
 
-def export_asked(run: AskedRun, what: str, out: Path, options: AskedOptions) -> None:
-    """Write one table of a run of replies. Raises UsageError for a table of scores."""
+def export_asked(run: AskedRun, what: str, out: Path, options: AskedOptions) -> int:
+    """Write one table of a run of replies; how many rows. Raises UsageError for a table of scores."""
     from calprobe.analysis.asked.folder import asked_of
     from calprobe.analysis.asked.frames import confidences_frame, readings_frame
     from calprobe.interop.asked_exports import (
@@ -35,22 +35,21 @@ def export_asked(run: AskedRun, what: str, out: Path, options: AskedOptions) -> 
         raise UsageError(f"--what {what} is of runs of scores; for {run.path} give one of {', '.join(OF_REPLIES)}")
     asked = asked_of(str(run.path), run)
     if what == "replies":
-        table_files.write_tables(REPLIES, [reply_table(asked.replies)], out)
-    elif what == "labels":
-        table_files.write_tables(LABELS, [label_table(asked.replies, asked.sets, asked.turns)], out)
-    elif what == "alternatives":
-        table_files.write_tables(ALTERNATIVES, alternative_tables(asked.replies), out)
-    else:
-        _write(confidences_frame(asked, options) if what == "confidences" else readings_frame(asked, options), out)
+        return table_files.write_tables(REPLIES, [reply_table(asked.replies)], out)
+    if what == "labels":
+        return table_files.write_tables(LABELS, [label_table(asked.replies, asked.sets, asked.turns)], out)
+    if what == "alternatives":
+        return table_files.write_tables(ALTERNATIVES, alternative_tables(asked.replies), out)
+    return _write(confidences_frame(asked, options) if what == "confidences" else readings_frame(asked, options), out)
 
 
-def _write(frame: pd.DataFrame, out: Path) -> None:
+def _write(frame: pd.DataFrame, out: Path) -> int:
     import pyarrow as pa
 
     from calprobe.runs import table_files
 
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-    table_files.write_tables(table.schema, [table], out)
+    return table_files.write_tables(table.schema, [table], out)
 
 
 def read_by(readers: tuple[str, ...] | None, compat: str | None, window: int | None) -> AskedOptions:

@@ -30,10 +30,9 @@ _OF_SERVER = ("concurrency", "max_requests")
 )
 @click.option(
     "--out",
-    required=True,
     metavar="FILE.jsonl",
     type=click.Path(path_type=Path),
-    help="The file for ask --paraphrases.",
+    help="The file for ask --paraphrases.  [required]",
 )
 @click.option("--n", "count", type=int, default=5, show_default=True, metavar="N", help="Paraphrases of each question.")
 @click.option(
@@ -62,7 +61,7 @@ _OF_SERVER = ("concurrency", "max_requests")
 @click.option("--max-requests", type=int, metavar="N", help="Stop after N requests to the server.")
 @load_options
 @quiet_option
-def command(questions: str, model: str, out: Path, quiet: bool, **given: Any) -> None:
+def command(questions: str, model: str, out: Path | None, quiet: bool, **given: Any) -> None:
     """Ask a model for QUESTIONS in other words, and write those that pass the checks to FILE.jsonl.
 
     Dropped and counted are replies that are cut off or no question, that have an accepted answer in them, lack or add a
@@ -77,6 +76,11 @@ def command(questions: str, model: str, out: Path, quiet: bool, **given: Any) ->
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     backend = _backend(given)
     refuse_idle_choices([questions])
+    if out is None:  # what is wrong with the questions comes first
+        from calprobe.questions import load_questions
+
+        load_questions([questions], chosen_questions(given, seed=given["seed"]))
+        raise click.UsageError("--out FILE.jsonl is missing: where the paraphrases go")
     from calprobe.asking import ParaphraseOptions, paraphrase
     from calprobe.backends.options import BackendOptions
     from calprobe.cli.logs import log_to_stderr

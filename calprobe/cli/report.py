@@ -54,9 +54,15 @@ TABLES = ("summary", "runs", "wording", "slices", "paper")
     type=click.Choice(get_args(SliceKind)),
     help="Also show accuracy, ACE and Brier score of each slice: each relation, each domain, or 1:1 and N:1 relations.",
 )
-@estimators_option("Estimators to show, by name.  [default: all; of slices base,margin,average_min]")
+@estimators_option(
+    "Estimators to show, by name; tables of studies, of questions and of the wording's share stay whole."
+    "  [default: all; of slices base,margin,average_min]"
+)
 @list_option(
-    "--metric", "metrics", metavar="NAME,..", help="Metrics to show, by their names in the JSON.  [default: all]"
+    "--metric",
+    "metrics",
+    metavar="NAME,..",
+    help="Metrics to show, by their names in the JSON, in the same tables.  [default: all]",
 )
 @list_option(
     "--tables",

@@ -6,7 +6,7 @@ import hashlib
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -18,7 +18,6 @@ from calprobe.backends.options import BACKENDS, BackendOptions
 from calprobe.backends.protocol import Backend, Decoding, Dialogue, Message, Pending
 from calprobe.backends.registry import using_backend
 from calprobe.errors import UsageError
-from calprobe.messages import counted
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.meanings import Pair
 from calprobe.runs.replies import Reply
@@ -103,6 +102,8 @@ class ModelJudge:
     """A model that answers, by the probabilities of three labels at the first position of its reply."""
 
     backend: Backend
+    # The mean mass on the three labels, of each part judged so far: the first one says whether the model can judge.
+    masses: list[float] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -133,13 +134,14 @@ class ModelJudge:
             if own is not None and own.sum() > 0:
                 found[int(reply.question)] = own / own.sum()
                 masses.append(float(own.sum()))
-        if masses and np.mean(masses) < _LITTLE:
-            log.warning(
-                "%s gives A, B and C %.2f of its probability on average, other words the rest; judge by another model",
-                *(self.backend.model.name, float(np.mean(masses))),
-            )
-        if lacking := int(np.isnan(found[:, 0]).sum()):
-            log.warning("%s without a judgement; the same command asks again", counted(lacking, "pair"))
+        if masses:
+            self.masses.append(float(np.mean(masses)))
+            if len(self.masses) == 1 and self.masses[0] < _LITTLE:
+                log.warning(
+                    "%s gives A, B and C %.2f of its probability on average, other words the rest; judge by another "
+                    "model",
+                    *(self.backend.model.name, self.masses[0]),
+                )
         return found, 0
 
 

@@ -158,7 +158,7 @@ def _judge(run: Path, pairs: Pairs, source: Source, judge: Judge, questions: Map
     total = sum(map(len, pairs.values()))
     what = "of answers" if source.kind == "nli" else "of alternative tokens"
     log.info("%s %s for %s, those judged before left out", counted(total, "pair"), what, source.model)
-    cut = done = 0
+    cut = done = lacking = 0
     for part in _parts(_missing_pairs(run, source, pairs), min(PART, judge.at_once)):
         rows = [_with_question(questions[place], pair) if place in questions else pair for place, pair in part]
         probabilities, own = judge.probabilities(rows)
@@ -168,7 +168,10 @@ def _judge(run: Path, pairs: Pairs, source: Source, judge: Judge, questions: Map
         if said:
             write_pairs(run, source, places, judged, probabilities[said])
         done += len(part)
+        lacking += len(part) - len(said)
         log.info("%s judged", counted(done, "pair"))
+    if lacking:
+        log.warning("%s without a judgement; the same command asks again", counted(lacking, "pair"))
     if cut:
         log.warning("%s longer than the positions of %s, and cut", counted(cut, "pair"), source.model)
 

@@ -185,7 +185,7 @@ def draw_mean(values: Floats, resampling: Resampling, clusters: ClusterLabels | 
     drawn = check_clusters(clusters, len(values))
     subject = _Mean(values, np.ones(len(values), np.int64))
     if drawn is not None and not drawn.fixed:
-        sums = np.bincount(drawn.of, values, drawn.number)
+        sums = np.bincount(drawn.of, values, drawn.number).astype(np.float64, copy=False)
         subject = _Mean(sums, np.bincount(drawn.of, minlength=drawn.number).astype(np.int64))
         drawn = Clusters(np.arange(drawn.number), drawn.number)
     return draw({"": subject}, len(subject.sizes), resampling, drawn, biased=False)[""]["mean"]

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.messages import without_secrets
 from calprobe.models.memory import is_out_of_memory
-from calprobe.models.source import Source, mistyped_alias
+from calprobe.models.source import LISTED, Source, mistyped_alias
 from calprobe.models.types import LoadOptions
 
 
@@ -125,6 +125,9 @@ def _chain(error: BaseException | None) -> list[BaseException]:
     return chain
 
 
+_DOWNLOAD = "download it where there is a network (`hf download {name}`) and give its folder as --model DIR"
+
+
 def _hub_failure(chain: list[BaseException], name: str, options: LoadOptions) -> CalprobeError | None:
     from huggingface_hub import errors as hub
 
@@ -150,7 +153,7 @@ def _hub_failure(chain: list[BaseException], name: str, options: LoadOptions) ->
     ):
         return DataMissingError(
             f"{name} is not on this machine, and the hub cannot be reached (no network, or HF_HUB_OFFLINE is set)"
-            f"{meant}\ndownload it where there is a network (`hf download {name}`) and give its folder as --model DIR"
+            + (f"{meant}\n{LISTED}" if meant else f"\n{_DOWNLOAD.format(name=name)}")
         )
     return None
 

@@ -54,6 +54,23 @@ def resolve(name: str) -> Source:
     return Source(name, name, "hub")
 
 
+LISTED = "`calprobe models` lists the short names"
+
+
+def check_spelling(name: str) -> None:
+    """Raise as `resolve`, and UsageError for a slip in an alias, before anything is read that takes time.
+
+    A model of the hub that is on this machine may have any name.
+    """
+    if resolve(name).form == "hub" and (meant := mistyped_alias(name)):
+        from huggingface_hub import try_to_load_from_cache
+
+        if not isinstance(try_to_load_from_cache(name, "config.json"), str):
+            raise UsageError(
+                f"no model {name}{meant}\n{LISTED}; one of the hub is named with its organisation: ORGANISATION/{name}"
+            )
+
+
 def mistyped_alias(name: str) -> str:
     """`; did you mean ALIAS?` for a name that resembles an alias and is none; empty for one with an organisation.
 

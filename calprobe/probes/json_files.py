@@ -65,7 +65,7 @@ def read_json_lines(
     except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from error
     if not number:
-        raise ProbeFormatError(f"{path}:1: no line in the file; {if_empty}")
+        raise ProbeFormatError(f"{path}: empty file; {if_empty}")
 
 
 def read_json_objects(path: Path) -> list[dict[str, Any]]:

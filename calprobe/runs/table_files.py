@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,10 @@ from calprobe.runs import atomic
 Tables = Iterable[pa.Table]
 
 
-def write_tables(schema: pa.Schema, tables: Tables, path: Path) -> None:
+def write_tables(schema: pa.Schema, tables: Tables, path: Path) -> int:
     """Write the tables, all of one schema, as one file; the suffix sets the format: .parquet, .csv or .jsonl.
+
+    Returns the number of rows.
 
     Numbers are written with full precision. Null is an empty CSV field, a list is JSON in one; NaN is `nan` in CSV, and
     null in JSON, which has no NaN. An existing file is replaced when the new one is complete. Raises UsageError for
@@ -27,8 +29,17 @@ def write_tables(schema: pa.Schema, tables: Tables, path: Path) -> None:
     """
     if path.suffix.lower() not in _WRITERS:
         raise UsageError(f"--out {path}: the suffix sets the format; give one of {', '.join(_WRITERS)}")
+    sizes: list[int] = []
     with atomic.named_file(path, "give another --out") as temporary:
-        _WRITERS[path.suffix.lower()](schema, tables, temporary)
+        _WRITERS[path.suffix.lower()](schema, _noted(tables, sizes), temporary)
+    return sum(sizes)
+
+
+def _noted(tables: Tables, sizes: list[int]) -> Iterator[pa.Table]:
+    """The tables, with their numbers of rows added to the sizes."""
+    for table in tables:
+        sizes.append(table.num_rows)
+        yield table
 
 
 def finite_or_none(value: Any) -> Any:

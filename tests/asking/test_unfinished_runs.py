@@ -16,12 +16,13 @@ from fake_backend import FakeBackend
 from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results_json import run_json
-from calprobe.analysis.tables.asked.report import heading
+from calprobe.analysis.tables.asked.report import NO_REPLIES, asked_tables, heading
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Pending
 from calprobe.backends.request import Request
+from calprobe.cli.output import tables_text
 from calprobe.errors import CalprobeError
 from calprobe.interop.asked_exports import reply_table
 from calprobe.metrics import Resampling
@@ -206,6 +207,34 @@ def test_prompts_without_room_are_named_with_what_helps(tmp_path: Path, caplog: 
     assert said.startswith(
         "4 requests failed (answer 2, stated:decimal 2; 4 times: the prompt is too long), in no number"
     )
+
+
+def test_prompts_without_room_are_not_asked_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    ask(Short(), question_set(12), tmp_path / "run", OPTIONS)
+    caplog.clear()
+    again = Short()
+    run = ask(again, question_set(12), tmp_path / "run", OPTIONS)
+    assert not again.asked
+    assert "cannot be asked" not in caplog.text
+    assert sum(reply.is_too_long for piece in run.by_piece.values() for reply in piece.replies) == 2
+
+
+def test_a_run_without_replies_says_so_in_one_sentence(tmp_path: Path) -> None:
+    asked = replace(asked_of("run", stopped(tmp_path / "run", 1)), replies=())
+    (table,) = asked_tables(report_asked([asked], QUICK))
+    assert (table.rows, table.printed_notes[:1]) == ((), (NO_REPLIES,))
+    assert not any(note.startswith("ECE: ") for note in table.printed_notes)
+
+
+def test_fine_print_is_in_files_and_not_on_terminals(whole: AskedRun) -> None:
+    report = report_asked([asked_of("run", whole)], QUICK)
+    last = asked_tables(report)[-1]
+    said = [f"{title}: {text}." for title, text in report.runs[0].disclosure.lines()]
+    assert set(said) <= set(last.printed_notes)
+    on_terminal = tables_text([last])
+    assert "answers: read by" in on_terminal
+    assert "ECE: 10 bins" not in on_terminal
+    assert "How all was made: --format markdown" in on_terminal
 
 
 def test_a_model_that_has_room_for_no_prompt_stops_at_once(tmp_path: Path) -> None:

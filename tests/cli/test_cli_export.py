@@ -24,7 +24,7 @@ Invoke = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def invoke(capsys: pytest.CaptureFixture[str]) -> Invoke:
-    """Runs the command line; gives the exit code and stderr. Stdout must stay empty."""
+    """Runs the command line; gives the exit code and stderr without what was written. Stdout must stay empty."""
 
     def run(*arguments: object) -> tuple[int, str]:
         code = 0
@@ -34,9 +34,15 @@ def invoke(capsys: pytest.CaptureFixture[str]) -> Invoke:
             code = int(end.code or 0)
         captured = capsys.readouterr()
         assert captured.out == ""
-        return code, captured.err
+        return code, "".join(line for line in captured.err.splitlines(True) if not line.startswith("wrote "))
 
     return run
+
+
+def test_what_was_written_is_said_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, out = write_run(tmp_path / "run"), tmp_path / "c.parquet"
+    main(["export", str(run), "--what", "candidates", "--out", str(out)])
+    assert capsys.readouterr() == ("", f"wrote {out}: 70 rows\n")
 
 
 def test_candidates_and_tokens(tmp_path: Path, invoke: Invoke) -> None:

@@ -17,6 +17,8 @@ from calprobe.cli.app import main
         ("import lm-evl", 2, "did you mean lm-eval?"),
         ("xyzzy", 2, "there are score, ask, "),
         ("report --formt csv", 2, "--format"),
+        ("report runs/demo --format jsn", 2, "did you mean json?"),
+        ("ask --model smolm2-135m --questions mmlu", 2, "did you mean smollm2-135m"),  # not: mmlu is missing
         ("report runs/demmo", 3, "did you mean demo?"),
         ("score --model tiny-cml", 3, "did you mean tiny-"),  # not: the probe bear is missing
         ("score --model smolm2 --probe mini", 3, "did you mean smollm2-"),

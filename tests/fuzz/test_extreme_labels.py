@@ -153,5 +153,5 @@ def test_answer_spaces_of_one_and_relations_of_one_instance(tmp_path: Path, caps
     (tmp_path / "probe" / "TWO.jsonl").write_text("")  # no instance
     assert ended("score", *scoring, "--out", tmp_path / "none") == 1
     said = capsys.readouterr().err
-    assert "TWO.jsonl:1: no line in the file; add instances or remove the relation" in said
+    assert "TWO.jsonl: empty file; add instances or remove the relation" in said
     assert said.count("\n") <= 2

@@ -131,7 +131,7 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     ):
         read_probe_folder(folder, "p")
     (folder / "P2.jsonl").unlink()
-    with pytest.raises(ProbeFormatError, match=r"P1.jsonl:1: no line in the file; add instances or remove"):
+    with pytest.raises(ProbeFormatError, match=r"P1.jsonl: empty file; add instances or remove"):
         read_probe_folder(folder, "p")
     (folder / "P1.jsonl").unlink()
     with pytest.raises(ProbeFormatError, match=r"metadata_relations.json:1: none of its relations has a file"):

@@ -140,7 +140,7 @@ def test_a_missing_key_is_named_with_file_and_line(key: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", r"q.jsonl:1: no line in the file; add questions, one a line"),
+        ("", r"q.jsonl: empty file; add questions, one a line"),
         (f"{json.dumps(CHOICE)}\n\n{json.dumps(OPEN)}\n", "q.jsonl:2: empty line; remove it"),
         (f"{json.dumps(CHOICE)}\n{json.dumps(NUMBER)}\n{json.dumps(CHOICE)}\n", "q.jsonl:3: id 'c1' is also in line 1"),
         (f"{json.dumps(CHOICE)}\n{{", "q.jsonl:2: not JSON"),

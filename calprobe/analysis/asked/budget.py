@@ -184,10 +184,8 @@ def _aurocs(
 
 
 def _has_part(name: str, plan: BudgetPlan) -> bool:
-    """Whether a plan has that part of the variance: none between one wording, none within wordings of one sample."""
-    if name.startswith("variance_between"):
-        return plan.wordings > 1
-    return not name.startswith("variance_within") or plan.samples > 1
+    """Whether a plan has that part of the variance: none between one wording."""
+    return plan.wordings > 1 or not name.startswith("variance_between")
 
 
 def _reading(name: str) -> tuple[str, str]:

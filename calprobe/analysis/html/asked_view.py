@@ -88,7 +88,8 @@ def _without_disclosure(table: Table, run: AskedRunReport) -> Table:
     from dataclasses import replace
 
     said = {f"{title}: {text}." for title, text in run.disclosure.lines()}
-    return replace(table, heading=(), notes=tuple(note for note in table.notes if note not in said))
+    notes = tuple(note for note in table.notes if note not in said)
+    return replace(table, heading=(), notes=notes, fine_print=())
 
 
 def _numbers(run: AskedRunReport) -> Iterator[BigNumber]:

@@ -27,7 +27,7 @@ PARTIAL = r"PARTIAL, [\d,]+ of [\d,]+ relations"
 
 
 def print_tables(tables: Sequence[Table], console: Console) -> None:
-    """Print each table with its heading and notes; below all of them, once, the notes that hold for several.
+    """Print tables with headings and notes, without fine print; below all, once, the notes that hold for several.
 
     A line of a heading that an earlier table has is not repeated. Tables of one `stub` have rows' labels of one width.
     Best cells are bold, and have a star where the console has no colours.
@@ -48,6 +48,8 @@ def print_tables(tables: Sequence[Table], console: Console) -> None:
             _print_lines([Text(), *_grid(table, shown, stubs[table.stub])], console)
         _print_notes(table.notes, console, style="dim")
         closing |= dict.fromkeys((*table.general, *_notes_on_columns(table, shown, hidden, mark)))
+    if any(table.fine_print for table in tables):
+        closing["How all was made: --format markdown, --html or --json."] = None
     if closing:
         console.print()
         _print_notes(closing, console, style="dim")

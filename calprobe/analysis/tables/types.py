@@ -94,6 +94,7 @@ class Table:
     heading: tuple[str, ...] = ()  # lines before it: what was scored and how, a complete run or a partial one
     lead: tuple[str, ...] = ()  # sentences to be read before the rows
     notes: tuple[str, ...] = ()  # sentences below it
+    fine_print: tuple[str, ...] = ()  # how all was made: notes that a terminal has no room for
     general: tuple[str, ...] = ()  # sentences that hold for the other tables of the same result too
     directions: bool = False  # whether the notes say in which direction columns are better
     best_of: str = ""  # what the note on best cells adds to "the best of its column"
@@ -121,7 +122,7 @@ class Table:
     def printed_notes(self) -> tuple[str, ...]:
         """All notes of a table that is printed alone."""
         columns = [column for _, column in self.printed_columns]
-        return (*self.lead, *self.notes, *self.general, *self.notes_on(columns))
+        return (*self.lead, *self.notes, *self.fine_print, *self.general, *self.notes_on(columns))
 
     def groups(self) -> Iterator[tuple[str, list[tuple[int, Row]]]]:
         """The titles of groups, each with its rows and their places among all."""

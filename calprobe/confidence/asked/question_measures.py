@@ -38,7 +38,8 @@ class QuestionMeasure:
     definition: str
     measure: Measure  # NaN where it is not known
     source: str = ""
-    needs: frozenset[str] = frozenset()  # relations: judged pairs; embeddings; logprobs; wordings: several
+    # relations: judged pairs; embeddings; logprobs; wordings: several; repeats: several samples of some wording
+    needs: frozenset[str] = frozenset()
 
     @property
     def is_form(self) -> bool:
@@ -111,6 +112,13 @@ def _variance(part: str, of: Points) -> Measure:
     return measure
 
 
+_OF_PARTS: Mapping[str, frozenset[str]] = {  # within wordings of one sample each nothing varies: 0 of every question
+    "total": frozenset(),
+    "within": frozenset(("wordings", "repeats")),
+    "between": frozenset(("wordings",)),
+}
+
+
 def _variances(form: str, what: str, of: Points, *needs: str) -> tuple[QuestionMeasure, ...]:
     end = f".{form}" if form else ""
     parts = (("total", ""), ("within", ", within wordings"), ("between", ", between wordings"))
@@ -120,7 +128,7 @@ def _variances(form: str, what: str, of: Points, *needs: str) -> tuple[QuestionM
             f"variance of the answers as {what}{said}",
             _variance(part, of),
             COX,
-            frozenset(needs) | (frozenset() if part == "total" else {"wordings"}),
+            frozenset(needs) | _OF_PARTS[part],
         )
         for part, said in parts
     )

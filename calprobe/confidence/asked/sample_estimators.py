@@ -46,6 +46,8 @@ def measures_of(read: Read, wanted: Collection[str]) -> Iterator[QuestionMeasure
     """The uncertainties that a cell allows: the usual ones, and the forms that are wanted by name."""
     cell = read.cell
     there = {"wordings"} if len({row.paraphrase for row in cell.rows}) > 1 else set()
+    if len({(row.question.id, row.paraphrase) for row in cell.rows}) < len(cell):
+        there.add("repeats")
     is_closed = all(row.question.kind != "open" for row in cell.rows)
     meanings = read.meanings
     if is_closed or (meanings is not None and meanings.has_relations):

@@ -21,6 +21,16 @@ from calprobe.analysis.tables.stated_runs import stated_run_tables
 from calprobe.analysis.tables.types import Table
 from calprobe.messages import counted
 
+NO_REPLIES = "No replies yet, so there are no numbers: run the `calprobe ask` of this run again, and it goes on."
+# What of a disclosure a reader of numbers has to know at once; the rest is the fine print of files and pages.
+ON_TERMINALS = frozenset(
+    (
+        *("answers", "graded by", "left out", "failures", "missing", "asked by", "model", "paraphrases"),
+        *("not graded", "grading errors", "entailment", "sentence embeddings"),
+        *("audit2026", "stated2025", "science2026"),
+    )
+)
+
 
 def asked_tables(report: AskedReport) -> tuple[Table, ...]:
     """Every table: those of each run, its disclosure below the last of them, then those of several runs."""
@@ -56,10 +66,14 @@ def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[T
         of_sets += stated_run_tables(run.stated, report.stated_metrics)
     tables += [_named(table, run, name) for table in of_sets]
     if not tables:
-        tables = [_named(Table("Answers", "answers", "variant", (), (), kind="answers"), run, name)]
+        empty = Table(
+            "Answers", "answers", "variant", (), (), heading=heading(run), notes=(NO_REPLIES,), kind="answers"
+        )
+        return [_named(empty, run, name)]
     tables[0] = replace(tables[0], heading=(*heading(run), *tables[0].heading))
-    disclosed = [f"{title}: {said}." for title, said in run.disclosure.lines()]
-    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *disclosed))
+    said = [(title in ON_TERMINALS, f"{title}: {text}.") for title, text in run.disclosure.lines()]
+    notes, fine_print = (tuple(text for needed, text in said if needed is wanted) for wanted in (True, False))
+    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *notes), fine_print=fine_print)
     return tables
 
 
