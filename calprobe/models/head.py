@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from calprobe.kernels import LogitRule
+from calprobe.models.activations import fast_activations
 from calprobe.models.linears import fast_linears
 
 
@@ -50,11 +51,11 @@ def scoring_head(network: nn.Module, device: torch.device) -> ScoringHead:
 def hidden_states(network: nn.Module, fast: bool = True) -> Iterator[Keeper]:
     """The network without its head: after a forward pass the value's `hidden` is what the head would have received.
 
-    One block may hold many passes. `fast` lets its linear layers go through `fast_linears`, which does not pay for a
-    few dozen rows.
+    One block may hold many passes. Activations go through `fast_activations`; `fast` lets linear layers go through
+    `fast_linears` too, which does not pay for a few dozen rows.
     """
     keeper = Keeper()
-    with _replaced(network, keeper), fast_linears(network) if fast else nullcontext():
+    with _replaced(network, keeper), fast_activations(network), fast_linears(network) if fast else nullcontext():
         yield keeper
 
 
