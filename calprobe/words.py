@@ -8,6 +8,7 @@ from typing import Literal
 # Models
 ModelKind = Literal["causal", "masked"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+Precision = Literal["auto", "ieee"]  # of float32 products on a card; auto: three on the tensor cores for one
 DeviceMap = Literal["auto", "balanced", "balanced_low_0", "sequential"]  # accelerate's
 
 # Scoring

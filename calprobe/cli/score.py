@@ -17,7 +17,7 @@ from calprobe.cli.run_options import load_options, out_option, quiet_option, res
 from calprobe.cli.terminal_text import printable, printable_json, say
 from calprobe.errors import UsageError
 from calprobe.messages import counted
-from calprobe.words import ModelKind, PllMetric, ScoringPath, WordSplit
+from calprobe.words import ModelKind, PllMetric, Precision, ScoringPath, WordSplit
 
 if TYPE_CHECKING:
     from calprobe.models import LoadOptions
@@ -54,6 +54,13 @@ if TYPE_CHECKING:
 )
 @click.option("--kind", type=click.Choice(get_args(ModelKind)), help="Kind of the model.  [default: as in its config]")
 @load_options
+@click.option(
+    "--precision",
+    type=click.Choice(get_args(Precision)),
+    default="auto",
+    show_default=True,
+    help="Products of float32 on a GPU; auto: three on its tensor cores for each, with an error near float32's.",
+)
 @click.option("--batch-tokens", default="auto", show_default=True, metavar="auto|N", help="Tokens in one forward pass.")
 @click.option(
     "--path",
@@ -111,7 +118,7 @@ def command(
     dry_run: bool,
     as_json: bool,
     quiet: bool,
-    **load: object,
+    **load: object,  # precision too
 ) -> None:
     """Score every statement of a probe with a language model.
 

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from calprobe.kernels import LogitRule
 from calprobe.models.activations import fast_activations
 from calprobe.models.linears import fast_linears
+from calprobe.models.types import Products
 
 
 class HeadUnusable(Exception):
@@ -33,10 +34,11 @@ class ScoringHead:
 
     weight: Tensor  # [vocab, dim], padded rows of the vocabulary included
     rule: LogitRule  # bias, scale and soft-cap
+    precision: Products = "ieee"  # of its float32 products on a card
 
 
-def scoring_head(network: nn.Module, device: torch.device) -> ScoringHead:
-    """Find the output embedding of a model and what happens to logits after it.
+def scoring_head(network: nn.Module, device: torch.device, precision: Products = "ieee") -> ScoringHead:
+    """Find the output embedding of a model and what happens to logits after it; `precision` is for its products.
 
     Raises HeadUnusable if there is none, if it is more than a plain linear layer (adapter, quantised, offloaded or
     hooked) or no embedding of the vocabulary, or if the model changes its logits in a way that scale and soft-cap do
@@ -44,7 +46,7 @@ def scoring_head(network: nn.Module, device: torch.device) -> ScoringHead:
     """
     head = _plain_linear(network)
     scale, softcap = _response(network, device)
-    return ScoringHead(head.weight, LogitRule(head.bias, scale, softcap))
+    return ScoringHead(head.weight, LogitRule(head.bias, scale, softcap), precision)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from calprobe.models.identity import identified
 from calprobe.models.kind import kind_of
 from calprobe.models.libraries import explained, first_line, look_for_hub, patient_hub, quiet_libraries, shows_bars
 from calprobe.models.network import load_network, max_positions_of
-from calprobe.models.placement import Placement, place
+from calprobe.models.placement import Placement, float32_products, place
 from calprobe.models.source import Source, resolve
 from calprobe.models.types import LoadedModel, LoadOptions
 from calprobe.words import ModelKind
@@ -132,11 +132,13 @@ def _config(source: Source, options: LoadOptions) -> Any:
 def _identified(source: Source, weights: _Weights, options: LoadOptions) -> LoadedModel:
     tokenizer = _tokenizer(source.shown, weights, options)
     found = identified(weights.network, tokenizer, source.shown, weights.kind, weights.folders)
+    device = _input_device(found.device, weights.placement)
     return replace(
         found,
         name=source.name,
         source=weights.source,
-        device=_input_device(found.device, weights.placement),
+        device=device,
+        precision=float32_products(options.precision, found.dtype, device),
         max_positions=max_positions_of(weights.network, weights.config),
         revision=weights.revision,
         note=weights.note,

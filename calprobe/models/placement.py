@@ -10,9 +10,11 @@ import torch
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models.memory import free_bytes
-from calprobe.models.types import LoadOptions
+from calprobe.models.types import LoadOptions, Products
+from calprobe.words import Precision
 
 _GIB = 1024**3
+_FIRST_TF32 = 8  # compute capability 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,16 @@ def place(options: LoadOptions) -> Placement:
     if dtype == torch.bfloat16 and device.type == "cuda" and not torch.cuda.is_bf16_supported():
         raise UsageError(f"--dtype bfloat16: {device} cannot compute in it; use --dtype float16 or float32")
     return Placement(device, options.device_map, dtype)
+
+
+def float32_products(precision: Precision, dtype: str, device: torch.device) -> Products:
+    """How a model of that dtype on that device multiplies float32: `tf32x3` on cards with tensor cores for it.
+
+    That is the sum of three products of operands cut to TF32, with an error near float32's.
+    """
+    if precision == "ieee" or dtype != "float32" or device.type != "cuda":
+        return "ieee"
+    return "tf32x3" if torch.cuda.get_device_capability(device)[0] >= _FIRST_TF32 else "ieee"
 
 
 def _device(name: str) -> torch.device:

@@ -7,24 +7,26 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from calprobe.errors import UsageError
 from calprobe.planning.token_rows import SpecialTokens
-from calprobe.words import DeviceMap, Dtype, ModelKind
+from calprobe.words import DeviceMap, Dtype, ModelKind, Precision
 
 if TYPE_CHECKING:
     import torch
 
 Attention = Literal["auto", "sdpa", "eager"]
+Products = Literal["tf32x3", "ieee"]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
     """How a model is loaded. The defaults are safe: no pickle, no remote code, nothing left to a guess from the name.
 
-    Raises UsageError for a kind, dtype, attention or device map that does not exist, and for `device` beside
+    Raises UsageError for a kind, dtype, precision, attention or device map that does not exist, and for `device` beside
     `device_map`.
     """
 
     kind: ModelKind | None = None  # None: from the config's architectures
     dtype: Dtype = "auto"  # auto: the checkpoint's own on a GPU, float32 on a CPU
+    precision: Precision = "auto"  # of float32 products on a GPU; auto: tf32x3 where it has tensor cores for it
     device: str = "auto"  # auto (GPU if there is one), cpu, cuda, cuda:N
     device_map: DeviceMap | None = None  # accelerate's: several GPUs, or GPU and CPU
     revision: str | None = None  # of a hub id, and of nothing else: branch, tag or commit
@@ -36,6 +38,7 @@ class LoadOptions:
     def __post_init__(self) -> None:
         _check("--kind", self.kind, (None, *get_args(ModelKind)))
         _check("--dtype", self.dtype, get_args(Dtype))
+        _check("--precision", self.precision, get_args(Precision))
         _check("attention", self.attention, get_args(Attention))
         _check("--device-map", self.device_map, (None, *get_args(DeviceMap)))
         if self.device_map is not None and self.device != "auto":
@@ -73,6 +76,7 @@ class LoadedModel:
     revision: str | None = None  # commit of a hub id, SHA-256 of a GGUF file, None for a folder
     note: str = ""  # what has to be said wherever the model is shown: "Instruct model, Q4_1 weights ..."
     adapter_merged: bool | None = None  # None: no adapter
+    precision: Products = "ieee"  # how calprobe's own float32 products are made; tf32x3 on cards only
 
     def __repr__(self) -> str:
         return f"<LoadedModel {self.name}: {self.kind}, {self.architecture}, {self.dtype} on {self.device}>"

@@ -26,6 +26,7 @@ from calprobe.runs.task import RunManifest, sha256_of
 
 # A run grows in these; in the rest of its identity its parts agree.
 _EXTENT = ("template set", "templates", "relations", "limit")
+_EARLIER = "ieee"  # the precision of runs that do not name it
 # What another model has of its own: not named beside the model.
 _OF_MODEL = (
     *("revision", "tokenizer", "kind", "architecture", "attention", "path", "start token", "pll metric", "word split"),
@@ -220,7 +221,7 @@ class Manifest(RunManifest):
         numbers of the complete probe and of candidates with the same tokens, the note, whether an adapter was merged.
         """
         model, settings = self.model, self.settings
-        return {
+        found = {
             # Without a fingerprint, the id identifies the weights best.
             "model weights": model.weights_fingerprint or model.id or model.name,
             "revision": model.revision,
@@ -244,6 +245,8 @@ class Manifest(RunManifest):
             "word split": settings.word_split,
             "save tokens": settings.save_tokens,
         }
+        # Earlier runs did not know it, and had ieee.
+        return found if settings.precision in (None, _EARLIER) else found | {"precision": settings.precision}
 
     @cached_property
     def _fixed(self) -> dict[str, Any]:
@@ -258,7 +261,7 @@ class Manifest(RunManifest):
         """One clause for each reason why the two cannot be parts of one run: `dtype: the run has float32, requested
         bfloat16`. Templates, relations and instances may differ, not a template's wording."""
         has, wants = self._fixed, other._fixed
-        differing = [key for key in has if has[key] != wants[key]]
+        differing = [key for key in has | wants if has.get(key, _EARLIER) != wants.get(key, _EARLIER)]
         if "model weights" in differing and self.model.name != other.model.name:
             differing = [key for key in differing if key not in _OF_MODEL]
         shown_has, shown_wants = _shown(self, self.identity()), _shown(other, other.identity())
@@ -333,6 +336,7 @@ class Manifest(RunManifest):
 
 def _shown(manifest: Manifest, values: dict[str, Any]) -> dict[str, str]:
     shown = {key: "none" if value is None else str(value) for key, value in values.items()}
+    shown.setdefault("precision", _EARLIER)
     for key, name in (
         ("model weights", manifest.model.name),
         ("probe", manifest.probe.name),

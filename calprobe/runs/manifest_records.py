@@ -102,6 +102,7 @@ class Settings:
     dtype: str | None = None
     attention: str | None = None  # what transformers ran: sdpa, eager
     attention_kernel: str | None = None  # what torch's sdpa took in the self-check: efficient, flash, math, ..
+    precision: str | None = None  # of calprobe's float32 products on a card: tf32x3, ieee; None: none, or not known
     device: str | None = None  # cpu, cuda:0
     device_name: str | None = None  # the card, or the processor and what torch uses of it
     cpu_products: str | None = (

@@ -75,7 +75,9 @@ class MaskedExecutor(OverMaskedRows):
         with hidden_states_at(self.model.network, scored) as kept:
             self.model.network(input_ids=inputs, attention_mask=torch.ones_like(inputs))
         hidden = kept.hidden.squeeze(1)
-        logprobs: Tensor = linear_logprob(hidden, self.head.weight, targets, offsets, self.head.rule)[1]
+        logprobs: Tensor = linear_logprob(
+            hidden, self.head.weight, targets, offsets, self.head.rule, self.head.precision
+        )[1]
         return logprobs
 
 

@@ -123,7 +123,9 @@ class PaddedExecutor(OverPaddedRows):
         self.model.network(input_ids=inputs, attention_mask=is_token, use_cache=False)
         hidden = kept.taken().flatten(0, 1)[places]
         one_target_each = torch.arange(len(places) + 1, device=at)
-        logprobs: Tensor = linear_logprob(hidden, self.head.weight, targets, one_target_each, self.head.rule)[1]
+        logprobs: Tensor = linear_logprob(
+            hidden, self.head.weight, targets, one_target_each, self.head.rule, self.head.precision
+        )[1]
         return logprobs
 
 

@@ -127,7 +127,7 @@ def executor_of(
     if path == "plain":
         is_masked = model.kind == "masked"
         return PlainMaskedExecutor(model, metric, batch_tokens) if is_masked else PlainExecutor(model, batch_tokens)
-    head = scoring_head(model.network, model.device)
+    head = scoring_head(model.network, model.device, model.precision)
     if path == "masked":
         return MaskedExecutor(model, head, metric, batch_tokens)
     if path == "padded":

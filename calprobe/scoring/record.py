@@ -17,7 +17,7 @@ from calprobe.runs.manifest_records import ModelSize
 from calprobe.scoring.candidate_tokens import SameTokens
 from calprobe.scoring.device import cpu_products, device_name
 from calprobe.scoring.fit import Way
-from calprobe.scoring.options import ScoreOptions
+from calprobe.scoring.options import Path, ScoreOptions
 from calprobe.scoring.selection import Selection
 
 _PACKAGES = (
@@ -45,6 +45,7 @@ def manifest_of(
         settings=Settings(
             path=way.path,
             dtype=model.dtype,
+            precision=_precision(model, way.path),
             device=str(model.device),
             device_name=device_name(model.device),
             cpu_products=cpu_products(model.dtype, way.path) if model.device.type == "cpu" else None,
@@ -66,6 +67,12 @@ def manifest_of(
         versions=_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _precision(model: LoadedModel, path: Path) -> str | None:
+    """How float32 is multiplied on a card; the plain path has none of calprobe's products."""
+    own = model.device.type == "cuda" and model.dtype == "float32" and path != "plain"
+    return model.precision if own else None
 
 
 def model_record(model: LoadedModel) -> ModelRecord:

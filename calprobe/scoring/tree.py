@@ -58,7 +58,9 @@ class TreeExecutor:
             use_cache=False,
         )
         hidden = kept.taken().flatten(0, 1)[scored]
-        logprobs: Tensor = linear_logprob(hidden, self.head.weight, targets, target_offsets, self.head.rule)[1]
+        logprobs: Tensor = linear_logprob(
+            hidden, self.head.weight, targets, target_offsets, self.head.rule, self.head.precision
+        )[1]
         return logprobs
 
 

@@ -8,7 +8,8 @@ from transformers import AutoModelForCausalLM, GPT2Config
 
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadOptions, placement
-from calprobe.models.placement import Placement, check_memory, place
+from calprobe.models.placement import Placement, check_memory, float32_products, place
+from calprobe.words import Precision
 
 # 96 GiB of parameters in float32, counted without making one.
 LARGE = GPT2Config(vocab_size=50257, n_embd=8192, n_layer=32, n_head=32, n_positions=1024)
@@ -37,3 +38,20 @@ def test_parameters_are_counted_without_being_made(monkeypatch: pytest.MonkeyPat
 
 def test_a_device_map_is_not_checked() -> None:
     check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, "auto", torch.float32), "large")
+
+
+@pytest.mark.parametrize(
+    ("precision", "dtype", "device", "major", "products"),
+    [
+        ("auto", "float32", "cuda:1", 8, "tf32x3"),
+        ("auto", "float32", "cuda", 7, "ieee"),
+        ("ieee", "float32", "cuda", 9, "ieee"),
+        ("auto", "bfloat16", "cuda", 9, "ieee"),
+        ("auto", "float32", "cpu", 9, "ieee"),
+    ],
+)
+def test_float32_takes_tensor_cores_where_there_are_some(
+    precision: Precision, dtype: str, device: str, major: int, products: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (major, 0))
+    assert float32_products(precision, dtype, torch.device(device)) == products

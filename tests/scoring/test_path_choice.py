@@ -14,6 +14,7 @@ from statement_rows import as_token_rows, one_at_a_time, random_rows, split
 from tiny_models import CAUSAL_CONFIGS, QUICK, TAKES_NO_TREE, loaded, tiny_causal
 
 from calprobe.errors import CalprobeError
+from calprobe.kernels import linear_logprob
 from calprobe.scoring.executor import EdgeScores, score_rows
 from calprobe.scoring.options import Path
 from calprobe.scoring.path_choice import Tolerance, checked_path, choose_path, disagreement, executor_of
@@ -144,3 +145,16 @@ def test_it_is_never_a_reason_to_step_down(error: Exception, monkeypatch: pytest
     monkeypatch.setattr(TreeExecutor, "run", fail)
     with pytest.raises(type(error)):
         choose_path(loaded(tiny_causal("llama")), 64, random_rows(seed=1))
+
+
+@pytest.mark.parametrize("path", ["tree", "padded"])
+def test_the_head_multiplies_as_the_model_was_loaded_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, asked = loaded(tiny_causal("llama"), precision="tf32x3"), []
+
+    def head(*arguments: Any) -> Any:
+        asked.append(arguments[5])
+        return linear_logprob(*arguments)
+
+    monkeypatch.setattr(f"calprobe.scoring.{path}.linear_logprob", head)
+    score_rows(executor_of(path, model, 96), random_rows(seed=15, n_statements=6))
+    assert set(asked) == {"tf32x3"}
