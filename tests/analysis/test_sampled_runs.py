@@ -353,3 +353,21 @@ def test_uncertainties_that_are_equal_up_to_rounding_are_ties() -> None:
     values = {name: found.confidences[name].confidence for name in ("num_classes", "eigv", "eccentricity")}
     counts = len(set(values["num_classes"].tolist()))
     assert [len(set(own.tolist())) for own in values.values()] == [counts] * 3
+
+
+def test_identical_strings_have_a_frequency_of_their_own() -> None:
+    found = (
+        confidences(run(), "frequency", OPTIONS),
+        confidences(run(), "frequency.exact", replace(OPTIONS, forms=("frequency.exact",))),
+    )
+    assert [own["q0", 0] for own in found] == [0.75, 0.25]
+    assert [own["q2", 0] for own in found] == [1.0, 1.0]
+
+
+def test_wordings_of_one_sample_each_have_no_variance_within() -> None:
+    options = replace(OPTIONS, forms=("variance_within.one_hot", "variance_between.one_hot"))
+    once = replace(paraphrased(True), replies=tuple(own for own in paraphrased(True).replies if not own.sample))
+    assert {"variance_within.one_hot", "variance_between.one_hot"} <= cell(paraphrased(True), options).estimators.keys()
+    found = cell(once, options).estimators.keys()
+    assert "variance_within.one_hot" not in found
+    assert "variance_between.one_hot" in found

@@ -191,3 +191,12 @@ def test_a_reply_that_a_window_lacks_is_not_impossible() -> None:
     assert found(read, "p_true").confidence.tolist() == pytest.approx([0.01 / 0.51])
     assert found(read, "p_true").mass == pytest.approx([0.51])
     assert found(read, "p_true_raw").mass is None
+    bounds = found(read, "p_true")
+    assert (bounds.status.tolist(), bounds.bounded) == (["one reply below the window, a bound"], 1)
+    ends = [bounds.more["low"][0], bounds.confidence[0], bounds.more["high"][0]]
+    assert ends == pytest.approx([0.0, 0.01 / 0.51, 0.01 / 0.51])
+    known = replace(made.scores([0.9, 0.05]), least=np.log([0.01]))
+    read = read_of([both[0], replace(both[1], label_scores=known)], answers=(0,))
+    exact = found(read, "p_true")
+    assert (exact.status.tolist(), exact.bounded) == (["ok"], 0)
+    assert exact.more["low"] == exact.more["high"] == exact.confidence

@@ -101,6 +101,8 @@ def test_the_estimator_is_there_where_closed_sets_were_scored() -> None:
     found = estimators["stated_ten.expected"].compute(read)
     assert found.confidence[0] == pytest.approx(0.55)
     assert found.correct.tolist() == [True] * 3
+    assert (found.more["mode"][0], found.more["spread"][0]) == (0.5, pytest.approx(0.05))
+    assert np.isnan(found.more["spread"][1:]).all()
     assert found.status.tolist() == ["ok", "request failed", "not asked"]
     assert found.asked.tolist() == [True, False, False]
     assert np.isnan(estimators["stated_ten"].compute(read).confidence[0])

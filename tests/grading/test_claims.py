@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -27,6 +28,7 @@ from calprobe.backends.protocol import Decoding, Dialogue
 from calprobe.confidence.samples import ccp
 from calprobe.errors import UsageError
 from calprobe.grading import judge_meanings
+from calprobe.grading.entailment import ModelJudge
 from calprobe.interop.reply_import import import_replies
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import LabelScores, Reply, open_asked
@@ -224,3 +226,19 @@ def test_a_sentence_begins_behind_the_last_one() -> None:
     tokens = [[(text, -0.1), ("x", -3.0)] for text in ("It", " is", " 3.5", ".", " Then", "\n", "So")]
     firsts = [one for one, other in ccp_pairs(tokens) if other.endswith("x")]
     assert firsts == ["It", "It is", "It is 3.5", "It is 3.5.", "It is 3.5. Then", "Then", "So"]
+
+
+class Doubtful(Scripted):
+    """Puts hardly any of its probability on the three labels."""
+
+    def _reply(self, *given: Any) -> Reply:
+        made = super()._reply(*given)
+        assert made.label_scores is not None
+        return replace(made, label_scores=replace(made.label_scores, logprobs=made.label_scores.logprobs - 5))
+
+
+def test_a_model_that_judges_poorly_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    judge = ModelJudge(Doubtful())
+    for _ in range(3):
+        judge.probabilities([("Paris", "Rome")])
+    assert caplog.text.count("judge by another model") == 1

@@ -169,6 +169,7 @@ def _calibration(
         scale=opened.estimators[name].scale,
         rarer=_rarer(opened, found),
         mass=None if found.mass is None or not rows else float(np.nanmean(found.mass[read])),
+        bounded=found.bounded,
     )
 
 

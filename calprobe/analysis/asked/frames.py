@@ -17,7 +17,7 @@ from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.cell import ANSWER, LABEL
 from calprobe.confidence.asked.readings import stage_of
 from calprobe.confidence.asked.stated import stated_readings
-from calprobe.confidence.asked.types import NOT_ASKED, REQUEST, Reading
+from calprobe.confidence.asked.types import MORE, NOT_ASKED, REQUEST, Reading
 from calprobe.runs.stages import StatedStage
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ READINGS = (
 )
 CONFIDENCES = (
     *("set", "question", "variant", "sample", "estimator", "prediction", "confidence", "correct", "status"),
-    *("paraphrase", "mass"),
+    *("paraphrase", "mass", *MORE),
 )
 
 
@@ -116,7 +116,8 @@ def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     """A row for each answer and estimator: prediction (a label, null of a free answer), confidence, correct, status.
 
     `confidence` is null where it could not be read, and `status` says why. `mass` is the probability of all replies of
-    the closed set that it is a share of.
+    the closed set that it is a share of; `low` and `high` are the least and the largest that `p_true` can be by a
+    window, `mode` and `spread` those of the distribution that `stated_PROMPT.expected` is the mean of.
     """
     import pandas as pd
 
@@ -124,11 +125,12 @@ def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     for own in _read(asked, options):
         for opened in own.cells.values():
             for name, found in opened.confidences.items():
-                mass = np.full(len(opened.cell), np.nan) if found.mass is None else found.mass
-                columns = (found.prediction, found.confidence, found.correct, found.status, mass)
+                nothing = np.full(len(opened.cell), np.nan)
+                last = [nothing if found.mass is None else found.mass, *(found.more.get(own, nothing) for own in MORE)]
+                columns = (found.prediction, found.confidence, found.correct, found.status, *last)
                 values = zip(opened.cell.rows, *(column.tolist() for column in columns), strict=True)
-                for row, prediction, confidence, correct, status, of_set in values:
+                for row, prediction, confidence, correct, status, *more in values:
                     label = row.question.labels[prediction] if prediction >= 0 else None
                     place = (opened.cell.set, row.question.id, opened.cell.variant, row.sample)
-                    rows.append((*place, name, label, confidence, correct, status, row.paraphrase, of_set))
+                    rows.append((*place, name, label, confidence, correct, status, row.paraphrase, *more))
     return pd.DataFrame(rows, columns=list(CONFIDENCES)).astype({"prediction": "string"})

@@ -59,6 +59,7 @@ class CellEstimator:
     # Questions with a right answer among these rows, or those with a wrong one, whichever are fewer: order is of both.
     rarer: int = 0
     mass: float | None = None  # mean probability of all replies that it is a share of; None: it is of no such set
+    bounded: int = 0  # rows whose confidence is a bound, since a window lacks one of the replies
 
 
 @dataclass(frozen=True, slots=True)

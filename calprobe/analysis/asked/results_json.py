@@ -35,7 +35,7 @@ from calprobe.confidence.samples import WordingShare
 # What a record is in JSON: its keys, and behind = the field where that has another name.
 KEYS: Mapping[type, str] = {
     Accuracy: "n=asked unread reasons flags rules accuracy_of_read=of_read graded_by abstained",
-    CellEstimator: "n=rows reasons brier_bounds scale rarer",
+    CellEstimator: "n=rows reasons brier_bounds scale rarer mass bounded",
     Lengths: "n mean least quartile_1 median quartile_3 most",
     StageLengths: "n=replies tokens thoughts cut open_thoughts ended_thoughts",
     SampleCounts: "mean least most answered",

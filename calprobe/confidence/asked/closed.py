@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calprobe.arrays import Floats
 from calprobe.confidence.asked.cell import STATED, Cell, Row
 from calprobe.confidence.asked.readings import Answers
-from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence, WayToRead
+from calprobe.confidence.asked.types import MODE, NOT_ASKED, OK, REQUEST, SPREAD, AskedConfidence, WayToRead
 from calprobe.runs.replies import Reply
 
 
@@ -49,7 +49,8 @@ def closed_readings(cell: Cell, name: str, way: WayToRead, condition: str = "") 
 def expected_confidence(cell: Cell, name: str, answers: Answers, way: WayToRead) -> AskedConfidence:
     """The expected value of what the model would state, with the correctness of its answer."""
     found = closed_readings(cell, name, way)
-    return AskedConfidence(answers.prediction, found.expected, answers.correct, found.status, found.mass)
+    more = {MODE: found.mode, SPREAD: found.spread}
+    return AskedConfidence(answers.prediction, found.expected, answers.correct, found.status, found.mass, more)
 
 
 def has_closed(cell: Cell, name: str) -> bool:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calprobe.confidence.asked.cell import P_TRUE, Cell, Row
 from calprobe.confidence.asked.entry import AskedEstimator, Read
-from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence, Reading
+from calprobe.confidence.asked.types import HIGH, LOW, NOT_ASKED, OK, REQUEST, AskedConfidence, Reading
 from calprobe.runs.replies import Reply
 
 KADAVATH = "Kadavath et al. 2022"
-NOT_SEEN = "neither reply in the window"
+NOT_SEEN, BOUND = "neither reply in the window", "one reply below the window, a bound"
 Compute = Callable[[Read], AskedConfidence]
 
 
@@ -56,7 +56,10 @@ def of_option(compute: Compute) -> Compute:
     def computed(read: Read) -> AskedConfidence:
         found = compute(read)
         rejects = np.array([reading.value == row.question.labels[1] for reading, row in _pairs(read)], np.bool_)
-        return replace(found, confidence=np.where(rejects, 1 - found.confidence, found.confidence))
+        ends = found.more[LOW], found.more[HIGH]
+        low, high = (np.where(rejects, 1 - other, own) for own, other in (ends, ends[::-1]))
+        confidence = np.where(rejects, 1 - found.confidence, found.confidence)
+        return replace(found, confidence=confidence, more={LOW: low, HIGH: high})
 
     return computed
 
@@ -70,27 +73,46 @@ def _of(read: Read, *, normalised: bool) -> AskedConfidence:
     return read.answers.of_asked(
         AskedConfidence(
             read.answers.prediction,
-            np.array([value for value, _, _ in found], np.float64),
+            np.array([own.value for own in found], np.float64),
             read.answers.correct,
-            np.array([status for _, _, status in found], np.str_),
-            np.array([both for _, both, _ in found], np.float64) if normalised else None,
+            np.array([own.status for own in found], np.str_),
+            np.array([own.both for own in found], np.float64) if normalised else None,
+            {
+                LOW: np.array([own.low for own in found], np.float64),
+                HIGH: np.array([own.high for own in found], np.float64),
+            },
         )
     )
 
 
-def _reading(row: Row, normalised: bool) -> tuple[float, float, str]:
-    """The probability of true, that of both replies together, and the status."""
+@dataclass(frozen=True, slots=True)
+class _True:
+    """P(true) in one row, and the least and the largest that it can be; that of both replies together."""
+
+    value: float = float("nan")
+    both: float = float("nan")
+    low: float = float("nan")
+    high: float = float("nan")
+    status: str = OK
+
+
+def _reading(row: Row, normalised: bool) -> _True:
     reply = row.replies.get(P_TRUE)
     if reply is None or reply.label_scores is None or not len(reply.label_scores.positions):
-        return float("nan"), float("nan"), REQUEST if P_TRUE in row.failed else NOT_ASKED
+        return _True(status=REQUEST if P_TRUE in row.failed else NOT_ASKED)
     place = _place(reply)
-    seen = reply.label_scores.logprobs[place, :2]
-    if not np.isfinite(seen).any():
-        return float("nan"), float("nan"), NOT_SEEN
+    seen = np.exp(reply.label_scores.logprobs[place, :2])
+    if not seen.any():
+        return _True(status=NOT_SEEN)
     # A reply that the window lacks has at most the probability of the least probable token there, and is taken to.
-    mass = np.exp(np.maximum(seen, reply.label_scores.least[place]))
-    both = min(float(mass.sum()), 1.0)
-    return float(np.clip(mass[0] / (mass.sum() if normalised else 1.0), 0.0, 1.0)), both, OK
+    most = np.maximum(seen, np.exp(reply.label_scores.least[place]))
+    both = min(float(most.sum()), 1.0)
+
+    def share(yes: float, no: float) -> float:
+        return float(np.clip(yes / (yes + no) if normalised else yes, 0.0, 1.0))
+
+    status = OK if (most == seen).all() else BOUND
+    return _True(share(*most), both, share(seen[0], most[1]), share(most[0], seen[1]), status)
 
 
 def _place(reply: Reply) -> int:

@@ -63,13 +63,7 @@ class Answers:
     def of_asked(self, found: AskedConfidence) -> AskedConfidence:
         """Confidences that go by these answers, without those of rows that this reader has no reply of."""
         status = np.array([own.status for own in self.readings], np.str_)
-        return AskedConfidence(
-            found.prediction,
-            np.where(self.asked, found.confidence, np.nan),
-            found.correct,
-            np.where(self.asked, found.status, status),
-            None if found.mass is None else np.where(self.asked, found.mass, np.nan),
-        )
+        return found.known_where(self.asked, status)
 
     @cached_property
     def abstained(self) -> npt.NDArray[np.bool_]:

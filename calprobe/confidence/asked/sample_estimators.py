@@ -64,10 +64,19 @@ def measures_of(read: Read, wanted: Collection[str]) -> Iterator[QuestionMeasure
 
 def frequency(read: Read) -> AskedConfidence:
     """The share of the samples that give the same answer, each sample with its own correctness."""
+    return _frequency(read, lambda own: own.classes)
+
+
+def exact_frequency(read: Read) -> AskedConfidence:
+    """The share of the samples that give the same string."""
+    return _frequency(read, lambda own: own.exact)
+
+
+def _frequency(read: Read, of: Callable[[SampledQuestion], Ints]) -> AskedConfidence:
     values = np.full(len(read.cell), np.nan)
     for own in read.samples:
-        found = frequencies(own.classes, len(own.classes))
-        values[own.rows] = np.where(own.classes >= 0, found, np.nan)
+        classes = of(own)
+        values[own.rows] = np.where(classes >= 0, frequencies(classes, len(classes)), np.nan)
     return of_rows(read, values, [OK if value == value else NO_ANSWER for value in values.tolist()])
 
 
@@ -163,6 +172,10 @@ def sample_estimators(read: Read, wanted: Collection[str] = ()) -> Iterator[Aske
     if sampled:
         said = "share of the samples that give the same answer"
         of_replies.append(AskedEstimator("frequency", said, "samples", frequency))
+        if any(f"{name}.".startswith("frequency.exact.") for name in wanted):
+            of_replies.append(
+                AskedEstimator("frequency.exact", "share of identical strings", "samples", exact_frequency)
+            )
     of_replies += token_estimators(read)
     for own in of_replies:
         yield replace(own, compute=partial(Read.once, compute=own.compute))

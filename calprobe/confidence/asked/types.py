@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ from calprobe.runs.replies import Reply
 
 OK = "ok"  # the status of what was read
 NOT_ASKED, REQUEST = "not asked", "request failed"  # of rows that say nothing of the model
+# What some confidences come with: the least and the largest that they can be, where a window lacks a reply; of what
+# could be stated, the most probable value and the standard deviation.
+LOW, HIGH, MODE, SPREAD = MORE = ("low", "high", "mode", "spread")
 NOT_JUDGED = "not judged; run calprobe grade again"
 
 
@@ -31,6 +35,7 @@ class AskedConfidence:
     status: npt.NDArray[np.str_]  # [rows], ok, or why there is no confidence, or what is odd about it
     # [rows], the probability of all replies that it is a share of; NaN: not known. None: it is of no such set.
     mass: Floats | None = None
+    more: Mapping[str, Floats] = field(default_factory=dict)  # by a name in MORE, [rows]; NaN: not known
 
     def __repr__(self) -> str:
         return f"<AskedConfidence: {counted(len(self.confidence), 'row')}, {int(self.read.sum()):,} read>"
@@ -53,8 +58,29 @@ class AskedConfidence:
     def at(self, places: Sequence[int]) -> AskedConfidence:
         """Those of the rows at these places alone."""
         own = list(places)
-        mass = None if self.mass is None else self.mass[own]
-        return AskedConfidence(self.prediction[own], self.confidence[own], self.correct[own], self.status[own], mass)
+        return self._with(lambda column: column[own])
+
+    def known_where(self, kept: npt.NDArray[np.bool_], status: npt.NDArray[np.str_]) -> AskedConfidence:
+        """Without the confidences of the other rows, whose status is another one."""
+        found = self._with(lambda column: np.where(kept, column, np.nan) if column.dtype == np.float64 else column)
+        return replace(found, status=np.where(kept, self.status, status))
+
+    @property
+    def bounded(self) -> int:
+        """How many rows have a confidence of which only bounds are known."""
+        if LOW not in self.more:
+            return 0
+        return int((self.read & (self.more[LOW] < self.more[HIGH])).sum())
+
+    def _with(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> AskedConfidence:
+        return AskedConfidence(
+            change(self.prediction),
+            change(self.confidence),
+            change(self.correct),
+            change(self.status),
+            None if self.mass is None else change(self.mass),
+            {name: change(column) for name, column in self.more.items()},
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from calprobe.analysis.asked.results import SetReport, ShiftSummary
 from calprobe.analysis.tables.asked.samples import few_outcomes
@@ -53,6 +53,7 @@ def confidence_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
             "Coverage: share of the rows asked with a confidence that could be read; metrics are of these. Where some "
             "are missing, the bounds of the Brier score over all rows stand below the name.",
             *few_outcomes(own, "probability"),
+            *_bounded(own),
             *(
                 (
                     "Mass: mean probability of all replies that a confidence is a share of; where it is small, the "
@@ -63,6 +64,18 @@ def confidence_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
             ),
         ),
     )
+
+
+def _bounded(own: SetReport) -> Iterator[str]:
+    """Where confidences are bounds: a window lacks one of the replies."""
+    known = [
+        (f"{cell.variant} {name}", found) for cell in own.cells.values() for name, found in cell.estimators.items()
+    ]
+    if said := [f"{name} {found.bounded:,} of {found.rows:,}" for name, found in known if found.bounded]:
+        yield (
+            f"Confidences that are bounds, since one of the replies is not in the server's window: {', '.join(said)}; "
+            "export --what confidences has the least and the largest that each can be."
+        )
 
 
 def _bounds(bounds: tuple[float, float]) -> str:
