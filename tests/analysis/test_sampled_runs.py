@@ -12,12 +12,12 @@ import pytest
 from calprobe.analysis.asked.frames import confidences_frame
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import CellReport
 from calprobe.analysis.asked.results_json import run_json
 from calprobe.analysis.tables.asked.confidence import confidence_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
-from calprobe.analysis.tables.asked.wording import wording_table
+from calprobe.analysis.tables.asked.wording import itself_table, wording_table
 from calprobe.metrics import Resampling, auroc
 from calprobe.metrics.ranking import AUROC
 from calprobe.questions.types import Question
@@ -371,3 +371,19 @@ def test_wordings_of_one_sample_each_have_no_variance_within() -> None:
     found = cell(once, options).estimators.keys()
     assert "variance_within.one_hot" not in found
     assert "variance_between.one_hot" in found
+
+
+def test_the_question_itself_stands_apart_from_its_other_wordings() -> None:
+    """Right in three of four samples; every answer to the other wording is wrong, as one of four here is."""
+    options = replace(OPTIONS, resampling=Resampling(0))
+    found = cell(paraphrased(True), options).itself
+    assert found is not None
+    assert (found.questions, found.itself.samples, found.others.samples) == (40, 4, 4)
+    assert (found.itself.accuracy.value, found.others.accuracy.value, found.accuracy.value) == (0.75, 0, -0.75)
+    # Of two samples drawn from three right and one wrong, half are equal; of one of these and a wrong one, a quarter.
+    assert (found.itself.agreement.value, found.others.agreement.value, found.agreement.value) == (0.5, 0.25, -0.25)
+    assert cell(run(), options).itself is None
+    assert all(own.itself is None for own in report_asked_run(family(), options).sets["quiz"].cells.values())
+    (report,) = report_asked([paraphrased(True)], options).runs
+    assert [row.label for row in itself_table(report.sets["quiz"]).rows] == ["question", "other wordings", "difference"]
+    assert run_json(report)["sets"]["quiz"]["variants"]["plain"]["question_itself"]["questions"] == 40

@@ -20,7 +20,7 @@ from calprobe.analysis.asked.results import (
     Overconfidence,
     SampleCounts,
 )
-from calprobe.analysis.asked.wording import cell_wording
+from calprobe.analysis.asked.wording import cell_wording, question_itself
 from calprobe.analysis.meaningful import as_confidence, of_scale
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Answers, off_label_mass
@@ -76,6 +76,7 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
         },
         samples=_samples(opened),
         wording=cell_wording(opened, options.resampling),
+        itself=question_itself(opened, options.resampling),
         lengths=cell_lengths(cell),
         budgets=cell_budgets(
             opened, BudgetOptions(options.budget, options.budget_draws, options.forms), options.resampling

@@ -98,6 +98,27 @@ class CellWording:
 
 
 @dataclass(frozen=True, slots=True)
+class Wordings:
+    """Answers to the question itself or to its other wordings, over the questions that have both."""
+
+    samples: float  # of a question, mean
+    accuracy: Estimate  # mean over questions of the share of right answers
+    # Two samples of the question itself, or one of it and one of another wording: how often they give the same answer.
+    agreement: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionItself:
+    """The question as it stands in its set, apart from its other wordings."""
+
+    questions: int
+    itself: Wordings
+    others: Wordings
+    accuracy: Difference  # others minus itself, question by question
+    agreement: Difference
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetPlan:
     """How many wordings of a question are asked, and how often each."""
 
@@ -171,6 +192,7 @@ class CellReport:
     failure_reasons: Mapping[str, int] = field(default_factory=dict)  # the same by reason
     wording: tuple[CellWording, ...] = ()  # the share of the wording, where questions have samples of several
     samples: SampleCounts | None = None  # None: one answer a question
+    itself: QuestionItself | None = None  # where questions have answers to their own text and to other wordings
     budgets: tuple[CellBudget, ...] = ()  # plans of fewer answers, where these are asked for
     lengths: tuple[StageLengths, ...] = ()  # tokens of replies and thoughts, by stage
 

@@ -18,6 +18,7 @@ from calprobe.analysis.asked.results import (
     MeanOverVariants,
     OffLabel,
     Overconfidence,
+    QuestionItself,
     Recovered,
     Repair,
     SampleCounts,
@@ -26,6 +27,7 @@ from calprobe.analysis.asked.results import (
     SizeAndSpread,
     SizePoint,
     Spread,
+    Wordings,
 )
 from calprobe.analysis.asked.science.results_json import answer_study_json, label_study_json
 from calprobe.analysis.asked.stated.results_json import stated_json
@@ -54,6 +56,8 @@ KEYS: Mapping[type, str] = {
     ShiftSummary: "cells mean median max=largest above_0.05=above_005 above_0.20=above_020",
     SizeAndSpread: "rho p=p_value rho_without_embeddings=rho_others rho_without_a_family=without_a_family unknown",
     SizePoint: "run model spread",
+    QuestionItself: "questions itself others accuracy agreement",
+    Wordings: "samples accuracy agreement",
     WordingShare: "rho rho_unsettled ratio_of_sums by_chance unbiased settled questions",
     Spread: "variants n=rows by_chance accuracy chance",
 }
@@ -123,6 +127,7 @@ def _cell(cell: CellReport) -> dict[str, Any]:
         "budget": {str(own.answers): _budget(own) for own in cell.budgets},
         "lengths": {own.stage: _value(own) for own in cell.lengths},
         "samples": _value(cell.samples),
+        "question_itself": _value(cell.itself),
         "wording": {own.points: _value(own.share) | {"p": _value(own.p)} for own in cell.wording},
     }
 

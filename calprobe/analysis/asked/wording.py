@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from calprobe.analysis.asked.results import CellWording, OpenedCell
+from calprobe.analysis.asked.results import CellWording, OpenedCell, QuestionItself, Wordings
 from calprobe.arrays import Floats
 from calprobe.confidence.asked.question_measures import POINTS
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import exact_wording_share, split_variance, wording_p_value, wording_share
-from calprobe.metrics import Resampling
+from calprobe.metrics import Difference, Estimate, Resampling, bootstrap_mean, mean_draws
 
 EXACT = "exact"  # label probabilities under each wording in place of samples
 
@@ -35,6 +35,53 @@ def cell_wording(opened: OpenedCell, resampling: Resampling) -> tuple[CellWordin
     if exact := list(label_distributions(opened)):
         found.append(CellWording(EXACT, exact_wording_share(exact), float("nan")))
     return tuple(found)
+
+
+def question_itself(opened: OpenedCell, resampling: Resampling) -> QuestionItself | None:
+    """The question's own text, wording 0, apart from the others; None without both, and in families of variants.
+
+    Agreement is of pairs: where no wording matters, both numbers have one mean. Samples without an answer agree with
+    none.
+    """
+    if any(row.first.variant != opened.cell.variant for row in opened.cell.rows):
+        return None  # a member of a family stands for each wording, the question as it is for none
+    known = [own for own in opened.read.samples if 0 < np.count_nonzero(own.wordings) < len(own.wordings)]
+    if not known:
+        return None
+    right = opened.read.answers.correct
+    parts = [(own.rows[own.wordings == 0], own.rows[own.wordings > 0]) for own in known]
+    samples = np.array([[len(part) for part in each] for each in parts], np.float64)
+    accuracy = np.array([[right[part].mean() for part in each] for each in parts])
+    agreement = np.array([_agreement(own) for own in known])
+
+    def side(at: int) -> Wordings:
+        accurate = bootstrap_mean(accuracy[:, at], resampling)
+        return Wordings(float(samples[:, at].mean()), accurate, _mean_known(agreement[:, at], resampling))
+
+    differences = _difference(accuracy, resampling), _difference(agreement, resampling)
+    return QuestionItself(len(known), side(0), side(1), *differences)
+
+
+def _agreement(own: SampledQuestion) -> tuple[float, float]:
+    """How often two samples of the question itself are equal, NaN of one; and one of it and one of another wording."""
+    is_itself, classes = own.wordings == 0, own.classes
+    size = int(classes.max(initial=-1)) + 1
+    itself, others = (np.bincount(classes[part & (classes >= 0)], minlength=size) for part in (is_itself, ~is_itself))
+    n = int(is_itself.sum())
+    pairs = float((itself * (itself - 1)).sum() / (n * (n - 1))) if n > 1 else float("nan")
+    return pairs, float(itself @ others / (n * (len(classes) - n)))
+
+
+def _mean_known(values: Floats, resampling: Resampling) -> Estimate:
+    known = values[~np.isnan(values)]
+    return bootstrap_mean(known, resampling) if len(known) else Estimate(float("nan"))
+
+
+def _difference(sides: Floats, resampling: Resampling) -> Difference:
+    """Of the second from the first, [questions, 2]."""
+    found = sides[:, 1] - sides[:, 0]
+    known = found[~np.isnan(found)]
+    return mean_draws(known, resampling).difference() if len(known) else Difference(float("nan"))
 
 
 def of_several_wordings(samples: Sequence[SampledQuestion]) -> list[SampledQuestion]:

@@ -14,7 +14,7 @@ from calprobe.analysis.tables.asked.confidence import confidence_table, means_ta
 from calprobe.analysis.tables.asked.lengths import lengths_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
 from calprobe.analysis.tables.asked.several import across_tables, matrix_tables
-from calprobe.analysis.tables.asked.wording import wording_table
+from calprobe.analysis.tables.asked.wording import itself_table, wording_table
 from calprobe.analysis.tables.label_study import label_study_tables, runs_table
 from calprobe.analysis.tables.labels import TableName, table_labels, table_names
 from calprobe.analysis.tables.stated_runs import stated_run_tables
@@ -98,6 +98,8 @@ def _of_set(own: SetReport, report: AskedReport, run: AskedRunReport) -> Iterato
         yield uncertainty_table(own, report.metrics)
     if any(cell.wording for cell in own.cells.values()):
         yield wording_table(own)
+    if any(cell.itself is not None for cell in own.cells.values()):
+        yield itself_table(own)
     yield from budget_tables(own)
     if any(cell.overconfidence for cell in own.cells.values()):
         yield stated_table(own)
