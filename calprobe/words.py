@@ -18,6 +18,7 @@ WordSplit = Literal["tokenizer", "unicode"]  # the tokenizer's own words, or tho
 
 # Asking
 REVERSED = "1 - "  # in front of a scale: the reply says how probable it is that the answer is wrong
+ENTAILMENT_ALONE = "of two labels: entailment or not"  # what disclosures say of a judge without contradictions
 
 # Probes and statements
 Scored = Literal["statement", "completion"]  # of a text: all of it, or only what completes the context before it

@@ -54,6 +54,10 @@ class Judge(Protocol):
         """By what it judges, for disclosures; empty: it is a model of entailment."""
 
     @property
+    def contradicts(self) -> bool:
+        """Whether it tells contradictions from what is neither."""
+
+    @property
     def at_once(self) -> int:
         """Pairs that are stored together: what a kill loses at most."""
 
@@ -120,6 +124,11 @@ class ModelJudge:
         """Of the engine and of the prompt."""
         own = engine_hash(self.backend.model, backend_record(self.backend))
         return hashlib.sha256(f"{own}\n{PROMPT}".encode()).hexdigest()
+
+    @property
+    def contradicts(self) -> bool:
+        """Its third label."""
+        return True
 
     @property
     def at_once(self) -> int:

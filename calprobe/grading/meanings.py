@@ -141,7 +141,11 @@ def _judged(run: Path, answers: Answers, claims: Mapping[Context, Pairs], judge:
         pairs = {place: dict.fromkeys(permutations(texts, 2)) for place, (_, texts) in answers.items()}
         _judge(run, pairs, source, judge, {place: question for place, (question, _) in answers.items()})
         yield source
-    for context, own in claims.items():
+    if not judge.contradicts:
+        log.warning("%s tells entailment from the rest alone: without ccp, ccp_mean and no_contradiction", judge.name)
+        if not answers:
+            raise UsageError(f"--nli {judge.name}: ccp needs a model that names contradictions; give another one")
+    for context, own in claims.items() if judge.contradicts else ():
         if own:
             kind: Kind = "ccp_token" if context == "token" else "ccp_sentence"
             source = Source(kind, judge.name, judge.fingerprint, _form(FORMS[context], judge))

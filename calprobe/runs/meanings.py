@@ -22,6 +22,7 @@ from calprobe.errors import CalprobeError
 from calprobe.messages import reason
 from calprobe.runs import atomic
 from calprobe.runs.file_names import file_name
+from calprobe.words import ENTAILMENT_ALONE
 
 FOLDER, CURRENT, FORMAT = "meanings", "current.json", 1
 CLAIMS = "ccp_"  # begins the kinds of judged alternatives, and goes on with their context
@@ -55,6 +56,11 @@ class Source:
         return file_name(
             f"{self.kind}-{Path(self.model).name or 'model'}-{hashlib.sha256(decides.encode()).hexdigest()[:12]}"
         )
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether it tells contradictions from what is neither."""
+        return not self.form.endswith(ENTAILMENT_ALONE)
 
     def describe(self) -> str:
         """For disclosures."""
@@ -125,6 +131,11 @@ class StoredMeanings:
     def has_relations(self) -> bool:
         """Whether a model has judged pairs of answers."""
         return self.pairs is not None
+
+    @property
+    def has_contradictions(self) -> bool:
+        """Whether it has said which pairs contradict each other."""
+        return self.has_relations and all(own.contradicts for own in self.sources if own.kind == "nli")
 
     @property
     def has_embeddings(self) -> bool:

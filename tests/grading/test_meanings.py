@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 import torch
 from commands import calprobe
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from calprobe.analysis.asked.folder import asked_of
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.grading import judge_meanings
 from calprobe.grading.meanings import different_answers
 from calprobe.interop.reply_import import import_replies
+from calprobe.metrics import Resampling
 from calprobe.models import LoadOptions
 from calprobe.models.pair_classifier import PairClassifier, label_places, load_pair_classifier
 from calprobe.models.sentence_encoder import load_sentence_encoder
@@ -91,9 +96,32 @@ def test_pairs_are_those_of_the_model_itself_whatever_the_batch(nli: Path, monke
 
 def test_labels_are_found_by_name() -> None:
     assert label_places({0: "entailment", 1: "neutral", 2: "contradiction"}, "m") == (0, 1, 2)
-    for labels in ({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, {0: "entailment", 1: "not_entailment"}):
+    assert label_places({0: "not_entailment", 1: "entailment"}, "m") == (1, 0)
+    for labels in ({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, {0: "entailment", 1: "neutral"}):
         with pytest.raises(CalprobeError, match=r"m: its config\.json names the labels .*, not entailment, neutral"):
             label_places(labels, "m")
+
+
+def test_two_labels_say_what_needs_entailment_alone(nli: Path, run: Path, tmp_path: Path) -> None:
+    """What is no entailment is not equal; nothing is said of contradictions."""
+    folder = tmp_path / "two"
+    network = AutoModelForSequenceClassification.from_pretrained(nli)
+    network.classifier.weight.data = network.classifier.weight.data[:2]
+    network.classifier.bias.data = network.classifier.bias.data[:2]
+    network.config.id2label = {0: "entailment", 1: "not_entailment"}
+    network.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(nli).save_pretrained(folder)
+    classifier = load_pair_classifier(str(folder), QUIET)
+    found, _ = classifier.probabilities([("paris", "rome"), ("it", "it")])
+    assert found[:, :2].sum(axis=1) == pytest.approx([1, 1])
+    assert (found[:, 2] == 0).all()
+    (source,) = judge_meanings(run, nli=str(folder), load_options=QUIET)
+    assert (source.contradicts, source.describe().endswith("entailment or not")) == (False, True)
+    asked = asked_of("run", open_asked(run))
+    cell = report_asked_run(asked, AskedOptions(resampling=Resampling(0), forms=("semantic_entropy.no_contradiction",)))
+    names = cell.sets["s"].cells["import"].estimators.keys()
+    assert {"semantic_entropy", "eigv", "num_classes"} <= names
+    assert "semantic_entropy.no_contradiction" not in names
 
 
 def test_a_head_that_is_not_in_the_checkpoint_is_refused(nli: Path, tmp_path: Path) -> None:

@@ -136,7 +136,9 @@ class Disclosure:
         for own in (own for cells in self.failed.values() for own in cells.values()):
             totals.update(own)
         stages = ", ".join(f"{stage} {number:,}" for stage, number in totals.items())
-        why = "; ".join(f"{number:,} times: {shortened(reason, 100)}" for reason, number in self.reasons[:_NAMED])
+        why = "; ".join(
+            f"{counted(number, 'time')}: {shortened(reason, 100)}" for reason, number in self.reasons[:_NAMED]
+        )
         return f"{counted(totals.total(), 'request')} failed" + (f" ({stages}; {why})" if stages else "")
 
     def _unread_text(self) -> str:

@@ -171,7 +171,7 @@ MEASURES: Mapping[str, QuestionMeasure] = {
             "entropy of classes of answers that do not contradict each other",
             _entropy(lambda own: own.lenient_meaning),
             LIN,
-            _PAIRS,
+            _PAIRS | {"contradictions"},
         ),
         QuestionMeasure(
             "semantic_entropy.embed",

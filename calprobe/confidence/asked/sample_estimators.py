@@ -52,6 +52,8 @@ def measures_of(read: Read, wanted: Collection[str]) -> Iterator[QuestionMeasure
     meanings = read.meanings
     if is_closed or (meanings is not None and meanings.has_relations):
         there.add("relations")
+    if is_closed or (meanings is not None and meanings.has_contradictions):
+        there.add("contradictions")
     if meanings is not None and meanings.has_embeddings:
         there.add("embeddings")
     if any(not np.isnan(mean_logprob(row)[0]) for row in cell.rows):

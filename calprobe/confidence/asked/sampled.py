@@ -40,6 +40,10 @@ class Meanings(Protocol):
         """Whether any pair of answers was judged."""
 
     @property
+    def has_contradictions(self) -> bool:
+        """Whether pairs that contradict each other are told from others."""
+
+    @property
     def has_embeddings(self) -> bool:
         """Whether any answer has an embedding."""
 
