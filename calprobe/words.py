@@ -12,7 +12,7 @@ Precision = Literal["auto", "ieee"]  # of float32 products on a card; auto: thre
 DeviceMap = Literal["auto", "balanced", "balanced_low_0", "sequential"]  # accelerate's
 
 # Scoring
-ScoringPath = Literal["tree", "padded", "masked", "plain"]  # how statements are computed, fastest first
+ScoringPath = Literal["flat", "tree", "padded", "masked", "plain"]  # how statements are computed, fastest first
 PllMetric = Literal["within_word_l2r", "original", "sentence_l2r", "answer_l2r+word_l2r"]  # docs/methods.md
 WordSplit = Literal["tokenizer", "unicode"]  # the tokenizer's own words, or those of the text (UAX 29)
 

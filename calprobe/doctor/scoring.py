@@ -26,11 +26,10 @@ _REPORT = "please report it with this complete text"
 def _paths_agree(name: str) -> Iterator[Check]:
     """Compare each path of a bundled model with the model's own forward; the time is that of its fastest path."""
     from calprobe.models import LoadOptions, load_model
-    from calprobe.scoring.options import PATHS_OF
-    from calprobe.scoring.path_choice import disagreement, tolerance_for
+    from calprobe.scoring.path_choice import disagreement, paths_of, tolerance_for
 
     model = load_model(name, LoadOptions(dtype="float32", quiet=True))
-    paths = PATHS_OF[model.kind]
+    paths = paths_of(model)
     timed = {path: _scored(model, path) for path in paths}
     own, n_statements, _ = timed["plain"]
     differences = {

@@ -31,7 +31,7 @@ There = Mapping[Piece, Collection[int]]  # instances (line numbers) that a folde
 _SECONDS = 2.0  # that the probe of the speed takes at least, if there are as many statements
 _RELATIONS = 4  # of the probe of the speed, spread over the run
 _EXAMPLES = 3  # relations with a statement to look at
-_UNITS = {"tree": "tokens of prefix trees", "masked": "masked rows"}
+_UNITS = {"flat": "tokens of prefix trees", "tree": "tokens of prefix trees", "masked": "masked rows"}
 
 
 @dataclass(frozen=True, slots=True)

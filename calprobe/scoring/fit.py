@@ -29,8 +29,8 @@ from calprobe.scoring.budget import (
     with_room_for,
 )
 from calprobe.scoring.executor import Executor, score_rows, with_budget
-from calprobe.scoring.options import PATHS_OF, Masking, Path, ScoreOptions
-from calprobe.scoring.path_choice import Checked, OnPass, checked_path, executor_of
+from calprobe.scoring.options import Masking, Path, ScoreOptions
+from calprobe.scoring.path_choice import Checked, OnPass, checked_path, executor_of, paths_of
 from calprobe.scoring.pieces import LongestStatement, longest_of, tokenise_pieces
 from calprobe.scoring.selection import Selection
 from calprobe.scoring.tree import CPU_ROW_LENGTH, GPU_ROW_LENGTH
@@ -160,7 +160,7 @@ def check_paths(
     rejected path and the reason. Raises as `find_way`.
     """
     if among is None:
-        among = PATHS_OF[model.kind] if options.path is None else (options.path,)
+        among = paths_of(model) if options.path is None else (options.path,)
     masking = options.masking(model.kind, model.name)
     pieces = tokenise_pieces(selection.sample(), model, masking)
     sample, longest = TokenRows.joined([piece.rows for piece in pieces]), longest_of(pieces)

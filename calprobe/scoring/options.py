@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 Path = ScoringPath
 PATHS: tuple[Path, ...] = get_args(ScoringPath)
 # From the fastest to the plainest; those of one kind compute the same.
-PATHS_OF: Mapping[ModelKind, tuple[Path, ...]] = {"causal": ("tree", "padded", "plain"), "masked": ("masked", "plain")}
+PATHS_OF: Mapping[ModelKind, tuple[Path, ...]] = {
+    "causal": ("flat", "tree", "padded", "plain"),
+    "masked": ("masked", "plain"),
+}
+OVER_TREE: tuple[Path, ...] = ("flat", "tree")  # these forward each distinct prefix once
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from calprobe.errors import CalprobeError
+from calprobe.kernels.arguments import triton_takes
 from calprobe.models import LoadedModel
 from calprobe.models.attention import AttentionSeen
 from calprobe.models.head import scoring_head
@@ -69,8 +71,17 @@ def choose_path(
     on_pass: OnPass = lambda path, reason: None,
 ) -> Path:
     """As `checked_path`: the path alone, among all of the model's kind, or `asked`."""
-    among = PATHS_OF[model.kind] if asked is None else (asked,)
+    among = paths_of(model) if asked is None else (asked,)
     return checked_path(model, batch_tokens, sample, among, masking, on_pass).path
+
+
+def paths_of(model: LoadedModel) -> tuple[Path, ...]:
+    """The paths that are tried for a model where none is typed; flat attention only where its kernel is compiled."""
+    return tuple(path for path in PATHS_OF[model.kind] if path != "flat" or _compiles(model.device))
+
+
+def _compiles(device: torch.device) -> bool:
+    return device.type == "cuda" and triton_takes(torch.empty(0, device=device))
 
 
 class Checked(NamedTuple):
@@ -90,7 +101,7 @@ def checked_path(
 ) -> Checked:
     """The first of the paths that scores `sample` as the model's own forward does.
 
-    Causal: tree, padded, plain. Masked: masked, plain, on the first tokens of the sample, since each is a row. A
+    Causal: flat, tree, padded, plain. Masked: masked, plain, on the first tokens of the sample, since each is a row. A
     rejected path is logged once with the reason, which `on_pass` also gets; that of the last one raises CalprobeError.
     `plain` is not checked: it is the own forward; if that gives NaN, no path is right, and CalprobeError is raised.
     """
@@ -118,7 +129,7 @@ def executor_of(
     row_length: int | None = None,
     masking: Masking = NOTHING_MASKED,
 ) -> Executor:
-    """The executor of that path. `row_length` is for the tree path, None for the device's default; `masking` is for a
+    """The executor of that path. `row_length` is for the tree paths, None for the device's default; `masking` is for a
     masked model, and optional for the default metric.
 
     Raises HeadUnusable if the path needs the parts of the head and cannot get them.
@@ -133,7 +144,7 @@ def executor_of(
     if path == "padded":
         return PaddedExecutor(model, head, batch_tokens)
     suitable = CPU_ROW_LENGTH if model.device.type == "cpu" else GPU_ROW_LENGTH
-    return TreeExecutor(model, head, batch_tokens, row_length or suitable)
+    return TreeExecutor(model, head, batch_tokens, row_length or suitable, flat=path == "flat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +190,13 @@ def _why_not(
             with seen:
                 return disagreement(truth.own, score_rows(executor, truth.sample), truth.tolerance)
         # Rows so short that the sample fills several, which also checks packing, padding and repeated prefixes.
-        short = replace(executor, row_length=int(truth.sample.lengths.max(initial=0)) + 8)
+        length = int(truth.sample.lengths.max(initial=0)) + 8
+        short = replace(executor, batch_tokens=length) if executor.flat else replace(executor, row_length=length)
         reason = disagreement(truth.own, score_rows(short, truth.sample), truth.tolerance)
         if reason is not None:
             return reason
         # The run's rows are longer, and kernels differ by length.
-        width = min(executor.row_length, batch_tokens)
+        width = min(executor.width(truth.sample), batch_tokens)
         with seen:
             plan = WidenedPlan(replace(executor, batch_tokens=width).plan(truth.sample), width)
             scores = executor.run(plan).of_tokens()

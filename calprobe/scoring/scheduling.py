@@ -14,7 +14,7 @@ from calprobe.probes import Relation
 from calprobe.probes.types import ANSWER_SLOT, SUBJECT_SLOT
 from calprobe.runs.records import Piece
 from calprobe.scoring.growth import Part
-from calprobe.scoring.options import parse_shard
+from calprobe.scoring.options import OVER_TREE, parse_shard
 from calprobe.scoring.selection import Selection
 
 Group = tuple[Piece, ...]
@@ -120,7 +120,7 @@ def least_statements(path: str, batch_tokens: int) -> int:
     >>> [least_statements("tree", batch_tokens) for batch_tokens in (64, 1024, 32768)]
     [64, 1024, 10922]
     """
-    if path == "tree":
+    if path in OVER_TREE:
         return min(batch_tokens, max(_LEAST_STATEMENTS, batch_tokens // 3))
     return max(1, batch_tokens // 16)
 
@@ -189,7 +189,7 @@ def piece_cost(relation: Relation, template: str, path: str) -> float:
     if not relation.n_statements:
         return 0.0
     around = len(template) - len(SUBJECT_SLOT) - len(ANSWER_SLOT)
-    if path == "tree":
+    if path in OVER_TREE:
         return _tree_cost(template, subjects, answers, relation.n_candidates)
     lengths = around + subjects[:, None] + answers
     return float((lengths**2 if path == "masked" else lengths).sum())

@@ -1,6 +1,8 @@
-"""The tree path: prefixes that statements share are forwarded once, packed side by side under a tree mask.
+"""The tree paths: prefixes that statements share are forwarded once, packed side by side.
 
-Exact: every node sees its own ancestors only and has its depth as its position, as it would in its statement alone.
+On the path `tree` attention has a tree mask, and rows are short. On the path `flat` a batch is a single row without a
+mask: its attention reads who sees whom from the preorder. Exact: every node sees its own ancestors only and has its
+depth as its position, as it would in its statement alone.
 """
 
 from __future__ import annotations
@@ -9,19 +11,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from calprobe.kernels import linear_logprob
+from calprobe.kernels.tree_layout import BLOCK_PLACES, TreeLayout
 from calprobe.models import LoadedModel
+from calprobe.models.flat_attention import FlatAttention
 from calprobe.models.head import Keeper, ScoringHead, hidden_states
-from calprobe.planning import TreeBatch, TreePlan, WidenedPlan, plan_tree
+from calprobe.planning import TreeBatch, TreePlan, WidenedPlan, block_ancestors, plan_tree
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import AfterBatch, EdgeScores, score_batches, uploaded_to_both
 
 # Places in a row: long enough to share much, short enough that attention over masked places stays cheap, which is
 # less on a CPU.
 CPU_ROW_LENGTH, GPU_ROW_LENGTH = 160, 512
+# A deeper tree is for rows with a mask: in flat attention each block gathers the path to it.
+DEEPEST_FLAT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,36 +39,49 @@ class TreeExecutor:
     head: ScoringHead
     batch_tokens: int
     row_length: int
+    flat: bool = False
 
     def plan(self, rows: TokenRows) -> TreePlan:
         """The prefix tree of `rows`, packed into batches."""
-        return plan_tree(rows, self.model.start_token_id, self.batch_tokens, self.row_length)
+        return plan_tree(rows, self.model.start_token_id, self.batch_tokens, self.width(rows))
+
+    def width(self, rows: TokenRows) -> int:
+        """Places in a full row: all of a batch where attention is flat."""
+        is_flat = self.flat and rows.lengths.max(initial=0) <= DEEPEST_FLAT
+        return self.batch_tokens if is_flat else self.row_length
 
     def run(self, plan: TreePlan | WidenedPlan, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
         """Scores of all tokens, each given the start token and all tokens before it."""
+        attention = FlatAttention(self.model.network) if self.flat else None
         with hidden_states(self.model.network) as kept:
-            return score_batches(plan, partial(self._score_batch, kept), self.head.weight.device, after_batch)
+            score = partial(self._score_batch, kept, attention)
+            return score_batches(plan, score, self.head.weight.device, after_batch)
 
     @torch.inference_mode()
-    def _score_batch(self, kept: Keeper, batch: TreeBatch) -> Tensor:
-        arrays = (batch.token_ids, batch.position_ids, batch.end)
+    def _score_batch(self, kept: Keeper, attention: FlatAttention | None, batch: TreeBatch) -> Tensor:
+        network, deepest = self.model.network, int(batch.position_ids.max())
+        is_flat = attention is not None and deepest < DEEPEST_FLAT
+        above = block_ancestors(batch.position_ids, BLOCK_PLACES) if is_flat else _NO_ANCESTORS
+        arrays = (batch.token_ids, batch.position_ids, batch.end, above)
         wanted = (batch.scored, batch.targets, batch.target_offsets)
         # With a device map the head may be elsewhere.
-        (token_ids, position_ids, end), (scored, targets, target_offsets) = uploaded_to_both(
+        (token_ids, position_ids, end, ancestors), (scored, targets, target_offsets) = uploaded_to_both(
             arrays, self.model.device, wanted, self.head.weight.device
         )
-        deepest = int(batch.position_ids.max())
-        self.model.network(
-            input_ids=token_ids,
-            position_ids=position_ids,
-            attention_mask=attention_masks(self.model.network, position_ids, end, deepest),
-            use_cache=False,
-        )
+        given = {"input_ids": token_ids, "position_ids": position_ids, "use_cache": False}
+        if attention is not None and is_flat:
+            with attention.over(TreeLayout(end.int(), position_ids.int(), ancestors), deepest):
+                network(**given)
+        else:
+            network(**given, attention_mask=attention_masks(network, position_ids, end, deepest))
         hidden = kept.taken().flatten(0, 1)[scored]
         logprobs: Tensor = linear_logprob(
             hidden, self.head.weight, targets, target_offsets, self.head.rule, self.head.precision
         )[1]
         return logprobs
+
+
+_NO_ANCESTORS = np.empty(0, np.int32)
 
 
 def attention_masks(network: Any, position_ids: Tensor, end: Tensor, deepest: int) -> Tensor | dict[str, Tensor]:

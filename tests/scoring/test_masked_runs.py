@@ -117,7 +117,7 @@ def forbid_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("causal", {"pll_metric": "original"}, "--pll-metric original: .* is a causal language model"),
         ("causal", {"word_split": "unicode"}, "--word-split unicode: .* is a causal language model"),
-        ("causal", {"path": "masked"}, "--path masked: .*; its paths are tree, padded, plain"),
+        ("causal", {"path": "masked"}, "--path masked: .*; its paths are flat, tree, padded, plain"),
         ("masked", {"path": "tree"}, "--path tree: .* is a masked language model; its paths are masked, plain"),
         ("masked", {"path": "padded"}, "--path padded: .* is a masked language model"),
     ],
