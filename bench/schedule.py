@@ -1,11 +1,12 @@
 """A schedule on paper: the paper's 16 models with its 12 templates on several GPUs. Nothing in it is measured on a GPU.
 
-    python bench/schedule.py --probe DIR [--gpus 8] [--peak-tflops 989] [--utilisation 0.25] [--measured FILE.json]
+    python bench/schedule.py --probe DIR [--gpus 8] [--tflops float32=40,bfloat16=247] [--measured FILE.json]
 
 What is known: the statements, how scoring cuts them into groups, and the tree's nodes for template 0 (measured by
-bench/plan_bear.py). What is assumed, and printed with the result: a GPU's peak and the share of it that is reached,
-seconds for each batch beside the products, seconds to start and to read weights. FILE.json replaces the assumption by
-measured seconds for a million forwarded tokens: {"gpt2": 1.9, ..}.
+bench/plan_bear.py). What is assumed, and printed with the result: the rate that a GPU reaches in the dtype in which a
+checkpoint is stored (`--dtype auto`; BERT, RoBERTa and GPT-2 are in float32), seconds for each batch beside the
+products, seconds to start and to read weights. FILE.json replaces the assumption by measured
+seconds for a million forwarded tokens: {"gpt2": 1.9, ..}.
 
 Three ways to spread the work are simulated:
     a model a GPU   each model on one GPU, the longest first, each to the GPU that has least (calprobe's `deal`)
@@ -25,7 +26,7 @@ from pathlib import Path
 
 from calprobe.models.aliases import ALIASES
 from calprobe.scoring import ScoreOptions
-from calprobe.scoring.scheduling import Schedule, deal, longest_first, piece_cost
+from calprobe.scoring.scheduling import Group, Schedule, deal, longest_first, piece_cost
 from calprobe.scoring.selection import Selection, select
 from calprobe.words import ModelKind
 
@@ -55,8 +56,7 @@ HEADS: Mapping[str, tuple[int, int]] = {
 class Assumed:
     """What no measurement here says."""
 
-    peak_tflops: float  # dense bfloat16; an H200's data sheet says 989
-    utilisation: float  # share of the peak that is reached over all of a batch
+    tflops: Mapping[str, float]  # reached over all of a batch, by dtype
     batch_s: float  # for each batch, beside its products
     start_s: float  # Python, imports, the load-time check
     read_gb_s: float  # weights from disk to the GPU
@@ -95,8 +95,14 @@ class Tokens:
     heads: tuple[float, ...]
 
 
-def group_tokens(selection: Selection, kind: ModelKind, batch_tokens: int, template_0: Mapping[str, int]) -> Tokens:
-    """Tokens of the groups that scoring cuts the run into, by `piece_cost` from the measured totals of template 0.
+def group_tokens(
+    selection: Selection,
+    kind: ModelKind,
+    batch_tokens: int,
+    template_0: Mapping[str, int],
+    groups: Sequence[Group] | None = None,
+) -> Tokens:
+    """Tokens of groups (None: those that scoring makes), by `piece_cost` from the measured totals of template 0.
 
     Causal: the tree's nodes, each with a head evaluation. Masked: a row for each token, of its statement's length and
     two special tokens, and one head evaluation; that 6 % of the rows are the same on BEAR is left out.
@@ -109,16 +115,24 @@ def group_tokens(selection: Selection, kind: ModelKind, batch_tokens: int, templ
     if kind == "masked":
         rows = template_0["tokens"]
         forwarded = round(rows * (template_0["tokens"] / template_0["statements"] + 2))
-    groups = Schedule(selection, selection.pieces, path, batch_tokens).groups
+    groups = groups or Schedule(selection, selection.pieces, path, batch_tokens).groups
     shares = [sum(costs[piece] for piece in group) / of_template_0 for group in groups]
     return Tokens(tuple(share * forwarded for share in shares), tuple(share * rows for share in shares))
+
+
+def dtype_of(model: str) -> str:
+    """The dtype of the published checkpoint, which `--dtype auto` takes on a GPU; from general knowledge."""
+    return next((dtype for begin, dtype in _STORED.items() if model.startswith(begin)), "float32")
+
+
+_STORED = {"opt": "float16", "gemma": "bfloat16"}
 
 
 def job(model: str, tokens: Tokens, assumed: Assumed, measured: Mapping[str, float]) -> Job:
     """Seconds of a model: measured per million tokens, or its FLOPs over the assumed rate; 2 for each weight."""
     parameters = ALIASES[model].parameters * 1e6
     vocabulary, width = HEADS[model]
-    rate = assumed.peak_tflops * 1e12 * assumed.utilisation
+    rate = assumed.tflops[dtype_of(model)] * 1e12
     seconds = []
     for forwarded, heads in zip(tokens.forwarded, tokens.heads, strict=True):
         if model in measured:
@@ -163,6 +177,18 @@ def _dealt(strategy: str, seconds: Sequence[float], gpus: int) -> Outcome:
     return Outcome(strategy, max(loads), sum(loads), 1 - sum(loads) / (max(loads) * gpus))
 
 
+# Of an H100 or H200. Their data sheets say 989 in bfloat16 and 67 in float32: a quarter of that, and six tenths.
+RATES = {"float32": 40.0, "float16": 247.0, "bfloat16": 247.0}
+
+
+def rates(text: str) -> dict[str, float]:
+    """`float32=40,bfloat16=247` as a mapping."""
+    found = {dtype: float(rate) for dtype, _, rate in (part.partition("=") for part in text.split(","))}
+    if unknown := found.keys() - RATES:
+        raise argparse.ArgumentTypeError(f"{sorted(unknown)[0]!r} is none of {', '.join(RATES)}")
+    return found
+
+
 def main() -> None:
     """Print the model of each strategy."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -170,8 +196,7 @@ def main() -> None:
     parser.add_argument("--template-set", default="calprobe", help="likewise (default: calprobe)")
     parser.add_argument("--templates", default="all", help="likewise (default: all, twelve on BEAR)")
     parser.add_argument("--gpus", type=int, default=8)
-    parser.add_argument("--peak-tflops", type=float, default=989.0)
-    parser.add_argument("--utilisation", type=float, default=0.25)
+    parser.add_argument("--tflops", type=rates, default=RATES, metavar="DTYPE=RATE,..", help="reached, in each dtype")
     parser.add_argument("--batch-s", type=float, default=0.02)
     parser.add_argument("--start-s", type=float, default=30.0)
     parser.add_argument("--read-gb-s", type=float, default=2.0)
@@ -179,9 +204,7 @@ def main() -> None:
     parser.add_argument("--measured", type=Path, help="JSON: model -> seconds for a million forwarded tokens")
     parser.add_argument("--out", type=Path, help="write the figures as JSON")
     given = parser.parse_args()
-    assumed = Assumed(
-        given.peak_tflops, given.utilisation, given.batch_s, given.start_s, given.read_gb_s, given.batch_tokens
-    )
+    assumed = Assumed(RATES | given.tflops, given.batch_s, given.start_s, given.read_gb_s, given.batch_tokens)
     measured = json.loads(given.measured.read_text("utf-8")) if given.measured else {}
     from calprobe.probes import load_probe
 
@@ -193,7 +216,8 @@ def main() -> None:
     jobs = [job(model, tokens[ALIASES[model].kind], assumed, measured) for model in HEADS]
     outcomes = [strategy(jobs, given.gpus) for strategy in (model_a_gpu, shards, all_on_one)]
     print("A SIMULATION: nothing here was measured on a GPU" + (f", except {', '.join(measured)}" if measured else ""))
-    print(f"assumed: {', '.join(f'{name} {value:g}' for name, value in asdict(assumed).items())}")
+    shown = assumed.tflops | {name: value for name, value in asdict(assumed).items() if name != "tflops"}
+    print(f"assumed: {', '.join(f'{name} {value:g}' for name, value in shown.items())} (rates in TFLOP/s)")
     print(f"{'model':18} {'groups':>6} {'M tokens':>9} {'load s':>7} {'score s':>8}")
     for one in jobs:
         forwarded = sum(tokens[ALIASES[one.model].kind].forwarded) / 1e6

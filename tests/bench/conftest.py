@@ -14,6 +14,7 @@ for _name in (
     "schedule",
     "side_by_side",
     "template_forms",
+    "timeline",
     "train_tiny",
 ):
     _spec = spec_from_file_location(_name, Path(__file__).resolve().parents[2] / "bench" / f"{_name}.py")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from schedule import Assumed, Job, Tokens, all_on_one, model_a_gpu, shards
 
 from calprobe.models.aliases import ALIASES
 
-ASSUMED = Assumed(peak_tflops=1.0, utilisation=0.5, batch_s=0.0, start_s=10.0, read_gb_s=1.0, batch_tokens=1000)
+ASSUMED = Assumed(tflops={"float32": 0.5, "bfloat16": 2.0}, batch_s=0.0, start_s=10.0, read_gb_s=1.0, batch_tokens=1000)
 JOBS = [Job("a", 1.0, (6.0, 2.0)), Job("b", 1.0, (3.0,)), Job("c", 1.0, (2.0, 1.0))]
 
 
@@ -29,7 +30,19 @@ def test_seconds_by_hand() -> None:
     body = 124e6 - head
     assert job.groups_s == pytest.approx([2 * (1000 * body + 100 * head) / 5e11, 2 * 500 * 124e6 / 5e11])
     assert job.load_s == pytest.approx(10 + 2 * 124e6 / 1e9)
+    # In bfloat16, which is four times as fast here.
+    parameters = ALIASES["gemma-7b"].parameters * 1e6
+    assert schedule.job("gemma-7b", tokens, ASSUMED, {}).groups_s[1] == pytest.approx(2 * 500 * parameters / 2e12)
     assert schedule.job("gpt2", tokens, ASSUMED, {"gpt2": 4.0}).groups_s == pytest.approx([0.004, 0.002])
+
+
+def test_rates_are_by_dtype() -> None:
+    assert [schedule.dtype_of(name) for name in ("bert-base-cased", "gpt2-xl", "opt-350m", "gemma-2b")] == [
+        *("float32", "float32", "float16", "bfloat16")
+    ]
+    assert schedule.rates("float32=30,bfloat16=247.5") == {"float32": 30.0, "bfloat16": 247.5}
+    with pytest.raises(argparse.ArgumentTypeError, match="'float8' is none of"):
+        schedule.rates("float8=900")
 
 
 def test_strategies_by_hand() -> None:
@@ -49,7 +62,7 @@ def test_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setattr(sys, "argv", ["schedule.py", "--probe", "mini", "--gpus", "4", "--out", str(out)])
     schedule.main()
     said = capsys.readouterr().out
-    assert said.startswith("A SIMULATION: nothing here was measured on a GPU\nassumed: peak_tflops 989")
+    assert said.startswith("A SIMULATION: nothing here was measured on a GPU\nassumed: float32 40, float16 247")
     figures = json.loads(out.read_text())
     assert figures["simulation"] is True
     assert {o["strategy"] for o in figures["outcomes"]} == {"a model a GPU", "shards", "all on one"}
