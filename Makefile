@@ -18,6 +18,7 @@ BEAR ?= bear
 BENCH_OUT ?= bench/results/side_by_side_cpu.json
 BENCH_MASKED_OUT ?= bench/results/side_by_side_masked_cpu.json
 BENCH_CONFIDENCE_OUT ?= bench/results/confidence.json
+BENCH_GPU_OUT ?= bench/results/gpu.json
 BENCH_ASKING_OUT ?= out/asking_cpu.json
 QUESTIONS ?= mmlu=mmlu_test.jsonl.gz
 
@@ -34,7 +35,7 @@ LM_POLYGRAPH := lm-polygraph==0.7.0 rouge-score==0.1.2 nltk==3.10.4 absl-py==2.5
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo test test-proofs test-min test-vllm test-references test-faults fuzz lint format docs docs-reference bench bench-asking bench-confidence clean
+.PHONY: help install demo test test-proofs test-min test-vllm test-references test-faults fuzz lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -147,6 +148,9 @@ bench: $(BENCH_VENV)/.installed ## calprobe and its peers side by side, about 30
 	$(BENCH_VENV)/bin/python bench/side_by_side.py --bear $(BEAR) --out $(BENCH_OUT)
 	$(BENCH_VENV)/bin/python bench/side_by_side.py --bear $(BEAR) --out $(BENCH_MASKED_OUT) --random minilm xlm-r-mini \
 		--slices P36:2 P30:10 mixed:1:3 --sample 18 --scaling ""
+
+bench-gpu: $(BENCH_VENV)/.installed ## what to measure first on a GPU: profiles, plans, both precisions, kernels, peers (exit 2 without one)
+	$(BENCH_VENV)/bin/python bench/gpu.py --bear $(BEAR) --out $(BENCH_GPU_OUT)
 
 bench-asking: $(BENCH_VENV)/.installed ## labels and replies against transformers and lm-eval (QUESTIONS=FILE.jsonl or mmlu=FILE)
 	$(BENCH_VENV)/bin/python bench/asking.py --questions $(QUESTIONS) --out $(BENCH_ASKING_OUT)

@@ -204,7 +204,7 @@ def main() -> None:
     parser.add_argument("--measured", type=Path, help="JSON: model -> seconds for a million forwarded tokens")
     parser.add_argument("--out", type=Path, help="write the figures as JSON")
     given = parser.parse_args()
-    assumed = Assumed(RATES | given.tflops, given.batch_s, given.start_s, given.read_gb_s, given.batch_tokens)
+    assumed = Assumed({**RATES, **given.tflops}, given.batch_s, given.start_s, given.read_gb_s, given.batch_tokens)
     measured = json.loads(given.measured.read_text("utf-8")) if given.measured else {}
     from calprobe.probes import load_probe
 
@@ -216,7 +216,8 @@ def main() -> None:
     jobs = [job(model, tokens[ALIASES[model].kind], assumed, measured) for model in HEADS]
     outcomes = [strategy(jobs, given.gpus) for strategy in (model_a_gpu, shards, all_on_one)]
     print("A SIMULATION: nothing here was measured on a GPU" + (f", except {', '.join(measured)}" if measured else ""))
-    shown = assumed.tflops | {name: value for name, value in asdict(assumed).items() if name != "tflops"}
+    others = {name: value for name, value in asdict(assumed).items() if name != "tflops"}
+    shown = {**assumed.tflops, **others}
     print(f"assumed: {', '.join(f'{name} {value:g}' for name, value in shown.items())} (rates in TFLOP/s)")
     print(f"{'model':18} {'groups':>6} {'M tokens':>9} {'load s':>7} {'score s':>8}")
     for one in jobs:

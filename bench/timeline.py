@@ -2,8 +2,8 @@
 
     python bench/timeline.py --probe DIR --out FILE.json
 
-FLOPs and bytes of a batch are counted on tensors without storage, through transformers' own forward with the head taken
-out, as calprobe runs it. Groups are those into which scoring cuts the probe; nodes are those planned for template 0
+FLOPs and bytes of a batch are counted on tensors without storage, through transformers' own forward without the
+head. Groups are those into which scoring cuts the probe; nodes are those planned for template 0
 (bench/plan_bear.py). All rates are assumed, of an H100, and printed. Groups are prepared, computed and written by three
 parties, each of which takes one at a time and in order; a group waits for the party before it.
 
@@ -20,7 +20,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from importlib.util import module_from_spec, spec_from_file_location
 from math import ceil
@@ -32,7 +32,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from calprobe.models.head import hidden_states
+from calprobe.models.activations import fast_activations
 from calprobe.scoring import ScoreOptions
 from calprobe.scoring.scheduling import Group, Schedule, groups_of
 from calprobe.scoring.selection import Selection, select
@@ -93,11 +93,11 @@ class Counted:
     head_width: int  # of an attention head
 
 
-class _Counting(TorchDispatchMode):
+class _Counting(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts products by their FLOPs, everything else by the bytes that it reads and writes; views are free."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.flops = self.n_bytes = 0.0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -153,22 +153,11 @@ def counted(config: Any, dtype: torch.dtype, fused_gelu: bool) -> Counted:
         network = AutoModelForCausalLM.from_config(config, dtype=dtype).eval()
         rows = torch.zeros(PLACES // ROW, ROW, dtype=torch.int64)
         mask = torch.zeros(len(rows), 1, ROW, ROW, dtype=dtype)
-    if fused_gelu:
-        fuse_gelu(network)
-    with torch.no_grad(), hidden_states(network), _Counting() as counting, _Attention() as attention:
-        network(input_ids=rows, position_ids=rows, attention_mask=mask, use_cache=False)
+    activations = fast_activations(network) if fused_gelu else nullcontext()
+    with torch.no_grad(), activations, _Counting() as counting, _Attention() as attention:
+        network.base_model(input_ids=rows, position_ids=rows, attention_mask=mask, use_cache=False)
     head = network.get_output_embeddings().weight
     return Counted(counting.flops, counting.n_bytes, attention.flops, 2.0 * PLACES * head.numel(), attention.width)
-
-
-def fuse_gelu(network: Any) -> None:
-    """Put torch's own tanh-GELU in the place of transformers' of eight kernels; it is the same formula."""
-    from transformers.activations import NewGELUActivation
-
-    for module in network.modules():
-        for name, child in module.named_children():
-            if isinstance(child, NewGELUActivation):
-                setattr(module, name, torch.nn.GELU(approximate="tanh"))
 
 
 def batch_s(work: Counted, rates: Rates, dtype: str, in_preorder: bool) -> dict[str, float]:

@@ -9,6 +9,7 @@ from pathlib import Path
 for _name in (
     "asking",
     "confidence",
+    "gpu",
     "paper_figures",
     "samples",
     "schedule",

@@ -1,0 +1,80 @@
+"""The benchmark for a GPU: all of its parts run here on toys, and without a card it says so."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import gpu
+import pytest
+import side_by_side
+
+PARTS = ("body", "head", "attention", "elementwise")
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["gpu.py", *map(str, arguments)])
+    return gpu.main()
+
+
+def test_without_a_card_it_says_so_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert run(monkeypatch, "--out", tmp_path / "gpu.json") == 2
+    said = capsys.readouterr()
+    assert said.err.splitlines() == ["bench-gpu: torch sees no GPU here; --device cpu --tiny tries the script"]
+    assert not said.out
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_part_runs_on_toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    commands: list[list[str]] = []
+
+    def note(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 3 if command[1].endswith("kernels.py") else 0, "", "a\nno Triton\n")
+
+    monkeypatch.setattr(gpu.subprocess, "run", note)
+    monkeypatch.setattr(gpu, "find_spec", lambda name: None)
+    assert run(monkeypatch, "--device", "cpu", "--tiny", "--out", tmp_path / "gpu.json") == 0
+    found = json.loads((tmp_path / "gpu.json").read_text())
+    assert not [part for part in found.values() if isinstance(part, dict) and "failed" in part]
+    profile = found["profile gpt2 float32"]
+    assert profile["batches"] >= gpu.BATCHES
+    assert tuple(profile["batch_ms"]) == PARTS
+    assert all(profile["batch_ms"][part] > 0 for part in ("body", "attention", "elementwise"))
+    assert profile["attention_kernel"] == "flash"
+    for shape in found["attention"]:
+        assert all(shape[how]["later_ms"] > 0 for how in ("without_cudnn", "as_torch_chooses"))
+    assert [(row["dtype"], row["run"]) for row in found["head"]] == [
+        *(("float32", "torch.mm"), ("float32", "ieee"), ("float32", "tf32x3")),
+        *(("bfloat16", "torch.mm"), ("bfloat16", "ieee")),
+    ]
+    assert found["kernels"] == {"exit": 3, "file": "kernels_gpu.json", "said": "no Triton"}
+    assert found["vllm"] == {"skipped": "vllm is not installed"}
+    assert set(found["machine"]) >= {"processor", "card", "versions", "date"}
+    known = side_by_side.options().parse_args([word for word in commands[1][2:] if word != "--help"])
+    assert (known.random, known.scorers, known.device) == (["gpt2"], "lm-pub-quiz", "cpu")
+
+
+def test_a_part_that_fails_does_not_end_the_others() -> None:
+    assert gpu.outcome(lambda: 1 / 0) == {"failed": "ZeroDivisionError: division by zero"}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "part"),
+    [
+        ("sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32", "body"),
+        ("nvjet_hsh_256x128_64x4_2x1_v_bz_TNT", "body"),
+        ("fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention)", "attention"),
+        ("_tree_attention_kernel", "attention"),
+        ("_partial_lse_kernel", "head"),
+        ("void at::native::vectorized_elementwise_kernel<4, gelu>", "elementwise"),
+    ],
+)
+def test_kernels_are_told_apart_by_their_names(kernel: str, part: str) -> None:
+    assert gpu.part_of(kernel) == part
