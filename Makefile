@@ -18,7 +18,7 @@ BEAR ?= bear
 BENCH_OUT ?= bench/results/side_by_side_cpu.json
 BENCH_MASKED_OUT ?= bench/results/side_by_side_masked_cpu.json
 BENCH_CONFIDENCE_OUT ?= bench/results/confidence.json
-BENCH_GPU_OUT ?= bench/results/gpu.json
+BENCH_RESULTS ?= bench/results
 BENCH_ASKING_OUT ?= out/asking_cpu.json
 QUESTIONS ?= mmlu=mmlu_test.jsonl.gz
 
@@ -150,7 +150,7 @@ bench: $(BENCH_VENV)/.installed ## calprobe and its peers side by side, about 30
 		--slices P36:2 P30:10 mixed:1:3 --sample 18 --scaling ""
 
 bench-gpu: $(BENCH_VENV)/.installed ## what to measure first on a GPU: profiles, plans, both precisions, kernels, peers (exit 2 without one)
-	$(BENCH_VENV)/bin/python bench/gpu.py --bear $(BEAR) --out $(BENCH_GPU_OUT)
+	$(BENCH_VENV)/bin/python bench/gpu.py --bear $(BEAR) --out $(BENCH_RESULTS)/gpu.json
 
 bench-asking: $(BENCH_VENV)/.installed ## labels and replies against transformers and lm-eval (QUESTIONS=FILE.jsonl or mmlu=FILE)
 	$(BENCH_VENV)/bin/python bench/asking.py --questions $(QUESTIONS) --out $(BENCH_ASKING_OUT)

@@ -1,6 +1,6 @@
 """What to measure first when a card is there: one command, random weights of real shapes, nothing downloaded.
 
-    python bench/gpu.py --out bench/results/gpu.json [--bear DIR] [--models gpt2,gemma-7b]      (make bench-gpu)
+    python bench/gpu.py --out FILE.json [--bear DIR] [--models gpt2,gemma-7b]      (make bench-gpu)
     python bench/gpu.py --device cpu --tiny --out FILE.json                     (every part here, on toys: no figures)
 
 profile       torch.profiler on three full batches of each model: milliseconds of body, head, attention and elementwise
