@@ -10,13 +10,14 @@ a row only, so the states of that place alone are let through from its encoder t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from calprobe.kernels import LogitRule
 from calprobe.models.activations import fast_activations
@@ -50,14 +51,14 @@ def scoring_head(network: nn.Module, device: torch.device, precision: Products =
 
 
 @contextmanager
-def hidden_states(network: nn.Module, fast: bool = True) -> Iterator[Keeper]:
+def hidden_states(network: nn.Module, fast: bool = True, once: bool = False) -> Iterator[Keeper]:
     """The network without its head: after a forward pass the value's `hidden` is what the head would have received.
 
-    One block may hold many passes. Activations go through `fast_activations`; `fast` lets linear layers go through
-    `fast_linears` too, which does not pay for a few dozen rows.
+    One block may hold many passes; `once` says that it holds one. Activations go through `fast_activations`; `fast`
+    lets linear layers go through `fast_linears` too, which does not pay for a few dozen rows.
     """
     keeper = Keeper()
-    with _replaced(network, keeper), fast_activations(network), fast_linears(network) if fast else nullcontext():
+    with _replaced(network, keeper), fast_activations(network), fast_linears(network, once) if fast else nullcontext():
         yield keeper
 
 
@@ -68,7 +69,7 @@ def hidden_states_at(network: Any, places: Tensor) -> Iterator[Keeper]:
     Args:
         network: its encoder (`base_model`) must be a module of its own, and its head must transform the last states
             place by place.
-        places: the wanted place in each row of the batch, [rows] int64.
+        places: the wanted place in each row of the batch, [rows] int64; no row has padding.
     Raises:
         HeadUnusable: there is no such encoder, or its states are not what the output embedding is reached by.
     """
@@ -80,9 +81,6 @@ def hidden_states_at(network: Any, places: Tensor) -> Iterator[Keeper]:
         rows = torch.arange(len(places), device=states.device)
         return states[rows, places.to(states.device)][:, None]
 
-    def wanted_inputs(module: nn.Module, given: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
-        return tuple(wanted(states) for states in given)
-
     def wanted_output(module: nn.Module, given: Any, output: Any) -> Any:
         states = wanted(output[0])
         if isinstance(output, tuple):
@@ -90,16 +88,14 @@ def hidden_states_at(network: Any, places: Tensor) -> Iterator[Keeper]:
         output.last_hidden_state = states
         return output
 
-    after_attention = _after_last_attention(encoder)
-    if after_attention is None:
-        hook = encoder.register_forward_hook(wanted_output)
-    else:
-        hook = after_attention.register_forward_pre_hook(wanted_inputs)
-    try:
-        with hidden_states(network) as kept:
-            yield kept
-    finally:
-        hook.remove()
+    attention = _last_attention(encoder)
+    with ExitStack() as stack:
+        if attention is None:
+            stack.callback(encoder.register_forward_hook(wanted_output).remove)
+        else:
+            stack.enter_context(_last_attention_at(attention, wanted))
+        kept = stack.enter_context(hidden_states(network, once=True))
+        yield kept
     if kept.hidden.shape[:-1] != (len(places), 1):
         raise HeadUnusable("its output embedding is reached by more than its encoder's last states")
 
@@ -108,12 +104,42 @@ def hidden_states_at(network: Any, places: Tensor) -> Iterator[Keeper]:
 _LIKE_BERT = frozenset({"bert", "camembert", "electra", "roberta", "xlm-roberta"})
 
 
-def _after_last_attention(encoder: Any) -> nn.Module | None:
-    """The module that takes up the last attention's output and the residual; None where the structure is another."""
-    if encoder.config.model_type not in _LIKE_BERT:
-        return None
-    module: nn.Module = encoder.encoder.layer[-1].attention.output
-    return module
+def _last_attention(encoder: Any) -> Any:
+    """The last layer's attention with the module behind it, that takes up residuals; None for another structure."""
+    return encoder.encoder.layer[-1].attention if encoder.config.model_type in _LIKE_BERT else None
+
+
+@contextmanager
+def _last_attention_at(attention: Any, wanted: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """The last layer for the wanted place of each row alone: all places are keys and values, one is a query."""
+    mixing, one_query = attention.self, _has_plain_queries(attention.self)
+
+    def attend(states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, None]:
+        places = (mixing.query(wanted(states)), mixing.key(states), mixing.value(states))
+        heads = (part.unflatten(-1, (mixing.num_attention_heads, -1)).transpose(1, 2) for part in places)
+        # Rows of a batch have one length: no place is masked from another.
+        return F.scaled_dot_product_attention(*heads).transpose(1, 2).flatten(2), None
+
+    def wanted_inputs(module: nn.Module, given: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        mixed, residual = given
+        return mixed if one_query else wanted(mixed), wanted(residual)
+
+    hook = attention.output.register_forward_pre_hook(wanted_inputs)
+    if one_query:
+        mixing.forward = attend
+    try:
+        yield
+    finally:
+        hook.remove()
+        if one_query:
+            del mixing.forward  # the class's own shows again
+
+
+def _has_plain_queries(mixing: Any) -> bool:
+    """Whether the module is softmax attention over its three projections, with no hand of somebody else in it."""
+    absolute = getattr(mixing, "position_embedding_type", None) in (None, "absolute")
+    causal = mixing.is_decoder or getattr(mixing, "is_causal", False)
+    return absolute and not causal and "forward" not in vars(mixing)
 
 
 def _plain_linear(network: Any) -> nn.Linear:

@@ -1,8 +1,8 @@
 """Float32 products on a CPU through oneDNN, which torch carries but calls only for shorter dtypes.
 
 In float32 `torch.nn.functional.linear` goes to MKL, which on AMD processors uses half of their vector width; oneDNN
-uses all of it, with float32 operands and sums too. The operator is the one that torch's own compiler puts in the place
-of linear layers.
+uses all of it, with float32 operands and sums too. On Intel's processors MKL is the faster of the two, and stays. The
+operator is the one that torch's own compiler puts in the place of linear layers.
 
 oneDNN adds up all products of a sum one after the other, so that rounding grows with its length; MKL begins anew after
 192 and adds the parts. A single product can bear the difference (the head, `linear`); dozens of layers one after
@@ -11,6 +11,7 @@ another cannot. `linear_in_stretches` sums as MKL does. bench/README.md has the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -23,16 +24,18 @@ from torch.nn import functional as F
 # and 8 more with each doubling.
 ROWS_STEP = 64
 STRETCH = 192  # products that are added up without a stop
+_INTEL, _AMD = "GenuineIntel", "AuthenticAMD"  # as processors call their makers
 
 
 def onednn_takes(weight: Tensor) -> bool:
-    """Whether `linear` goes to oneDNN for a layer of that weight: float32, on the CPU, in a torch that has oneDNN."""
-    return _there() and weight.dtype == torch.float32 and weight.device.type == "cpu"
+    """Whether `linear` goes to oneDNN for a layer of that weight: float32, on a CPU that Intel has not made, in a torch
+    that has oneDNN."""
+    return _there() and weight.dtype == torch.float32 and weight.device.type == "cpu" and _maker() != _INTEL
 
 
 def stretches_pay(weight: Tensor) -> bool:
     """Whether `linear_in_stretches` is the faster way too: `onednn_takes`, on an AMD processor with AVX-512."""
-    return onednn_takes(weight) and torch.backends.cpu.get_cpu_capability().startswith("AVX512") and _made_by_amd()
+    return onednn_takes(weight) and torch.backends.cpu.get_cpu_capability().startswith("AVX512") and _maker() == _AMD
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -46,7 +49,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         [.., out] or [out]. The two ways sum in different orders: they differ by rounding, about 1e-6 of the largest
         value.
     """
-    return _linear(x, weight, bias, weight.shape[1]) if onednn_takes(weight) else F.linear(x, weight, bias)
+    return _linear(x, cut(weight, weight.shape[1]), bias) if onednn_takes(weight) else F.linear(x, weight, bias)
 
 
 def linear_in_stretches(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -54,27 +57,40 @@ def linear_in_stretches(x: Tensor, weight: Tensor, bias: Tensor | None = None) -
 
     For the layers of a network, where `stretches_pay(weight)`; arguments and result are those of `linear`.
     """
-    return _linear(x, weight, bias, STRETCH) if onednn_takes(weight) else F.linear(x, weight, bias)
+    return _linear(x, cut(weight), bias) if onednn_takes(weight) else F.linear(x, weight, bias)
 
 
-def _linear(x: Tensor, weight: Tensor, bias: Tensor | None, stretch: int) -> Tensor:
-    width = weight.shape[1]
+def linear_of_cut(x: Tensor, stretches: Sequence[Tensor], bias: Tensor | None = None) -> Tensor:
+    """`linear_in_stretches` with a weight that was cut before, by `cut`: the same products, without its copies."""
+    return _linear(x, stretches, bias)
+
+
+def cut(weight: Tensor, stretch: int | None = None) -> list[Tensor]:
+    """The columns of `weight` [out, in] in stretches, without gaps between their rows; a transposed weight's are views.
+
+    oneDNN has no fast product of operands with such gaps.
+    """
+    parts = torch.split(weight, stretch or STRETCH, 1)
+    return [part if part.stride(0) == 1 else part.contiguous() for part in parts]
+
+
+def _linear(x: Tensor, stretches: Sequence[Tensor], bias: Tensor | None) -> Tensor:
+    width = sum(part.shape[1] for part in stretches)
     rows = x.reshape(x.shape[:-1].numel(), width)
     missing = -len(rows) % max(ROWS_STEP, 2 ** (len(rows).bit_length() - 1) // 8)
+    product = torch.ops.mkldnn._linear_pointwise
     total: Tensor | None = None
-    for start in range(0, width, stretch):
-        # oneDNN has no fast product of operands with gaps between their rows. The copies cost 3 % at 2,048 rows.
-        part = rows[:, start : start + stretch]
+    start = 0
+    for columns in stretches:
+        part = rows[:, start : start + columns.shape[1]]
+        start += columns.shape[1]
         part = F.pad(part, (0, 0, 0, missing)) if missing else part.contiguous()  # F.pad copies even for nothing
-        columns = weight[:, start : start + stretch]
-        columns = columns if columns.stride(0) == 1 else columns.contiguous()  # a transposed weight has no gaps
-        product = torch.ops.mkldnn._linear_pointwise
         if total is None:
             total = product(part, columns, bias, "none", [], "")
         else:
             total = product.binary(part, total, columns, None, "add")
     assert total is not None, "a weight has columns"
-    return total[: len(rows)].view(*x.shape[:-1], len(weight))
+    return total[: len(rows)].view(*x.shape[:-1], len(stretches[0]))
 
 
 def _there() -> bool:
@@ -84,7 +100,8 @@ def _there() -> bool:
 
 
 @cache
-def _made_by_amd() -> bool:
-    # torch says what a processor can do, not who made it. Elsewhere than on Linux the answer is no, and torch serves.
+def _maker() -> str:
+    """Who made the processor: torch says what it can do. Empty elsewhere than on Linux."""
     info = Path("/proc/cpuinfo")
-    return info.is_file() and "AuthenticAMD" in info.read_text("utf-8", "replace")
+    text = info.read_text("utf-8", "replace") if info.is_file() else ""
+    return next((name for name in (_INTEL, _AMD) if name in text), "")

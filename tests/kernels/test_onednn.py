@@ -4,7 +4,25 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from calprobe.kernels.onednn import STRETCH, linear, linear_in_stretches, onednn_takes, stretches_pay
+from calprobe.kernels import onednn
+from calprobe.kernels.linear_logprob import _logsumexp_
+from calprobe.kernels.onednn import (
+    STRETCH,
+    cut,
+    linear,
+    linear_in_stretches,
+    linear_of_cut,
+    onednn_takes,
+    stretches_pay,
+)
+
+needs_onednn = pytest.mark.skipif(not onednn._there(), reason="torch has no oneDNN here")
+
+
+@pytest.fixture(autouse=True)
+def any_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onednn, "_maker", lambda: "")
+
 
 Linear = Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor]
 
@@ -46,9 +64,28 @@ def test_long_sums_in_stretches_are_as_exact_as_torchs() -> None:
     assert error(linear_in_stretches(x, weight)) < 1.1 * error(F.linear(x, weight))
 
 
-def test_stretches_are_for_processors_that_torch_serves_badly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calprobe.kernels.onednn._made_by_amd", lambda: False)
+def test_stretches_are_for_processors_that_torch_serves_badly() -> None:
     assert not stretches_pay(torch.zeros(1))
+
+
+def test_a_processor_of_intel_keeps_torchs_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onednn, "_maker", lambda: "GenuineIntel")
+    x, weight = torch.randn(70, 200), torch.randn(5, 200)
+    assert not onednn_takes(weight)
+    assert torch.equal(linear(x, weight), F.linear(x, weight))
+    assert torch.equal(linear_in_stretches(x, weight), F.linear(x, weight))
+
+
+@needs_onednn
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_weight_that_was_cut_gives_the_same_bits(transposed: bool) -> None:
+    x, weight = torch.randn(70, 2 * STRETCH + 8), torch.randn(24, 2 * STRETCH + 8)
+    weight = weight.T.contiguous().T if transposed else weight
+    parts = cut(weight)
+    assert [part.shape[1] for part in parts] == [STRETCH, STRETCH, 8]
+    shares = [part.untyped_storage().data_ptr() == weight.untyped_storage().data_ptr() for part in parts]
+    assert shares == [transposed] * 3
+    assert torch.equal(linear_of_cut(x, parts), linear_in_stretches(x, weight))
 
 
 def test_large_and_small_values_keep_float32s_precision() -> None:
@@ -67,14 +104,14 @@ def test_other_dtypes_go_to_torch(dtype: torch.dtype) -> None:
     assert torch.equal(linear(x, weight), F.linear(x, weight))
 
 
-def test_a_torch_without_onednn_is_served_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_torch_needs_onednn_is_served_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     x, weight = torch.randn(3, 8), torch.randn(5, 8)
     assert not onednn_takes(weight)
     assert torch.equal(linear(x, weight), F.linear(x, weight))
 
 
-@pytest.mark.skipif(not onednn_takes(torch.zeros(1)), reason="torch has no oneDNN here")
+@needs_onednn
 def test_numbers_of_rows_come_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = set()
 
@@ -92,3 +129,12 @@ def test_numbers_of_rows_come_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
         linear(torch.zeros(rows, 8), weight)
     assert len(seen) == 1 + 16 + 8 + 8
     assert {960, 1024, 1152, 2048, 2304} < seen
+
+
+@pytest.mark.parametrize("maker", ["", "GenuineIntel"])
+def test_both_sums_of_exponentials_are_as_exact_as_torchs(maker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onednn, "_maker", lambda: maker)
+    logits = torch.randn(64, 2048, generator=torch.Generator().manual_seed(0)) * 8
+    logits[0, :2000], logits[1], logits[2, 5] = -torch.inf, -torch.inf, torch.nan
+    right = logits.double().logsumexp(1)
+    torch.testing.assert_close(_logsumexp_(logits.clone()).double(), right, rtol=0, atol=4e-6, equal_nan=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from tiny_models import CAUSAL_CONFIGS, KEEPS_ITS_HEAD, MASKED_CONFIGS, VOCAB, tiny_causal, tiny_masked
@@ -100,12 +102,35 @@ def test_one_place_of_each_row_goes_through_a_masked_head(architecture: str) -> 
 @torch.inference_mode()
 def test_the_last_layer_goes_on_at_the_wanted_places_alone(architecture: str) -> None:
     network = tiny_masked(architecture)
-    places_seen = []
+    seen: dict[str, list[int]] = {"query": [], "key": [], "intermediate": []}
     for layer in network.base_model.encoder.layer:
-        layer.intermediate.register_forward_hook(lambda module, given, result: places_seen.append(result.shape[1]))
+        for name, module in (*layer.attention.self.named_children(), ("intermediate", layer.intermediate)):
+            if name in seen:
+                module.register_forward_hook(lambda _, given, result, name=name: seen[name].append(result.shape[1]))
     with hidden_states_at(network, torch.tensor([0, 8, 4])):
         network(input_ids=torch.ones((3, 9), dtype=torch.long))
-    assert places_seen == [9] * (len(places_seen) - 1) + [1]
+    layers = len(network.base_model.encoder.layer)
+    assert seen["query"] == seen["intermediate"] == [9] * (layers - 1) + [1]
+    assert seen["key"] == [9] * layers
+
+
+@torch.inference_mode()
+def test_a_last_attention_that_somebody_wrapped_runs_as_it_is() -> None:
+    network = tiny_masked("bert")
+    mixing = network.base_model.encoder.layer[-1].attention.self
+    inner, calls = mixing.forward, []
+
+    def wrapped(*given: Any, **how: Any) -> Any:
+        calls.append(1)
+        return inner(*given, **how)
+
+    mixing.forward = wrapped
+    tokens = torch.randint(3, VOCAB, (3, 9), generator=torch.Generator().manual_seed(0))
+    with hidden_states_at(network, torch.tensor([0, 8, 4])) as kept:
+        network(input_ids=tokens)
+    assert calls == [1]
+    assert kept.hidden.shape[:2] == (3, 1)
+    assert mixing.forward is wrapped
 
 
 def test_a_head_that_multiplies_by_the_input_embedding_is_refused() -> None:

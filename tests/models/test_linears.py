@@ -6,15 +6,17 @@ from tiny_models import CAUSAL_CONFIGS, MASKED_CONFIGS, VOCAB, tiny_causal, tiny
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-from calprobe.kernels.onednn import onednn_takes
+from calprobe.kernels import onednn
+from calprobe.models import linears
 from calprobe.models.linears import fast_linears
 
-pytestmark = pytest.mark.skipif(not onednn_takes(torch.zeros(1)), reason="torch has no oneDNN here")
+pytestmark = pytest.mark.skipif(not onednn._there(), reason="torch has no oneDNN here")
 
 
 @pytest.fixture(autouse=True)
 def any_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calprobe.models.linears.stretches_pay", onednn_takes)
+    monkeypatch.setattr(onednn, "_maker", lambda: "")
+    monkeypatch.setattr(linears, "stretches_pay", onednn.onednn_takes)
 
 
 class Doubled(nn.Linear):
@@ -49,6 +51,27 @@ def test_every_architecture_computes_the_same(architecture: str, monkeypatch: py
     truth = in_double(network, tokens)
     # RWKV's exponentials make 1e-4 out of float32's rounding, whoever multiplies; the others stay under 2e-5.
     assert (fast - truth).abs().max() <= 2 * (own - truth).abs().max() + 1e-5
+
+
+@torch.inference_mode()
+def test_weights_are_cut_once_in_a_block_where_there_is_room_and_the_bits_are_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network, x, times = nn.Sequential(nn.Linear(400, 40), Conv1D(24, 40)), torch.randn(70, 400), []
+
+    def counted(weight: torch.Tensor, stretch: int | None = None) -> list[torch.Tensor]:
+        times.append(1)
+        return onednn.cut(weight, stretch)
+
+    monkeypatch.setattr(linears, "cut", counted)
+    found = []
+    for free, expected in ((4 * network[0].weight.nbytes, 2), (4 * network[0].weight.nbytes - 4, 0)):
+        monkeypatch.setattr(linears, "free_bytes", lambda device, free=free: free)
+        times.clear()
+        with fast_linears(network):
+            found += [network(x), network(x)]
+        assert len(times) == expected
+    assert all(torch.equal(found[0], other) for other in found)
 
 
 def in_double(network: nn.Module, tokens: torch.Tensor) -> torch.Tensor:

@@ -134,7 +134,7 @@ class Engine:
         if self.head is None:
             everywhere: Tensor = self.network(**given).logits
             return everywhere
-        with hidden_states(self.network, fast=tokens.numel() >= _FEW_ROWS) as keeper:
+        with hidden_states(self.network, fast=tokens.numel() >= _FEW_ROWS, once=True) as keeper:
             self.network(**given)
         return keeper.hidden
 
