@@ -3,8 +3,8 @@
     python bench/gpu.py --out FILE.json [--bear DIR] [--models gpt2,gemma-7b]      (make bench-gpu)
     python bench/gpu.py --device cpu --tiny --out FILE.json                     (every part here, on toys: no figures)
 
-profile       torch.profiler on three full batches of each model: milliseconds of body, head, attention and elementwise
-              kernels, the kernel of attention, how long the card is idle, and the largest kernels by name
+profile       torch.profiler on three full batches of each model, along both paths over the tree: milliseconds of body,
+              head, attention and elementwise kernels, how long the card is idle, and the largest kernels by name
 attention     a shape's first call and its later ones, with cuDNN and without: what plans for new shapes cost
 head          the head in each precision at 8,192 and 32,768 rows, beside torch.mm of the same
 kernels       bench/kernels.py, each time the mean of 20 queued launches
@@ -40,7 +40,9 @@ from calprobe.models import LoadedModel
 from calprobe.models.attention import AttentionSeen, no_cudnn_attention
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import score_rows
-from calprobe.scoring.path_choice import executor_of
+from calprobe.scoring.options import OVER_TREE
+from calprobe.scoring.path_choice import executor_of, paths_of
+from calprobe.words import ScoringPath
 
 HERE = Path(__file__).parent
 # bench/ is no package, and must not be on the path: transformers would take bench/kernels.py for a package.
@@ -139,10 +141,10 @@ def part_of(kernel: str) -> str:
     return "elementwise"
 
 
-def profiled(shape: str, dtype: str, given: Given) -> dict[str, Any]:
+def profiled(shape: str, dtype: str, path: ScoringPath, given: Given) -> dict[str, Any]:
     """Where the time of three full batches goes."""
     model = random_model(shape, dtype, given)
-    executor = executor_of("tree", model, given.batch_tokens)
+    executor = executor_of(path, model, given.batch_tokens)
     plan = executor.plan(statements(BATCHES * given.batch_tokens, n_words(model)))
     with AttentionSeen() as seen:
         executor.run(plan)  # compiles and plans what it needs
@@ -164,6 +166,7 @@ def profiled(shape: str, dtype: str, given: Given) -> dict[str, Any]:
     return {
         "model": shape,
         "dtype": dtype,
+        "path": path,
         "batches": plan.n_batches,
         "places": places,
         "attention_kernel": seen.kernels,
@@ -280,7 +283,7 @@ def vllm(given: Given) -> dict[str, Any]:
         {"prompt_token_ids": [model.start_token_id, *rows.token_ids[begin:end].tolist()]}
         for begin, end in zip(rows.offsets[:-1], rows.offsets[1:], strict=True)
     ]
-    executor = executor_of("tree", model, given.batch_tokens)
+    executor = executor_of(paths_of(model)[0], model, given.batch_tokens)
     own = score_rows(executor, rows)
     began = time.perf_counter()
     score_rows(executor, rows)
@@ -318,7 +321,11 @@ def measured(given: Given) -> dict[str, Callable[[], Any]]:
     """The parts, by name, in order."""
     profiles = [(shape, dtype) for shape in given.models for dtype in (("float32",) if given.tiny else DTYPES[shape])]
     return {
-        **{f"profile {shape} {dtype}": partial(profiled, shape, dtype, given) for shape, dtype in profiles},
+        **{
+            f"profile {shape} {dtype} {path}": partial(profiled, shape, dtype, path, given)
+            for shape, dtype in profiles
+            for path in OVER_TREE
+        },
         "attention": partial(attention_plans, given),
         "head": partial(heads, given),
         "kernels": partial(kernels, given),

@@ -61,7 +61,9 @@ def state(run: RunFacts) -> str:
 def how_scored(run: RunFacts) -> str:
     """Path, number type and templates of the scores."""
     numbers = ranges(template.number for template in run.manifest.templates)
-    return f"{run.manifest.describe()}, template set {run.manifest.template_set.name} ({numbers})"
+    later = None if run.recorded is None else run.recorded.progress.later_path
+    gave_way = "" if later is None else f"; the path failed, and {later} scored the rest"
+    return f"{run.manifest.describe()}, template set {run.manifest.template_set.name} ({numbers}){gave_way}"
 
 
 def size(found: RunFacts | Scope) -> str:

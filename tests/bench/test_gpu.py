@@ -43,7 +43,8 @@ def test_every_part_runs_on_toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert run(monkeypatch, "--device", "cpu", "--tiny", "--out", tmp_path / "gpu.json") == 0
     found = json.loads((tmp_path / "gpu.json").read_text())
     assert not [part for part in found.values() if isinstance(part, dict) and "failed" in part]
-    profile = found["profile gpt2 float32"]
+    assert found["profile gpt2 float32 flat"]["attention_kernel"] is None
+    profile = found["profile gpt2 float32 tree"]
     assert profile["batches"] >= gpu.BATCHES
     assert tuple(profile["batch_ms"]) == PARTS
     assert all(profile["batch_ms"][part] > 0 for part in ("body", "attention", "elementwise"))

@@ -22,6 +22,8 @@ from scored_samples import CPU_MESSAGE, PROBE, LimitedMemory
 from tiny_models import save_tiny_model
 from torch.distributed import HashStore
 
+from calprobe.analysis.prose import how_scored
+from calprobe.analysis.run_facts import Recorded, RunFacts
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, load_model
 from calprobe.runs import Manifest, Progress, RunFolder, open_run
@@ -231,6 +233,8 @@ def test_a_path_that_fails_later_gives_way_to_the_next_for_the_rest_of_the_run(
     run = open_run(tmp_path / "unbroken")
     assert (run.manifest.settings.path, run.progress.later_path) == ("tree", "padded")
     assert run.identity == open_run(tmp_path / "right").identity
+    facts = RunFacts("run", Recorded(run.manifest, {}, run.progress), 2, 3, (2, 3), 0.5, "")
+    assert how_scored(facts).endswith("; the path failed, and padded scored the rest")
 
     write = RunFolder.write_piece
 
