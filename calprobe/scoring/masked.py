@@ -18,6 +18,7 @@ from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states_at
 from calprobe.models.linears import fast_linears
+from calprobe.models.split_linears import split_linears
 from calprobe.planning import MaskedBatch, MaskedPlan, plan_masked
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import AfterBatch, EdgeScores, score_batches, uploaded, uploaded_to_both
@@ -63,7 +64,8 @@ class MaskedExecutor(OverMaskedRows):
 
     def run(self, plan: MaskedPlan, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
         """Scores of all tokens; layers are prepared once for all batches."""
-        with fast_linears(self.model.network):
+        network = self.model.network
+        with fast_linears(network), split_linears(network, self.model.precision):
             return score_batches(plan, self.score_batch, self.scores_on, after_batch)
 
     @property

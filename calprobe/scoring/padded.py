@@ -19,6 +19,7 @@ from torch import Tensor
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.head import Keeper, ScoringHead, hidden_states
+from calprobe.models.split_linears import split_linears
 from calprobe.planning import PaddedPlan, plan_padded
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import AfterBatch, EdgeScores, score_batches, uploaded, uploaded_to_both
@@ -111,7 +112,8 @@ class PaddedExecutor(OverPaddedRows):
 
     def run(self, plan: PlannedRows, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
         """Scores of all tokens, by the scoring head and on its device."""
-        with hidden_states(self.model.network) as kept:
+        network = self.model.network
+        with hidden_states(network) as kept, split_linears(network, self.model.precision):
             return score_batches(plan, partial(self._score_batch, kept), self.head.weight.device, after_batch)
 
     @torch.inference_mode()

@@ -20,6 +20,7 @@ from calprobe.kernels.tree_layout import BLOCK_PLACES, TreeLayout
 from calprobe.models import LoadedModel
 from calprobe.models.flat_attention import FlatAttention
 from calprobe.models.head import Keeper, ScoringHead, hidden_states
+from calprobe.models.split_linears import split_linears
 from calprobe.planning import TreeBatch, TreePlan, WidenedPlan, block_ancestors, plan_tree
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import AfterBatch, EdgeScores, score_batches, uploaded_to_both
@@ -52,8 +53,9 @@ class TreeExecutor:
 
     def run(self, plan: TreePlan | WidenedPlan, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
         """Scores of all tokens, each given the start token and all tokens before it."""
-        attention = FlatAttention(self.model.network) if self.flat else None
-        with hidden_states(self.model.network) as kept:
+        network = self.model.network
+        attention = FlatAttention(network) if self.flat else None
+        with hidden_states(network) as kept, split_linears(network, self.model.precision):
             score = partial(self._score_batch, kept, attention)
             return score_batches(plan, score, self.head.weight.device, after_batch)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -148,13 +150,19 @@ def test_it_is_never_a_reason_to_step_down(error: Exception, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("path", ["tree", "padded"])
-def test_the_head_multiplies_as_the_model_was_loaded_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_body_and_head_multiply_as_the_model_was_loaded_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, asked = loaded(tiny_causal("llama"), precision="tf32x3"), []
 
     def head(*arguments: Any) -> Any:
         asked.append(arguments[5])
         return linear_logprob(*arguments)
 
+    @contextmanager
+    def body(network: torch.nn.Module, precision: str) -> Iterator[None]:
+        asked.append(f"body {precision}")
+        yield
+
     monkeypatch.setattr(f"calprobe.scoring.{path}.linear_logprob", head)
+    monkeypatch.setattr(f"calprobe.scoring.{path}.split_linears", body)
     score_rows(executor_of(path, model, 96), random_rows(seed=15, n_statements=6))
-    assert set(asked) == {"tf32x3"}
+    assert set(asked) == {"tf32x3", "body tf32x3"}
