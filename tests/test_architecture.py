@@ -36,6 +36,7 @@ KNOWS: dict[str, set[str]] = {
     "metrics": set(),
     "confidence": {"answers", "questions", "runs"},
     "analysis": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
+    "sweep": {"runs"},
     # These two stand at the other end, where nothing knows them.
     "doctor": {"kernels", "metrics", "models", "planning", "probes", "analysis", "runs", "scoring", "statements"},
     "training": {"metrics", "models", "probes", "analysis", "runs", "scoring"},
@@ -265,6 +266,7 @@ CONTRACT = {
         " --revision"
         " --allow-pickle --trust-remote-code --quiet"
     ),
+    "sweep": "FILE --on local --jobs --dry-run --quiet",
     "report": (
         "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html --reader"
         " --parse-threshold --window --calibrate --budget --budget-draws"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calprobe.asking.ask import ask
+from calprobe.asking.ask import ask, plan_of
 from calprobe.asking.options import STUDIES, AskOptions, Study
 from calprobe.asking.paraphrasing import Paraphrased, ParaphraseOptions, paraphrase
 from calprobe.asking.progress import AskProgress
@@ -18,4 +18,5 @@ __all__ = [
     "Study",
     "ask",
     "paraphrase",
+    "plan_of",
 ]

@@ -125,6 +125,21 @@ def _requested(
     question_options: QuestionOptions | None,
 ) -> _Request:
     """Read questions and prompts, and check the folder; raise UsageError for what does not fit together."""
+    plan = plan_of(questions, options, question_options)
+    name = model if isinstance(model, str) else model.model.name
+    path = Path(out) if out is not None else default_out(name, "-".join(each.name for each in plan.sets), options.shard)
+    check_folder(path)
+    return _Request(plan, path, options, question_options, options.collect)
+
+
+def plan_of(
+    questions: Questions | Sequence[Questions], options: AskOptions, question_options: QuestionOptions | None = None
+) -> Plan:
+    """What `ask` would ask with the same arguments, whatever the model.
+
+    Raises:
+        CalprobeError: what cannot be asked, as `ask` raises it before a model is loaded.
+    """
     filled = options.filled()
     prompts = _prompts(filled)
     named = [questions] if isinstance(questions, str | Path | QuestionSet) else list(questions)
@@ -135,10 +150,7 @@ def _requested(
     prompts = _permuted(prompts, sets, filled)
     plan = Plan(sets, prompts, filled, paraphrases=worded)
     plan.check()
-    name = model if isinstance(model, str) else model.model.name
-    path = Path(out) if out is not None else default_out(name, "-".join(found.name for found in sets), options.shard)
-    check_folder(path)
-    return _Request(plan, path, options, question_options, options.collect)
+    return plan
 
 
 def _possible(request: _Request, backend: Backend) -> _Request:

@@ -82,6 +82,11 @@ class Plan:
         shown = [question_hash(shot) for shot in found.shots[:count]]
         return sha256_of([self.prompts.separator, shown])[:16] if count else None
 
+    @property
+    def n_requests(self) -> int:
+        """How many replies are asked for, follow-ups included."""
+        return sum(len(self._set_of(asked).questions) * len(asked.requests) for asked in self.asked)
+
     def check(self) -> None:
         """Raise UsageError for what cannot be asked, before a model is loaded."""
         self._check_conclusions()

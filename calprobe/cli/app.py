@@ -31,6 +31,7 @@ COMMANDS = {
     "export": "export",
     "import": "import_",
     "merge": "merge",
+    "sweep": "sweep",
     "runs": "runs",
     "rank": "rank",
     "fetch": "fetch",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
+    from calprobe.asking import AskOptions
     from calprobe.runs import AskedRun
 
 _OF_BACKEND = (
@@ -24,6 +26,11 @@ _OF_BACKEND = (
     *("attempts", "tensor_parallel", "pipeline_parallel", "executor", "max_model_len", "eager"),
 )
 _OF_SERVER = ("base_url", "concurrency", "max_requests", "requests_per_minute", "timeout_s", "attempts")
+_OF_ASKING = (
+    *("study", "prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens"),
+    *("think_tokens", "shots", "raw_prompt", "counterfactual", "answer_type", "permute", "paraphrases", "wordings"),
+    *("shard", "resume"),
+)
 _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len", "eager")
 
 
@@ -142,7 +149,7 @@ _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len",
     "--shard", metavar="I/N", help="Ask only every N-th question, from the I-th on, in a run of its own; see merge."
 )
 @quiet_option
-def command(model: str, questions: tuple[str, ...], out: Path | None, quiet: bool, **given: Any) -> None:
+def command(model: str, out: Path | None, quiet: bool, **given: Any) -> None:
     """Ask questions of an instruct model under several prompts, and keep every reply.
 
     Each reply is stored when it arrives, and is not asked for again: to resume a stopped run, run the same command
@@ -155,40 +162,17 @@ def command(model: str, questions: tuple[str, ...], out: Path | None, quiet: boo
     """
     # Set before torch is imported, as in `calprobe score`.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    from calprobe.asking import AskOptions, ask
-    from calprobe.asking.options import STUDIES
+    from calprobe.asking import ask
     from calprobe.backends.options import BackendOptions
     from calprobe.cli.logs import log_to_stderr
 
-    _refuse_idle_options(given)
-    study = STUDIES.get(given["study"] or "")
-    refuse_idle_choices(questions, study_draws=study is not None and study.draw is not None)
+    given["backend"] = backend_name(click.get_current_context())
     log_to_stderr(quiet)
     backend = BackendOptions(**_only(given, _OF_BACKEND))
-    options = AskOptions(
-        **_only(given, ("study", "prompts", "variants", "collect", "samples", "temperature", "top_p", "seed")),
-        **_only(
-            given,
-            (
-                "counterfactual",
-                "answer_type",
-                "max_new_tokens",
-                "think_tokens",
-                "shots",
-                "raw_prompt",
-                "permute",
-                "paraphrases",
-                "wordings",
-                "shard",
-                "resume",
-            ),
-        ),
-        replaced=() if given["replaced"] == ("none",) else given["replaced"],
-        quiet=quiet,
-    )
+    options = asking_options(given, quiet=quiet)
     run = ask(
         model,
-        list(questions),
+        list(given["questions"]),
         out,
         options,
         question_options=chosen_questions(given, seed=options.filled().seed or 0, shots_from=given["shots_from"]),
@@ -198,11 +182,22 @@ def command(model: str, questions: tuple[str, ...], out: Path | None, quiet: boo
     say(_next_step(run))
 
 
-def _refuse_idle_options(given: dict[str, Any]) -> None:
-    """Choose the backend that --base-url implies; raise UsageError for an option that another backend has."""
-    if given["backend"] is None:
-        given["backend"] = "openai" if given["base_url"] is not None else "transformers"
-    context, name = click.get_current_context(), given["backend"]
+def asking_options(given: Mapping[str, Any], *, quiet: bool) -> AskOptions:
+    """What is asked and how, from the command's parameters."""
+    from calprobe.asking import AskOptions
+
+    return AskOptions(
+        **_only(given, _OF_ASKING), replaced=() if given["replaced"] == ("none",) else given["replaced"], quiet=quiet
+    )
+
+
+def backend_name(context: click.Context) -> str:
+    """The engine that is chosen, or that --base-url implies; raises UsageError for an option without effect."""
+    from calprobe.asking.options import STUDIES
+
+    given = context.params
+    implied = "openai" if given["base_url"] is not None else "transformers"
+    name: str = given["backend"] or implied
     foreign = {
         "transformers": (*_OF_SERVER, *_OF_VLLM, "top_logprobs", "parameters"),
         "vllm": (*_OF_SERVER, "device_map", "device"),
@@ -212,9 +207,12 @@ def _refuse_idle_options(given: dict[str, Any]) -> None:
         if typed(context, parameter):
             option = next(p.opts[0] for p in context.command.params if p.name == parameter)
             raise UsageError(f"{option} has no meaning with --backend {name}; leave it out")
+    study = STUDIES.get(given["study"] or "")
+    refuse_idle_choices(given["questions"], study_draws=study is not None and study.draw is not None)
+    return name
 
 
-def _only(given: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _only(given: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The options of these names that have a value: the others keep the defaults of the library."""
     return {name: given[name] for name in names if given[name] is not None}
 

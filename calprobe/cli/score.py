@@ -6,14 +6,15 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from calprobe.cli.arguments import joined_option, list_option
 from calprobe.cli.output import print_result
-from calprobe.cli.run_options import load_options, out_option, quiet_option, resume_option
+from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import printable, printable_json, say
 from calprobe.errors import UsageError
 from calprobe.messages import counted
@@ -98,27 +99,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the dry run as JSON.")
 @quiet_option
 def command(
-    model: str,
-    probe: str | None,
-    out: Path | None,
-    relations: tuple[str, ...] | None,
-    batch_tokens: str,
-    templates: str,
-    template_set: str | None,
-    limit: int | None,
-    seed: int | None,
-    first: int | None,
-    path: str,
-    pll_metric: str | None,
-    word_split: str | None,
-    save_tokens: bool,
-    save_labels: bool | None,
-    resume: bool,
-    shard: str | None,
-    dry_run: bool,
-    as_json: bool,
-    quiet: bool,
-    **load: object,  # precision too
+    model: str, probe: str | None, out: Path | None, dry_run: bool, as_json: bool, quiet: bool, **given: Any
 ) -> None:
     """Score every statement of a probe with a language model.
 
@@ -138,30 +119,14 @@ def command(
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
     from calprobe.models import LoadOptions
-    from calprobe.scoring import ScoreOptions, Stopped, score
+    from calprobe.scoring import Stopped, score
     from calprobe.scoring.launch import launched
 
     keep_freed_memory()
     rank, _ = launched()
     log_to_stderr(quiet or rank > 0, prefix=f"process {rank}: " if rank else "")
-    options = ScoreOptions(
-        templates=templates,
-        template_set=template_set,
-        relations=relations,
-        limit=limit,
-        seed=seed,
-        first=first,
-        batch_tokens=_batch_tokens(batch_tokens),
-        path=None if path == "auto" else path,  # type: ignore[arg-type]  # click has checked these
-        pll_metric=pll_metric,  # type: ignore[arg-type]
-        word_split=word_split,  # type: ignore[arg-type]
-        save_tokens=save_tokens,
-        save_labels=save_labels,
-        shard=shard,
-        resume=resume,
-        quiet=quiet or rank > 0,
-    )
-    loading = LoadOptions(**load, quiet=quiet)  # type: ignore[arg-type]
+    options = scoring_options(given, quiet=quiet or rank > 0)
+    loading = LoadOptions(**{name: given[name] for name in (*LOADING, "precision")}, quiet=quiet)
     if dry_run:
         print_result(_dry_run(model, probe, out, options, loading, as_json))
         return
@@ -171,6 +136,19 @@ def command(
         sys.exit(stopped.exit_code)
     if rank == 0:
         say(_next_step(run))
+
+
+def scoring_options(given: Mapping[str, Any], *, quiet: bool) -> ScoreOptions:
+    """Which statements are scored and how, from the command's parameters."""
+    from calprobe.scoring import ScoreOptions
+
+    names = ("templates", "template_set", "relations", "limit", "seed", "first", "pll_metric", "word_split")
+    return ScoreOptions(
+        **{name: given[name] for name in (*names, "save_tokens", "save_labels", "shard", "resume")},
+        batch_tokens=_batch_tokens(given["batch_tokens"]),
+        path=None if given["path"] == "auto" else given["path"],
+        quiet=quiet,
+    )
 
 
 def _dry_run(

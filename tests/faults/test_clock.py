@@ -28,6 +28,7 @@ WALL_CLOCK = {
     "interop/reply_import.py": "the manifest's created",
     "runs/lock.py": "since when a folder is held, for people",
     "scoring/record.py": "the manifest's created",
+    "sweep/local.py": "when a job ended, for people",
 }
 
 

@@ -1,0 +1,237 @@
+"""A sweep as a TOML file defines it: tables of models, probes, question sets and studies, and the jobs they make.
+
+    out = "runs/paper"
+
+    [options]                 # of every job whose command has them
+    dtype = "float32"
+
+    [models.gpt2]
+    [models."Qwen/Qwen2.5-7B-Instruct"]
+    device-map = "auto"
+
+    [probes.bear]
+    templates = "paraphrases"
+
+    [questions.mmlu]
+    draw = 200
+
+    [studies.audit]
+
+Each model scores each probe, and answers each question set under each study. Keys are the options of `calprobe score`
+and `calprobe ask`, without their dashes in front.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from calprobe.errors import UsageError
+from calprobe.messages import did_you_mean, reason
+from calprobe.runs.file_names import file_name
+
+Command = Literal["score", "ask"]
+Options = Mapping[str, Any]  # by the name of the option without dashes in front
+Known = Mapping[Command, Collection[str]]  # the options that a command has
+
+COMMANDS: tuple[Command, ...] = ("score", "ask")
+# Kind of table -> the option that its name is, where it has no other.
+KINDS = {"models": "model", "probes": "probe", "questions": "questions", "studies": "study"}
+_OF_COMMAND: Mapping[str, tuple[Command, ...]] = {
+    "models": COMMANDS,
+    "probes": ("score",),
+    "questions": ("ask",),
+    "studies": ("ask",),
+}
+# What a sweep sets itself, or what makes no run.
+_OWN = frozenset({"out", "quiet", "json", "dry-run", "shard", "resume", "no-resume", "help", *KINDS.values()})
+_NO_STUDY = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table of the file."""
+
+    kind: str  # a key of KINDS
+    name: str
+    options: Options
+    only: frozenset[str] | None = None  # of a model: the names of the tables that it takes part in; None: all
+
+    @property
+    def heading(self) -> str:
+        """The table as messages name it."""
+        return f"[{self.kind}.{self.name}]"
+
+    @property
+    def value(self) -> str:
+        """The model, probe, question set or study."""
+        return str(self.options.get(KINDS[self.kind], self.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run: a command with its options."""
+
+    name: str  # unique in a sweep, and the run's place below the sweep's folder: gpt2/bear
+    command: Command
+    model: str
+    options: Options  # of the command, all but `out`
+    out: Path
+    tables: tuple[str, ...]  # headings of the tables that it comes from
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What is typed behind `calprobe`, `--out` included."""
+        given = [word for name, value in self.options.items() for word in _typed(name, value)]
+        return (self.command, *given, f"--out={self.out}")
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What a file asks for."""
+
+    path: Path
+    out: Path
+    jobs: tuple[Job, ...]  # in the order of the file: models first
+
+
+def read_sweep(path: str | Path, known: Known) -> Sweep:
+    """Read a sweep's file.
+
+    Args:
+        path: the TOML file.
+        known: the options of each command, without dashes in front; of a flag that can be switched off, `no-NAME` too.
+    Raises:
+        UsageError: no such file, no TOML, a table or an option that nothing knows, two jobs with one folder, no job.
+    """
+    place = Path(path)
+    content = _content(place)
+    unknown = next((name for name in content if name not in (*KINDS, "out", "options")), None)
+    if unknown is not None:
+        raise UsageError(
+            f"{place}: no [{unknown}]{did_you_mean(unknown, KINDS) or '; give some of ' + ', '.join(KINDS)}"
+        )
+    tables = {kind: tuple(_tables(place, kind, content.get(kind, {}), known)) for kind in KINDS}
+    general = _checked(place, "[options]", _mapping(place, "options", content.get("options", {})), COMMANDS, known)
+    out = content.get("out", str(Path("runs") / place.stem))
+    if not isinstance(out, str) or not out:
+        raise UsageError(f"{place}: out is the folder of all runs, a text; got {out!r}")
+    _refuse_unknown_names(place, tables)
+    jobs = tuple(_jobs(Path(out).expanduser(), tables, general, known))
+    if not jobs:
+        raise UsageError(f"{place}: no jobs; give [models], and [probes] or [questions]")
+    _refuse_same_folders(place, jobs)
+    return Sweep(place, Path(out).expanduser(), jobs)
+
+
+def _content(place: Path) -> dict[str, Any]:
+    try:
+        with place.open("rb") as stream:
+            return tomllib.load(stream)
+    except OSError as error:
+        raise UsageError(f"{place}: cannot be read: {reason(error)}; give the TOML file of a sweep") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{place}: not TOML: {error}") from error
+
+
+def _mapping(place: Path, what: str, found: object) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise UsageError(f"{place}: {what} is a table of options, got {found!r}; see `calprobe sweep --help`")
+    return found
+
+
+def _tables(place: Path, kind: str, found: object, known: Known) -> Iterator[Table]:
+    """The tables of a kind; a list of names stands for tables without options."""
+    named = {str(each): {} for each in found} if isinstance(found, list) else _mapping(place, kind, found)
+    for name, options in named.items():
+        heading = f"[{kind}.{name}]"
+        given = dict(_mapping(place, heading, options))
+        only = given.pop("only", None) if kind == "models" else None
+        if only is not None and not (isinstance(only, list) and all(isinstance(each, str) for each in only)):
+            raise UsageError(
+                f"{place}: {heading}: only is a list of names of probes, questions or studies, got {only!r}"
+            )
+        own = given.pop(KINDS[kind], name)
+        checked = _checked(place, heading, given, _OF_COMMAND[kind], known)
+        yield Table(kind, name, {KINDS[kind]: own, **checked}, None if only is None else frozenset(only))
+
+
+def _checked(place: Path, heading: str, given: Options, commands: Collection[Command], known: Known) -> dict[str, Any]:
+    """The options with dashes in their names; raise UsageError for one that none of the commands has."""
+    found = {name.replace("_", "-"): value for name, value in given.items()}
+    takes = {name for command in commands for name in known[command]} - _OWN
+    for name, value in found.items():
+        if name in _OWN:
+            raise UsageError(f"{place}: {heading}: {name} is not set here; a sweep sets it for each job")
+        if name not in takes:
+            of = " or ".join(f"`calprobe {command}`" for command in commands)
+            raise UsageError(f"{place}: {heading}: {of} has no --{name}{did_you_mean(name, takes)}")
+        if not isinstance(value, str | int | float | list):
+            raise UsageError(f"{place}: {heading}: {name} is a text, a number, true, false or a list, got {value!r}")
+    return found
+
+
+def _refuse_unknown_names(place: Path, tables: Mapping[str, tuple[Table, ...]]) -> None:
+    names = {table.name for kind in KINDS if kind != "models" for table in tables[kind]}
+    for model in tables["models"]:
+        for name in sorted((model.only or frozenset()) - names):
+            raise UsageError(f"{place}: {model.heading}: only: no table {name!r}{did_you_mean(name, names)}")
+
+
+def _jobs(out: Path, tables: Mapping[str, tuple[Table, ...]], general: Options, known: Known) -> Iterator[Job]:
+    for model in tables["models"]:
+        for probe in tables["probes"]:
+            if model.only is None or probe.name in model.only:
+                yield _job(out, "score", (model, probe), general, known["score"])
+        for questions in _chosen(model, tables, "questions", "studies"):
+            # Without a study the questions are asked as `calprobe ask` asks by itself.
+            for study in _chosen(model, tables, "studies", "questions") if tables["studies"] else (None,):
+                parts = (model, questions) if study is None else (model, questions, study)
+                yield _job(out, "ask", parts, general, known["ask"])
+
+
+def _chosen(model: Table, tables: Mapping[str, tuple[Table, ...]], kind: str, other: str) -> tuple[Table, ...]:
+    """The question sets or studies that a model takes part in: those it names; all, where it names the others alone."""
+    if model.only is None:
+        return tables[kind]
+    named = tuple(table for table in tables[kind] if table.name in model.only)
+    return named or (tables[kind] if any(table.name in model.only for table in tables[other]) else ())
+
+
+def _job(out: Path, command: Command, parts: tuple[Table, ...], general: Options, known: Collection[str]) -> Job:
+    model, *others = parts
+    options: dict[str, Any] = {KINDS[part.kind]: part.value for part in parts}
+    if options.get("study") == _NO_STUDY:
+        del options["study"]
+    # What is said of the model comes last: it is what the machine can do.
+    for given in (general, *(part.options for part in others), model.options):
+        options |= {name: value for name, value in given.items() if name in known and name not in _OWN}
+    options = {name: value for name, value in options.items() if value is not False or f"no-{name}" in known}
+    name = f"{_folder(model.name)}/{'-'.join(_folder(part.name) for part in others)}"
+    return Job(name, command, model.value, options, out / name, tuple(part.heading for part in parts))
+
+
+def _folder(name: str) -> str:
+    return file_name(name.replace("/", "--"))
+
+
+def _refuse_same_folders(place: Path, jobs: tuple[Job, ...]) -> None:
+    seen: dict[str, Job] = {}
+    for job in jobs:
+        other = seen.setdefault(job.name.lower(), job)
+        if other is not job:
+            where = " and ".join(" x ".join(each.tables) for each in (other, job))
+            raise UsageError(f"{place}: {where} have one folder, {job.out}; rename a table")
+
+
+def _typed(name: str, value: object) -> Iterator[str]:
+    """An option as it is typed; false types `--no-NAME`."""
+    if isinstance(value, bool):
+        yield f"--{name}" if value else f"--no-{name}"
+    elif isinstance(value, list):
+        yield f"--{name}={','.join(map(str, value))}"
+    else:
+        yield f"--{name}={value}"

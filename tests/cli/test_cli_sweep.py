@@ -1,0 +1,157 @@
+"""`calprobe sweep` on the command line: everything is checked first, a second call does what is missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from run_samples import write_run
+
+from calprobe.cli.app import main
+from calprobe.runs import open_run
+from calprobe.sweep import Attempt, Record
+from calprobe.sweep.record import read_record, write_record
+
+JOBS = """
+models = ["tiny-clm"]
+[options]
+device = "cpu"
+[probes.months]
+probe = "mini"
+relations = ["month"]
+[questions.mini]
+as = "choice"
+groups = ["month"]
+limit = 3
+[studies.letters]
+study = "none"
+collect = ["labels"]
+variants = ["implicit_framing"]
+"""
+
+
+def swept(file: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = 0
+    try:
+        main(["sweep", str(file), *arguments])
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "some.toml"
+    path.write_text(f'out = "{folder}/out"\n{text}')
+    return path
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """Jobs that make a small complete run at once, and fail where other files are. What they are called with."""
+    calls: list[tuple[str, ...]] = []
+
+    def run_here(jobs: Any, out: Path, options: Any, started: Any, ended: Any) -> None:
+        for planned in jobs:
+            started(planned.job)
+            calls.append(planned.job.arguments)
+            code = int((planned.job.out / "other.txt").exists())
+            if not code and not planned.job.out.exists():
+                write_run(planned.job.out)
+            ended(planned.job, Attempt(planned.job.arguments, code, 0.1, "now", "why it failed" if code else ""))
+
+    monkeypatch.setattr("calprobe.sweep.run_locally", run_here)
+    return calls
+
+
+@pytest.mark.proof
+def test_real_processes_make_real_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, JOBS)
+    assert swept(file, capsys, "--jobs", "2")[0] == 0
+    assert not any(open_run(tmp_path / "out" / "tiny-clm" / name).partial for name in ("months", "mini-letters"))
+    assert "2 jobs of 2 done before" in swept(file, capsys)[2]
+
+
+def test_a_dry_run_shows_all_jobs_with_their_size_and_makes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = swept(write(tmp_path, JOBS), capsys, "--dry-run")
+    assert code == 0
+    scored, asked = sorted(line for line in out.splitlines() if line.startswith("tiny-clm/"))[::-1]
+    assert "144 statements" in scored
+    assert "3 requests" in asked
+    assert f"calprobe score --model=tiny-clm --probe=mini --device=cpu --relations=month --out={tmp_path}" in scored
+    assert "2 jobs, one after the other" in out
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_second_call_does_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], in_process: list[tuple[str, ...]]
+) -> None:
+    file, out = write(tmp_path, JOBS), tmp_path / "out"
+    code, _, said = swept(file, capsys)
+    assert (code, len(in_process)) == (0, 2)
+    assert f"2 runs of 2 complete; next: calprobe report {out}/*/*" in said
+    # Nothing is to be done; then one attempt has failed, and that job alone runs.
+    assert swept(file, capsys)[0] == 0
+    assert len(in_process) == 2
+    record = read_record(out)
+    bad = Attempt(record.attempts["tiny-clm/months"].arguments, 1, 0.1, "now", "why")
+    write_record(out, Record({**record.attempts, "tiny-clm/months": bad}))
+    assert "failed (1)" in swept(file, capsys, "--dry-run")[1]
+    assert swept(file, capsys)[0] == 0
+    assert [call[0] for call in in_process[2:]] == ["score"]
+    # Other options are another job.
+    write(tmp_path, JOBS.replace("limit = 3", "limit = 4"))
+    assert swept(file, capsys)[0] == 0
+    assert [call[0] for call in in_process[3:]] == ["ask"]
+    assert json.loads((out / "sweep.json").read_text())["calprobe_sweep"] == 1
+
+
+def test_a_job_that_fails_is_named_at_the_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], in_process: list[tuple[str, ...]]
+) -> None:
+    (tmp_path / "out" / "tiny-clm" / "months").mkdir(parents=True)
+    (tmp_path / "out" / "tiny-clm" / "months" / "other.txt").write_text("not a run")
+    code, _, said = swept(write(tmp_path, JOBS), capsys)
+    assert code == 1
+    assert len(in_process) == 2
+    assert "tiny-clm/months failed: why it failed\n  all that it said: " in said
+    assert "1 run of 2 complete" in said
+    assert said.endswith("1 job failed; to try again, run the same command again\n")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            ("tiny-clm", "tiny-cml"),
+            "[models.tiny-cml] [probes.months]: no alias tiny-cml; did you",
+        ),
+        (('probe = "mini"', 'probe = "minni"'), "[probes.months]: "),
+        (('relations = ["month"]', 'relations = ["moth"]'), "did you mean month"),
+        (('relations = ["month"]', 'templates = "99"'), "[probes.months]: "),
+        (("[studies.letters]\nstudy", "[studies.audti]\nold"), "[studies.audti]: `calprobe ask` has no --old"),
+        (('[studies.letters]\nstudy = "none"', "[studies.audti]"), "did you mean audit"),
+        (('variants = ["implicit_framing"]', 'variants = ["implicit_framng"]'), "no variant 'implicit_framng'"),
+        (("limit = 3", 'limit = "three"'), "[questions.mini] [studies.letters]: Invalid value for '--limit'"),
+        (('device = "cpu"', 'device = "cpu"\nbatch-tokens = "few"'), "neither auto nor a number"),
+        (('models = ["tiny-clm"]', 'models = ["Qwen/Qwen3-900B"]'), "needs about 3,353."),
+    ],
+)
+def test_all_is_checked_before_anything_runs(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    in_process: list[tuple[str, ...]],
+    changed: tuple[str, str],
+    said: str,
+) -> None:
+    assert changed[0] in JOBS
+    code, _, err = swept(write(tmp_path, JOBS.replace(*changed)), capsys)
+    assert code in (2, 3)
+    assert not in_process
+    assert err.startswith(f"calprobe: {tmp_path}/some.toml: ")
+    assert said in err
+    assert len(err.splitlines()) <= 3

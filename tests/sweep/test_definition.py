@@ -1,0 +1,144 @@
+"""What a sweep's file asks for: jobs of all pairs, whose option wins, and errors that name the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from calprobe.errors import UsageError
+from calprobe.sweep import Sweep, read_sweep
+
+KNOWN = {
+    "score": ("model", "probe", "templates", "dtype", "save-labels", "no-save-labels", "limit", "allow-pickle", "out"),
+    "ask": ("model", "questions", "study", "draw", "dtype", "collect", "allow-pickle", "out"),
+}
+
+
+def read(folder: Path, text: str) -> Sweep:
+    path = folder / "paper.toml"
+    path.write_text(text)
+    return read_sweep(path, KNOWN)  # type: ignore[arg-type]
+
+
+def names(sweep: Sweep) -> list[str]:
+    return [job.name for job in sweep.jobs]
+
+
+def test_each_model_scores_each_probe_and_answers_each_set_under_each_study(tmp_path: Path) -> None:
+    sweep = read(
+        tmp_path,
+        """
+        models = ["gpt2", "meta/Llama"]
+        probes = ["bear", "mini"]
+        questions = ["mmlu"]
+        studies = ["audit", "stated"]
+        """,
+    )
+    assert names(sweep) == [
+        f"{model}/{task}" for model in ("gpt2", "meta--Llama") for task in ("bear", "mini", "mmlu-audit", "mmlu-stated")
+    ]
+    first, last = sweep.jobs[0], sweep.jobs[-1]
+    assert sweep.out == Path("runs/paper")
+    assert first.arguments == ("score", "--model=gpt2", "--probe=bear", "--out=runs/paper/gpt2/bear")
+    assert last.arguments == (
+        *("ask", "--model=meta/Llama", "--questions=mmlu", "--study=stated"),
+        "--out=runs/paper/meta--Llama/mmlu-stated",
+    )
+    assert last.tables == ("[models.meta/Llama]", "[questions.mmlu]", "[studies.stated]")
+
+
+def test_without_studies_questions_are_asked_as_the_command_does(tmp_path: Path) -> None:
+    sweep = read(tmp_path, 'models = ["m"]\nquestions = ["mmlu"]')
+    assert [job.arguments[1:-1] for job in sweep.jobs] == [("--model=m", "--questions=mmlu")]
+    plain = read(tmp_path, 'models = ["m"]\nquestions = ["mmlu"]\n[studies.free]\nstudy = "none"\ncollect = ["answer"]')
+    assert plain.jobs[0].arguments[1:-1] == ("--model=m", "--questions=mmlu", "--collect=answer")
+
+
+def test_the_nearer_option_wins_and_each_command_gets_its_own(tmp_path: Path) -> None:
+    sweep = read(
+        tmp_path,
+        """
+        out = "here"
+        probes.bear = {templates = [0, 2], limit = 5}
+        questions.mmlu = {draw = 10}
+        [options]
+        dtype = "float32"
+        save_labels = false
+        limit = 9
+        [models.a]
+        model = "folder/a"
+        dtype = "bfloat16"
+        allow-pickle = true
+        [models.b]
+        allow-pickle = false
+        """,
+    )
+    scored, asked, other, _ = sweep.jobs
+    assert scored.model == "folder/a"
+    assert scored.options == {
+        "model": "folder/a",
+        "probe": "bear",
+        "dtype": "bfloat16",
+        "save-labels": False,
+        "limit": 5,
+        "templates": [0, 2],
+        "allow-pickle": True,
+    }
+    assert {"--templates=0,2", "--no-save-labels", "--allow-pickle"} <= set(scored.arguments)
+    assert asked.options == {
+        "model": "folder/a",
+        "questions": "mmlu",
+        "dtype": "bfloat16",
+        "draw": 10,
+        "allow-pickle": True,
+    }
+    assert not any("pickle" in word for word in other.arguments)  # a flag that only switches on
+
+
+@pytest.mark.parametrize(
+    ("only", "tasks"),
+    [
+        (["bear"], ["bear"]),
+        (["mmlu"], ["mmlu-audit", "mmlu-stated"]),
+        (["stated"], ["mmlu-stated", "nq-stated"]),
+        (["nq", "audit", "bear"], ["bear", "nq-audit"]),
+        ([], []),
+    ],
+)
+def test_a_model_takes_part_in_what_it_names(tmp_path: Path, only: list[str], tasks: list[str]) -> None:
+    text = 'probes = ["bear"]\nquestions = ["mmlu", "nq"]\nstudies = ["audit", "stated"]\n[models.all]\n'
+    sweep = read(tmp_path, f"{text}[models.some]\nonly = {only}")
+    assert [name.split("/")[1] for name in names(sweep) if name.startswith("some/")] == tasks
+    assert sum(name.startswith("all/") for name in names(sweep)) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("model = ['a']", r"no \[model\]; did you mean models\?"),
+        ("models = ['a']", "no jobs; give .models., and .probes. or .questions."),
+        ("models = 3", "models is a table of options, got 3"),
+        (
+            "models = ['a']\n[probes.bear]\ntemplate = 1",
+            r"\[probes.bear\]: `calprobe score` has no --template; did you",
+        ),
+        ("models = ['a']\n[studies.x]\nlimit = 1", r"\[studies.x\]: `calprobe ask` has no --limit"),
+        ("models = ['a']\n[options]\nout = 'x'", r"\[options\]: out is not set here; a sweep sets it for each job"),
+        ("probes = ['b']\n[models.a]\nonly = ['bb']", r"\[models.a\]: only: no table 'bb'"),
+        ("probes = ['b']\n[models.a]\nonly = 'b'", r"\[models.a\]: only is a list of names"),
+        ("models = ['a', 'A']\nprobes = ['b']", r"\[models.a\] x .* and \[models.A\] x .* have one folder"),
+        ("models = ['a']\nprobes = ['b']\nout = 3", "out is the folder of all runs, a text; got 3"),
+        ("models = ['a'", "not TOML"),
+        ("models = ['a']\n[probes.b]\nlimit = {x = 1}", r"\[probes.b\]: limit is a text, a number"),
+    ],
+)
+def test_errors_name_the_file_and_the_table(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as caught:
+        read(tmp_path, text)
+    assert str(caught.value).startswith(str(tmp_path / "paper.toml"))
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        read_sweep(tmp_path / "none.toml", KNOWN)  # type: ignore[arg-type]

@@ -1,0 +1,141 @@
+"""Jobs as processes of this machine: order, places, memory, failures, Ctrl-C. The jobs are small scripts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from calprobe.interrupts import Interrupted
+from calprobe.sweep import Attempt, Job, LocalOptions, Planned, Record, expected, longest_first, run_locally
+from calprobe.sweep.order import next_that_fits
+from calprobe.sweep.record import log_path, read_record, write_record
+
+
+def planned(name: str, units: int = 1, size: int = 0, script: str = "pass") -> Planned:
+    job = Job(f"m/{name}", "score", "m", {"script": script}, Path(name), ("[models.m]",))
+    return Planned(job, units, 1, size)
+
+
+# Runs what stands in the argument `--script=..`.
+COMMAND = (sys.executable, "-S", "-c", "import sys; exec(sys.argv[2].removeprefix('--script='))")
+
+
+def run(jobs: list[Planned], out: Path, places: int = 1, total: float = float("inf")) -> list[tuple[str, str, int]]:
+    events: list[tuple[str, str, int]] = []
+    options = LocalOptions(tuple({"PLACE": str(place)} for place in range(places)), total, COMMAND)
+    run_locally(
+        *(jobs, out, options),
+        lambda job: events.append(("begins", job.name, 0)),
+        lambda job, attempt: events.append(("ends", job.name, attempt.exit_code)),
+    )
+    return events
+
+
+def test_a_job_that_fails_stops_no_other_and_its_words_are_kept(tmp_path: Path) -> None:
+    said: dict[str, Attempt] = {}
+    jobs = [
+        planned(
+            "bad",
+            3,
+            script="print('begins'); print('why', file=sys.stderr); print('fix', file=sys.stderr); sys.exit(3)",
+        ),
+        planned("killed", 2, script="import os; os.kill(os.getpid(), 9)"),
+        planned("good", 1, script="print('fine')"),
+    ]
+    options = LocalOptions(({},), command=COMMAND)
+    run_locally(jobs, tmp_path, options, lambda job: None, lambda job, attempt: said.update({job.name: attempt}))
+    assert {name: attempt.exit_code for name, attempt in said.items()} == {"m/bad": 3, "m/killed": -9, "m/good": 0}
+    assert said["m/bad"].said == "why\nfix"
+    assert said["m/good"].said == ""
+    assert log_path(tmp_path, jobs[2].job).read_text() == "fine\n"
+    assert said["m/good"].arguments == jobs[2].job.arguments
+
+
+def test_one_after_the_other_the_longest_first(tmp_path: Path) -> None:
+    events = run([planned("short", 1), planned("long", 9), planned("middle", 5)], tmp_path)
+    assert events == [(what, f"m/{name}", 0) for name in ("long", "middle", "short") for what in ("begins", "ends")]
+
+
+def test_jobs_at_once_have_places_of_their_own(tmp_path: Path) -> None:
+    """Each waits for a file of the other: they end only if they run together."""
+    both = "import os, time; open({0!r} + os.environ['PLACE'], 'w')\nwhile len(os.listdir({0!r})) < 2: time.sleep(.01)"
+    (tmp_path / "met").mkdir()
+    script = both.format(f"{tmp_path}/met/")
+    events = run([planned("a", script=script), planned("b", script=script)], tmp_path, places=2)
+    assert [what for what, _, _ in events] == ["begins", "begins", "ends", "ends"]
+    assert sorted(path.name for path in (tmp_path / "met").iterdir()) == ["0", "1"]
+
+
+def test_what_does_not_fit_into_memory_waits(tmp_path: Path) -> None:
+    jobs = [planned("large", 9, size=8), planned("other", 5, size=4), planned("small", 1, size=2)]
+    events = run(jobs, tmp_path, places=3, total=10)
+    begun = [name for what, name, _ in events if what == "begins"]
+    assert begun == ["m/large", "m/small", "m/other"]
+    assert events.index(("ends", "m/large", 0)) < events.index(("begins", "m/other", 0))
+    assert run([planned("too large", size=99)], tmp_path, total=10)[-1] == ("ends", "m/too large", 0)
+
+
+def test_ctrl_c_ends_the_jobs_and_says_so(tmp_path: Path) -> None:
+    waits = (
+        "import signal, sys, time\n"
+        "def end(*_): print('ended well', flush=True); sys.exit(130)\n"
+        "signal.signal(signal.SIGINT, end); print('there', flush=True); time.sleep(60)"
+    )
+    job, ended = planned("a", script=waits), list[int]()
+
+    def interrupt() -> None:
+        path = log_path(tmp_path, job.job)
+        while not (path.is_file() and "there" in path.read_text()):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    options = LocalOptions(({},), command=COMMAND)
+    with pytest.raises(Interrupted):
+        run_locally(
+            [job, planned("b", 0)],
+            tmp_path,
+            options,
+            lambda job: None,
+            lambda job, attempt: ended.append(attempt.exit_code),
+        )
+    assert ended == [130]
+    assert log_path(tmp_path, job.job).read_text() == "there\nended well\n"
+
+
+def test_the_expected_schedule_keeps_places_and_memory() -> None:
+    jobs = [planned(f"j{n}", units=n % 7 + 1, size=n % 5 + 1) for n in range(60)]
+    found = expected(jobs, places=3, total_bytes=9, seconds_a_unit_of_work=2.0)
+    assert sorted(each.job.name for each, _, _ in found) == sorted(each.job.name for each in jobs)
+    for _, begin, _ in found:
+        at_once = [each for each, start, end in found if start <= begin < end]
+        assert len(at_once) <= 3
+        assert sum(each.bytes for each in at_once) <= 9
+    assert [end - begin for _, begin, end in found] == pytest.approx([2.0 * each.units for each, _, _ in found])
+    # Where memory limits nothing, the longest first ends within 4/3 - 1/(3 m) of the best (Graham, 1969).
+    end = max(end for _, _, end in expected(jobs, 3, float("inf"), 1.0))
+    least = max(sum(each.units for each in jobs) / 3, max(each.units for each in jobs))
+    assert least <= end <= (4 / 3 - 1 / 9) * least
+
+
+def test_ten_thousand_jobs_are_ordered_at_once() -> None:
+    jobs = [planned(f"j{n}", units=(n * 7919) % 1000 + 1, size=1) for n in range(10_000)]
+    began = time.process_time()
+    assert len(expected(jobs, 64, 64, 1.0)) == 10_000
+    assert time.process_time() - began < 2
+    assert next_that_fits(longest_first(jobs), 0, 1) is None
+
+
+def test_a_record_comes_back_and_a_changed_job_is_not_done(tmp_path: Path) -> None:
+    job = planned("a").job
+    attempt = Attempt(job.arguments, 0, 1.5, "2026-01-02T03:04:05+00:00")
+    write_record(tmp_path, Record({}).with_attempt(job, attempt))
+    assert read_record(tmp_path).attempts == {"m/a": attempt}
+    assert not read_record(tmp_path).is_done(job)  # no run is there
+    assert read_record(tmp_path / "nothing").attempts == {}
