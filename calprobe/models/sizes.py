@@ -80,6 +80,6 @@ def _in_header(path: Path) -> int | None:
             if length > _LARGEST_HEADER:
                 return None
             header = json.loads(stream.read(length))
-        return sum(math.prod(own["shape"]) for name, own in header.items() if name != "__metadata__")
+        return int(sum(math.prod(own["shape"]) for name, own in header.items() if name != "__metadata__"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error):
         return None

@@ -53,7 +53,9 @@ def expected(
         total_bytes: memory that all together may take.
         seconds_a_unit_of_work: from jobs that have ended.
     """
-    waiting, running, found, now, used = longest_first(jobs), list[tuple[float, int, int]](), [], 0.0, 0
+    waiting, now, used = longest_first(jobs), 0.0, 0
+    running: list[tuple[float, int, int]] = []  # end, number, bytes
+    found: list[tuple[Planned, float, float]] = []
     while waiting or running:
         place = next_that_fits(waiting, total_bytes - used, len(running)) if len(running) < places else None
         if place is None:

@@ -47,7 +47,8 @@ class SweepProgress:
         work = {planned.job.name: planned.work for planned in jobs}
         # In a log each job has its own lines.
         hidden = quiet or not sys.stderr.isatty()
-        with progress.watchers(_PARTS if jobs else 0, "sweep", "thousandths", quiet=hidden) as watchers:
+        hook: Callable[[_State], None] | None = None
+        with progress.watchers(_PARTS if jobs else 0, "sweep", "thousandths", quiet=hidden, hook=hook) as watchers:
             yield cls(work, watchers)
 
     def started(self, job: Job) -> None:
