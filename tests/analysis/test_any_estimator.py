@@ -18,7 +18,7 @@ from calprobe.analysis.asked.science.published import beside_science
 from calprobe.analysis.asked.stated.results_json import stated_json
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.tables.asked.confidence import confidence_table
-from calprobe.analysis.tables.stated_runs import reliability_table
+from calprobe.analysis.tables.asked.stated_runs import reliability_table
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, standard_metrics
 from calprobe.prompts import judged

@@ -12,7 +12,7 @@ from asked_samples import PROMPTS, question_set
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
-from calprobe.analysis.asked.science.results import LabelSet
+from calprobe.analysis.asked.science.label_results import LabelSet
 from calprobe.analysis.asked.science.selection import halves
 from calprobe.analysis.asked.science.simulation import hidden_metrics, informed, polarised
 from calprobe.analysis.tables.asked import asked_tables

@@ -10,7 +10,7 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.published import beside_published, published
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.tables import markdown
-from calprobe.analysis.tables.published import published_tables
+from calprobe.analysis.tables.asked.published import published_tables
 from calprobe.metrics import Resampling, recovered_share, spearman, spearman_p_value
 
 

@@ -24,7 +24,7 @@ from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
 from calprobe.analysis.asked.stated.results_json import stated_json
 from calprobe.analysis.asked.stated.study import stated_run
-from calprobe.analysis.tables.stated_runs import correlation_tables
+from calprobe.analysis.tables.asked.stated_runs import correlation_tables
 from calprobe.metrics import Resampling, brier, smooth_ece
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.metrics.stated2025 import smooth_ece_relplot10

@@ -9,7 +9,7 @@ from calprobe.analysis.asked.disclosure import Disclosure
 from calprobe.analysis.asked.extent import AskedExtent
 from calprobe.analysis.asked.lengths import StageLengths
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
-from calprobe.analysis.asked.science.results import LabelStudy
+from calprobe.analysis.asked.science.label_results import LabelStudy
 from calprobe.analysis.asked.stated.results import StatedRun
 from calprobe.confidence.asked import AskedEstimator, Cell
 from calprobe.confidence.asked.entry import Read, Scale

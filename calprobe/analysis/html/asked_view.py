@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from calprobe.analysis.asked.pictures import Pictures, size_panels
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport
+from calprobe.analysis.asked.science.label_results import LabelStudy
 from calprobe.analysis.asked.science.pictures import kind_panels
-from calprobe.analysis.asked.science.results import LabelStudy
 from calprobe.analysis.curves.share_figure import SHARES
 from calprobe.analysis.curves.size_figure import SizePanel, spelled_rho
 from calprobe.analysis.html import asked_charts, charts, definitions

@@ -10,9 +10,7 @@ import numpy.typing as npt
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import OpenedCell
-from calprobe.analysis.asked.science.masses import DesignMasses, masses_of
-from calprobe.analysis.asked.science.permuted import permuted_design
-from calprobe.analysis.asked.science.results import (
+from calprobe.analysis.asked.science.label_results import (
     INVALID,
     Concentration,
     HiddenRow,
@@ -22,6 +20,8 @@ from calprobe.analysis.asked.science.results import (
     LabelUse,
     Metrics,
 )
+from calprobe.analysis.asked.science.masses import DesignMasses, masses_of
+from calprobe.analysis.asked.science.permuted import permuted_design
 from calprobe.analysis.asked.science.selection import selection
 from calprobe.analysis.asked.science.simulation import hidden_metrics, simulated
 from calprobe.arrays import Floats

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.science.label_results import LabelUse, Metrics, PermutedDesign
 from calprobe.analysis.asked.science.masses import DesignMasses
-from calprobe.analysis.asked.science.results import LabelUse, Metrics, PermutedDesign
 from calprobe.arrays import Floats
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, bootstrap_mean, standard_metrics
 

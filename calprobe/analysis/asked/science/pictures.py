@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from calprobe.analysis.asked.science.results import LabelDesign, LabelStudy
+from calprobe.analysis.asked.science.label_results import LabelDesign, LabelStudy
 from calprobe.analysis.curves.grouped_dots import GroupedDots
 from calprobe.analysis.plots.families import family_of
 from calprobe.analysis.run_names import last_names, state

@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
-from calprobe.analysis.asked.science.results import LabelStudy
+from calprobe.analysis.asked.science.label_results import LabelStudy
 from calprobe.analysis.json_values import value_json
 
 

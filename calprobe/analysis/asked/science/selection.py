@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.science.label_results import Selection
 from calprobe.analysis.asked.science.masses import DesignMasses
-from calprobe.analysis.asked.science.results import Selection
 from calprobe.metrics import bootstrap_many, bootstrap_mean, standard_metrics
 
 COMPREHENSION = "comprehension"

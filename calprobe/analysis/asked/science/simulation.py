@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.asked.science.results import HiddenRow
+from calprobe.analysis.asked.science.label_results import HiddenRow
 from calprobe.arrays import Floats
 from calprobe.metrics import Resampling, bootstrap_many, standard_metrics
 from calprobe.metrics.concentration import bin_entropy

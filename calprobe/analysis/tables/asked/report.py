@@ -7,17 +7,17 @@ from dataclasses import replace
 
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
-from calprobe.analysis.tables.answer_study import answer_study_tables
+from calprobe.analysis.tables.asked.answer_study import answer_study_tables
 from calprobe.analysis.tables.asked.answers import answers_table, form_table, spread_table
 from calprobe.analysis.tables.asked.budget import budget_tables
 from calprobe.analysis.tables.asked.confidence import confidence_table, means_table, shift_table, stated_table
+from calprobe.analysis.tables.asked.label_study import label_study_tables, runs_table
 from calprobe.analysis.tables.asked.lengths import lengths_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
 from calprobe.analysis.tables.asked.several import across_tables, matrix_tables
+from calprobe.analysis.tables.asked.stated_runs import stated_run_tables
 from calprobe.analysis.tables.asked.wording import itself_table, wording_table
-from calprobe.analysis.tables.label_study import label_study_tables, runs_table
 from calprobe.analysis.tables.labels import TableName, table_labels, table_names
-from calprobe.analysis.tables.stated_runs import stated_run_tables
 from calprobe.analysis.tables.types import Table
 from calprobe.messages import counted
 

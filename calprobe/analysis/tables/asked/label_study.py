@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from calprobe.analysis.asked.science.results import LabelSet, LabelStudy
+from calprobe.analysis.asked.science.label_results import LabelSet, LabelStudy
 from calprobe.analysis.asked.science.simulation import ENTROPY
 from calprobe.analysis.tables.types import Column, Row, Table, metric_cells, metric_columns
 
