@@ -30,7 +30,7 @@ class Read:
 
     def at(self, places: Sequence[int]) -> Read:
         """The rows at these places alone, in that order."""
-        return replace(self, cell=self.cell.at(places), answers=self.answers.at(places))
+        return replace(self, cell=self.cell.at(places), answers=self.answers.at(places), drawn=None)
 
     @cached_property
     def samples(self) -> tuple[SampledQuestion, ...]:

@@ -56,10 +56,12 @@ def of_option(compute: Compute) -> Compute:
     def computed(read: Read) -> AskedConfidence:
         found = compute(read)
         rejects = np.array([reading.value == row.question.labels[1] for reading, row in _pairs(read)], np.bool_)
+        turned = replace(found, confidence=np.where(rejects, 1 - found.confidence, found.confidence))
+        if LOW not in found.more:
+            return turned
         ends = found.more[LOW], found.more[HIGH]
         low, high = (np.where(rejects, 1 - other, own) for own, other in (ends, ends[::-1]))
-        confidence = np.where(rejects, 1 - found.confidence, found.confidence)
-        return replace(found, confidence=confidence, more={LOW: low, HIGH: high})
+        return replace(turned, more={**found.more, LOW: low, HIGH: high})
 
     return computed
 
