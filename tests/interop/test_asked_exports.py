@@ -22,7 +22,8 @@ CONTRACT = {
         "set question variant paraphrase sample stage reader value status rule start end correct"
         " graded_by score abstained"
     ),
-    "confidences": "set question variant sample estimator prediction confidence correct status paraphrase mass",
+    "confidences": "set question variant sample estimator prediction confidence correct status paraphrase mass"
+    " low high mode spread",
 }
 
 
