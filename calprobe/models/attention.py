@@ -47,6 +47,10 @@ class AttentionSeen(TorchFunctionMode):
             self._kernels.add(_kernel_for(*args, **(kwargs or {})))
         return func(*args, **(kwargs or {}))
 
+    def forget(self) -> None:
+        """Begin anew."""
+        self._kernels.clear()
+
     @property
     def kernels(self) -> str | None:
         """`efficient`, `flash`, `math`, or several; None where no attention went through that function."""
