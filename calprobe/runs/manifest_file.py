@@ -155,4 +155,4 @@ def _changed(data: Mapping[str, Any], checksums: Any) -> list[str]:
 
 _DECODERS = {1: _decode_format_1, 2: _decode_format_2, FORMAT: _decode}
 _CHECKSUMS = "checksums"
-_MEND = "restore the file, or score the run again into another folder"
+_MEND = "restore the file, or make the run again in another folder"

@@ -27,7 +27,8 @@ def refuse_if_none_fits(run: Path, others: int, fitting: int) -> None:
     if others and not fitting:
         raise CalprobeError(
             f"{run}: manifest.json describes another run than the {counted(others, 'shard')} beside it: it was "
-            "edited or replaced\nrestore it, or score the run again into another folder"
+            "edited or replaced, or another version of calprobe made them\n"
+            "restore it, or make the run again in another folder"
         )
 
 

@@ -73,6 +73,30 @@ def test_the_window_agrees_with_the_complete_softmax(asked: AskedRun, tmp_path: 
     assert compared > 4
 
 
+def test_alternatives_agree_with_the_complete_softmax(backend: Backend, tmp_path: Path) -> None:
+    """Greedy replies are the same; of each position the same ten tokens, with an entropy that the window bounds."""
+    options = AskOptions(prompts=PROMPTS, variants=("direct",), collect=("answer", "alternatives"), quiet=True)
+    compared = 0
+    pairs = (
+        replies(ask(each, QUESTIONS, tmp_path / name, options))
+        for name, each in (("w", backend), ("e", "smollm2-135m"))
+    )
+    for ours, theirs in zip(*pairs, strict=True):
+        assert ours.token_ids == theirs.token_ids
+        assert ours.alternatives is not None
+        assert theirs.alternatives is not None
+        assert (theirs.alternatives.complete, ours.alternatives.complete) == (True, False)
+        assert (ours.alternatives.entropies < theirs.alternatives.entropies + 1e-3).all()
+        for here, there in zip(ours.alternatives.tokens(), theirs.alternatives.tokens(), strict=True):
+            least = max(min(logprob for _, logprob in each) for each in (here, there)) + 1e-3
+            assert {text for text, logprob in here if logprob > least} == {
+                text for text, logprob in there if logprob > least
+            }
+            assert np.allclose([value for _, value in here], [value for _, value in there], atol=1e-3)
+            compared += 1
+    assert compared > 4
+
+
 def test_samples_have_seeds(backend: Backend, tmp_path: Path) -> None:
     options = AskOptions(
         prompts=PROMPTS, variants=("direct",), collect=("answer",), samples=4, temperature=1.0, quiet=True
