@@ -203,8 +203,8 @@ def _why_not(
         width = min(executor.width(truth.sample), batch_tokens)
         with seen:
             plan = WidenedPlan(replace(executor, batch_tokens=width).plan(truth.sample), width)
-            scores = executor.run(plan).of_tokens()
-        reason = disagreement(truth.own, scores.cpu().numpy(), truth.tolerance)
+            scores = executor.run(plan).of_tokens().cpu().numpy()
+        reason = disagreement(truth.own, scores, truth.tolerance)
         return reason and f"in rows of {width} {reason}"
     except Exception as error:
         if is_out_of_memory(error):
