@@ -158,7 +158,7 @@ def _kernels() -> Iterator[Check]:
 
 
 def _on_card(device: torch.device) -> Check:
-    """Both kernels compiled and run on a card, held to the reference on the CPU, in the dtypes and tiles of runs."""
+    """The kernels compiled and run on a card, held to the reference on the CPU, in the dtypes and tiles of runs."""
     import torch
 
     if torch.cuda.get_device_capability(device) < _OLDEST_CAPABILITY:
@@ -195,7 +195,7 @@ def _unusable(device: torch.device, case: str, error: Exception) -> Check:
 
 
 def largest_difference(device: torch.device, dtype: str, rows: int) -> float:
-    """Largest absolute difference, in nats, of both kernels on `device` from their references on the CPU."""
+    """Largest absolute difference of the kernels on `device` from their references on the CPU, mostly in nats."""
     import torch
 
     from calprobe.kernels import gather_reduce, gather_reduce_reference, linear_logprob, linear_logprob_reference
@@ -212,8 +212,29 @@ def largest_difference(device: torch.device, dtype: str, rows: int) -> float:
     gathered = (logprobs, torch.arange(2 * rows), roles, offsets)
     sums = gather_reduce_reference(*gathered)
     got_sums = gather_reduce(*(each.to(device) for each in gathered))
-    pairs = ((lse, got_lse), (logprobs, got), (sums.sum, got_sums.sum), (sums.sum_answer, got_sums.sum_answer))
+    pairs = [(lse, got_lse), (logprobs, got), (sums.sum, got_sums.sum), (sums.sum_answer, got_sums.sum_answer)]
+    if dtype == "float32":  # a shorter one rounds what attention gives
+        pairs.append(_attended(device, rows, seeded))
     return max(float((want - found.cpu()).abs().max()) for want, found in pairs)
+
+
+def _attended(device: torch.device, places: int, seeded: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Attention over a tree, a path of that many places, by the reference and on the device."""
+    import numpy as np
+    import torch
+
+    from calprobe.kernels import tree_attention, tree_attention_reference
+    from calprobe.kernels.tree_layout import BLOCK_PLACES, AttentionRule, TreeLayout
+    from calprobe.planning import block_ancestors
+
+    depth = np.arange(places)[None]
+    arrays = (np.full_like(depth, places), depth, block_ancestors(depth, BLOCK_PLACES))
+    layout = TreeLayout(*(torch.from_numpy(array).int() for array in arrays))
+    heads = [torch.randn(1, n, places, 64, generator=seeded) for n in (2, 1, 1)]
+    rule = AttentionRule(scale=0.125)
+    there = TreeLayout(*(each.to(device) for each in (layout.end, layout.depth, layout.ancestors)))
+    got = tree_attention(*(each.to(device) for each in heads), there, rule)
+    return tree_attention_reference(*heads, layout, rule), got
 
 
 MACHINE_LOOKS: tuple[tuple[str, Look], ...] = (

@@ -101,7 +101,13 @@ SHAPES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SHAPES)
+QUICK = (
+    "one place", "a block and one", "a path, more ancestors than a chunk", "a bush", "one key head, two rows",
+    "head of 80", "head of 256 in fp16", "bf16, soft-cap, window, groups",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", few_of(SHAPES, QUICK.__contains__))
 def test_kernel_against_dense_attention(name: str, device: torch.device) -> None:
     given = case(device=device, **SHAPES[name])
     assert_as_exact_as_plain(given, given.run(tree_attention_triton))
