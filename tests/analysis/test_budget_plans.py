@@ -157,19 +157,25 @@ def test_perturbations_take_the_place_of_wordings() -> None:
 
 
 @pytest.mark.proof
-def test_the_sampled_share_converges_to_the_exact_one_of_label_probabilities() -> None:
+@pytest.mark.parametrize("off_label", [0.0, 0.3])
+def test_the_sampled_share_converges_to_the_exact_one_of_label_probabilities(off_label: float) -> None:
     rng = np.random.default_rng(5)
     questions = [made.choice(f"q{at}") for at in range(8)]
-    p = rng.dirichlet(np.full(4, 0.7), size=(len(questions), 3))
+    p = (1 - off_label) * rng.dirichlet(np.full(4, 0.7), size=(len(questions), 3))
+    every = np.concatenate([p, 1 - p.sum(axis=2, keepdims=True)], axis=2)  # a fifth reply is no label
     found = {}
     for samples in (6, 150):
         replies = [
             made.reply(
-                question.id, made.LETTERS[at], paraphrase=wording, sample=place, label_scores=made.scores(p[n, wording])
+                question.id,
+                "Well" if at == 4 else made.LETTERS[at],
+                paraphrase=wording,
+                sample=place,
+                label_scores=made.scores(p[n, wording]),
             )
             for n, question in enumerate(questions)
             for wording in range(3)
-            for place, at in enumerate(rng.choice(4, samples, p=p[n, wording]))
+            for place, at in enumerate(rng.choice(5, samples, p=every[n, wording].clip(0)))
         ]
         shares = {
             own.points: own.share

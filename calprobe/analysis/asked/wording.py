@@ -90,7 +90,7 @@ def of_several_wordings(samples: Sequence[SampledQuestion]) -> list[SampledQuest
 
 
 def label_distributions(opened: OpenedCell) -> Iterator[Floats]:
-    """Of each question with label probabilities under two wordings or more: these, [wordings, labels]."""
+    """Of each question with label probabilities under two wordings or more: these, raw, [wordings, labels]."""
     cell = opened.cell
     if not any(row.first.label_scores is not None for row in cell.rows):
         return
@@ -103,5 +103,5 @@ def label_distributions(opened: OpenedCell) -> Iterator[Floats]:
     for own in rows.values():
         if len(own) > 1:
             places = [own[wording] for wording in sorted(own)]
-            mass = masses.mass[places]
-            yield np.asarray(mass / mass.sum(axis=1)[:, None], np.float64)
+            # Not normalised: what is off the labels are replies without an answer, which agree with no other sample.
+            yield np.asarray(masses.mass[places] / np.maximum(masses.total[places], 1)[:, None], np.float64)

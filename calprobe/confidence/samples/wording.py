@@ -15,6 +15,8 @@ from calprobe.confidence.samples.variance import VarianceSplit, check_points
 SETTLED = 1e-6  # total variance below which a question's answers are all alike
 Points = tuple[npt.ArrayLike, npt.ArrayLike]  # of a question: points [samples, axes], groups [samples]
 
+_ROUNDING = 1e-6  # of float32 probabilities that are summed
+
 
 @dataclass(frozen=True, slots=True)
 class WordingShare:
@@ -74,9 +76,10 @@ def exact_wording_share(questions: Sequence[npt.ArrayLike], settled: float = SET
     Of a question with distributions `p_t` under T wordings: total `V(mean_t p_t)` with `V(p) = 1 - sum_k p_k^2`,
     within `mean_t V(p_t)`, as `calprobe.confidence.variance_decomposition`. `unbiased` has
     `B = T / (T - 1) (total - within)` for each, `sum B / sum (B + within)`; `by_chance` is 0: nothing is sampled.
+    What a row lacks of 1 is of replies that agree with no other, as samples without an answer do.
 
     Args:
-        questions: [wordings, answers] each, two wordings or more, rows with sum 1.
+        questions: [wordings, answers] each, two wordings or more, rows with a sum up to 1.
         settled: as `wording_share`.
     Returns:
         As `wording_share`; NaN without questions.
@@ -109,8 +112,10 @@ def exact_wording_share(questions: Sequence[npt.ArrayLike], settled: float = SET
 
 def _distributions(given: npt.ArrayLike) -> Floats:
     own = check_numbers("questions", given)
-    if own.ndim != 2 or len(own) < 2 or (own < 0).any() or not np.allclose(own.sum(axis=1), 1):
-        raise ValueError(f"questions must be distributions [2 wordings or more, answers] with sum 1; got {own.shape}")
+    if own.ndim != 2 or len(own) < 2 or (own < 0).any() or (own.sum(axis=1) > 1 + _ROUNDING).any():
+        raise ValueError(
+            f"questions must be probabilities [2 wordings or more, answers], sums up to 1; got {own.shape}"
+        )
     return own
 
 
