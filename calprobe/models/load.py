@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.kernels.arguments import triton_takes
 from calprobe.models.adapter import Adapter, find_adapter, put_on
 from calprobe.models.gguf import check_words, dequantised
 from calprobe.models.identity import identified
@@ -18,7 +19,8 @@ from calprobe.models.libraries import explained, first_line, look_for_hub, patie
 from calprobe.models.network import load_network, max_positions_of
 from calprobe.models.placement import Placement, float32_products, place
 from calprobe.models.source import Source, resolve
-from calprobe.models.types import LoadedModel, LoadOptions
+from calprobe.models.split_linears import layers_taken
+from calprobe.models.types import LoadedModel, LoadOptions, Products
 from calprobe.words import ModelKind
 
 _DEFAULTS = LoadOptions()
@@ -138,12 +140,20 @@ def _identified(source: Source, weights: _Weights, options: LoadOptions) -> Load
         name=source.name,
         source=weights.source,
         device=device,
-        precision=float32_products(options.precision, found.dtype, device),
+        precision=_products(options, found, device),
         max_positions=max_positions_of(weights.network, weights.config),
         revision=weights.revision,
         note=weights.note,
         adapter_merged=weights.adapter_merged,
     )
+
+
+def _products(options: LoadOptions, found: LoadedModel, device: torch.device) -> Products:
+    """Those of `float32_products` where both the linear layers and the head can take them: one name stands for both."""
+    wanted = float32_products(options.precision, found.dtype, device)
+    if wanted == "ieee" or (triton_takes(torch.empty(0, device=device)) and layers_taken(found.network)):
+        return wanted
+    return "ieee"
 
 
 def _input_device(first: torch.device, placement: Placement) -> torch.device:

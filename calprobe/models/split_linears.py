@@ -32,10 +32,7 @@ def split_linears(network: nn.Module, precision: Products) -> Iterator[None]:
     Changes nothing if `precision` is ieee. As `fast_linears` on a CPU: `nn.Linear` and GPT-2's `Conv1D`, no subclasses,
     none with a wrapped `forward`.
     """
-    from transformers.pytorch_utils import Conv1D
-
-    kinds = (nn.Linear, Conv1D) if precision == "tf32x3" else ()
-    layers = [module for module in network.modules() if type(module) in kinds and _is_taken(module)]
+    layers = layers_taken(network) if precision == "tf32x3" else []
     for layer in layers:
         layer.forward = _forward_of(layer)
     try:
@@ -43,6 +40,13 @@ def split_linears(network: nn.Module, precision: Products) -> Iterator[None]:
     finally:
         for layer in layers:
             del layer.forward  # the class's own shows again
+
+
+def layers_taken(network: nn.Module) -> list[Any]:
+    """The layers of `split_linears`; none where accelerate, with a device map over several cards, wraps them all."""
+    from transformers.pytorch_utils import Conv1D
+
+    return [module for module in network.modules() if type(module) in (nn.Linear, Conv1D) and _is_taken(module)]
 
 
 def _is_taken(layer: Any) -> bool:

@@ -265,7 +265,7 @@ class Manifest(RunManifest):
         if "model weights" in differing and self.model.name != other.model.name:
             differing = [key for key in differing if key not in _OF_MODEL]
         shown_has, shown_wants = _shown(self, self.identity()), _shown(other, other.identity())
-        reasons = dict.fromkeys(differing, "")
+        reasons = {key: " (--precision)" if key == "precision" else "" for key in differing}
         if "probe" not in reasons:
             reasons |= self._unlike(other)
         return [

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from calprobe.errors import UsageError
+from calprobe.models import LoadOptions
 from calprobe.runs import Manifest
 from calprobe.runs.extent import Extent
 from calprobe.runs.folder import refuse_other_run
@@ -37,6 +38,13 @@ def options_as_begun(begun: Manifest, out: Path, options: ScoreOptions) -> Score
     stored = next((path for path in PATHS if path == settings.path), None)  # None: an import
     path = (progress.later_path or stored) if options.path in (None, stored) else options.path
     return replace(options, batch_tokens=in_force, path=path)
+
+
+def loading_as_begun(begun: Manifest | None, options: LoadOptions) -> LoadOptions:
+    """The load options with the products of the run that is there, unless some are typed; earlier runs have ieee."""
+    if begun is None or options.precision != "auto" or begun.settings.precision == "tf32x3":
+        return options
+    return replace(options, precision="ieee")
 
 
 def refuse_other_request(begun: Manifest, out: Path, selection: Selection, options: ScoreOptions) -> None:

@@ -33,11 +33,12 @@ from calprobe.scoring.engine import Engine, score_pieces
 from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.growth import Lacking, as_lists, from_lists, lacking, parts_of, without
 from calprobe.scoring.launch import wait_until_seen, workers_of_launch
-from calprobe.scoring.options import ScoreOptions
+from calprobe.scoring.options import PATHS, ScoreOptions
 from calprobe.scoring.record import manifest_of
 from calprobe.scoring.resume import (
     begun_run,
     extent_of,
+    loading_as_begun,
     options_as_begun,
     refuse_other_kind,
     refuse_other_request,
@@ -88,7 +89,7 @@ def score(
     with saying_how_to_resume(), workers.stopping_together(), _threads_restored():
         request = workers.after_first(partial(_requested, model, probe, out, options))
         started = time.monotonic()
-        loaded = _load(model, load_options, partial(_check_kind, request))
+        loaded = _load(model, loading_as_begun(request.begun, load_options), partial(_check_kind, request))
         give_back_freed_memory()
         if not workers.is_first:
             _take_part(workers, request, loaded, time.monotonic() - started)
@@ -153,7 +154,7 @@ def preview(
     """
     request = _requested(model, probe, out, options)
     with _threads_restored():
-        loaded = _load(model, load_options, partial(_check_kind, request))
+        loaded = _load(model, loading_as_begun(request.begun, load_options), partial(_check_kind, request))
         way = find_way(loaded, request.selection, request.options)
         scored = () if request.begun is None else open_scores(request.out).pieces
         there = {piece.piece: frozenset(piece.instance.tolist()) for piece in scored}
@@ -249,11 +250,10 @@ def _manifest(request: _Request, model: LoadedModel, way: Way) -> Manifest:
     if request.begun is None or not request.begun.extent.covers(extent_of(request.selection, request.options)):
         same = same_tokens(model, request.selection)
         warn_of_same_tokens(same)
-    asked = manifest_of(model, request.selection, way, request.options, same)
-    if request.begun is None or way.path != progress_of(request.out, request.begun).later_path:
-        return asked
-    # The run has stepped down from the path that it began with, and is still the same run.
-    return replace(asked, settings=replace(asked.settings, path=request.begun.settings.path))
+    if request.begun is not None and way.path == progress_of(request.out, request.begun).later_path:
+        # The run has stepped down from the path that it began with, and is still the same run.
+        way = replace(way, path=next(path for path in PATHS if path == request.begun.settings.path))
+    return manifest_of(model, request.selection, way, request.options, same)
 
 
 def _work(request: _Request, folder: RunFolder, model: LoadedModel, way: Way, missing: Lacking) -> Work:

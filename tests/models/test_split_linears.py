@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import tiny_causal
+from tiny_models import loaded, tiny_causal
 from torch import Tensor, nn
 
-from calprobe.models import split_linears
+from calprobe.models import LoadOptions, load, split_linears
 from calprobe.models.split_linears import in_two, linear_in_three
 
 TIMES_FLOAT32 = 1.5  # the error of three products of what TF32 keeps, beside that of one in float32
@@ -81,6 +81,18 @@ def test_a_network_computes_the_same_with_split_layers(architecture: str, as_on_
     assert len(as_on_a_card) >= 8  # of two layers
     torch.testing.assert_close(found, own, atol=1e-4, rtol=0)
     assert not any("forward" in vars(module) for module in network.modules())
+
+
+@pytest.mark.parametrize(("has_kernel", "hooked", "products"), [(1, 0, "tf32x3"), (0, 0, "ieee"), (1, 1, "ieee")])
+def test_tf32x3_is_said_only_where_layers_and_head_take_it(
+    has_kernel: int, hooked: int, products: str, as_on_a_card: list[Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load, "float32_products", lambda *_: "tf32x3")
+    monkeypatch.setattr(load, "triton_takes", lambda _: bool(has_kernel))
+    model = loaded(tiny_causal("llama"))
+    for module in model.network.modules() if hooked else ():  # as accelerate does with a device map
+        module.forward = module.forward
+    assert load._products(LoadOptions(), model, torch.device("cpu")) == products
 
 
 def test_layers_on_a_cpu_and_few_rows_stay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,8 +162,8 @@ def test_a_run_that_does_not_name_its_precision_has_ieee() -> None:
     stored, ieee, fast = (make_manifest(precision=precision) for precision in (None, "ieee", "tf32x3"))
     assert stored.differences(ieee) == ieee.differences(stored) == []
     assert stored.identity_hash == ieee.identity_hash != fast.identity_hash
-    assert stored.differences(fast) == ["precision: the run has ieee, requested tf32x3"]
-    assert fast.differences(ieee) == ["precision: the run has tf32x3, requested ieee"]
+    assert stored.differences(fast) == ["precision: the run has ieee, requested tf32x3 (--precision)"]
+    assert fast.differences(ieee) == ["precision: the run has tf32x3, requested ieee (--precision)"]
 
 
 def test_what_follows_from_another_cause_is_not_named() -> None:

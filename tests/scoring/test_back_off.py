@@ -256,6 +256,18 @@ def test_a_path_that_fails_later_gives_way_to_the_next_for_the_rest_of_the_run(
     assert broken["well"] == 10**9  # it went on along the path in force
 
 
+def test_a_run_that_stepped_down_to_the_plain_path_goes_on(
+    model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    products: dict[str, str | None] = {"plain": None}  # as on a card, where the plain path has the model's own
+    monkeypatch.setattr("calprobe.scoring.record._precision", lambda model, path: products.get(path, "tf32x3"))
+    run = tmp_path / "run"
+    before = scored(model, run)
+    RunFolder.open(run, manifest(run)).record_progress(0, Progress(batch_tokens=200, later_path="plain"))
+    np.testing.assert_array_equal(scored(model, run), before)
+    assert (manifest(run).settings.path, manifest(run).settings.precision) == ("tree", "tf32x3")
+
+
 def test_a_typed_path_that_fails_later_ends_the_run(model: LoadedModel, broken: dict[str, int], tmp_path: Path) -> None:
     scored(model, tmp_path / "well", path="tree")
     broken["well"] = 10**9 - broken["well"] - 1

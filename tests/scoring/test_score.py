@@ -13,7 +13,7 @@ from scored_samples import PROBE
 from tiny_models import save_tiny_model
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.models import LoadedModel, load_model
+from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.probes.sample import sampled_instances
 from calprobe.runs import RunFolder, open_run
 from calprobe.runs.manifest_file import read_manifest, write_manifest
@@ -171,6 +171,24 @@ def test_a_resumed_run_takes_its_path_and_threads_and_gives_the_threads_back(
     finally:
         hook.remove()
         torch.set_num_threads(threads)
+
+
+def test_a_resumed_run_takes_its_precision_unless_one_is_typed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def products(options: LoadOptions, *_: object) -> str:  # as on a card
+        return "ieee" if options.precision == "ieee" else "tf32x3"
+
+    monkeypatch.setattr("calprobe.models.load._products", products)
+    monkeypatch.setattr("calprobe.scoring.record._precision", lambda model, path: model.precision)
+    options, ieee = ScoreOptions(limit=1, batch_tokens=64), LoadOptions(precision="ieee")
+    for load_options in (ieee, LoadOptions()):
+        run = score(str(folder), PROBE, tmp_path / "ieee", options, load_options)
+        assert run.manifest.settings.precision == "ieee"
+    run = score(str(folder), PROBE, tmp_path / "fast", options)
+    assert score(str(folder), PROBE, tmp_path / "fast", options).manifest.settings.precision == "tf32x3"
+    with pytest.raises(UsageError, match=r"precision: the run has tf32x3, requested ieee \(--precision\)"):
+        score(str(folder), PROBE, tmp_path / "fast", options, ieee)
 
 
 def test_another_request_is_refused_before_the_model_is_loaded(
