@@ -43,12 +43,14 @@ class Held:
     def __init__(self) -> None:
         self._signals: list[int] = []
         self.is_open = False  # whether a signal raises as soon as it comes
+        self.has_raised = False  # the work has stopped, and waits only for what it must
 
     def __call__(self) -> None:
         """Raise KeyboardInterrupt if a signal came, and forget it."""
         if self._signals:
             why = () if signal.SIGINT in self._signals else (_ended_by(self._signals[0]),)
             self._signals.clear()
+            self.has_raised = True
             raise KeyboardInterrupt(*why)
 
     @property
@@ -115,7 +117,7 @@ def held_interrupts(until: str, say: bool = True) -> Iterator[Held]:
     stop_if_asked = Held()
 
     def hold(number: int, frame: FrameType | None) -> None:
-        if say and not stop_if_asked.asked and not stop_if_asked.is_open:
+        if say and not (stop_if_asked.asked or stop_if_asked.is_open or stop_if_asked.has_raised):
             log.warning("stopping when %s; Ctrl-C again stops at once", until)
         stop_if_asked.take(number)
 

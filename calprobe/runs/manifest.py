@@ -216,9 +216,10 @@ class Manifest(RunManifest):
 
         Only this method decides it. Not in it, and so only recorded: names and paths as typed (fingerprints identify
         the content), device index, device name, cpu_products and attention_kernel (a difference is logged on resuming),
-        batch budgets and threads (a resumed run keeps the stored ones), the shard, versions, time stamps, domains,
-        wordings (in the template set's fingerprint), which part of a statement is scored (in the probe's fingerprint),
-        numbers of the complete probe and of candidates with the same tokens, the note, whether an adapter was merged.
+        batch budgets, group sizes and threads (a resumed run keeps the stored ones), the shard, versions, time stamps,
+        domains, wordings (in the template set's fingerprint), which part of a statement is scored (in the probe's
+        fingerprint), numbers of the complete probe and of candidates with the same tokens, the note, whether an adapter
+        was merged.
         """
         model, settings = self.model, self.settings
         found = {

@@ -116,6 +116,7 @@ class Settings:
     # By which pieces are grouped, where it is another: the batches of a shard are smaller than those that all shards
     # are cut by (in format 1 also: memory ran out, and `batch_tokens` is the smaller budget since).
     first_batch_tokens: int | None = None
+    least_statements: int | None = None  # in a group of pieces; None: by the rule of earlier versions
     threads: int | None = None
     save_tokens: bool = False
 

@@ -33,9 +33,16 @@ class Run(StoredRun[PieceScores]):
 
     manifest: Manifest
 
-    def __init__(self, path: Path, manifest: Manifest, scored: Iterable[PieceScores] | None = None) -> None:
-        """`scored` are the pieces of a run that was made in memory; None reads them from the folder."""
+    def __init__(
+        self,
+        path: Path,
+        manifest: Manifest,
+        scored: Iterable[PieceScores] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """`scored` and `progress` are of a run that was made in memory; None reads them from the folder."""
         super().__init__(path, manifest)
+        self._progress = progress
         if scored is not None:
             self.pieces = tuple(sorted(scored, key=lambda p: p.piece))
 
@@ -44,6 +51,11 @@ class Run(StoredRun[PieceScores]):
         instances = counted(sum(relation.n_instances for relation in made.relations), "instance")
         sizes = f"{instances} in {counted(len(made.relations), 'relation')}, {counted(len(made.templates), 'template')}"
         return f"<Run {self.path}: {made.model.name} on {made.probe.name}, {sizes}>"
+
+    @property
+    def progress(self) -> Progress:
+        """What the run has cost so far, over all processes and sessions, the batch budget, and a later path."""
+        return super().progress if self._progress is None else self.manifest.total(self._progress)
 
     @property
     def complete_relations(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import gc
 import logging
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NoReturn
 
 import torch
@@ -66,13 +67,13 @@ class BackOff:
         counted = _Counted(advance)
         try:
             return list(score_group(ready, self._model, self.executor, self._save_tokens, counted))
-        except CalprobeError:
-            raise
         except Exception as error:
+            if isinstance(error, CalprobeError) or error is counted.error:  # no pass has failed
+                raise
+            free_after(error)  # first, so that the next path is checked with the memory that a run has
             instead = self._smaller(ready, error) if is_out_of_memory(error) else self._plainer(ready, error)
             if instead is None:
                 raise
-            free_after(error)
         counted.take_back()
         self.executor = instead
         return None
@@ -108,7 +109,7 @@ def refuse_statement(longest: LongestStatement, batch_tokens: int, error: Except
 def free_after(error: BaseException) -> None:
     """Free the memory of the failed pass: the tensors in the frames of its traceback, and torch's cache on a card.
 
-    For an error that is not raised further: its traceback shows no values after this.
+    If the error is raised further, its traceback shows the lines, but no values.
     """
     seen: set[int] = set()
     failed: BaseException | None = error
@@ -117,20 +118,26 @@ def free_after(error: BaseException) -> None:
         traceback.clear_frames(failed.__traceback__)
         failed = failed.__cause__ or failed.__context__
     gc.collect()
-    torch.cuda.empty_cache()  # does nothing where no card is in use
+    with suppress(RuntimeError):  # of a card that computes nothing any more: the error itself says more
+        torch.cuda.empty_cache()  # does nothing where no card is in use
 
 
 class _Counted:
-    """An Advance that can be undone."""
+    """An Advance that can be undone, and remembers its error: that of the caller's own function."""
 
     def __init__(self, advance: Advance) -> None:
         self._advance = advance
         self._statements = self._tokens = 0
+        self.error: Exception | None = None
 
     def __call__(self, statements: int, tokens: int) -> None:
         self._statements += statements
         self._tokens += tokens
-        self._advance(statements, tokens)
+        try:
+            self._advance(statements, tokens)
+        except Exception as error:
+            self.error = error
+            raise
 
     def take_back(self) -> None:
         """Subtract all that was counted."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import partial
 
 
 class WriteBehind:
@@ -23,11 +24,12 @@ class WriteBehind:
         """Wait for the write that was begun. Raises its error, once."""
         under_way, self._under_way = self._under_way, None
         if under_way is not None:
+            _to_the_end(partial(wait, [under_way]))
             under_way.result()
 
     def close(self) -> None:
-        """End the thread after its write."""
-        self._pool.shutdown(wait=False)
+        """End the thread, and wait for its write: after this the run's lock may be given away."""
+        _to_the_end(partial(self._pool.shutdown, wait=True))
 
 
 @contextmanager
@@ -44,3 +46,16 @@ def writing_behind() -> Iterator[WriteBehind]:
             behind.finish()
     finally:
         behind.close()
+
+
+def _to_the_end(waiting: Callable[[], object]) -> None:
+    """Wait; a Ctrl-C meanwhile does not end that, and is raised afterwards."""
+    interrupt: KeyboardInterrupt | None = None
+    while True:
+        try:
+            waiting()
+            break
+        except KeyboardInterrupt as error:
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt

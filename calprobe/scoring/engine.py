@@ -18,7 +18,7 @@ from typing import TypeVar
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
 from calprobe.probes import Relation
-from calprobe.runs import PieceScores
+from calprobe.runs import PieceScores, Progress
 from calprobe.runs.records import Piece
 from calprobe.scoring.back_off import BackOff
 from calprobe.scoring.budget import auto_batch_tokens
@@ -81,6 +81,10 @@ class ScoredGroup:
     pieces: list[PieceScores]
     batch_tokens: int  # the budget of these scores
     path: Path
+
+    def taken(self, began_with: str | None) -> Progress:
+        """The budget of these scores, and the path if it is not the one that the run began with."""
+        return Progress(batch_tokens=self.batch_tokens, later_path=None if self.path == began_with else self.path)
 
 
 class Engine:

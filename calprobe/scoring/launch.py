@@ -9,6 +9,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -48,12 +49,22 @@ def workers_of_launch(options: LoadOptions) -> tuple[Workers, LoadOptions]:
         if rank == 0:
             raise
         raise Stopped(0, error.exit_code) from None  # the first process prints the error
-    card = _own_card(rank, options.device)
+    try:
+        card = _own_card(rank, options.device)
+    except UsageError as error:
+        with suppress(CalprobeError):  # the others cannot be reached; this error says more
+            Workers(rank, size, _next_store(rank)).leave(error)
+        raise
     if card is not None:
         torch.cuda.set_device(card)  # before the store is opened, so that no process has a context on another's GPU
     store = _next_store(rank)
-    _check_cards(store, rank, card)
-    return Workers(rank, size, store), replace(options, device="cpu" if card is None else f"cuda:{card}")
+    workers = Workers(rank, size, store)
+    try:
+        _check_cards(store, rank, card)
+    except UsageError as error:
+        workers.leave(error)
+        raise
+    return workers, replace(options, device="cpu" if card is None else f"cuda:{card}")
 
 
 def _own_card(rank: int, device: str) -> int | None:
@@ -86,7 +97,7 @@ _LOCAL = ("LOCAL_RANK", "SLURM_LOCALID")
 def _check_cards(store: Store, rank: int, card: int | None) -> None:
     """Raise UsageError if another process has this one's GPU, or if one has a GPU and the other has none.
 
-    Each process says what it has before it looks, so that at least the later of two sees the other. Nothing waits.
+    Each process says what it has before it looks, so that at least the later of two sees the other, and stops the run.
     """
     own, other = ("cpu", "gpu") if card is None else ("gpu", "cpu")
     store.add(f"on {own}", 1)

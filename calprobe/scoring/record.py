@@ -18,6 +18,7 @@ from calprobe.scoring.candidate_tokens import SameTokens
 from calprobe.scoring.device import cpu_products, device_name
 from calprobe.scoring.fit import Way
 from calprobe.scoring.options import Path, ScoreOptions
+from calprobe.scoring.scheduling import least_statements
 from calprobe.scoring.selection import Selection
 
 _PACKAGES = (
@@ -55,6 +56,7 @@ def manifest_of(
             batch_tokens=way.batch_tokens,
             batch_tokens_from=way.source,
             first_batch_tokens=way.grouped_by,
+            least_statements=least_statements(way.path, way.grouped_by or way.batch_tokens, options.shard),
             threads=torch.get_num_threads() if model.device.type == "cpu" else None,
             save_tokens=options.save_tokens,
             attention=model.attention,

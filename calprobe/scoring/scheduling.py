@@ -35,11 +35,12 @@ class Schedule:
     shard: str | None = None  # I/N; None: everything
     added: Mapping[Piece, Part] | None = None  # of a run that has grown, the part of each piece that was added last
     across_templates: bool = False  # groups as earlier versions formed them, for the runs that these began
+    least: int | None = None  # statements of a group, as the manifest has them; None: those of a new run
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """All groups of the run, or of the shard, in the run's order."""
-        least = least_statements(self.path, self.batch_tokens)
+        least = self.least or least_statements(self.path, self.batch_tokens, self.shard)
         if self.across_templates:
             every = tuple(groups_of(self._n_statements, least))
         else:
@@ -110,19 +111,29 @@ def groups_of(n_statements: Mapping[Piece, int], at_least: int) -> Iterator[Grou
         yield tuple(group)
 
 
-def least_statements(path: str, batch_tokens: int) -> int:
-    """Statements in a group that make a few batches on that path, so that all but the last of those are full.
+def least_statements(path: str, batch_tokens: int, shard: str | None = None) -> int:
+    """Statements in a group of a new run: on the tree paths one large batch, so that several cards share a template.
 
-    A prefix tree has about three nodes for a statement of BEAR; padded and plain rows have about ten tokens,
-    and a masked model forwards one such row for each of them. A large batch is filled by a third as many statements: a
-    group is one such batch, so that several cards can share a template.
+    A large batch is filled by a third as many statements, since a prefix tree has about three nodes for a statement of
+    BEAR. Shards have the groups of earlier versions: these and a later version must divide a run in the same way.
 
     >>> [least_statements("tree", batch_tokens) for batch_tokens in (64, 1024, 32768)]
     [64, 1024, 10922]
     """
-    if path in OVER_TREE:
+    if path in OVER_TREE and shard is None:
         return min(batch_tokens, max(_LEAST_STATEMENTS, batch_tokens // 3))
-    return max(1, batch_tokens // 16)
+    return former_least_statements(path, batch_tokens)
+
+
+def former_least_statements(path: str, batch_tokens: int) -> int:
+    """Statements in a group of a run that does not record them: a few batches, of which all but the last are full.
+
+    Padded and plain rows have about ten tokens, and a masked model forwards one such row for each of them.
+
+    >>> former_least_statements("tree", 32768), former_least_statements("padded", 1024)
+    (32768, 64)
+    """
+    return batch_tokens if path in OVER_TREE else max(1, batch_tokens // 16)
 
 
 # In a group of the tree path, where the budget is larger: smaller groups have too many batches that are not full.

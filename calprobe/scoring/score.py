@@ -26,14 +26,16 @@ from calprobe.runs.folder import check_folder, default_out
 from calprobe.runs.labels import write_labels
 from calprobe.runs.lock import Owner, locked
 from calprobe.runs.manifest_file import read_manifest
+from calprobe.runs.progress import total
 from calprobe.runs.stored_run import progress_of
 from calprobe.scoring.candidate_tokens import same_tokens, warn_of_same_tokens
 from calprobe.scoring.dry_run import Preview, preview_of
-from calprobe.scoring.engine import Engine, score_pieces
+from calprobe.scoring.engine import Engine
 from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.growth import Lacking, as_lists, from_lists, lacking, parts_of, without
 from calprobe.scoring.launch import wait_until_seen, workers_of_launch
 from calprobe.scoring.options import PATHS, ScoreOptions
+from calprobe.scoring.progress import no_progress
 from calprobe.scoring.record import manifest_of
 from calprobe.scoring.resume import (
     begun_run,
@@ -44,7 +46,7 @@ from calprobe.scoring.resume import (
     refuse_other_request,
     with_what_is_there,
 )
-from calprobe.scoring.scheduling import Schedule
+from calprobe.scoring.scheduling import Schedule, former_least_statements
 from calprobe.scoring.selection import Selection, refuse_kind, select
 from calprobe.scoring.workers import Workers
 from calprobe.scoring.writing import Work, score_missing, score_share
@@ -130,7 +132,10 @@ def score_in_memory(model: LoadedModel, probe: str | Path | Probe, options: Scor
     refuse_kind(selection, model.name, model.kind)
     way = find_way(model, selection, options)
     manifest = manifest_of(model, selection, way, options, same_tokens(model, selection))
-    return Run(Path(model.name), manifest, score_pieces(model, selection, options, way))
+    engine = Engine(model, selection, options, way)
+    scored = list(engine.score(engine.schedule.groups, no_progress))
+    taken = total(group.taken(way.path) for group in scored)
+    return Run(Path(model.name), manifest, [piece for group in scored for piece in group.pieces], taken)
 
 
 def preview(
@@ -260,14 +265,16 @@ def _work(request: _Request, folder: RunFolder, model: LoadedModel, way: Way, mi
     """The remaining work, with the current batch budget and the groups of the run's first budget."""
     options, selection, manifest = request.options, request.selection, folder.manifest
     way = replace(way, batch_tokens=folder.progress().batch_tokens or 1, steps_down=not request.path_is_typed)
+    path, grouped_by = manifest.settings.shown_path, manifest.settings.grouped_by or way.batch_tokens
     schedule = Schedule(
         selection,
         manifest.pieces,
-        manifest.settings.shown_path,
-        manifest.settings.grouped_by or way.batch_tokens,
+        path,
+        grouped_by,
         options.shard,
         parts_of(manifest, selection) if manifest.grew else None,
         across_templates=manifest.is_of_earlier_format,
+        least=manifest.settings.least_statements or former_least_statements(path, grouped_by),
     )
     rest = {piece: without(selection.relation(piece.relation), there) for piece, there in missing.items()}
     engine = Engine(model, selection, options, way, schedule, rest)

@@ -116,8 +116,7 @@ class Workers:
                 error.args = (f"process {self.rank}: {error}", *error.args[1:])
                 raise
             finally:
-                with suppress(CalprobeError):
-                    self.send(f"left {self.rank}", "")
+                self._say_left()
 
     def after_first(self, step: Callable[[], T]) -> T:
         """Do the step in the first process, then in this one, so that its error is printed once."""
@@ -208,6 +207,15 @@ class Workers:
                 if self._stopped_first:
                     self._store.set("stop", f"{self.rank} {code}")
         return self._stopped_first is not False
+
+    def leave(self, error: BaseException) -> None:
+        """Stop the others because of this error, before this process has begun: they do not wait for it."""
+        self.stop(error)
+        self._say_left()
+
+    def _say_left(self) -> None:
+        with suppress(CalprobeError):
+            self.send(f"left {self.rank}", "")
 
     def _was_sent(self, key: str) -> bool:
         with self._connected():

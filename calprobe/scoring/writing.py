@@ -80,8 +80,8 @@ class _Share:
 
     def take_way(self, scored: ScoredGroup) -> None:
         """Record a smaller budget, or a path that is not the manifest's, before the first scores that use it."""
-        later_path = None if scored.path == self.folder.manifest.settings.path else scored.path
-        taken = replace(self.spent, batch_tokens=scored.batch_tokens, later_path=later_path)
+        way = scored.taken(self.folder.manifest.settings.path)
+        taken = replace(self.spent, batch_tokens=way.batch_tokens, later_path=way.later_path)
         if taken != self.spent:
             self.spent = taken
             self.record()

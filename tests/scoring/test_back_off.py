@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,9 +29,11 @@ from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, load_model
 from calprobe.runs import Manifest, Progress, RunFolder, open_run
 from calprobe.runs.lock import locked
-from calprobe.scoring import Interrupted, ScoreOptions, score
-from calprobe.scoring.back_off import free_after
+from calprobe.scoring import Interrupted, ScoreOptions, ScoreProgress, score, score_in_memory
+from calprobe.scoring.back_off import BackOff, free_after
 from calprobe.scoring.budget import budgets_file
+from calprobe.scoring.path_choice import executor_of
+from calprobe.scoring.progress import no_progress
 from calprobe.scoring.score import _requested, _take_part
 from calprobe.scoring.workers import Workers
 
@@ -273,6 +276,60 @@ def test_a_typed_path_that_fails_later_ends_the_run(model: LoadedModel, broken: 
     broken["well"] = 10**9 - broken["well"] - 1
     with pytest.raises(RuntimeError, match="illegal instruction"):
         scored(model, tmp_path / "run", path="tree")
+
+
+@pytest.mark.parametrize("error", [ValueError("the caller's own"), torch.OutOfMemoryError("the caller's own")])
+def test_an_error_of_the_caller_s_hook_is_raised_and_changes_no_path(
+    model: LoadedModel, tmp_path: Path, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    def fail_once(progress: ScoreProgress) -> None:
+        if not calls:
+            calls.append(progress)
+            raise error
+
+    calls: list[ScoreProgress] = []
+    with pytest.raises(type(error), match="the caller's own"):
+        scored(model, tmp_path / "run", first=2, progress=fail_once)
+    assert len(calls) == 1
+    assert not caplog.records
+    assert open_run(tmp_path / "run").progress.later_path is None
+
+
+def test_the_next_path_is_checked_after_the_failed_pass_has_let_go_of_its_tensors(
+    model: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[weakref.ref[torch.Tensor]] = []
+    there: list[bool] = []
+
+    def fail(*given: object) -> NoReturn:
+        activation = torch.zeros(8)
+        kept.append(weakref.ref(activation))
+        raise RuntimeError("CUDA error: unspecified launch failure")
+
+    def next_path(what: str) -> None:
+        there.append(kept[0]() is not None)
+
+    def fails_too() -> NoReturn:
+        raise RuntimeError("CUDA error: the card is lost")
+
+    monkeypatch.setattr("calprobe.scoring.back_off.score_group", fail)
+    monkeypatch.setattr("calprobe.scoring.back_off.planned_again", lambda ready, executor: ready)
+    monkeypatch.setattr("torch.cuda.empty_cache", fails_too)
+    ready: Any = SimpleNamespace(shown="capital, template 0")
+    with pytest.raises(RuntimeError, match="unspecified launch failure"):
+        BackOff(model, executor_of("tree", model, 64), False, next_path).score(ready, no_progress)
+    assert there == [False]
+
+
+def test_a_run_in_memory_records_the_path_that_ran(model: LoadedModel, broken: dict[str, int]) -> None:
+    options = ScoreOptions(batch_tokens=16, first=2)
+    score_in_memory(model, PROBE, options)
+    passes, broken["well"] = 10**9 - broken["well"], 0
+    broken["well"] = passes - 2
+    run = score_in_memory(model, PROBE, options)
+    assert (run.manifest.settings.path, run.progress.later_path, run.progress.batch_tokens) == ("tree", "padded", 16)
+    broken["well"] = 10**9
+    assert score_in_memory(model, PROBE, options).progress.later_path is None
 
 
 def test_a_budget_that_became_smaller_holds_for_that_run_alone(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -15,11 +17,16 @@ from tiny_models import save_tiny_model
 from calprobe.errors import CalprobeError
 from calprobe.models import load_model
 from calprobe.runs import RunFolder, open_run
-from calprobe.scoring import ScoreOptions, score
+from calprobe.runs.lock import read_owner
+from calprobe.scoring import Interrupted, ScoreOptions, score
 from calprobe.scoring.back_off import BackOff
 from calprobe.scoring.behind import writing_behind
 
 SOON_S = 20.0
+
+
+def press_ctrl_c() -> None:
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def all_written(writes: Iterable[Callable[[], None]]) -> None:
@@ -86,6 +93,47 @@ def test_what_was_begun_is_done_when_the_block_raises() -> None:
     with pytest.raises(KeyboardInterrupt):
         all_written(writes())
     assert done == [1]
+
+
+def test_no_ctrl_c_ends_the_wait_for_a_write() -> None:
+    began, done = threading.Event(), []
+
+    def slow() -> None:
+        began.set()
+        for _ in range(2):  # while the end of the block waits for it
+            time.sleep(0.05)
+            press_ctrl_c()
+        time.sleep(0.05)
+        done.append(1)
+
+    def writes() -> Iterator[Callable[[], None]]:
+        yield slow
+        assert began.wait(SOON_S)
+
+    with pytest.raises(KeyboardInterrupt):
+        all_written(writes())
+    assert done == [1]
+
+
+def test_the_lock_is_kept_until_the_last_write_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in a write, and again while the write is waited for: the run must not end before the write."""
+    model = load_model(str(save_tiny_model(tmp_path / "tiny")))
+    write, owners = RunFolder.write_piece, []
+
+    def write_late(self: RunFolder, piece: Any) -> None:
+        for _ in range(3 if not owners else 0):
+            time.sleep(0.05)
+            press_ctrl_c()
+        time.sleep(0.1)
+        owners.append(read_owner(tmp_path / "run"))
+        write(self, piece)
+
+    monkeypatch.setattr(RunFolder, "write_piece", write_late)
+    with pytest.raises(Interrupted):
+        score(model, PROBE, tmp_path / "run", ScoreOptions(templates="0,1", batch_tokens=64, quiet=True))
+    assert owners
+    assert None not in owners
+    assert len(open_run(tmp_path / "run").pieces) == len(owners)
 
 
 def test_a_group_is_scored_while_the_one_before_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import calprobe
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadOptions
 from calprobe.scoring.launch import launched, workers_of_launch
-from calprobe.scoring.workers import Stopped
+from calprobe.scoring.workers import Stopped, Workers
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,12 @@ class Machines:
             patch.setattr("calprobe.scoring.launch._next_store", lambda rank: self.store)
             return workers_of_launch(LoadOptions(device=device))[1].device
 
+    def stopped_by(self, rank: int) -> bool:
+        """Whether the others stop because of that process, with exit code 2, and do not wait for it."""
+        with pytest.raises(Stopped) as stopped:
+            Workers(0, 9, self.store).check()
+        return (stopped.value.rank, stopped.value.exit_code) == (rank, 2) and self.store.check([f"left {rank}"])
+
 
 @pytest.fixture
 def machines(monkeypatch: pytest.MonkeyPatch) -> Machines:
@@ -108,12 +114,14 @@ def test_one_visible_gpu_is_the_process_s_own(machines: Machines) -> None:
     assert machines.device(4, ["e"], "cuda") == "cuda:0"
     with pytest.raises(UsageError, match=r"process 5: another process has its GPU too \(NVIDIA T\)"):
         machines.device(5, ["d"], LOCAL_RANK="5")
+    assert machines.stopped_by(5)
 
 
 @pytest.mark.parametrize("device", ["auto", "cuda"])
 def test_several_gpus_and_no_place_on_the_machine_are_refused(machines: Machines, device: str) -> None:
     with pytest.raises(UsageError, match="process 1: torch sees 2 GPUs here, and neither LOCAL_RANK nor SLURM_LOCALID"):
         machines.device(1, ["a", "b"], device)
+    assert machines.stopped_by(1)
     with pytest.raises(UsageError, match=r"torch sees 2 GPU\(s\) here, but this is process 3 on this machine"):
         machines.device(1, ["a", "b"], device, SLURM_LOCALID="2")
 
@@ -125,6 +133,7 @@ def test_gpus_for_only_some_processes_are_refused(machines: Machines, first_has_
     has = "no GPU, but other processes have one" if first_has_one else "a GPU, but other processes have none"
     with pytest.raises(UsageError, match=f"process 1: torch sees {has}"):
         machines.device(1, cards[1])
+    assert machines.stopped_by(1)
 
 
 def test_processes_on_cpus_need_no_place_and_may_see_gpus(machines: Machines) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain, product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.errors import UsageError
-from calprobe.probes import Instance, Probe, Relation
+from calprobe.models import LoadedModel, load_model
+from calprobe.probes import Instance, Probe, Relation, load_probe
+from calprobe.runs import Manifest, RunFolder
 from calprobe.runs.records import Piece
+from calprobe.scoring.fit import Way
+from calprobe.scoring.growth import lacking
 from calprobe.scoring.options import ScoreOptions, Shard, parse_shard
+from calprobe.scoring.record import manifest_of
 from calprobe.scoring.scheduling import (
+    Group,
     Schedule,
     deal,
     groups_of,
@@ -22,6 +30,7 @@ from calprobe.scoring.scheduling import (
     longest_first,
     piece_cost,
 )
+from calprobe.scoring.score import _manifest, _requested, _work
 from calprobe.scoring.selection import select
 
 costs = st.lists(st.integers(0, 50).map(float), max_size=7)
@@ -138,6 +147,32 @@ def test_a_group_is_a_few_batches_on_every_path() -> None:
     assert least_statements("tree", 1024) == 1024
     assert least_statements("masked", 4096) == 256
     assert least_statements("padded", 8) == 1
+
+
+def test_a_run_keeps_the_groups_that_it_began_with_and_shards_those_of_earlier_versions(tmp_path: Path) -> None:
+    model = load_model("tiny-clm")
+    options = ScoreOptions(templates="0,1", batch_tokens=4096, quiet=True)
+    selection = select(load_probe("mini"), options)
+    way = Way("tree", 4096, "typed")
+    new = manifest_of(model, selection, way, options)
+    assert new.settings.least_statements == 1365
+    assert manifest_of(model, selection, way, replace(options, shard="1/2")).settings.least_statements == 4096
+    former = replace(new, settings=replace(new.settings, least_statements=None))
+    groups = [_groups(tmp_path / str(n), begun, model, way, options) for n, begun in enumerate((new, former))]
+    for found, least in zip(groups, (1365, 4096), strict=True):
+        assert found == Schedule(selection, selection.pieces, "tree", 4096, least=least).groups
+    assert len(groups[0]) > len(groups[1])
+    shards = [Schedule(selection, selection.pieces, "tree", 4096, f"{n}/2").pieces for n in (1, 2)]
+    of_former = [Schedule(selection, selection.pieces, "tree", 4096, f"{n}/2", least=4096).pieces for n in (1, 2)]
+    assert shards == of_former
+
+
+def _groups(out: Path, begun: Manifest, model: LoadedModel, way: Way, options: ScoreOptions) -> tuple[Group, ...]:
+    """The groups of a run that began with that manifest and is resumed."""
+    RunFolder.open(out, begun)
+    request = _requested(model, "mini", out, options)
+    folder = RunFolder.open(out, _manifest(request, model, way))
+    return _work(request, folder, model, way, lacking(folder, request.asked)).engine.schedule.groups
 
 
 class CountedName(str):
