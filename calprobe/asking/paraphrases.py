@@ -89,6 +89,12 @@ def _names(text: str) -> Iterator[str]:
             yield found[0]
 
 
+def _of_no_question(sets: Sequence[QuestionSet], file: ParaphraseFile) -> list[str]:
+    """The ids of a file that no question has, of those that are asked."""
+    asked = {(name, question.id) for own in sets for question in own.questions for name in (own.name, "")}
+    return [name for own, name in file.lines if (own, name) not in asked]
+
+
 def with_paraphrases(
     sets: Sequence[QuestionSet], file: ParaphraseFile, wordings: int | None = None
 ) -> tuple[tuple[QuestionSet, ...], ParaphraseRecord]:
@@ -101,6 +107,9 @@ def with_paraphrases(
     Raises:
         UsageError: no question of a set has so many.
     """
+    if others := _of_no_question(sets, file):
+        named = ", ".join(repr(name) for name in others[:3]) + (", .." if len(others) > 3 else "")
+        log.warning("%s: %s of no question that is asked: id %s", file.path, counted(len(others), "line"), named)
     every = {(own.name, q.id): checked(q.text, file.of(own.name, q)) for own in sets for q in own.questions}
     counts = sorted((1 + len(found.kept) for found in every.values()), reverse=True)
     wanted = wordings or max(2, counts[math.ceil(MOST * len(counts)) - 1])

@@ -23,6 +23,7 @@ from calprobe.messages import counted
 if TYPE_CHECKING:
     from calprobe.sweep import Attempt, Job, LocalOptions, Planned, Record, Sweep
 
+INTERRUPTED = 130  # exit code
 MOST_JOBS = 1024  # processes at once
 PROCESS_BYTES = (
     2**30
@@ -158,12 +159,15 @@ _SIZES = {"score": _statements, "ask": _requests}
 
 def _planned(job: Job, given: Mapping[str, Any], units: int) -> Planned:
     """The job with its model's size, where that is known before it is loaded."""
+    from calprobe.models.aliases import ALIASES
     from calprobe.models.sizes import size_of
     from calprobe.models.source import mistyped_alias
     from calprobe.sweep import Planned
 
     if given.get("base_url") is not None:
         return Planned(job, units, given["parameters"], 0)
+    if job.command == "ask" and job.model in ALIASES and ALIASES[job.model].kind == "masked":
+        raise UsageError('a masked model cannot answer; let its table name what it takes part in: only = ["PROBE"]')
     size = size_of(job.model)
     if not size.here and (meant := mistyped_alias(job.model)):
         raise UsageError(f"no alias {job.model}{meant}")
@@ -225,7 +229,9 @@ def _state(record: Record, job: Job) -> str:
     if record.is_done(job):
         return "done"
     last = record.attempts.get(job.name)
-    return "to do" if last is None or not last.exit_code else f"failed ({last.exit_code})"
+    if last is None or not last.exit_code:
+        return "to do"
+    return "interrupted" if last.exit_code == INTERRUPTED else f"failed ({last.exit_code})"
 
 
 def _shown(job: Job) -> str:

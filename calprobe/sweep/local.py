@@ -23,7 +23,7 @@ from calprobe.sweep.record import Attempt, log_path
 log = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_LOOKS = 0.05
-_LAST_BYTES, _LAST_LINES = 4000, 2  # of a failed job's words that are kept
+_LAST_BYTES, _LAST_LINES = 4000, 4  # of a failed job's words that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,9 @@ def run_locally(
             for child in running:
                 ended(child.planned.job, _attempt(child, out))
             running.clear()
-            raise Interrupted(str(error) or "interrupted") from None
+            left_over = counted(len(left) + len(waiting), "job")
+            why = f"{str(error) or 'interrupted'}; {left_over} left to do"
+            raise Interrupted(f"{why}.\nRun the same command again to resume") from None
 
 
 def _start(planned: Planned, out: Path, place: int, options: LocalOptions) -> _Child:
@@ -137,7 +139,9 @@ def _attempt(child: _Child, out: Path) -> Attempt:
 
 
 def _last_words(path: Path) -> str:
-    """The last lines of a log, without what stands in front of them in a progress bar's line."""
+    """The error at the end of a log, else its last lines, without what stands before them in a progress bar's line."""
     content = path.read_bytes()[-_LAST_BYTES:].decode("utf-8", errors="replace")
     lines = [line.rsplit("\r", 1)[-1].strip() for line in content.splitlines()]
-    return "\n".join([line for line in lines if line][-_LAST_LINES:])
+    said = [line for line in lines if line][-_LAST_LINES:]
+    error = next((at for at, line in enumerate(said) if line.startswith("calprobe: ")), -2)
+    return "\n".join(said[error:])

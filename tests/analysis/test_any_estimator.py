@@ -119,5 +119,5 @@ def test_the_mass_of_a_closed_set_is_shown() -> None:
 def test_plans_and_maps_that_nothing_has_are_refused() -> None:
     with pytest.raises(UsageError, match="--budget 12: most questions have fewer answers"):
         report_asked([sampled()], replace(OPTIONS, budget=(12,)))
-    with pytest.raises(UsageError, match="--calibrate isotonic: nothing here is without a scale"):
+    with pytest.raises(UsageError, match="--calibrate isotonic: no uncertainty of several answers"):
         report_asked([sampled(1)], replace(OPTIONS, calibrate="isotonic"))

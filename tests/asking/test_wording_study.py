@@ -71,6 +71,14 @@ def test_more_samples_and_a_greedy_answer_come_into_a_run_later(tmp_path: Path) 
     assert not open_asked(grown.path).partial
 
 
+def test_lines_of_no_question_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    asked(tmp_path / "run", written(tmp_path / "p.jsonl"))
+    assert "no question" not in caplog.text
+    slip = written(tmp_path / "slip.jsonl", [*LINES, {"id": "q9", "paraphrases": ["So?"]}])
+    asked(tmp_path / "other", slip)
+    assert "slip.jsonl: 1 line of no question that is asked: id 'q9'" in caplog.text
+
+
 def test_another_file_is_refused_by_name(tmp_path: Path) -> None:
     run = asked(tmp_path / "run", written(tmp_path / "p.jsonl"))
     other = written(tmp_path / "other.jsonl", [*LINES, {"id": "q9", "paraphrases": ["So?"]}])

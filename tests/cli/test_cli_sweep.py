@@ -139,6 +139,10 @@ def test_a_job_that_fails_is_named_at_the_end(
         (("limit = 3", 'limit = "three"'), "[questions.mini] [studies.letters]: Invalid value for '--limit'"),
         (('device = "cpu"', 'device = "cpu"\nbatch-tokens = "few"'), "neither auto nor a number"),
         (('models = ["tiny-clm"]', 'models = ["Qwen/Qwen3-900B"]'), "needs about 3,353."),
+        (
+            ('models = ["tiny-clm"]', 'models = ["tiny-mlm"]'),
+            "[models.tiny-mlm] [questions.mini] [studies.letters]: a masked",
+        ),
     ],
 )
 def test_all_is_checked_before_anything_runs(

@@ -53,6 +53,9 @@ def test_a_job_that_fails_stops_no_other_and_its_words_are_kept(tmp_path: Path) 
     assert {name: attempt.exit_code for name, attempt in said.items()} == {"m/bad": 3, "m/killed": -9, "m/good": 0}
     assert said["m/bad"].said == "why\nfix"
     assert said["m/good"].said == ""
+    said_so = planned("said", script="print('loading'); print('calprobe: what', 'to do', sep='\\n'); sys.exit(1)")
+    run_locally([said_so], tmp_path, options, lambda job: None, lambda job, attempt: said.update({job.name: attempt}))
+    assert said["m/said"].said == "calprobe: what\nto do"
     assert log_path(tmp_path, jobs[2].job).read_text() == "fine\n"
     assert said["m/good"].arguments == jobs[2].job.arguments
 
@@ -97,7 +100,7 @@ def test_ctrl_c_ends_the_jobs_and_says_so(tmp_path: Path) -> None:
 
     threading.Thread(target=interrupt).start()
     options = LocalOptions(({},), command=COMMAND)
-    with pytest.raises(Interrupted):
+    with pytest.raises(Interrupted, match="interrupted; 2 jobs left to do"):
         run_locally(
             [job, planned("b", 0)],
             tmp_path,

@@ -45,7 +45,8 @@ def _check_made(runs: Iterable[AskedRunReport], options: AskedOptions) -> None:
         )
     if options.calibrate and not any(name.endswith(f".{options.calibrate}") for c in cells for name in c.estimators):
         raise UsageError(
-            f"--calibrate {options.calibrate}: nothing here is without a scale; leave it out, or ask for --samples"
+            f"--calibrate {options.calibrate}: no uncertainty of several answers that could be read to one question; "
+            "leave it out, ask for --samples, or look at the answers with `calprobe export --what readings`"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import get_args
 
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
@@ -20,6 +21,7 @@ from calprobe.analysis.tables.asked.wording import itself_table, wording_table
 from calprobe.analysis.tables.labels import TableName, table_labels, table_names
 from calprobe.analysis.tables.types import Table
 from calprobe.messages import counted
+from calprobe.words import AskedCompat
 
 NO_REPLIES = "No replies yet, so there are no numbers: run the `calprobe ask` of this run again, and it goes on."
 # What of a disclosure a reader of numbers has to know at once; the rest is the fine print of files and pages.
@@ -27,7 +29,7 @@ ON_TERMINALS = frozenset(
     (
         *("answers", "graded by", "left out", "failures", "missing", "asked by", "model", "paraphrases"),
         *("not graded", "grading errors", "entailment", "sentence embeddings"),
-        *("audit2026", "stated2025", "science2026"),
+        *get_args(AskedCompat),
     )
 )
 
