@@ -3,8 +3,9 @@
     python bench/gpu.py --out FILE.json [--bear DIR] [--models gpt2,gemma-7b]      (make bench-gpu)
     python bench/gpu.py --device cpu --tiny --out FILE.json                     (every part here, on toys: no figures)
 
-profile       torch.profiler on three full batches of each model, along both paths over the tree: milliseconds of body,
-              head, attention and elementwise kernels, how long the card is idle, and the largest kernels by name
+profile       torch.profiler on three full batches of each model, along both paths over the tree, float32 also with
+              --precision ieee: milliseconds of body, head, attention and elementwise kernels, how long the card is
+              idle, and the largest kernels by name
 attention     a shape's first call and its later ones, with cuDNN and without: what plans for new shapes cost
 head          the head in each precision at 8,192 and 32,768 rows, beside torch.mm of the same
 kernels       bench/kernels.py, each time the mean of 20 queued launches
@@ -38,11 +39,12 @@ from torch.profiler import ProfilerActivity, profile
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.attention import AttentionSeen, no_cudnn_attention
+from calprobe.models.placement import float32_products
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import OVER_TREE
 from calprobe.scoring.path_choice import executor_of, paths_of
-from calprobe.words import ScoringPath
+from calprobe.words import Precision, ScoringPath
 
 HERE = Path(__file__).parent
 # bench/ is no package, and must not be on the path: transformers would take bench/kernels.py for a package.
@@ -63,6 +65,7 @@ time_ms: Callable[[Callable[[], torch.Tensor], torch.device], float] = sys.modul
 
 DTYPES = {"gpt2": ("float32", "bfloat16"), "opt-1.3b": ("float16",), "gemma-7b": ("bfloat16",)}
 TINY: Mapping[str, Any] = {"n_embd": 32, "n_layer": 2, "n_head": 2, "vocab_size": 300}  # of gpt2
+PRODUCTS: Mapping[str, tuple[Precision, ...]] = {"float32": ("auto", "ieee")}  # of other dtypes there is one
 BATCHES = 3
 _LARGEST = 15  # kernels that are named
 # What a kernel's name says that it does; the first that fits, else elementwise.
@@ -86,8 +89,11 @@ class Given:
     results: Path  # folder of the parts that write files of their own
 
 
-def random_model(shape: str, dtype: str, given: Given) -> LoadedModel:
-    """Random weights of a known shape on the device; token rows are made directly, so there is no tokenizer."""
+def random_model(shape: str, dtype: str, given: Given, precision: Precision = "auto") -> LoadedModel:
+    """Random weights of a known shape on the device; token rows are made directly, so there is no tokenizer.
+
+    float32 is multiplied as `calprobe score --precision` does.
+    """
     spec = ModelSpec(shape, "causal", None, shape, "", dtype, str(given.device))
     network = load_network(spec, **(TINY if given.tiny else {}))
     return LoadedModel(
@@ -105,6 +111,7 @@ def random_model(shape: str, dtype: str, given: Given) -> LoadedModel:
         weights_fingerprint="random",
         tokenizer_fingerprint="",
         max_positions=network.config.max_position_embeddings,
+        precision=float32_products(precision, dtype, given.device),
     )
 
 
@@ -141,9 +148,9 @@ def part_of(kernel: str) -> str:
     return "elementwise"
 
 
-def profiled(shape: str, dtype: str, path: ScoringPath, given: Given) -> dict[str, Any]:
+def profiled(shape: str, dtype: str, precision: Precision, path: ScoringPath, given: Given) -> dict[str, Any]:
     """Where the time of three full batches goes."""
-    model = random_model(shape, dtype, given)
+    model = random_model(shape, dtype, given, precision)
     executor = executor_of(path, model, given.batch_tokens)
     plan = executor.plan(statements(BATCHES * given.batch_tokens, n_words(model)))
     with AttentionSeen() as seen:
@@ -166,6 +173,7 @@ def profiled(shape: str, dtype: str, path: ScoringPath, given: Given) -> dict[st
     return {
         "model": shape,
         "dtype": dtype,
+        "precision": model.precision,
         "path": path,
         "batches": plan.n_batches,
         "places": places,
@@ -322,9 +330,12 @@ def measured(given: Given) -> dict[str, Callable[[], Any]]:
     profiles = [(shape, dtype) for shape in given.models for dtype in (("float32",) if given.tiny else DTYPES[shape])]
     return {
         **{
-            f"profile {shape} {dtype} {path}": partial(profiled, shape, dtype, path, given)
+            f"profile {shape} {dtype} {path}{' ieee' * (products == 'ieee')}": partial(
+                profiled, shape, dtype, products, path, given
+            )
             for shape, dtype in profiles
             for path in OVER_TREE
+            for products in PRODUCTS.get(dtype, ("auto",))
         },
         "attention": partial(attention_plans, given),
         "head": partial(heads, given),

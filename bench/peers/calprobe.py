@@ -16,6 +16,7 @@ import torch
 
 from calprobe.heap import give_back_freed_memory, keep_freed_memory
 from calprobe.models import LoadedModel, LoadOptions, load_model
+from calprobe.models.placement import float32_products
 from calprobe.models.tokenizers import special_tokens_of, start_token_of
 from calprobe.planning import build_prefix_tree, plan_masked
 from calprobe.planning.token_rows import TokenRows
@@ -116,6 +117,7 @@ def random_model(spec: ModelSpec, network: Any) -> LoadedModel:
     """A network that no folder holds, as `load_model` would hand it over."""
     tokenizer = load_tokenizer(spec)
     start_token_id, start_token = start_token_of(tokenizer, spec.kind, spec.name)
+    dtype, device = str(network.dtype).removeprefix("torch."), torch.device(spec.device)
     return LoadedModel(
         name=spec.name,
         source="random weights",
@@ -124,12 +126,13 @@ def random_model(spec: ModelSpec, network: Any) -> LoadedModel:
         tokenizer=tokenizer,
         start_token_id=start_token_id,
         start_token=start_token,
-        dtype=str(network.dtype).removeprefix("torch."),
-        device=torch.device(spec.device),
+        dtype=dtype,
+        device=device,
         architecture=type(network).__name__,
         attention=str(network.config._attn_implementation),
         weights_fingerprint="random",
         tokenizer_fingerprint="",
         max_positions=network.config.max_position_embeddings,
         special=special_tokens_of(tokenizer) if spec.kind == "masked" else None,
+        precision=float32_products("auto", dtype, device),
     )

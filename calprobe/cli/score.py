@@ -60,7 +60,8 @@ if TYPE_CHECKING:
     type=click.Choice(get_args(Precision)),
     default="auto",
     show_default=True,
-    help="Products of float32 on a GPU; auto: three on its tensor cores for each, with an error near float32's.",
+    help="Products of float32 linear layers and the head on a GPU; auto: three on its tensor cores for each, with an"
+    " error near float32's; in a run that is resumed, the run's.",
 )
 @click.option("--batch-tokens", default="auto", show_default=True, metavar="auto|N", help="Tokens in one forward pass.")
 @click.option(

@@ -11,6 +11,8 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend
 from torch.overrides import TorchFunctionMode
 
+from calprobe.models.process_switch import ProcessSwitch
+
 
 @contextmanager
 def no_cudnn_attention() -> Iterator[None]:
@@ -20,12 +22,15 @@ def no_cudnn_attention() -> Iterator[None]:
     has a shape of its own. Without it the same kernels run with every torch that calprobe supports. The setting is the
     process's; nothing changes on a CPU.
     """
-    before = torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]
-    torch.backends.cuda.enable_cudnn_sdp(False)
-    try:
+    with _CUDNN.held():
         yield
-    finally:
-        torch.backends.cuda.enable_cudnn_sdp(before)
+
+
+_CUDNN = ProcessSwitch(
+    lambda: bool(torch.backends.cuda.cudnn_sdp_enabled()),  # type: ignore[no-untyped-call]
+    torch.backends.cuda.enable_cudnn_sdp,
+    False,
+)
 
 
 class AttentionSeen(TorchFunctionMode):

@@ -12,12 +12,13 @@ products over thousands of rows, where parts that are kept would take the memory
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from calprobe.models.process_switch import ProcessSwitch
 from calprobe.models.types import Products
 
 # With fewer rows, splitting the weight costs more than float32 products do.
@@ -99,12 +100,9 @@ def in_two(x: Tensor) -> tuple[Tensor, Tensor]:
     return high, x - high
 
 
-@contextmanager
-def _tf32_products() -> Iterator[None]:
+_TF32 = ProcessSwitch(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "high")
+
+
+def _tf32_products() -> AbstractContextManager[None]:
     """Let float32 products on a card be TF32's. The switch is the process's; it is set back, also after an error."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
+    return _TF32.held()

@@ -163,7 +163,8 @@ class RememberedBudget:
     def of(cls, model: LoadedModel, path: ScoringPath, width: int) -> RememberedBudget:
         """The entry for this model on its devices; another version of calprobe has entries of its own."""
         n_parameters = sum(parameter.numel() for parameter in model.network.parameters())
-        weights = f"{model.architecture}, {n_parameters} parameters, {model.dtype}, {model.attention}"
+        products = model.dtype if model.precision == "ieee" else f"{model.dtype} in {model.precision}"
+        weights = f"{model.architecture}, {n_parameters} parameters, {products}, {model.attention}"
         return cls(f"calprobe {metadata.version('calprobe')}; {_machine(model)}; {weights}; {path}, rows of {width}")
 
     def recall(self) -> int | None:

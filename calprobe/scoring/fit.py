@@ -16,6 +16,7 @@ import torch
 
 from calprobe.models import LoadedModel
 from calprobe.models.memory import free_bytes, is_out_of_memory, total_bytes
+from calprobe.models.split_linears import LEAST_ROWS
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.back_off import free_after, refuse_statement
 from calprobe.scoring.budget import (
@@ -41,6 +42,7 @@ BudgetSource = Literal["typed", "remembered", "measured", "computed"]
 
 _ROWS = 4  # in the larger of the measured passes; the smaller has one
 _LEAST_WIDTH, _MOST_MASKED_WIDTH = 16, 128  # a masked statement has as many rows as tokens: 128 give 16,640 places
+_LEAST_PLACES = 2 * LEAST_ROWS  # in the smaller pass, where the products of a few rows are not those of a run
 _MOST = 0.8  # of the card's memory beside the weights: with less free, another process uses the card
 
 
@@ -217,9 +219,9 @@ def measured_budget(
 ) -> int | None:
     """A budget that fits on every card, from the memory of one row and of four rows of that width.
 
-    None if not even these fit.
+    Of more rows on the path flat and with tf32x3, where small passes have other products. None if not even these fit.
     """
-    rows, n_places = _made_up(model, width)
+    rows, n_places = _made_up(model, width, _LEAST_PLACES if path == "flat" or model.precision == "tf32x3" else 1)
     small, large = n_places // _ROWS, n_places
     budgets = []
     try:
@@ -254,15 +256,18 @@ def _size(model: LoadedModel, memory: DeviceMemory, executor: Executor, rows: To
     return PassSize(n_places, n_bytes)
 
 
-def _made_up(model: LoadedModel, width: int) -> tuple[TokenRows, int]:
+def _made_up(model: LoadedModel, width: int, least: int) -> tuple[TokenRows, int]:
     """Statements of random tokens, with few shared prefixes, that fill four rows of that width, and their places.
 
-    For a masked model, one statement: it has a row for each of its tokens, with two special tokens.
+    Four times as many rows as have `least` places. For a masked model each statement has a row for each of its tokens,
+    with two special tokens: one statement, or as many as have four times `least` places.
     """
     n_tokens = width if model.max_positions is None else min(width, model.max_positions - 2)
     if model.kind == "masked":
         n_tokens -= n_tokens % _ROWS  # divisible by four rows
-    n_statements = 1 if model.kind == "masked" else -(-_ROWS * width // n_tokens)
+    of_one = n_tokens * (n_tokens + 2)  # rows of a masked statement
+    n_rows = _ROWS * -(-least // width)
+    n_statements = -(-_ROWS * least // of_one) if model.kind == "masked" else -(-n_rows * width // n_tokens)
     count = n_statements * n_tokens
     n_words = min(model.embedding_rows or vocabulary_size(model), vocabulary_size(model))
     rows = TokenRows(
@@ -271,7 +276,7 @@ def _made_up(model: LoadedModel, width: int) -> tuple[TokenRows, int]:
         np.arange(0, count + 1, n_tokens, dtype=np.int64),
         np.tile(np.arange(n_tokens, dtype=np.int32), n_statements) if model.kind == "masked" else None,
     )
-    return rows, n_tokens * (n_tokens + 2) if model.kind == "masked" else _ROWS * width
+    return rows, n_statements * of_one if model.kind == "masked" else n_rows * width
 
 
 def _in_memory(tried: Callable[[int], Checked], batch_tokens: int, longest: LongestStatement) -> Checked:

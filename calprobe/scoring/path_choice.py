@@ -26,7 +26,7 @@ from calprobe.scoring.executor import Executor, score_rows
 from calprobe.scoring.masked import MaskedExecutor, PlainMaskedExecutor
 from calprobe.scoring.options import DEFAULT_METRIC, NOTHING_MASKED, PATHS_OF, Masking, Path
 from calprobe.scoring.padded import PaddedExecutor, PlainExecutor
-from calprobe.scoring.tree import CPU_ROW_LENGTH, GPU_ROW_LENGTH, TreeExecutor
+from calprobe.scoring.tree import CPU_ROW_LENGTH, GPU_ROW_LENGTH, TreeExecutor, are_shallow
 
 log = logging.getLogger(__name__)
 OnPass = Callable[[Path, str], object]
@@ -157,6 +157,11 @@ class _Truth:
     own: npt.NDArray[np.float32]  # [tokens]
     tolerance: Tolerance
 
+    def of(self, statements: npt.NDArray[np.bool_]) -> _Truth:
+        """That of some of the statements, given as a mask of at least one."""
+        rows = TokenRows.joined([self.sample.part(s, s + 1) for s in np.flatnonzero(statements).tolist()])
+        return replace(self, sample=rows, own=self.own[np.repeat(statements, self.sample.scored.lengths)])
+
 
 def _own_forward(model: LoadedModel, batch_tokens: int, sample: TokenRows, masking: Masking) -> _Truth:
     # Each row by itself, without padding.
@@ -191,25 +196,49 @@ def _why_not(
         if not isinstance(executor, TreeExecutor):
             with seen:
                 return disagreement(truth.own, score_rows(executor, truth.sample), truth.tolerance)
-        # Rows so short that the sample fills several, which also checks packing, padding and repeated prefixes.
-        length = int(truth.sample.lengths.max(initial=0)) + 8
-        short = replace(executor, batch_tokens=length) if executor.flat else replace(executor, row_length=length)
-        with seen:
-            scores = score_rows(short, truth.sample)
-        reason = disagreement(truth.own, scores, truth.tolerance)
-        if reason is not None or model.device.type not in _CHOOSE_BY_LENGTH:
-            return reason
-        seen.forget()
-        width = min(executor.width(truth.sample), batch_tokens)
-        with seen:
-            plan = WidenedPlan(replace(executor, batch_tokens=width).plan(truth.sample), width)
-            scores = executor.run(plan).of_tokens().cpu().numpy()
-        reason = disagreement(truth.own, scores, truth.tolerance)
-        return reason and f"in rows of {width} {reason}"
+        return _why_not_over_tree(executor, truth, seen)
     except Exception as error:
         if is_out_of_memory(error):
             raise
         return what_failed(error)
+
+
+def _why_not_over_tree(executor: TreeExecutor, truth: _Truth, seen: AttentionSeen) -> str | None:
+    """What is wrong in short rows, and in rows as long as the run's where these may get other kernels."""
+    parts = [truth]
+    if executor.flat:  # deep statements are in rows with a mask, and would take the shallow ones along
+        is_shallow = are_shallow(truth.sample)
+        if not is_shallow.any():
+            return "none of the statements it was to be checked with is short enough for flat attention"
+        parts = [truth.of(which) for which in (is_shallow, ~is_shallow) if which.any()]
+    for part in parts:
+        if reason := _why_not_in_short_rows(executor, part, seen):
+            return reason
+    if executor.model.device.type not in _CHOOSE_BY_LENGTH:
+        return None
+    seen.forget()
+    for part in parts:
+        if reason := _why_not_in_long_rows(executor, part, seen):
+            return reason
+    return None
+
+
+def _why_not_in_short_rows(executor: TreeExecutor, truth: _Truth, seen: AttentionSeen) -> str | None:
+    # So short that the sample fills several, which also checks packing, padding and repeated prefixes.
+    length = int(truth.sample.lengths.max(initial=0)) + 8
+    short = replace(executor, batch_tokens=length) if executor.flat else replace(executor, row_length=length)
+    with seen:
+        scores = score_rows(short, truth.sample)
+    return disagreement(truth.own, scores, truth.tolerance)
+
+
+def _why_not_in_long_rows(executor: TreeExecutor, truth: _Truth, seen: AttentionSeen) -> str | None:
+    width = min(executor.width(truth.sample), executor.batch_tokens)
+    with seen:
+        plan = WidenedPlan(replace(executor, batch_tokens=width).plan(truth.sample), width)
+        scores = executor.run(plan).of_tokens().cpu().numpy()
+    reason = disagreement(truth.own, scores, truth.tolerance)
+    return reason and f"in rows of {width} {reason}"
 
 
 def what_failed(error: BaseException) -> str:

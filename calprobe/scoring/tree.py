@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -48,7 +49,7 @@ class TreeExecutor:
 
     def width(self, rows: TokenRows) -> int:
         """Places in a full row: all of a batch where attention is flat."""
-        is_flat = self.flat and rows.lengths.max(initial=0) <= DEEPEST_FLAT
+        is_flat = self.flat and are_shallow(rows).all()
         return self.batch_tokens if is_flat else self.row_length
 
     def run(self, plan: TreePlan | WidenedPlan, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
@@ -81,6 +82,11 @@ class TreeExecutor:
             hidden, self.head.weight, targets, target_offsets, self.head.rule, self.head.precision
         )[1]
         return logprobs
+
+
+def are_shallow(rows: TokenRows) -> npt.NDArray[np.bool_]:
+    """Which statements flat attention takes, [statements]."""
+    return rows.lengths <= DEEPEST_FLAT
 
 
 _NO_ANCESTORS = np.empty(0, np.int32)

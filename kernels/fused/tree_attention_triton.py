@@ -47,7 +47,12 @@ def attention_tiles(dtype: torch.dtype, block_dim: int) -> AttentionTiles:
     return (_FLOAT32 if dtype == torch.float32 else _HALF)[block_dim]
 
 
-@triton.jit(do_not_specialize=["n_places", "n_blocks", "most_ancestors", "window"])
+# What differs from batch to batch: a row's stride is a multiple of its places.
+_DIFFERS = ["n_places", "n_blocks", "most_ancestors", "window"]
+_DIFFERS += ["query_row_eighths", "key_row_eighths", "value_row_eighths"]
+
+
+@triton.jit(do_not_specialize=_DIFFERS)
 def _tree_attention_kernel(
     p_query,  # [B, H, N, D], strides in eighths
     p_key,  # [B, K, N, D], strides in eighths

@@ -11,6 +11,7 @@ from typing import Any
 import gpu
 import pytest
 import side_by_side
+import torch
 
 PARTS = ("body", "head", "attention", "elementwise")
 
@@ -44,6 +45,7 @@ def test_every_part_runs_on_toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     found = json.loads((tmp_path / "gpu.json").read_text())
     assert not [part for part in found.values() if isinstance(part, dict) and "failed" in part]
     assert found["profile gpt2 float32 flat"]["attention_kernel"] is None
+    assert {found[f"profile gpt2 float32 {path} ieee"]["precision"] for path in ("flat", "tree")} == {"ieee"}
     profile = found["profile gpt2 float32 tree"]
     assert profile["batches"] >= gpu.BATCHES
     assert tuple(profile["batch_ms"]) == PARTS
@@ -79,3 +81,13 @@ def test_a_part_that_fails_does_not_end_the_others() -> None:
 )
 def test_kernels_are_told_apart_by_their_names(kernel: str, part: str) -> None:
     assert gpu.part_of(kernel) == part
+
+
+@pytest.mark.parametrize(("precision", "products"), [("auto", "tf32x3"), ("ieee", "ieee")])
+def test_models_multiply_as_a_run_s(precision: Any, products: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wanted(precision: str, *_: object) -> str:  # as on a card
+        return "ieee" if precision == "ieee" else "tf32x3"
+
+    monkeypatch.setattr(gpu, "float32_products", wanted)
+    given = gpu.Given(torch.device("cpu"), ("gpt2",), 256, (64,), None, True, Path())
+    assert gpu.random_model("gpt2", "float32", given, precision).precision == products

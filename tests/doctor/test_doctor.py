@@ -22,8 +22,10 @@ from click.testing import CliRunner
 from calprobe.cli.app import cli, main
 from calprobe.doctor import Check, Diagnosis, examine
 from calprobe.doctor.diagnosis import WIDTH, diagnosis_text
-from calprobe.doctor.machine import largest_difference
+from calprobe.doctor.machine import attention_difference, largest_difference
 from calprobe.errors import DataMissingError
+from calprobe.kernels import linear_logprob, tree_attention
+from calprobe.kernels.tree_layout import TreeLayout
 from calprobe.models import memory as model_memory
 from calprobe.runs import Run
 from calprobe.scoring.tree import TreeExecutor
@@ -330,6 +332,7 @@ def test_kernels_that_do_not_run_say_why_and_what_it_costs(
         return float(difference[-1])
 
     monkeypatch.setattr("calprobe.doctor.machine.largest_difference", largest)
+    monkeypatch.setattr("calprobe.doctor.machine.attention_difference", lambda *_: 1e-9)
     for outcome, state, fix in (
         (ImportError("No module named 'triton'"), "note", "pip install triton"),
         (RuntimeError("Failed to find C compiler. Please specify via CC"), "note", "install a C compiler"),
@@ -341,7 +344,7 @@ def test_kernels_that_do_not_run_say_why_and_what_it_costs(
         check = found("kernels", "cuda:0")
         assert (check.state, check.fix.startswith(fix)) == (state, True)
         assert ("the model's own forward scores instead" in check.value) == (state == "note")
-        assert ("bfloat16, 200 rows" in check.value) == (state == "note" and fix != "pip install triton")
+        assert ("(bfloat16, 200 rows" in check.value) == (state == "note" and fix != "pip install triton")
 
 
 def test_an_old_card_is_said_to_go_without_the_kernels(card: Callable[..., None]) -> None:
@@ -356,6 +359,31 @@ def test_an_old_card_is_said_to_go_without_the_kernels(card: Callable[..., None]
 def test_the_kernels_own_check_finds_no_difference_where_there_is_none() -> None:
     assert largest_difference(torch.device("cpu"), "float32", 70) == 0.0
     assert largest_difference(torch.device("cpu"), "bfloat16", 5) == 0.0
+    assert attention_difference(torch.device("cpu"), "bfloat16", 70) == 0.0
+
+
+def test_the_kernels_are_tried_in_the_products_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def note(*arguments: Any, precision: Any = "ieee") -> Any:
+        asked.append(precision)
+        return linear_logprob(*arguments)
+
+    monkeypatch.setattr("calprobe.models.placement.float32_products", lambda *_: "tf32x3")
+    monkeypatch.setattr("calprobe.kernels.linear_logprob", note)
+    largest_difference(torch.device("cpu"), "float32", 5)
+    assert asked == ["tf32x3"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_attention_that_sees_siblings_is_found(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_a_path(query: Any, key: Any, value: Any, layout: TreeLayout, rule: Any) -> torch.Tensor:
+        all_see = TreeLayout(torch.full_like(layout.end, layout.end.shape[1]), layout.depth, layout.ancestors)
+        return tree_attention(query, key, value, all_see, rule)
+
+    monkeypatch.setattr("calprobe.kernels.tree_attention", of_a_path)
+    for places in (40, 200):
+        assert attention_difference(torch.device("cpu"), dtype, places) > 0.2
 
 
 @pytest.fixture

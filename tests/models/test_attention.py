@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Event, Thread
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -22,6 +24,28 @@ def test_cudnn_is_kept_out_and_let_in_again_also_after_an_error(before: bool) ->
         with pytest.raises(ZeroDivisionError):
             fail()
         assert torch.backends.cuda.cudnn_sdp_enabled() is before
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(enabled)
+
+
+def test_blocks_of_two_threads_that_overlap_leave_all_as_it_was() -> None:
+    enabled, began, ended = torch.backends.cuda.cudnn_sdp_enabled(), Event(), Event()
+
+    def scores_beside() -> None:
+        with no_cudnn_attention():
+            began.set()
+            ended.wait(10)
+
+    try:
+        torch.backends.cuda.enable_cudnn_sdp(True)
+        other = Thread(target=scores_beside)
+        with no_cudnn_attention():
+            other.start()
+            began.wait(10)
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+        ended.set()
+        other.join()
+        assert torch.backends.cuda.cudnn_sdp_enabled()
     finally:
         torch.backends.cuda.enable_cudnn_sdp(enabled)
 

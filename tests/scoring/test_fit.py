@@ -21,6 +21,7 @@ from tiny_models import (
 )
 
 from calprobe.models import LoadedModel, load_model
+from calprobe.models.split_linears import LEAST_ROWS
 from calprobe.scoring.budget import PassSize, budget_that_fits, budgets_file
 from calprobe.scoring.fit import Way, find_way, measured_budget, memories_of, row_width
 from calprobe.scoring.options import Path, ScoreOptions
@@ -116,6 +117,21 @@ def test_a_masked_statement_is_as_many_rows() -> None:
     memory = CountedMemory(model.network, 10 * MIB, fixed=MIB, a_place=1000)
     assert measured(model, "masked", 14, memory) == 4096
     assert set(memory.shapes[2:]) == {(4, 18), (16, 18)}  # the head is looked at first
+
+
+@pytest.mark.parametrize(("path", "longest"), [("flat", 20), ("padded", 60), ("tree", 14)])
+def test_both_measured_passes_multiply_as_a_run_does(path: Path, longest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def fits(small: PassSize, large: PassSize, free: int) -> int:
+        sizes.extend((small.n_tokens, large.n_tokens))
+        return budget_that_fits(small, large, free)
+
+    monkeypatch.setattr("calprobe.scoring.fit.budget_that_fits", fits)
+    model = loaded(tiny_causal("llama"), max_positions=None, precision="tf32x3")
+    memory = CountedMemory(model.network, 10 * MIB, fixed=MIB, a_place=1000)
+    assert measured(model, path, longest, memory) == 4096
+    assert LEAST_ROWS <= sizes[0] < sizes[1] / 3
 
 
 def test_several_cards_take_what_the_smallest_holds() -> None:

@@ -17,7 +17,7 @@ from tiny_models import CAUSAL_CONFIGS, QUICK, TAKES_NO_TREE, loaded, tiny_causa
 from calprobe.errors import CalprobeError
 from calprobe.models import flat_attention
 from calprobe.scoring.executor import score_rows
-from calprobe.scoring.path_choice import choose_path, executor_of, paths_of
+from calprobe.scoring.path_choice import checked_path, choose_path, executor_of, paths_of
 from calprobe.scoring.tree import TreeExecutor
 
 OWN_ATTENTION = {"falcon", "gptj"}  # their layers compute it themselves
@@ -65,6 +65,31 @@ def test_contexts_deeper_than_the_limit_stay_on_rows(monkeypatch: pytest.MonkeyP
     rowwise = replace(executor, flat=False)
     np.testing.assert_array_equal(executor.plan(rows).row_offsets, rowwise.plan(rows).row_offsets)
     np.testing.assert_allclose(score_rows(executor, rows), score_rows(rowwise, rows), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("deepest", "reason"), [(16, "in rows of 400 its token scores differ"), (1, "is short enough")]
+)
+def test_flat_attention_is_checked_where_the_longest_statement_is_too_deep_for_it(
+    deepest: int, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("calprobe.scoring.tree.DEEPEST_FLAT", deepest)
+    monkeypatch.setattr("calprobe.scoring.path_choice._CHOOSE_BY_LENGTH", {"cpu"})  # as on a card
+    model, sample = loaded(tiny_causal("llama")), random_rows(seed=23, n_statements=30, longest=40)
+    assert (sample.lengths <= 16).any()
+    assert sample.lengths.max() > 16
+    assert choose_path(model, 400, sample, asked="tree") == "tree"
+    if deepest == 16:
+        assert checked_path(model, 400, sample, ("flat",)) == ("flat", "flash")
+    right = flat_attention._attend
+
+    def wrong_in_long_rows(module: Any, query: torch.Tensor, *rest: Any, **others: Any) -> Any:
+        found, weights = right(module, query, *rest, **others)
+        return (found * 0.5 if query.shape[2] >= 64 else found), weights
+
+    monkeypatch.setattr(flat_attention, "_attend", wrong_in_long_rows)
+    with pytest.raises(CalprobeError, match=reason):
+        choose_path(model, 400, sample, asked="flat")
 
 
 @pytest.mark.parametrize(
