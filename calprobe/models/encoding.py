@@ -67,9 +67,11 @@ def _put_in(
 
 def _only_hands_on(tokenizer: Any) -> bool:
     """Whether a call of `tokenizer` gives what its backend gives: all steps of it are those of transformers' bases."""
+    if not getattr(tokenizer, "is_fast", False):
+        return False
     steps = (getattr(type(tokenizer), step, None) for step in _STEPS)
     own = (step.__module__ for step in steps if step is not None)
-    return getattr(tokenizer, "is_fast", False) and all(module.startswith("transformers.tokenization_utils") for module in own)
+    return all(module.startswith("transformers.tokenization_utils") for module in own)
 
 
 def _from_backend(texts: list[str], tokenizer: Any) -> Sequence[Any]:
