@@ -1,6 +1,6 @@
 """A schedule on paper: the paper's 16 models with its 12 templates on several GPUs. Nothing in it is measured on a GPU.
 
-    python bench/schedule.py --probe DIR [--gpus 8] [--tflops float32=40,bfloat16=247] [--measured FILE.json]
+    python bench/schedule.py --probe DIR [--gpus 8] [--tflops float32=100,bfloat16=620] [--measured FILE.json]
 
 What is known: the statements, how scoring cuts them into groups, and the tree's nodes for template 0 (measured by
 bench/plan_bear.py). What is assumed, and printed with the result: the rate that a GPU reaches in the dtype in which a
@@ -56,7 +56,8 @@ HEADS: Mapping[str, tuple[int, int]] = {
 class Assumed:
     """What no measurement here says."""
 
-    tflops: Mapping[str, float]  # reached over all of a batch, by dtype
+    tflops: Mapping[str, float]  # reached in the products of the layers, by dtype
+    head_tflops: Mapping[str, float]
     batch_s: float  # for each batch, beside its products
     start_s: float  # Python, imports, the load-time check
     read_gb_s: float  # weights from disk to the GPU
@@ -132,14 +133,15 @@ def job(model: str, tokens: Tokens, assumed: Assumed, measured: Mapping[str, flo
     """Seconds of a model: measured per million tokens, or its FLOPs over the assumed rate; 2 for each weight."""
     parameters = ALIASES[model].parameters * 1e6
     vocabulary, width = HEADS[model]
-    rate = assumed.tflops[dtype_of(model)] * 1e12
+    dtype = dtype_of(model)
     seconds = []
     for forwarded, heads in zip(tokens.forwarded, tokens.heads, strict=True):
         if model in measured:
             seconds.append(measured[model] * forwarded / 1e6)
             continue
-        flops = 2 * forwarded * (parameters - vocabulary * width) + 2 * heads * vocabulary * width
-        seconds.append(flops / rate + assumed.batch_s * max(1.0, forwarded / assumed.batch_tokens))
+        of_layers = 2 * forwarded * (parameters - vocabulary * width) / (assumed.tflops[dtype] * 1e12)
+        of_head = 2 * heads * vocabulary * width / (assumed.head_tflops[dtype] * 1e12)
+        seconds.append(of_layers + of_head + assumed.batch_s * max(1.0, forwarded / assumed.batch_tokens))
     return Job(model, assumed.start_s + 2 * parameters / (assumed.read_gb_s * 1e9), tuple(seconds))
 
 
@@ -177,12 +179,14 @@ def _dealt(strategy: str, seconds: Sequence[float], gpus: int) -> Outcome:
     return Outcome(strategy, max(loads), sum(loads), 1 - sum(loads) / (max(loads) * gpus))
 
 
-# Of an H100 or H200. Their data sheets say 989 in bfloat16 and 67 in float32: a quarter of that, and six tenths.
-RATES = {"float32": 40.0, "float16": 247.0, "bfloat16": 247.0}
+# Assumed of an H100, here and in bench/timeline.py; float32 as three products in TF32, the default.
+LAYERS = {"float32": 100.0, "bfloat16": 620.0}
+HEAD = {"float32": 72.0, "bfloat16": 430.0}
+RATES, HEAD_RATES = ({**each, "float16": each["bfloat16"]} for each in (LAYERS, HEAD))
 
 
 def rates(text: str) -> dict[str, float]:
-    """`float32=40,bfloat16=247` as a mapping."""
+    """`float32=100,bfloat16=620` as a mapping."""
     found = {dtype: float(rate) for dtype, _, rate in (part.partition("=") for part in text.split(","))}
     if unknown := found.keys() - RATES:
         raise argparse.ArgumentTypeError(f"{sorted(unknown)[0]!r} is none of {', '.join(RATES)}")
@@ -196,7 +200,8 @@ def main() -> None:
     parser.add_argument("--template-set", default="calprobe", help="likewise (default: calprobe)")
     parser.add_argument("--templates", default="all", help="likewise (default: all, twelve on BEAR)")
     parser.add_argument("--gpus", type=int, default=8)
-    parser.add_argument("--tflops", type=rates, default=RATES, metavar="DTYPE=RATE,..", help="reached, in each dtype")
+    parser.add_argument("--tflops", type=rates, default=RATES, metavar="DTYPE=RATE,..", help="reached by layers")
+    parser.add_argument("--head-tflops", type=rates, default=HEAD_RATES, metavar="DTYPE=RATE,..", help="by the head")
     parser.add_argument("--batch-s", type=float, default=0.02)
     parser.add_argument("--start-s", type=float, default=30.0)
     parser.add_argument("--read-gb-s", type=float, default=2.0)
@@ -204,7 +209,8 @@ def main() -> None:
     parser.add_argument("--measured", type=Path, help="JSON: model -> seconds for a million forwarded tokens")
     parser.add_argument("--out", type=Path, help="write the figures as JSON")
     given = parser.parse_args()
-    assumed = Assumed({**RATES, **given.tflops}, given.batch_s, given.start_s, given.read_gb_s, given.batch_tokens)
+    reached = {**RATES, **given.tflops}, {**HEAD_RATES, **given.head_tflops}
+    assumed = Assumed(*reached, given.batch_s, given.start_s, given.read_gb_s, given.batch_tokens)
     measured = json.loads(given.measured.read_text("utf-8")) if given.measured else {}
     from calprobe.probes import load_probe
 
@@ -216,8 +222,12 @@ def main() -> None:
     jobs = [job(model, tokens[ALIASES[model].kind], assumed, measured) for model in HEADS]
     outcomes = [strategy(jobs, given.gpus) for strategy in (model_a_gpu, shards, all_on_one)]
     print("A SIMULATION: nothing here was measured on a GPU" + (f", except {', '.join(measured)}" if measured else ""))
-    others = {name: value for name, value in asdict(assumed).items() if name != "tflops"}
-    shown = {**assumed.tflops, **others}
+    others = {name: value for name, value in asdict(assumed).items() if not name.endswith("tflops")}
+    shown = {
+        **assumed.tflops,
+        **{f"{dtype} in the head": rate for dtype, rate in assumed.head_tflops.items()},
+        **others,
+    }
     print(f"assumed: {', '.join(f'{name} {value:g}' for name, value in shown.items())} (rates in TFLOP/s)")
     print(f"{'model':18} {'groups':>6} {'M tokens':>9} {'load s':>7} {'score s':>8}")
     for one in jobs:

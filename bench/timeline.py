@@ -45,7 +45,7 @@ if "schedule" not in sys.modules:
     sys.modules["schedule"] = module_from_spec(_SPEC)
     _SPEC.loader.exec_module(sys.modules["schedule"])
 
-from schedule import PLAN, group_tokens  # noqa: E402
+from schedule import HEAD, LAYERS, PLAN, group_tokens  # noqa: E402
 
 PLACES = 32768  # of a batch
 ROW = 512
@@ -77,8 +77,8 @@ BEFORE = Rates(
 PIPELINE = replace(BEFORE, gap_s=0.001, new_shapes=0.0, prepare_ms=0.019)
 KERNELS = replace(
     PIPELINE,
-    tflops={"float32": 100.0, "bfloat16": 620.0},  # three products in TF32
-    head_tflops={"float32": 72.0, "bfloat16": 430.0},
+    tflops=LAYERS,  # float32 by three products in TF32
+    head_tflops=HEAD,
 )
 SCENARIOS = {"before": BEFORE, "pipeline": PIPELINE, "kernels": KERNELS}
 

@@ -13,7 +13,14 @@ from schedule import Assumed, Job, Tokens, all_on_one, model_a_gpu, shards
 
 from calprobe.models.aliases import ALIASES
 
-ASSUMED = Assumed(tflops={"float32": 0.5, "bfloat16": 2.0}, batch_s=0.0, start_s=10.0, read_gb_s=1.0, batch_tokens=1000)
+ASSUMED = Assumed(
+    tflops={"float32": 0.5, "bfloat16": 2.0},
+    head_tflops={"float32": 0.25, "bfloat16": 2.0},
+    batch_s=0.0,
+    start_s=10.0,
+    read_gb_s=1.0,
+    batch_tokens=1000,
+)
 JOBS = [Job("a", 1.0, (6.0, 2.0)), Job("b", 1.0, (3.0,)), Job("c", 1.0, (2.0, 1.0))]
 
 
@@ -28,7 +35,9 @@ def test_seconds_by_hand() -> None:
     job = schedule.job("gpt2", tokens, ASSUMED, {})
     head = 50257 * 768
     body = 124e6 - head
-    assert job.groups_s == pytest.approx([2 * (1000 * body + 100 * head) / 5e11, 2 * 500 * 124e6 / 5e11])
+    assert job.groups_s == pytest.approx(
+        [2 * (n * body + 2 * rows * head) / 5e11 for n, rows in ((1000, 100), (500, 500))]
+    )
     assert job.load_s == pytest.approx(10 + 2 * 124e6 / 1e9)
     # In bfloat16, which is four times as fast here.
     parameters = ALIASES["gemma-7b"].parameters * 1e6
@@ -62,7 +71,7 @@ def test_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setattr(sys, "argv", ["schedule.py", "--probe", "mini", "--gpus", "4", "--out", str(out)])
     schedule.main()
     said = capsys.readouterr().out
-    assert said.startswith("A SIMULATION: nothing here was measured on a GPU\nassumed: float32 40, float16 247")
+    assert said.startswith("A SIMULATION: nothing here was measured on a GPU\nassumed: float32 100, bfloat16 620, ")
     figures = json.loads(out.read_text())
     assert figures["simulation"] is True
     assert {o["strategy"] for o in figures["outcomes"]} == {"a model a GPU", "shards", "all on one"}
