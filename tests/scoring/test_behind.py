@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,14 +15,19 @@ from typing import Any, NoReturn
 import pytest
 from scored_samples import PROBE
 from tiny_models import save_tiny_model
+from torch.distributed import HashStore
 
 from calprobe.errors import CalprobeError
 from calprobe.models import load_model
 from calprobe.runs import RunFolder, open_run
 from calprobe.runs.lock import read_owner
-from calprobe.scoring import Interrupted, ScoreOptions, score
+from calprobe.scoring import Interrupted, ScoreOptions, find_way, score
 from calprobe.scoring.back_off import BackOff
 from calprobe.scoring.behind import writing_behind
+from calprobe.scoring.growth import lacking
+from calprobe.scoring.score import _manifest, _requested, _work
+from calprobe.scoring.workers import Stopped, Workers
+from calprobe.scoring.writing import score_missing, score_share
 
 SOON_S = 20.0
 
@@ -134,6 +141,48 @@ def test_the_lock_is_kept_until_the_last_write_is_done(tmp_path: Path, monkeypat
     assert owners
     assert None not in owners
     assert len(open_run(tmp_path / "run").pieces) == len(owners)
+
+
+def test_ctrl_c_in_a_slow_write_loses_no_piece_of_two_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes as threads: the first writes its first piece while the other goes on, and Ctrl-C is pressed."""
+    saved, out, store = save_tiny_model(tmp_path / "tiny"), tmp_path / "run", HashStore()
+    models = [load_model(str(saved)) for _ in range(2)]
+    model = models[0]
+    request = _requested(model, PROBE, out, ScoreOptions(templates="0,1", batch_tokens=16, quiet=True))
+    way = find_way(model, request.selection, request.options)
+    folders = [RunFolder.open(out, _manifest(request, model, way))]
+    folders.append(RunFolder.join(out, folders[0].manifest))
+    missing = lacking(folders[0], request.asked)
+    works = [_work(request, folder, own, way, missing) for folder, own in zip(folders, models, strict=True)]
+    write, written, ended = RunFolder.write_piece, threading.Event(), []
+
+    def write_late(self: RunFolder, piece: Any) -> None:
+        if self is folders[0]:
+            assert written.wait(SOON_S)
+            for _ in range(2):
+                press_ctrl_c()
+                time.sleep(0.05)
+        write(self, piece)
+        written.set()
+
+    def take_part() -> None:
+        workers = Workers(1, 2, store)
+        with suppress(Stopped), workers.stopping_together():
+            score_share(works[1], workers, 0.0)
+        ended.append(1)
+
+    monkeypatch.setattr(RunFolder, "write_piece", write_late)
+    other = threading.Thread(target=take_part)
+    other.start()
+    with pytest.raises(Interrupted, match="of 4 pieces are left"):
+        score_missing(works[0], Workers(0, 2, store))
+    run = open_run(out)  # before the thread is waited for: the first process has waited for what is written
+    other.join(SOON_S)
+    assert ended
+    assert run.progress.pieces == len(run.pieces) > 1  # one of each process at least
+    assert json.loads((out / "progress" / "0.json").read_text())["pieces"] > 0
 
 
 def test_a_group_is_scored_while_the_one_before_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
