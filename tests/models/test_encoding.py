@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from real_models import gemma3, minilm_mlm, smollm2
 from sample_tokenizers import byte_level, deaf, roberta, sentence_piece, word_piece, xlm_roberta
-from transformers import PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from calprobe.models import encoding, load_model
 from calprobe.models.encoding import encode
@@ -93,3 +93,8 @@ def test_a_class_that_changes_what_it_is_given_is_called() -> None:
 
     tokenizer = Lower(tokenizer_object=byte_level().backend_tokenizer)
     np.testing.assert_array_equal(encode(["THE"], tokenizer, False).ids, encode(["the"], byte_level(), False).ids)
+
+
+def test_a_tokenizer_without_a_backend_is_called() -> None:
+    assert encoding._only_hands_on(word_piece())
+    assert not encoding._only_hands_on(PreTrainedTokenizerBase())
