@@ -13,6 +13,7 @@ from calprobe.backends.protocol import Capabilities, Dialogue, Pending
 from calprobe.backends.request import Request
 from calprobe.backends.vllm.opening import Opened, opened
 from calprobe.backends.window import Step, WindowToken, window_alternatives, window_label_scores
+from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.manifest_records import ModelRecord
 from calprobe.runs.replies import TOO_LONG, Finish, Reply
 
@@ -204,11 +205,16 @@ class VllmBackend:
             tokens_in=len(sent.ids),
             tokens_out=len(all_ids),
             thought_tokens=thought,
-            alternatives=window_alternatives(steps[thought : len(ids)], sent.request.alternatives)
-            if sent.request.alternatives and steps
-            else None,
+            alternatives=self._alternatives(steps[thought : len(ids)], sent.request.alternatives) if steps else None,
         )
         return reply, (*sent.ids, *ids)
+
+    def _alternatives(self, steps: Sequence[Step], count: int) -> Alternatives | None:
+        """With texts as transformers has them: vLLM spells special tokens out, and drops parts of characters."""
+        if not count:
+            return None
+        found = window_alternatives(steps, count)
+        return found.with_texts(map(self._writer.tokens.alone, found.ids))
 
 
 @dataclass(frozen=True, slots=True)
