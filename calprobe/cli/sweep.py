@@ -53,8 +53,8 @@ def command(file: Path, engine: str, jobs: int | None, dry_run: bool, quiet: boo
 
     \b
         out = "runs/paper"
-        models = ["gpt2", "opt-125m"]
-        [models."Qwen/Qwen2.5-7B-Instruct"]      # or a table for each, with its options
+        [models.gpt2]
+        [models."Qwen/Qwen2.5-7B-Instruct"]
         dtype = "bfloat16"
         only = ["mmlu"]                          # not all probes and question sets
         [probes.bear]
@@ -64,16 +64,17 @@ def command(file: Path, engine: str, jobs: int | None, dry_run: bool, quiet: boo
         [studies.audit]
 
     Options in a table are those of `calprobe score` and `calprobe ask`, without their dashes in front; [options] has
-    those of all jobs. Each job is an ordinary run in OUT/MODEL/, made by a process of its own with the longest first,
-    and says what it does in OUT/logs/. All is checked before the first begins. A job that fails stops no other. To
-    make what is missing, run the same command again.
+    those of all jobs. Tables without options can be a list of names instead: probes = ["bear", "mini"]. Each job is an
+    ordinary run in OUT/MODEL/, made by a process of its own with the longest first, and says what it does in OUT/logs/.
+    All is checked before the first begins. A job that fails stops no other. To make what is missing, run the same
+    command again.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from calprobe.cli.logs import log_to_stderr
     from calprobe.sweep import read_sweep
 
     log_to_stderr(quiet)
-    sweep = read_sweep(file, {name: _options_of(name) for name in ("score", "ask")})
+    sweep = read_sweep(file, {name: options_of(name) for name in ("score", "ask")})
     planned = _checked(sweep)
     options = _local_options(jobs)
     _refuse_too_large(sweep, planned, options.total_bytes)
@@ -89,7 +90,7 @@ def _click_command(name: str) -> click.Command:
 
 
 @functools.cache
-def _options_of(name: str) -> frozenset[str]:
+def options_of(name: str) -> frozenset[str]:
     """The options of a command without dashes in front; of a flag that can be switched off, both forms."""
     parameters = [found for found in _click_command(name).params if isinstance(found, click.Option)]
     typed = [option for found in parameters for option in (*found.opts, *found.secondary_opts)]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 from run_samples import write_run
+from sources import ROOT
 
 from calprobe.cli.app import main
+from calprobe.cli.sweep import command, options_of
 from calprobe.runs import open_run
-from calprobe.sweep import Attempt, Record
+from calprobe.sweep import Attempt, Record, read_sweep
 from calprobe.sweep.record import read_record, write_record
 
 JOBS = """
@@ -64,6 +67,15 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 
     monkeypatch.setattr("calprobe.sweep.run_locally", run_here)
     return calls
+
+
+def test_the_examples_of_help_and_page_are_sweeps(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "sweep.md").read_text(encoding="utf-8")
+    shown = (command.help or "").split("\b\n")[1].split("\n\n")[0]
+    for text, jobs in ((page.split("```toml\n")[1].split("```")[0], 13), (textwrap.dedent(shown), 3)):
+        (tmp_path / "paper.toml").write_text(text)
+        sweep = read_sweep(tmp_path / "paper.toml", {name: options_of(name) for name in ("score", "ask")})
+        assert len(sweep.jobs) == jobs
 
 
 @pytest.mark.proof
