@@ -223,7 +223,22 @@ def _preview(sweep: Sweep, planned: Sequence[Planned], options: LocalOptions) ->
         state = _state(record, each.job)
         rows.append((each.job.name, each.job.model, size, f"{each.units:,} {unit}", state, _shown(each.job)))
     at_once = f"{len(options.places)} at once" if len(options.places) > 1 else "one after the other"
-    return f"{listing(rows, '<<>><<')}\n\n{counted(len(planned), 'job')}, {at_once}, in {sweep.out}"
+    count = counted(len(planned), "job")
+    return f"{listing(rows, '<<>><<')}\n\n{count}, {at_once}, in {sweep.out}{_expected(planned, record, options)}"
+
+
+def _expected(planned: Sequence[Planned], record: Record, options: LocalOptions) -> str:
+    """How long what is left may take, by what has ended well; empty before any has."""
+    from calprobe.sweep import expected
+
+    done = [each for each in planned if record.is_done(each.job)]
+    left = [each for each in planned if not record.is_done(each.job)]
+    if not done or not left:
+        return ""
+    seconds = sum(record.attempts[each.job.name].seconds for each in done)
+    schedule = expected(left, len(options.places), options.total_bytes, seconds / sum(each.work for each in done))
+    minutes = max(end for _, _, end in schedule) / 60
+    return f"; {counted(len(left), 'job')} left, about {minutes:,.0f} min by those that are done"
 
 
 def _state(record: Record, job: Job) -> str:
@@ -266,6 +281,6 @@ def _run(sweep: Sweep, planned: Sequence[Planned], options: LocalOptions, quiet:
         said = record.attempts[job.name].said.splitlines() or ["without a word"]
         say(f"{job.name} failed: {said[0]}\n  all that it said: {log_path(sweep.out, job)}")
     runs = counted(len(planned) - len(failed), "run")
-    say(f"{sweep.out}: {runs} of {len(planned):,} complete; next: calprobe report {shlex.quote(str(sweep.out))}/*/*")
+    say(f"{sweep.out}: {runs} of {len(planned):,} complete; next: calprobe runs {shlex.quote(str(sweep.out))}")
     if failed:
         raise CalprobeError(f"{counted(len(failed), 'job')} failed; to try again, run the same command again")

@@ -67,8 +67,9 @@ class Table:
 
     @property
     def value(self) -> str:
-        """The model, probe, question set or study."""
-        return str(self.options.get(KINDS[self.kind], self.name))
+        """The model, probe, question set or study; several question sets are joined by commas."""
+        given = self.options[KINDS[self.kind]]
+        return ",".join(map(str, given)) if isinstance(given, list) else str(given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,8 @@ class Record:
 
 
 def log_path(out: Path, job: Job) -> Path:
-    """The file with all that a job's process has said."""
-    return out / LOGS / f"{job.name.replace('/', '.')}.log"
+    """The file with all that a job's process has said; `+` stands in no name of a folder, so that no two share one."""
+    return out / LOGS / f"{job.name.replace('/', '+')}.log"
 
 
 def read_record(out: Path) -> Record:
@@ -58,11 +58,13 @@ def read_record(out: Path) -> Record:
     path = out / FILE_NAME
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
+        if found["calprobe_sweep"] != FORMAT:
+            raise ValueError("another format")
         attempts = {str(name): decode(Attempt, value) for name, value in found["attempts"].items()}
     except FileNotFoundError:
         return Record({})
     except (OSError, ValueError, KeyError, TypeError, AttributeError, DecodeError) as error:
-        what = reason(error) if isinstance(error, OSError) else "not the record of a sweep"
+        what = reason(error) if isinstance(error, OSError) else "not the record of a sweep, or of another version"
         raise CalprobeError(
             f"{path}: {what}; delete it: complete runs are found again, and are quick to check"
         ) from error

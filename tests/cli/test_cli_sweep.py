@@ -105,14 +105,16 @@ def test_a_second_call_does_what_is_missing(
     file, out = write(tmp_path, JOBS), tmp_path / "out"
     code, _, said = swept(file, capsys)
     assert (code, len(in_process)) == (0, 2)
-    assert f"2 runs of 2 complete; next: calprobe report {out}/*/*" in said
+    assert f"2 runs of 2 complete; next: calprobe runs {out}" in said
     # Nothing is to be done; then one attempt has failed, and that job alone runs.
     assert swept(file, capsys)[0] == 0
     assert len(in_process) == 2
     record = read_record(out)
     bad = Attempt(record.attempts["tiny-clm/months"].arguments, 1, 0.1, "now", "why")
     write_record(out, Record({**record.attempts, "tiny-clm/months": bad}))
-    assert "failed (1)" in swept(file, capsys, "--dry-run")[1]
+    shown = swept(file, capsys, "--dry-run")[1]
+    assert "failed (1)" in shown
+    assert "; 1 job left, about 0 min by those that are done" in shown
     assert swept(file, capsys)[0] == 0
     assert [call[0] for call in in_process[2:]] == ["score"]
     # Other options are another job.

@@ -45,6 +45,8 @@ def test_each_model_scores_each_probe_and_answers_each_set_under_each_study(tmp_
         *("ask", "--model=meta/Llama", "--questions=mmlu", "--study=stated"),
         "--out=runs/paper/meta--Llama/mmlu-stated",
     )
+    several = read(tmp_path, 'models = ["m"]\n[questions.both]\nquestions = ["a.jsonl", "b.jsonl"]')
+    assert several.jobs[0].arguments[2] == "--questions=a.jsonl,b.jsonl"
     assert last.tables == ("[models.meta/Llama]", "[questions.mmlu]", "[studies.stated]")
 
 

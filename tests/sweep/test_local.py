@@ -7,10 +7,12 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
 from calprobe.sweep import Attempt, Job, LocalOptions, Planned, Record, expected, longest_first, run_locally
 from calprobe.sweep.order import next_that_fits
@@ -142,3 +144,8 @@ def test_a_record_comes_back_and_a_changed_job_is_not_done(tmp_path: Path) -> No
     assert read_record(tmp_path).attempts == {"m/a": attempt}
     assert not read_record(tmp_path).is_done(job)  # no run is there
     assert read_record(tmp_path / "nothing").attempts == {}
+    (tmp_path / "sweep.json").write_text('{"calprobe_sweep": 2, "attempts": {}}')
+    with pytest.raises(CalprobeError, match="not the record of a sweep, or of another version; delete it"):
+        read_record(tmp_path)
+    names = [replace(job, name=name) for name in ("a.b/c", "a/b.c")]
+    assert len({log_path(tmp_path, each) for each in names}) == 2
