@@ -9,6 +9,8 @@ from functools import partial
 from torch import nn
 from torch.nn import functional as F
 
+from calprobe.models.forwards import has_own_forward, other_forwards
+
 # 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), by the names of the classes: BLOOM's file need not be imported.
 _TANH_GELU = frozenset(
     {
@@ -27,16 +29,11 @@ def fast_activations(network: nn.Module) -> Iterator[None]:
     modules with a wrapped `forward` stay. The modules are changed in place for as long as the block lasts; a block
     within a block changes nothing.
     """
-    modules = [module for module in network.modules() if _is_tanh_gelu(module)]
-    for module in modules:
-        module.forward = partial(F.gelu, approximate="tanh")
-    try:
+    gelu = partial(F.gelu, approximate="tanh")
+    with other_forwards((module, gelu) for module in network.modules() if _is_tanh_gelu(module)):
         yield
-    finally:
-        for module in modules:
-            del module.forward  # the class's own shows again
 
 
 def _is_tanh_gelu(module: nn.Module) -> bool:
     kind = type(module)
-    return f"{kind.__module__}.{kind.__qualname__}" in _TANH_GELU and "forward" not in vars(module)
+    return f"{kind.__module__}.{kind.__qualname__}" in _TANH_GELU and not has_own_forward(module)

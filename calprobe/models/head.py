@@ -21,6 +21,7 @@ from torch.nn import functional as F
 
 from calprobe.kernels import LogitRule
 from calprobe.models.activations import fast_activations
+from calprobe.models.forwards import has_own_forward, other_forwards
 from calprobe.models.linears import fast_linears
 from calprobe.models.types import Products
 
@@ -125,21 +126,18 @@ def _last_attention_at(attention: Any, wanted: Callable[[Tensor], Tensor]) -> It
         return mixed if one_query else wanted(mixed), wanted(residual)
 
     hook = attention.output.register_forward_pre_hook(wanted_inputs)
-    if one_query:
-        mixing.forward = attend
     try:
-        yield
+        with other_forwards([(mixing, attend)] if one_query else []):
+            yield
     finally:
         hook.remove()
-        if one_query:
-            del mixing.forward  # the class's own shows again
 
 
 def _has_plain_queries(mixing: Any) -> bool:
     """Whether the module is softmax attention over its three projections, with no hand of somebody else in it."""
     absolute = getattr(mixing, "position_embedding_type", None) in (None, "absolute")
     causal = mixing.is_decoder or getattr(mixing, "is_causal", False)
-    return absolute and not causal and "forward" not in vars(mixing)
+    return absolute and not causal and not has_own_forward(mixing)
 
 
 def _plain_linear(network: Any) -> nn.Linear:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from calprobe.kernels.onednn import cut, linear_in_stretches, linear_of_cut, stretches_pay
+from calprobe.models.forwards import has_own_forward, other_forwards
 from calprobe.models.memory import free_bytes
 
 _SHARE_OF_FREE = 0.25  # of the memory that is left, for weights that were cut; larger ones are cut in each pass
@@ -30,18 +31,12 @@ def fast_linears(network: nn.Module, once: bool = False) -> Iterator[None]:
 
     layers = [module for module in network.modules() if type(module) in (nn.Linear, Conv1D) and _is_free(module)]
     keep = not once and _have_room(layers)
-    for layer in layers:
-        layer.forward = _forward_of(layer, keep)
-    try:
+    with other_forwards((layer, _forward_of(layer, keep)) for layer in layers):
         yield
-    finally:
-        for layer in layers:
-            del layer.forward  # the class's own shows again
 
 
 def _is_free(layer: nn.Module) -> bool:
-    # `forward` in the instance is somebody's wrapper (accelerate's offloading, a profiler).
-    return "forward" not in vars(layer) and stretches_pay(layer.weight)
+    return not has_own_forward(layer) and stretches_pay(layer.weight)
 
 
 def _have_room(layers: Sequence[nn.Module]) -> bool:

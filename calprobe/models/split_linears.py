@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from calprobe.models.forwards import has_own_forward, other_forwards
 from calprobe.models.process_switch import ProcessSwitch
 from calprobe.models.types import Products
 
@@ -34,13 +35,8 @@ def split_linears(network: nn.Module, precision: Products) -> Iterator[None]:
     none with a wrapped `forward`.
     """
     layers = layers_taken(network) if precision == "tf32x3" else []
-    for layer in layers:
-        layer.forward = _forward_of(layer)
-    try:
+    with other_forwards((layer, _forward_of(layer)) for layer in layers):
         yield
-    finally:
-        for layer in layers:
-            del layer.forward  # the class's own shows again
 
 
 def layers_taken(network: nn.Module) -> list[Any]:
@@ -51,8 +47,7 @@ def layers_taken(network: nn.Module) -> list[Any]:
 
 
 def _is_taken(layer: Any) -> bool:
-    # `forward` in the instance is somebody's wrapper.
-    return "forward" not in vars(layer) and layer.weight.dtype == torch.float32 and _on_card(layer.weight)
+    return not has_own_forward(layer) and layer.weight.dtype == torch.float32 and _on_card(layer.weight)
 
 
 def _on_card(weight: Tensor) -> bool:
