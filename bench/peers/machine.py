@@ -21,12 +21,9 @@ PACKAGES = ("torch", "transformers", "triton", "calprobe", "lm-pub-quiz", "lm_ev
 
 def machine(device: str, packages: Sequence[str] = PACKAGES) -> dict[str, Any]:
     """Its description, as it goes into a result file, with the versions of those packages that are installed."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text("utf-8").splitlines() if info.is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     installed = {distribution.metadata["Name"].lower() for distribution in importlib.metadata.distributions()}
     return {
-        "processor": names[0] if names else platform.processor(),
+        "processor": _processor(),
         "cores": os.cpu_count(),
         "isa": torch.backends.cpu.get_cpu_capability(),
         "card": torch.cuda.get_device_name() if device.startswith("cuda") else None,
@@ -35,6 +32,16 @@ def machine(device: str, packages: Sequence[str] = PACKAGES) -> dict[str, Any]:
         "versions": {name: importlib.metadata.version(name) for name in packages if name.lower() in installed},
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
+
+
+def _processor() -> str:
+    """Its name, with the family that tells generations of one name apart (AMD EPYC: 25 is Zen 4 here, 26 is Zen 5)."""
+    info = Path("/proc/cpuinfo")
+    lines = [line.partition(":") for line in info.read_text("utf-8").splitlines()] if info.is_file() else []
+    found = {name.strip(): value.strip() for name, _, value in lines}  # all cores say the same
+    if "model name" not in found:
+        return platform.processor()
+    return found["model name"] + (f", family {found['cpu family']}" if "cpu family" in found else "")
 
 
 class Company:

@@ -1,8 +1,9 @@
 """Float32 products on a CPU through oneDNN, which torch carries but calls only for shorter dtypes.
 
-In float32 `torch.nn.functional.linear` goes to MKL, which on AMD processors uses half of their vector width; oneDNN
-uses all of it, with float32 operands and sums too. On Intel's processors MKL is the faster of the two, and stays. The
-operator is the one that torch's own compiler puts in the place of linear layers.
+In float32 `torch.nn.functional.linear` goes to MKL, which on AMD processors uses vectors of 256 bits; oneDNN uses those
+of 512. From Zen 5 on these are twice as fast. On Zen 4, which computes them in two halves, MKL and oneDNN are equally
+fast, and only the head, which needs no stretches, goes to oneDNN. On Intel's processors MKL is the faster of the two,
+and stays. The operator is the one that torch's own compiler puts in the place of linear layers.
 
 oneDNN adds up all products of a sum one after the other, so that rounding grows with its length; MKL begins anew after
 192 and adds the parts. A single product can bear the difference (the head, `linear`); dozens of layers one after
@@ -11,6 +12,7 @@ another cannot. `linear_in_stretches` sums as MKL does. bench/README.md has the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -25,6 +27,7 @@ from torch.nn import functional as F
 ROWS_STEP = 64
 STRETCH = 192  # products that are added up without a stop
 _INTEL, _AMD = "GenuineIntel", "AuthenticAMD"  # as processors call their makers
+_ZEN_5 = 26  # its family; AMD's families are numbered in the order of their making
 
 
 def onednn_takes(weight: Tensor) -> bool:
@@ -34,8 +37,9 @@ def onednn_takes(weight: Tensor) -> bool:
 
 
 def stretches_pay(weight: Tensor) -> bool:
-    """Whether `linear_in_stretches` is the faster way too: `onednn_takes`, on an AMD processor with AVX-512."""
-    return onednn_takes(weight) and torch.backends.cpu.get_cpu_capability().startswith("AVX512") and _maker() == _AMD
+    """Whether `linear_in_stretches` is the faster way too: `onednn_takes`, on an AMD processor from Zen 5 on."""
+    wide = torch.backends.cpu.get_cpu_capability().startswith("AVX512")
+    return onednn_takes(weight) and wide and _maker() == _AMD and _family() >= _ZEN_5
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -102,6 +106,16 @@ def _there() -> bool:
 @cache
 def _maker() -> str:
     """Who made the processor: torch says what it can do. Empty elsewhere than on Linux."""
+    return next((name for name in (_INTEL, _AMD) if name in _cpu_info()), "")
+
+
+@cache
+def _family() -> int:
+    """The processor's family by its maker's numbers; 0 elsewhere than on Linux."""
+    found = re.search(r"^cpu family\s*:\s*(\d+)$", _cpu_info(), re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def _cpu_info() -> str:
     info = Path("/proc/cpuinfo")
-    text = info.read_text("utf-8", "replace") if info.is_file() else ""
-    return next((name for name in (_INTEL, _AMD) if name in text), "")
+    return info.read_text("utf-8", "replace") if info.is_file() else ""

@@ -64,8 +64,33 @@ def test_long_sums_in_stretches_are_as_exact_as_torchs() -> None:
     assert error(linear_in_stretches(x, weight)) < 1.1 * error(F.linear(x, weight))
 
 
-def test_stretches_are_for_processors_that_torch_serves_badly() -> None:
-    assert not stretches_pay(torch.zeros(1))
+@needs_onednn
+@pytest.mark.parametrize(
+    ("maker", "family", "isa", "pays"),
+    [
+        ("AuthenticAMD", 26, "AVX512", True),  # Zen 5
+        ("AuthenticAMD", 25, "AVX512", False),  # Zen 4
+        ("AuthenticAMD", 25, "AVX2", False),  # Zen 3
+        ("AuthenticAMD", 26, "AVX2", False),
+        ("GenuineIntel", 26, "AVX512", False),
+        ("", 0, "AVX512", False),
+    ],
+)
+def test_stretches_are_for_processors_that_torch_serves_badly(
+    maker: str, family: int, isa: str, pays: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onednn, "_maker", lambda: maker)
+    monkeypatch.setattr(onednn, "_family", lambda: family)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: isa)
+    assert stretches_pay(torch.zeros(1)) == pays
+
+
+@pytest.mark.parametrize(
+    ("text", "family"), [("vendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 17\n", 26), ("", 0)]
+)
+def test_the_family_is_read_from_what_linux_says(text: str, family: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onednn, "_cpu_info", lambda: text)
+    assert onednn._family.__wrapped__() == family
 
 
 def test_a_processor_of_intel_keeps_torchs_product(monkeypatch: pytest.MonkeyPatch) -> None:
