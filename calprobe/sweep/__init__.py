@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from calprobe.sweep.definition import Job, Sweep, read_sweep
-from calprobe.sweep.local import LocalOptions, run_locally
+from calprobe.sweep.engine import Engine
+from calprobe.sweep.local import Local
 from calprobe.sweep.order import Planned, expected, longest_first
 from calprobe.sweep.progress import SweepProgress
 from calprobe.sweep.record import Attempt, Record, read_record, write_record
 
 __all__ = [
     "Attempt",
+    "Engine",
     "Job",
-    "LocalOptions",
+    "Local",
     "Planned",
     "Record",
     "Sweep",
@@ -20,6 +22,5 @@ __all__ = [
     "longest_first",
     "read_record",
     "read_sweep",
-    "run_locally",
     "write_record",
 ]

@@ -12,7 +12,8 @@ from run_samples import write_run
 from sources import ROOT
 
 from calprobe.cli.app import main
-from calprobe.cli.sweep import command, options_of
+from calprobe.cli.sweep import command
+from calprobe.cli.sweep_jobs import options_of
 from calprobe.runs import open_run
 from calprobe.sweep import Attempt, Record, read_sweep
 from calprobe.sweep.record import read_record, write_record
@@ -56,7 +57,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """Jobs that make a small complete run at once, and fail where other files are. What they are called with."""
     calls: list[tuple[str, ...]] = []
 
-    def run_here(jobs: Any, out: Path, options: Any, started: Any, ended: Any) -> None:
+    def run_here(engine: Any, jobs: Any, out: Path, started: Any, ended: Any) -> None:
         for planned in jobs:
             started(planned.job)
             calls.append(planned.job.arguments)
@@ -65,7 +66,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
                 write_run(planned.job.out)
             ended(planned.job, Attempt(planned.job.arguments, code, 0.1, "now", "why it failed" if code else ""))
 
-    monkeypatch.setattr("calprobe.sweep.run_locally", run_here)
+    monkeypatch.setattr("calprobe.sweep.Local.run", run_here)
     return calls
 
 

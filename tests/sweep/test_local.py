@@ -14,7 +14,7 @@ import pytest
 
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
-from calprobe.sweep import Attempt, Job, LocalOptions, Planned, Record, expected, longest_first, run_locally
+from calprobe.sweep import Attempt, Job, Local, Planned, Record, expected, longest_first
 from calprobe.sweep.order import next_that_fits
 from calprobe.sweep.record import log_path, read_record, write_record
 
@@ -30,9 +30,8 @@ COMMAND = (sys.executable, "-S", "-c", "import sys; exec(sys.argv[2].removeprefi
 
 def run(jobs: list[Planned], out: Path, places: int = 1, total: float = float("inf")) -> list[tuple[str, str, int]]:
     events: list[tuple[str, str, int]] = []
-    options = LocalOptions(tuple({"PLACE": str(place)} for place in range(places)), total, COMMAND)
-    run_locally(
-        *(jobs, out, options),
+    Local(tuple({"PLACE": str(place)} for place in range(places)), total, COMMAND).run(
+        *(jobs, out),
         lambda job: events.append(("begins", job.name, 0)),
         lambda job, attempt: events.append(("ends", job.name, attempt.exit_code)),
     )
@@ -50,13 +49,13 @@ def test_a_job_that_fails_stops_no_other_and_its_words_are_kept(tmp_path: Path) 
         planned("killed", 2, script="import os; os.kill(os.getpid(), 9)"),
         planned("good", 1, script="print('fine')"),
     ]
-    options = LocalOptions(({},), command=COMMAND)
-    run_locally(jobs, tmp_path, options, lambda job: None, lambda job, attempt: said.update({job.name: attempt}))
+    engine = Local(({},), command=COMMAND)
+    engine.run(jobs, tmp_path, lambda job: None, lambda job, attempt: said.update({job.name: attempt}))
     assert {name: attempt.exit_code for name, attempt in said.items()} == {"m/bad": 3, "m/killed": -9, "m/good": 0}
     assert said["m/bad"].said == "why\nfix"
     assert said["m/good"].said == ""
     said_so = planned("said", script="print('loading'); print('calprobe: what', 'to do', sep='\\n'); sys.exit(1)")
-    run_locally([said_so], tmp_path, options, lambda job: None, lambda job, attempt: said.update({job.name: attempt}))
+    engine.run([said_so], tmp_path, lambda job: None, lambda job, attempt: said.update({job.name: attempt}))
     assert said["m/said"].said == "calprobe: what\nto do"
     assert log_path(tmp_path, jobs[2].job).read_text() == "fine\n"
     assert said["m/good"].arguments == jobs[2].job.arguments
@@ -101,12 +100,11 @@ def test_ctrl_c_ends_the_jobs_and_says_so(tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
-    options = LocalOptions(({},), command=COMMAND)
+    engine = Local(({},), command=COMMAND)
     with pytest.raises(Interrupted, match="interrupted; 2 jobs left to do"):
-        run_locally(
+        engine.run(
             [job, planned("b", 0)],
             tmp_path,
-            options,
             lambda job: None,
             lambda job, attempt: ended.append(attempt.exit_code),
         )

@@ -1,0 +1,51 @@
+"""What runs a sweep's jobs, by the name that `--on` gives it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from calprobe.sweep import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What the command line says of an engine."""
+
+    jobs: int | None = None  # at once; None: as many as the engine finds room for
+
+
+def engine_of(name: str, options: EngineOptions) -> Engine:
+    """The engine of that name, a key of `ENGINES`; raises CalprobeError where it is not installed or not reached."""
+    return ENGINES[name](options)
+
+
+def _local(options: EngineOptions) -> Engine:
+    import torch
+
+    from calprobe.models.memory import free_bytes
+    from calprobe.sweep import Local
+
+    cards = _visible_cards()
+    if cards:
+        places = [{"CUDA_VISIBLE_DEVICES": card} for card in cards]
+        return Local(tuple(places[at % len(places)] for at in range(options.jobs or len(places))))
+    count = options.jobs or 1
+    threads = str(max(1, (os.cpu_count() or 1) // count))
+    place = {} if count == 1 or "OMP_NUM_THREADS" in os.environ else {"OMP_NUM_THREADS": threads}
+    return Local((place,) * count, float(free_bytes(torch.device("cpu"))))
+
+
+def _visible_cards() -> list[str]:
+    """The cards of this process by the names that CUDA_VISIBLE_DEVICES has for them."""
+    import torch
+
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    named = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
+    return named[:count] if named else [str(number) for number in range(count)]
+
+
+ENGINES: Mapping[str, Callable[[EngineOptions], Engine]] = {"local": _local}

@@ -1,0 +1,121 @@
+"""The jobs of a sweep as their own commands see them: options, size, and what each command checks before it loads."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calprobe.errors import CalprobeError, UsageError
+
+if TYPE_CHECKING:
+    from calprobe.sweep import Job, Planned, Sweep
+
+# That a process takes beside the weights of its model, roughly: torch, a batch, the prepared text.
+_PROCESS_BYTES = 2**30
+
+
+@functools.cache
+def options_of(name: str) -> frozenset[str]:
+    """The options of a command without dashes in front; of a flag that can be switched off, both forms."""
+    parameters = [found for found in _click_command(name).params if isinstance(found, click.Option)]
+    typed = [option for found in parameters for option in (*found.opts, *found.secondary_opts)]
+    return frozenset(option.removeprefix("--") for option in typed if option.startswith("--"))
+
+
+def checked_jobs(sweep: Sweep) -> list[Planned]:
+    """All jobs with their sizes, each checked as its own command would check it before a model is loaded."""
+    sizes: dict[tuple[object, ...], int] = {}
+    found = []
+    for job in sweep.jobs:
+        with _naming(sweep, job):
+            context = _click_command(job.command).make_context(f"calprobe {job.command}", list(job.arguments[1:]))
+            key = (job.command, *_without_model(job))  # what a job has to do is the same for all models
+            with context.scope(cleanup=False):
+                if key not in sizes:
+                    sizes[key] = _SIZES[job.command](context)
+            found.append(_planned(job, context.params, sizes[key]))
+    return found
+
+
+@contextmanager
+def _naming(sweep: Sweep, job: Job) -> Iterator[None]:
+    """Errors with the file and the tables that they come from."""
+    try:
+        yield
+    except click.UsageError as error:
+        raise UsageError(f"{sweep.path}: {' '.join(job.tables)}: {error.format_message()}") from error
+    except CalprobeError as error:
+        raise type(error)(f"{sweep.path}: {' '.join(job.tables)}: {error}") from error
+
+
+def _without_model(job: Job) -> Iterator[tuple[str, str]]:
+    for name, value in job.options.items():
+        if name != "model":
+            yield name, str(value)
+
+
+def _statements(context: click.Context) -> int:
+    """Statements that a `score` scores."""
+    from calprobe.cli.score import scoring_options
+    from calprobe.models.aliases import default_probe
+    from calprobe.probes import load_probe
+    from calprobe.scoring import select
+
+    given = context.params
+    probe = load_probe(given["probe"] or default_probe(given["model"]))
+    selection = select(probe, scoring_options(given, quiet=True))
+    return sum(len(r.instances) * r.n_candidates for r in selection.relations) * len(selection.numbers)
+
+
+def _requests(context: click.Context) -> int:
+    """Requests that an `ask` makes."""
+    from calprobe.asking import plan_of
+    from calprobe.cli.ask import asking_options, backend_name
+    from calprobe.cli.question_options import chosen_questions
+
+    given = context.params
+    backend_name(context)
+    options = asking_options(given, quiet=True)
+    chosen = chosen_questions(given, seed=options.filled().seed or 0, shots_from=given["shots_from"])
+    return plan_of(list(given["questions"]), options, chosen).n_requests
+
+
+_SIZES = {"score": _statements, "ask": _requests}
+
+
+def _planned(job: Job, given: Mapping[str, Any], units: int) -> Planned:
+    """The job with its model's size, where that is known before it is loaded."""
+    from calprobe.models.aliases import ALIASES
+    from calprobe.models.sizes import size_of
+    from calprobe.models.source import mistyped_alias
+    from calprobe.sweep import Planned
+
+    if given.get("base_url") is not None:
+        return Planned(job, units, given["parameters"], 0)
+    if job.command == "ask" and job.model in ALIASES and ALIASES[job.model].kind == "masked":
+        raise UsageError('a masked model cannot answer; let its table name what it takes part in: only = ["PROBE"]')
+    size = size_of(job.model)
+    if not size.here and (meant := mistyped_alias(job.model)):
+        raise UsageError(f"no alias {job.model}{meant}")
+    width = 2 if given["dtype"] in ("bfloat16", "float16") else 4
+    return Planned(job, units, size.parameters, _PROCESS_BYTES + width * (size.parameters or 0))
+
+
+def refuse_too_large(sweep: Sweep, planned: Sequence[Planned], total_bytes: float) -> None:
+    large = next((each for each in planned if each.bytes > total_bytes), None)
+    if large is not None:
+        needs, has = (f"{value / 2**30:,.1f} GiB" for value in (large.bytes, total_bytes))
+        raise UsageError(
+            f"{sweep.path}: {large.job.tables[0]} needs about {needs} of memory, and {has} are free here; give it a "
+            "dtype of half the size, or leave it to a larger machine"
+        )
+
+
+def _click_command(name: str) -> click.Command:
+    found: click.Command = importlib.import_module(f"calprobe.cli.{name}").command
+    return found
