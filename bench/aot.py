@@ -122,7 +122,7 @@ def variants(arch: int, few: bool) -> Iterator[Variant]:
     chosen = tile_set(arch // 10, SHARED_LIMIT[arch])
     if few:
         yield _partial_lse(torch.bfloat16, "ieee", tile_choices(torch.bfloat16, "ieee", chosen)[-1], False)
-        yield _tree_attention(torch.bfloat16, 64, False)
+        yield _tree_attention(torch.bfloat16, 64, False, False)
         return
     for variant in every_variant(chosen):
         is_one_of_a_tile = dict(variant.constants).get("HAS_SOFTCAP", True) and variant.dtype != "fp16"
@@ -147,9 +147,11 @@ def every_variant(chosen: TileSet) -> Iterator[Variant]:
         yield Variant("_target_logprob_kernel", TYPE_NAMES[dtype], _constants(True, **blocks))
     sizes = (("ANSWER_ROLE", gather.ANSWER), ("BLOCK_STATEMENTS", gather.BLOCK_STATEMENTS))
     yield Variant("_gather_reduce_kernel", "fp32", sizes)
-    for dtype in (torch.bfloat16, torch.float32):
-        for block_dim in tree.BLOCK_DIMS:
-            yield from (_tree_attention(dtype, block_dim, flag) for flag in (False, True))
+    for block_dim in tree.BLOCK_DIMS:
+        for dtype in (torch.bfloat16, torch.float32):
+            yield from (_tree_attention(dtype, block_dim, *flags) for flags in ((False, False), (True, True)))
+        yield _tree_attention(torch.bfloat16, block_dim, False, True)  # a window alone, as Mistral has it
+        yield _tree_attention(torch.float16, block_dim, True, True)
     smallest = _partial_lse(torch.bfloat16, "ieee", tile_choices(torch.bfloat16, "ieee", chosen)[0], True)
     targets = Variant("_target_logprob_kernel", "bf16", _constants(True, **blocks))
     for variant in (smallest, targets):
@@ -163,11 +165,16 @@ def _partial_lse(dtype: torch.dtype, precision: Precision, tiles: Tiles, flag: b
     return Variant("_partial_lse_kernel", TYPE_NAMES[dtype], constants, warps, stages)
 
 
-def _tree_attention(dtype: torch.dtype, block_dim: int, flag: bool) -> Variant:
+def _tree_attention(dtype: torch.dtype, block_dim: int, softcap: bool, window: bool) -> Variant:
     tiles = tree.attention_tiles(dtype, block_dim)
     options = tiles.launch_options()
     warps, stages = options.pop("num_warps"), options.pop("num_stages")
-    flags = (("HAS_SOFTCAP", flag), ("HAS_WINDOW", flag), ("PRECISION", "ieee"), ("BLOCK_PLACES", tree.BLOCK_PLACES))
+    flags = (
+        ("HAS_SOFTCAP", softcap),
+        ("HAS_WINDOW", window),
+        ("PRECISION", "ieee"),
+        ("BLOCK_PLACES", tree.BLOCK_PLACES),
+    )
     constants = (*flags, *options.items(), ("BLOCK_DIM", block_dim))
     return Variant("_tree_attention_kernel", TYPE_NAMES[dtype], constants, warps, stages)
 

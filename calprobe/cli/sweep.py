@@ -127,7 +127,7 @@ def _run(sweep: Sweep, planned: Sequence[Planned], engine: Engine, quiet: bool) 
     """Run what is missing, then say what became of it; exit 1 where a job failed."""
     from calprobe.interrupts import saying_how_to_resume
     from calprobe.runs.lock import locked
-    from calprobe.sweep import SweepProgress, read_record, write_record
+    from calprobe.sweep import SweepProgress, add_attempt, read_record
     from calprobe.sweep.record import log_path
 
     sweep.out.mkdir(parents=True, exist_ok=True)
@@ -138,13 +138,12 @@ def _run(sweep: Sweep, planned: Sequence[Planned], engine: Engine, quiet: bool) 
             say(f"{sweep.out}: {counted(done, 'job')} of {len(planned):,} done before")
 
         def ended(job: Job, attempt: Attempt) -> None:
-            nonlocal record
-            record = record.with_attempt(job, attempt)
-            write_record(sweep.out, record)
+            add_attempt(sweep.out, job, attempt)
             shown.ended(job, attempt)
 
         with SweepProgress.shown(missing, quiet=quiet) as shown:
             engine.run(missing, sweep.out, shown.started, ended)
+    record = read_record(sweep.out)
     failed = [each.job for each in planned if not record.is_done(each.job)]
     for job in failed:
         said = record.attempts[job.name].said.splitlines() or ["without a word"]

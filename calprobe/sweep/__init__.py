@@ -7,7 +7,7 @@ from calprobe.sweep.engine import Engine
 from calprobe.sweep.local import Local
 from calprobe.sweep.order import Planned, expected, longest_first
 from calprobe.sweep.progress import SweepProgress
-from calprobe.sweep.record import Attempt, Record, read_record, write_record
+from calprobe.sweep.record import Attempt, Record, add_attempt, read_record
 
 __all__ = [
     "Attempt",
@@ -18,9 +18,9 @@ __all__ = [
     "Record",
     "Sweep",
     "SweepProgress",
+    "add_attempt",
     "expected",
     "longest_first",
     "read_record",
     "read_sweep",
-    "write_record",
 ]

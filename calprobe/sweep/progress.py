@@ -36,9 +36,12 @@ class SweepProgress:
 
     work: dict[str, float]  # by job
     watchers: Sequence[Callable[[_State], None]]
+    work_of_all: float
     begun: float = field(default_factory=time.monotonic)
     running: list[str] = field(default_factory=list)
-    over: dict[str, bool] = field(default_factory=dict)  # by job that ended, whether it failed
+    n_over: int = 0
+    n_failed: int = 0
+    work_over: float = 0.0  # of jobs that ended
 
     @classmethod
     @contextmanager
@@ -49,27 +52,28 @@ class SweepProgress:
         hidden = quiet or not sys.stderr.isatty()
         hook: Callable[[_State], None] | None = None
         with progress.watchers(_PARTS if jobs else 0, "sweep", "thousandths", quiet=hidden, hook=hook) as watchers:
-            yield cls(work, watchers)
+            yield cls(work, watchers, sum(work.values()))
 
     def started(self, job: Job) -> None:
         """A job's process starts."""
         self.running.append(job.name)
-        log.info("%s: begins (%d of %d)", job.name, len(self.over) + len(self.running), len(self.work))
+        log.info("%s: begins (%d of %d)", job.name, self.n_over + len(self.running), len(self.work))
         self._show()
 
     def ended(self, job: Job, attempt: Attempt) -> None:
         """A job's process has ended."""
         self.running.remove(job.name)
-        self.over[job.name] = bool(attempt.exit_code)
+        self.n_over += 1
+        self.n_failed += bool(attempt.exit_code)
+        self.work_over += self.work[job.name]
         how = "done" if not attempt.exit_code else f"failed with exit code {attempt.exit_code}"
         log.info("%s: %s after %.0f s", job.name, how, attempt.seconds)
         self._show()
 
     def _show(self) -> None:
-        total = sum(self.work.values()) or 1.0
-        done = int(_PARTS * sum(self.work[name] for name in self.over) / total)
+        done = int(_PARTS * self.work_over / (self.work_of_all or 1.0))
         left = progress.seconds_left(done, _PARTS, time.monotonic() - self.begun)
-        failed = sum(self.over.values())
-        rates = f"{len(self.over)} of {len(self.work)} jobs" + (f", {failed} failed" if failed else "")
+        failed = f", {self.n_failed} failed" if self.n_failed else ""
+        rates = f"{self.n_over} of {len(self.work)} jobs{failed}"
         for show in self.watchers:
             show(_State(done, _PARTS, left, rates, ", ".join(self.running)))

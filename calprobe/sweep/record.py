@@ -1,22 +1,24 @@
-"""What became of a sweep's jobs: `sweep.json` in its folder, a record of the last attempt at each."""
+"""What became of a sweep's jobs: `sweep.jsonl` in its folder, a line for each attempt; a job's last one counts."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from calprobe.errors import CalprobeError
 from calprobe.messages import reason
-from calprobe.runs.atomic import write_text
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.listing import list_runs
 from calprobe.sweep.definition import Job
 
-FILE_NAME = "sweep.json"
+FILE_NAME = "sweep.jsonl"
 LOGS = "logs"
 FORMAT = 1
+_HEAD = json.dumps({"calprobe_sweep": FORMAT}).encode() + b"\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,6 @@ class Record:
             return False
         return any(run.complete for run in list_runs(job.out).runs)
 
-    def with_attempt(self, job: Job, attempt: Attempt) -> Record:
-        """The record with what became of a job."""
-        return Record({**self.attempts, job.name: attempt})
-
 
 def log_path(out: Path, job: Job) -> Path:
     """The file with all that a job's process has said; `+` stands in no name of a folder, so that no two share one."""
@@ -57,10 +55,11 @@ def read_record(out: Path) -> Record:
     """The record in a sweep's folder; an empty one where there is none. Raises CalprobeError for a damaged file."""
     path = out / FILE_NAME
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["calprobe_sweep"] != FORMAT:
+        head, *lines = _whole_lines(path.read_bytes()) or [_HEAD]
+        if json.loads(head) != {"calprobe_sweep": FORMAT}:
             raise ValueError("another format")
-        attempts = {str(name): decode(Attempt, value) for name, value in found["attempts"].items()}
+        found = (json.loads(line) for line in lines)
+        return Record({str(each.pop("job")): decode(Attempt, each) for each in found})
     except FileNotFoundError:
         return Record({})
     except (OSError, ValueError, KeyError, TypeError, AttributeError, DecodeError) as error:
@@ -68,10 +67,31 @@ def read_record(out: Path) -> Record:
         raise CalprobeError(
             f"{path}: {what}; delete it: complete runs are found again, and are quick to check"
         ) from error
-    return Record(attempts)
 
 
-def write_record(out: Path, record: Record) -> None:
-    """Write the record into a sweep's folder, at once or not at all."""
-    attempts = {name: asdict(attempt) for name, attempt in sorted(record.attempts.items())}
-    write_text(out / FILE_NAME, json.dumps({"calprobe_sweep": FORMAT, "attempts": attempts}, indent=2) + "\n")
+def add_attempt(out: Path, job: Job, attempt: Attempt) -> None:
+    """Write what became of a job behind what is in the sweep's folder, and have it on disk before this returns.
+
+    One process at a time may do so. A line that a killed process has not finished is taken away first.
+    """
+    path = out / FILE_NAME
+    with path.open("ab+") as stream:
+        if _is_torn(stream):
+            stream.seek(0)
+            stream.truncate(sum(map(len, _whole_lines(stream.read()))))
+        head = b"" if stream.seek(0, os.SEEK_END) else _HEAD
+        stream.write(head + json.dumps({"job": job.name, **asdict(attempt)}).encode() + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _is_torn(stream: BinaryIO) -> bool:
+    """Whether something stands behind the last end of a line."""
+    if not stream.seek(0, os.SEEK_END):
+        return False
+    stream.seek(-1, os.SEEK_END)
+    return stream.read(1) != b"\n"
+
+
+def _whole_lines(content: bytes) -> list[bytes]:
+    return [line for line in content.splitlines(keepends=True) if line.endswith(b"\n")]

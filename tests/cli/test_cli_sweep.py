@@ -15,8 +15,8 @@ from calprobe.cli.app import main
 from calprobe.cli.sweep import command
 from calprobe.cli.sweep_jobs import options_of
 from calprobe.runs import open_run
-from calprobe.sweep import Attempt, Record, read_sweep
-from calprobe.sweep.record import read_record, write_record
+from calprobe.sweep import Attempt, read_sweep
+from calprobe.sweep.record import add_attempt
 
 JOBS = """
 models = ["tiny-clm"]
@@ -110,9 +110,8 @@ def test_a_second_call_does_what_is_missing(
     # Nothing is to be done; then one attempt has failed, and that job alone runs.
     assert swept(file, capsys)[0] == 0
     assert len(in_process) == 2
-    record = read_record(out)
-    bad = Attempt(record.attempts["tiny-clm/months"].arguments, 1, 0.1, "now", "why")
-    write_record(out, Record({**record.attempts, "tiny-clm/months": bad}))
+    job = read_sweep(file, {name: options_of(name) for name in ("score", "ask")}).jobs[0]
+    add_attempt(out, job, Attempt(job.arguments, 1, 0.1, "now", "why"))
     shown = swept(file, capsys, "--dry-run")[1]
     assert "failed (1)" in shown
     assert "; 1 job left, about 0 min by those that are done" in shown
@@ -122,7 +121,7 @@ def test_a_second_call_does_what_is_missing(
     write(tmp_path, JOBS.replace("limit = 3", "limit = 4"))
     assert swept(file, capsys)[0] == 0
     assert [call[0] for call in in_process[3:]] == ["ask"]
-    assert json.loads((out / "sweep.json").read_text())["calprobe_sweep"] == 1
+    assert json.loads((out / "sweep.jsonl").read_text().splitlines()[0]) == {"calprobe_sweep": 1}
 
 
 def test_a_job_that_fails_is_named_at_the_end(

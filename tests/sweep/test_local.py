@@ -14,9 +14,9 @@ import pytest
 
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
-from calprobe.sweep import Attempt, Job, Local, Planned, Record, expected, longest_first
+from calprobe.sweep import Attempt, Job, Local, Planned, expected, longest_first
 from calprobe.sweep.order import next_that_fits
-from calprobe.sweep.record import log_path, read_record, write_record
+from calprobe.sweep.record import add_attempt, log_path, read_record
 
 
 def planned(name: str, units: int = 1, size: int = 0, script: str = "pass") -> Planned:
@@ -127,6 +127,23 @@ def test_the_expected_schedule_keeps_places_and_memory() -> None:
     assert least <= end <= (4 / 3 - 1 / 9) * least
 
 
+@pytest.mark.parametrize("cut", [1, 5, 40])
+def test_a_line_that_a_killed_process_has_not_finished_is_not_there(tmp_path: Path, cut: int) -> None:
+    first, second = planned("a").job, planned("b").job
+    attempt = Attempt(first.arguments, 0, 1.5, "2026-01-02T03:04:05+00:00")
+    add_attempt(tmp_path, first, attempt)
+    add_attempt(tmp_path, second, attempt)
+    path = tmp_path / "sweep.jsonl"
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert read_record(tmp_path).attempts == {"m/a": attempt}
+    add_attempt(tmp_path, second, replace(attempt, exit_code=3))
+    assert {name: each.exit_code for name, each in read_record(tmp_path).attempts.items()} == {"m/a": 0, "m/b": 3}
+    path.write_bytes(b'{"calprobe_sw')
+    assert read_record(tmp_path).attempts == {}
+    add_attempt(tmp_path, second, attempt)
+    assert read_record(tmp_path).attempts == {"m/b": attempt}
+
+
 def test_ten_thousand_jobs_are_ordered_at_once() -> None:
     jobs = [planned(f"j{n}", units=(n * 7919) % 1000 + 1, size=1) for n in range(10_000)]
     began = time.process_time()
@@ -138,11 +155,12 @@ def test_ten_thousand_jobs_are_ordered_at_once() -> None:
 def test_a_record_comes_back_and_a_changed_job_is_not_done(tmp_path: Path) -> None:
     job = planned("a").job
     attempt = Attempt(job.arguments, 0, 1.5, "2026-01-02T03:04:05+00:00")
-    write_record(tmp_path, Record({}).with_attempt(job, attempt))
+    add_attempt(tmp_path, job, replace(attempt, exit_code=1))
+    add_attempt(tmp_path, job, attempt)
     assert read_record(tmp_path).attempts == {"m/a": attempt}
     assert not read_record(tmp_path).is_done(job)  # no run is there
     assert read_record(tmp_path / "nothing").attempts == {}
-    (tmp_path / "sweep.json").write_text('{"calprobe_sweep": 2, "attempts": {}}')
+    (tmp_path / "sweep.jsonl").write_text('{"calprobe_sweep": 2}\n')
     with pytest.raises(CalprobeError, match="not the record of a sweep, or of another version; delete it"):
         read_record(tmp_path)
     names = [replace(job, name=name) for name in ("a.b/c", "a/b.c")]
