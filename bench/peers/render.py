@@ -16,7 +16,7 @@ def render(records: Iterable[dict[str, Any]]) -> str:
 def _rendered(record: dict[str, Any]) -> str:
     parts = [_heading(record), _scorers(record["rows"])]
     if record["achieved"]:
-        parts.append(_roof(record["achieved"]))
+        parts += [_roof(record["achieved"]), _time(record["achieved"])]
     if record["scaling"]:
         parts.append(_scaling(record["scaling"]))
     return "\n\n".join(parts) + "\n"
@@ -65,6 +65,28 @@ def _roof_cells(row: dict[str, Any]) -> list[str]:
     roofs = [f"{row['share_of_peak']:.0%} of {peak:.0f}", f"{row['share_of_fastest']:.0%} of {fastest:.0f}"]
     counts = [row["slice"], row["path"], *(str(row[name]) for name in ("tokens", "forwarded", "heads"))]
     return [*counts, f"{row['gflop_per_s']:.0f}", *roofs, f"{row['above_weights_mib']:.0f}"]
+
+
+# Kinds of work and the operators that do it; the rest is element-wise, or hidden behind the twelve largest.
+_WORK = {
+    "products": ("mm", "addmm", "bmm", "_linear_pointwise"),
+    "attention": ("_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_efficient_attention"),
+    "copies": ("copy_", "cat", "fill_", "clone"),
+    "sums of exponentials": ("amax", "_softmax", "log_", "logsumexp"),
+}
+
+
+def _time(rows: Sequence[dict[str, Any]]) -> str:
+    head = ("slice", *_WORK, "the rest", "arithmetic of the products that is the head's")
+    return _table(head, (_time_cells(row) for row in rows))
+
+
+def _time_cells(row: dict[str, Any]) -> list[str]:
+    took = {name.partition("::")[2]: share for name, share in row["profile"]["operators"].items()}
+    shares = [sum(took.get(name, 0.0) for name in names) for names in _WORK.values()]
+    words, width = max(tuple(map(int, shape.split("x"))) for shape in row["roof"]["shapes"])
+    of_head = 2 * row["heads"] * words * width / row["flop"]
+    return [row["slice"], *(f"{share:.0%}" for share in (*shares, 1 - sum(shares), of_head))]
 
 
 def _scaling(rows: Sequence[dict[str, Any]]) -> str:

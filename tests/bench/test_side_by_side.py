@@ -120,6 +120,27 @@ def test_achieved_counts_what_had_to_be_done() -> None:
     assert found["above_weights_mib"] == 100.0
 
 
+def test_time_is_shown_by_kinds_of_work() -> None:
+    operators = {
+        "aten::mm": 0.5,
+        "mkldnn::_linear_pointwise": 0.1,
+        "aten::copy_": 0.05,
+        "aten::cat": 0.05,
+        "aten::mul": 0.1,
+    }
+    row = {"slice": "P36:1", "path": "tree", "tokens": 9, "forwarded": 5, "heads": 4, "gflop_per_s": 2.0, "flop": 320}
+    row |= {
+        "share_of_peak": 0.5,
+        "share_of_fastest": 0.25,
+        "above_weights_mib": 1.0,
+        "profile": {"operators": operators},
+    }
+    row["roof"] = {"peak_gflop_per_s": 4.0, "fastest_gflop_per_s": 8.0, "shapes": {"2x2": 4.0, "10x2": 8.0}}
+    record = {"machine": MACHINE, "settings": SETTINGS, "note": "", "rows": [], "achieved": [row], "scaling": []}
+    # 4 evaluations of a head of 10 words x 2 take 160 of the 320 operations.
+    assert "| P36:1 | 60% | 0% | 10% | 0% | 30% | 50% |" in render([record])
+
+
 PIECE = Piece("author", "[Y] wrote [X].", ("Ulysses", "Emma"), ("Joyce", "Austen", "Woolf"))
 SETTINGS = {"model": "tiny", "dtype": "float32", "threads": 1}
 MACHINE = {"card": None, "processor": "CPU", "isa": "none", "versions": {"torch": "2"}, "date": "2026-01-01"}
