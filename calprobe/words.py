@@ -37,6 +37,11 @@ Correction = Literal["holm", "max-t"]  # of p-values for their number
 Calibrate = Literal["isotonic", "logistic"]  # of uncertainties without a scale to confidences
 Recalibration = Literal["isotonic", "platt", "beta", "temperature"]  # of confidences, docs/methods.md
 
+# Runs in a list
+RunState = Literal["complete", "running", "partial", "failed"]
+RunKind = Literal["scored", "asked"]
+RunOrder = Literal["path", "model", "probe", "state", "accuracy", "ace", "age", "size"]
+
 
 class Role(IntEnum):
     """What a token belongs to. A token that overlaps a slot at all belongs to it; answer before subject."""

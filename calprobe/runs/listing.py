@@ -46,6 +46,16 @@ class ListedRun:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedRun:
+    """A run that was to be made, and whose process failed."""
+
+    task: str  # score, ask
+    model: str
+    probe: str  # of an asked run, its question sets
+    said: str  # the first line of its error; empty: nothing
+
+
+@dataclass(frozen=True, slots=True)
 class RunList:
     """The runs below a folder."""
 
@@ -69,12 +79,17 @@ def list_runs(folder: str | Path) -> RunList:
     if not place.is_dir():
         raise DataMissingError(f"{place}: no such folder; `calprobe score` makes runs in runs/")
     runs, damaged = [], {}
-    for path in _run_folders(place, _DEEPEST):
+    for path in run_folders(place):
         try:
             runs.append(_listed(path))
         except CalprobeError as error:
             damaged[str(path)] = str(error)
     return RunList(str(place), tuple(runs), damaged)
+
+
+def run_folders(folder: Path) -> Iterator[Path]:
+    """The folders of runs in a folder and below it, in order, or the one that it is; nothing of them is read."""
+    return _run_folders(folder, _DEEPEST)
 
 
 def _run_folders(folder: Path, levels: int) -> Iterator[Path]:

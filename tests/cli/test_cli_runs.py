@@ -14,6 +14,11 @@ from run_samples import write_run
 from calprobe.runs.listing import list_runs
 
 
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALPROBE_CACHE", str(tmp_path / "cache"))
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("experiments")
@@ -41,13 +46,15 @@ def test_text_and_other_formats(folder: Path) -> None:
     done = calprobe("runs", folder)
     assert done.returncode == 0
     assert done.stdout.startswith(f"{folder}: 2 runs, 1 damaged\n")
-    assert "66 % (2 of 3)" in done.stdout
+    assert "partial 66 % (2 of 3)" in done.stdout
     assert "DAMAGED" in done.stdout
     assert "not JSON" in done.stdout
     rows = list(csv.DictReader(io.StringIO(calprobe("runs", folder, "--format", "csv").stdout)))
-    assert {row["value"] for row in rows if row["quantity"] == "done"} == {"complete", "66 % (2 of 3)"}
+    assert {row["value"] for row in rows if row["quantity"] == "state"} == {"complete", "partial 66 % (2 of 3)"}
     found = json.loads(calprobe("runs", folder, "--json").stdout)
     assert [run["complete"] for run in found["runs"]] == [True, False]
+    assert [run["state"] for run in found["runs"]] == ["complete", "partial"]
+    assert all(0 <= run["headline"]["accuracy"] <= 1 and run["bytes"] and run["age_s"] for run in found["runs"])
     assert "not JSON" in found["damaged"][0]["error"]
     for form in ("markdown", "latex"):
         assert "complete" in calprobe("runs", folder, "--format", form).stdout
@@ -58,3 +65,35 @@ def test_no_folder_and_no_runs(folder: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (3, "")
     assert "absent: no such folder; `calprobe score` makes runs in runs/" in done.stderr
     assert calprobe("runs", folder / "other").stdout == f"{folder / 'other'}: 0 runs\n"
+
+
+def test_filters_order_and_paths_for_other_commands(folder: Path) -> None:
+    assert calprobe("runs", folder, "--state", "partial", "--paths").stdout == f"{folder}/more/part\n"
+    assert calprobe("runs", folder, "--sort", "size", "--paths").stdout.split()[0] == f"{folder}/complete"
+    assert calprobe("runs", folder, "--model", "gpt").stdout.startswith(f"{folder}: 0 runs, 2 more left out")
+    assert calprobe("runs", folder, "--since", "2025-12-31", "--paths").stdout.count("\n") == 2
+    assert calprobe("runs", folder, "--since", "1min", "--paths").stdout.strip() == ""
+    without = calprobe("runs", folder, "--no-numbers").stdout
+    assert "ACE" in calprobe("runs", folder).stdout
+    assert "ACE" not in without
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--state", "done"), "--state: no"),
+        (("--since", "yesterday"), "--since 'yesterday': give 90min, 3h, 2d, 1w, or a date such as 2026-05-01"),
+        (("--paths", "--json"), "--paths prints folders alone; leave out --format and --json"),
+    ],
+)
+def test_wrong_filters_are_refused(folder: Path, given: tuple[str, ...], said: str) -> None:
+    done = calprobe("runs", folder, *given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+def test_a_table_fits_a_terminal_of_a_hundred_columns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = calprobe("runs", folder).stdout.splitlines()
+    assert all(len(line) <= 100 for line in lines if "DAMAGED" not in line)
+    assert all(title in lines[2] for title in ("state", "model", "probe", "accuracy", "ACE", "age", "size"))

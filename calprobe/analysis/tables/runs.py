@@ -2,54 +2,137 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from calprobe.analysis.catalogue import Catalogue, CataloguedRun
 from calprobe.analysis.number_text import ranges
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.messages import counted
-from calprobe.runs.listing import ListedRun, RunList
 
 # Title of each column -> its priority on a narrow terminal.
-_COLUMNS = {"model": 2, "kind": 7, "probe": 3, "instances": 6, "templates": 4, "done": 1, "created": 5}
+_COLUMNS = {
+    "state": 1,
+    "model": 2,
+    "probe": 3,
+    "accuracy": 4,
+    "ACE": 4,
+    "of": 11,
+    "age": 5,
+    "size": 6,
+    "instances": 7,
+    "templates": 8,
+    "kind": 9,
+    "created": 10,
+}
+_NUMBERS = ("accuracy", "ACE", "of")
+_DAY = 86400
 
 
-def run_list_tables(found: RunList) -> tuple[Table]:
-    """One table; runs that cannot be read are named below it."""
+def run_list_tables(found: Catalogue) -> tuple[Table]:
+    """One table; runs that cannot be read, or that failed, are named below it with the reason."""
     runs = counted(len(found.runs), "run")
+    left_out = f", {found.left_out:,} more left out" if found.left_out else ""
+    damaged = f", {len(found.damaged)} damaged" if found.damaged else ""
+    titles = [title for title in _COLUMNS if found.with_headlines or title not in _NUMBERS]
     return (
         Table(
             caption=f"Runs in {found.folder}.",
             label="runs",
             stub="run",
             columns=tuple(
-                Column(title, keys={"quantity": title}, ranked=False, priority=priority)
-                for title, priority in _COLUMNS.items()
+                Column(title, keys={"quantity": title.lower()}, ranked=False, priority=_COLUMNS[title])
+                for title in titles
             ),
-            rows=tuple(Row(run.path, _cells(run), keys={"run": run.path}) for run in found.runs),
-            heading=(f"{found.folder}: {runs}" + (f", {len(found.damaged)} damaged" if found.damaged else ""),),
-            notes=tuple(f"DAMAGED {error}" for error in found.damaged.values()),
+            rows=tuple(
+                Row(
+                    _below(run.path, found.folder),
+                    tuple(_cells(run)[title] for title in titles),
+                    keys={"run": run.path},
+                )
+                for run in found.runs
+            ),
+            heading=(f"{found.folder}: {runs}{left_out}{damaged}",),
+            notes=(
+                *(f"DAMAGED {error}" for error in found.damaged.values()),
+                *(f"FAILED {run.path}: {run.why}" for run in found.runs if run.state == "failed" and run.why),
+            ),
+            fine_print=tuple(f"RUNNING {run.path}: {run.why}" for run in found.runs if run.state == "running"),
             best_within=None,
         ),
     )
 
 
-def _cells(run: ListedRun) -> tuple[Cell, ...]:
-    which = "first" if run.sample_seed is None else "limit"
-    limit = "" if run.limit is None else f", {which} {run.limit}"
-    return (
-        run.model or "-",
-        run.kind or "-",
-        f"{run.probe or '-'}{limit}",
-        f"{run.instances:,}",
-        ranges(run.templates) or "-",
-        _done(run),
-        run.created[:10] or "-",
-    )
+def _row(run: CataloguedRun, folder: str, titles: Sequence[str]) -> Row:
+    cells = _cells(run)
+    return Row(_below(run.path, folder), tuple(cells[title] for title in titles), keys={"run": run.path})
 
 
-def _done(run: ListedRun) -> str:
+def _below(path: str, folder: str) -> str:
+    """A path as it is below the folder that the heading names.
+
+    >>> _below("runs/gpt2/bear", "runs"), _below("runs", "runs")
+    ('gpt2/bear', 'runs')
+    """
+    return path.removeprefix(f"{folder}/") or path
+
+
+def _cells(found: CataloguedRun) -> dict[str, Cell]:
+    run, headline = found.run, found.headline
+    return {
+        "state": _state(found),
+        "model": found.model or "-",
+        "probe": _probe(found),
+        "accuracy": None if headline is None else headline.accuracy,
+        "ACE": None if headline is None else headline.ace,
+        "of": headline.of if headline else "-",
+        "age": "-" if found.age_s is None else _age(found.age_s),
+        "size": _size(found.bytes),
+        "instances": "-" if run is None else f"{run.instances:,}",
+        "templates": "-" if run is None else ranges(run.templates) or "-",
+        "kind": "-" if run is None else run.kind or "-",
+        "created": run.created[:10] if run is not None and run.created else "-",
+    }
+
+
+def _probe(found: CataloguedRun) -> str:
+    """Probe or question sets, and how many instances of each relation."""
+    name, run = found.of or "-", found.run
+    if run is None or run.limit is None:
+        return name
+    return f"{name}, {'first' if run.sample_seed is None else 'limit'} {run.limit}"
+
+
+def _state(found: CataloguedRun) -> str:
+    """The state, and of what is not complete how much is done: 66 % (2 of 3)."""
+    run = found.run
+    if run is None or found.state == "complete":
+        return found.state
     part = "" if run.shard is None else f", shard {run.shard}"
-    if run.complete:
-        return "complete"
     if run.replies is not None and run.requests:
         share = 100 * run.replies // run.requests
-        return f"{share} % ({run.replies:,} of {counted(run.requests, 'request')}){part}"
-    return f"{100 * run.done // run.pieces} % ({run.done} of {run.pieces}){part}"
+        return f"{found.state} {share} % ({run.replies:,} of {counted(run.requests, 'request')}){part}"
+    return f"{found.state} {100 * run.done // max(1, run.pieces)} % ({run.done} of {run.pieces}){part}"
+
+
+def _age(seconds: float) -> str:
+    """The largest whole unit.
+
+    >>> [_age(seconds) for seconds in (40, 3700, 200_000)]
+    ['40 s', '1 h', '2 d']
+    """
+    size, unit = next(
+        ((size, unit) for size, unit in ((_DAY, "d"), (3600, "h"), (60, "min")) if seconds >= size), (1, "s")
+    )
+    return f"{seconds // size:.0f} {unit}"
+
+
+def _size(count: int) -> str:
+    """Bytes in the largest binary unit.
+
+    >>> [_size(count) for count in (900, 20_480, 5 * 2**30)]
+    ['900 B', '20 KiB', '5.0 GiB']
+    """
+    for size, unit, decimals in ((2**30, "GiB", 1), (2**20, "MiB", 1), (2**10, "KiB", 0)):
+        if count >= size:
+            return f"{count / size:,.{decimals}f} {unit}"
+    return f"{count} B"
