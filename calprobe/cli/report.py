@@ -31,6 +31,7 @@ from calprobe.cli.report_asked import (
     threshold_option,
     window_option,
 )
+from calprobe.cli.report_mixture import OF_ONE_KIND, ONE_KIND, expanded, is_mixture, report_mixture
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
 from calprobe.words import AskedBeside, Calibrate, Recalibration, SliceKind
@@ -116,6 +117,9 @@ def command(
 ) -> None:
     """Show accuracy, confidence and calibration of each RUN, a folder from `score`, `ask` or `import`.
 
+    A folder that is no run itself stands for all runs below it. Runs of scores and of replies together are shown side
+    by side, task by task, with fewer numbers; `calprobe runs` chooses those of one kind, probe or model.
+
     \b
         calprobe report runs/smollm2-135m-mini
         calprobe report runs/gpt2-bear runs/opt-125m-bear --json > report.json
@@ -130,14 +134,23 @@ def command(
         calprobe report runs/*-bear --html report.html
         calprobe report runs/a runs/b --label a="GPT-2, fp32" --label b="GPT-2, bf16"
         calprobe report runs/smollm2-135m-mmlu --reader first_char,last_marker --html audit.html
+        calprobe report runs/paper --html paper.html
+        calprobe report $(calprobe runs runs/paper --kind asked --model llama --paths)
 
     --reduction all shows accuracy, ACE of base, and the harmonic mean of accuracy and 1 - ACE under each
     reduction. Its JSON has, for each RUN, model, kind, probe, instances, partial, limited, same_tokens,
     candidates, cost, reductions {NAME: {accuracy, ace, harmonic_mean}}, best (the NAME with the highest
     harmonic mean) and unknown (reductions that an import cannot compute).
     """
-    named = labelled(runs, labels)
+    from calprobe.cli.logs import log_to_stderr
+
+    named = labelled(expanded(runs), labels)
     shown = Shown(form, estimators, metrics, tables, beside, plots, look, page)
+    if is_mixture(named.values()):
+        refuse_typed(click.get_current_context(), OF_ONE_KIND, ONE_KIND)
+        log_to_stderr()
+        report_mixture(runs, named, options, form, page)
+        return
     if _are_asked(named.values()):
         asked = _asked_options(options, readers, parse_threshold, window)
         planned = replace(asked, budget=answers_of(budget or ()), budget_draws=budget_draws or asked.budget_draws)
@@ -149,7 +162,6 @@ def command(
     check_tables(shown, TABLES)
     _check_looks(shown)
     from calprobe.analysis import SliceOptions
-    from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
 
     slices = None if by is None else SliceOptions(by, estimators)

@@ -194,9 +194,13 @@ def test_show_says_where_the_answers_of_a_run_of_replies_are(run: str) -> None:
 
 def test_scores_and_replies_are_reported_apart(run: str, tmp_path: Path) -> None:
     scored = str(write_run(tmp_path / "scored"))
-    both = calprobe("report", run, scored)
-    assert both.returncode == 2
-    assert "report each kind by itself" in both.stderr
+    both = calprobe("report", run, scored, *QUICK, "--html", tmp_path / "both.html")
+    assert both.returncode == 0
+    assert both.stdout.startswith("2 runs: 2 runs of 2 tasks\n")
+    assert "Models by tasks" in (tmp_path / "both.html").read_text()
+    one_kind = calprobe("report", run, scored, "--estimator", "base")
+    assert one_kind.returncode == 2
+    assert "--estimator applies to runs of one kind" in one_kind.stderr
     for arguments in (("--reader", "first_char"), ("--window", "5"), ("--parse-threshold", "0.5")):
         done = calprobe("report", scored, *QUICK, *arguments)
         assert done.returncode == 2

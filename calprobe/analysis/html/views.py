@@ -86,6 +86,20 @@ class PairView:
 
 
 @dataclass(frozen=True, slots=True)
+class SectionView:
+    """A part of an overview: one task, or what is over all."""
+
+    anchor: str
+    title: str
+    tables: tuple[Table, ...]
+    lines: tuple[str, ...] = ()  # before the tables
+    link: str = ""  # to a page of its own
+    figures: tuple[FigureView, ...] = ()  # of the details
+    details: tuple[Table, ...] = ()  # that the reader opens
+    warning: bool = False  # whether the title is a warning
+
+
+@dataclass(frozen=True, slots=True)
 class PageView:
     """The page."""
 
@@ -101,6 +115,7 @@ class PageView:
     figures: tuple[FigureView, ...] = ()  # over all runs
     pairs: tuple[PairView, ...] = ()  # of a comparison
     across: tuple[Table, ...] = ()  # of several asked runs
+    sections: tuple[SectionView, ...] = ()  # of an overview
 
     @property
     def keys(self) -> frozenset[str]:

@@ -1,0 +1,250 @@
+"""Many runs of all kinds as one result: models side by side under each task, and their differences.
+
+A task is what several models were given alike: a probe, or question sets under a study. A run that cannot be read is
+named with the reason, and the others are shown without it.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from calprobe.analysis.asked.across import across_runs
+from calprobe.analysis.asked.cell_report import metrics_of
+from calprobe.analysis.asked.compare_asked import compare_asked
+from calprobe.analysis.asked.compared import AskedComparison
+from calprobe.analysis.asked.folder import asked_of
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report import AskedReport
+from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.analysis.asked.results import AskedRunReport, CellReport
+from calprobe.analysis.compare_results import Comparison
+from calprobe.analysis.compare_runs import compare
+from calprobe.analysis.headlines import first_estimator
+from calprobe.analysis.json_values import estimate_json
+from calprobe.analysis.options import CompareOptions, ReportOptions
+from calprobe.analysis.report_runs import report
+from calprobe.analysis.results import Report, RunReport
+from calprobe.confidence import BASE
+from calprobe.errors import CalprobeError
+from calprobe.metrics import Estimate, Metric
+from calprobe.runs import AskedRun, Run, open_run
+from calprobe.words import RunKind
+
+log = logging.getLogger(__name__)
+
+METRICS = ("ace", "brier", "auroc")
+UNDEFINED = Estimate(float("nan"))
+G = TypeVar("G")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What several models were given alike, and the folders of their runs."""
+
+    name: str
+    runs: Mapping[str, str]  # by what each is called
+    missing: Mapping[str, str] = field(default_factory=dict)  # why there is no run, by what it would be called
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One run among those of its task."""
+
+    label: str
+    model: str
+    path: str
+    partial: bool
+    n: int  # instances; of replies, rows of all sets and variants
+    accuracy: Estimate  # of several sets or variants the mean over these, without an interval
+    metrics: Mapping[str, Estimate]  # those of METRICS, likewise
+    of: str  # reader and estimator
+
+    def to_json(self) -> dict[str, Any]:
+        """The run's object in the JSON of an overview. NaN is None."""
+        named = {"model": self.model, "path": self.path, "partial": self.partial, "n": self.n, "of": self.of}
+        numbers = {"accuracy": self.accuracy, **self.metrics}
+        return named | {name: estimate_json(value) for name, value in numbers.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOverview:
+    """The runs of one task side by side."""
+
+    name: str
+    kind: RunKind | None  # None: there is no run that can be read
+    sides: tuple[Side, ...]
+    missing: Mapping[str, str]  # why a run is not there, or cannot be read, by what it is called
+    comparison: Comparison | AskedComparison | None = None  # None: fewer than two runs, or see `uncompared`
+    uncompared: str = ""  # why runs could not be compared
+
+    def to_json(self) -> dict[str, Any]:
+        """The task's object in the JSON of an overview."""
+        return {
+            "kind": self.kind,
+            "runs": {side.label: side.to_json() for side in self.sides},
+            "missing": dict(self.missing),
+            "comparison": None if self.comparison is None else self.comparison.to_json(),
+            "uncompared": self.uncompared or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """All tasks."""
+
+    title: str
+    tasks: tuple[TaskOverview, ...]
+    metrics: tuple[Metric, ...]  # in the order of columns, those of METRICS
+
+    @property
+    def missing(self) -> Iterator[tuple[str, str, str]]:
+        """Task, run and reason of all that is not there."""
+        for task in self.tasks:
+            for label, why in task.missing.items():
+                yield task.name, label, why
+
+    def to_json(self) -> dict[str, Any]:
+        """A key for each task."""
+        return {"tasks": {task.name: task.to_json() for task in self.tasks}}
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedTask:
+    """A task with the full report of its runs, for a page of its own."""
+
+    overview: TaskOverview
+    report: Report | AskedReport | None  # None: there is no run that can be read
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewOptions:
+    """What to compute of runs of both kinds."""
+
+    scores: ReportOptions = field(default_factory=ReportOptions)
+    asked: AskedOptions = field(default_factory=AskedOptions)
+
+
+DEFAULTS = OverviewOptions()
+
+
+def report_task(task: Task, options: OverviewOptions = DEFAULTS) -> ReportedTask:
+    """Report and compare the runs of a task; raises nothing for runs that are odd, missing or of two kinds."""
+    missing = dict(task.missing)
+    opened = _each(task.runs, lambda _, path: open_run(path), missing)
+    asked = {label: run for label, run in opened.items() if isinstance(run, AskedRun)}
+    scored = {label: run for label, run in opened.items() if isinstance(run, Run)}
+    if asked and scored:
+        missing |= dict.fromkeys(scored, "a run of scores among runs of replies; report it by itself")
+    if asked:
+        return _asked(task, asked, options, missing)
+    if scored:
+        return _scored(task, scored, options, missing)
+    return ReportedTask(TaskOverview(task.name, None, (), missing), None)
+
+
+def overview(title: str, tasks: Iterable[TaskOverview], options: OverviewOptions = DEFAULTS) -> Overview:
+    """Tasks that were reported, together."""
+    known = {metric.name: metric for metric in metrics_of(options.asked)}
+    return Overview(title, tuple(tasks), tuple(known[name] for name in METRICS))
+
+
+def _scored(task: Task, runs: Mapping[str, Run], options: OverviewOptions, missing: dict[str, str]) -> ReportedTask:
+    reports = _each(runs, lambda label, run: report({label: run}, options.scores), missing)
+    every = list(reports.values())
+    if not every:
+        return ReportedTask(TaskOverview(task.name, "scored", (), missing), None)
+    found = replace(
+        every[0],
+        runs=tuple(run for own in every for run in own.runs),
+        scored=tuple(run for own in every for run in own.scored),
+    )
+    paths = {label: task.runs[label] for label in reports}
+    comparison, why = _compared(paths, lambda: compare(paths, CompareOptions(scores=options.scores)))
+    sides = tuple(_scored_side(run, task.runs[run.label]) for run in found.runs)
+    return ReportedTask(TaskOverview(task.name, "scored", sides, missing, comparison, why), found)
+
+
+def _asked(task: Task, runs: Mapping[str, AskedRun], options: OverviewOptions, missing: dict[str, str]) -> ReportedTask:
+    opened = _each(runs, asked_of, missing)
+    reports = _each(opened, lambda _, run: report_asked_run(run, options.asked), missing)
+    if not reports:
+        return ReportedTask(TaskOverview(task.name, "asked", (), missing), None)
+    every = tuple(reports.values())
+    found = AskedReport(every, metrics_of(options.asked), options.asked, across_runs(every, options.asked))
+    kept = [opened[label] for label in reports]
+    comparison, why = _compared(
+        reports, lambda: compare_asked(kept, CompareOptions(scores=options.scores), options.asked)
+    )
+    sides = tuple(_asked_side(run, task.runs[run.label]) for run in every)
+    return ReportedTask(TaskOverview(task.name, "asked", sides, missing, comparison, why), found)
+
+
+def _each(given: Mapping[str, G], make: Callable[[str, G], T], missing: dict[str, str]) -> dict[str, T]:
+    """What is made of each, by its label; where that fails, why, in `missing`."""
+    found = {}
+    for label, each in given.items():
+        try:
+            found[label] = make(label, each)
+        except CalprobeError as error:
+            missing[label] = str(error)
+        except Exception as error:  # a run that nobody foresaw must not take the others with it
+            log.debug("%s", label, exc_info=True)
+            missing[label] = f"{type(error).__name__}: {error}"
+    return found
+
+
+def _compared(runs: Mapping[str, object], make: Callable[[], T]) -> tuple[T | None, str]:
+    """The comparison, or why there is none."""
+    if len(runs) < 2:
+        return None, ""
+    failed: dict[str, str] = {}
+    found = _each({"comparison": runs}, lambda _, __: make(), failed)
+    return found.get("comparison"), failed.get("comparison", "")
+
+
+def _scored_side(run: RunReport, path: str) -> Side:
+    shown = next((own for own in run.estimators if own.name == BASE), next(iter(run.estimators), None))
+    metrics = {} if shown is None else shown.metrics
+    return Side(
+        label=run.label,
+        model=run.facts.model,
+        path=path,
+        partial=run.facts.partial,
+        n=run.instances,
+        accuracy=metrics.get("accuracy", UNDEFINED),
+        metrics={name: metrics.get(name, UNDEFINED) for name in METRICS},
+        of="" if shown is None else shown.name,
+    )
+
+
+def _asked_side(run: AskedRunReport, path: str) -> Side:
+    cells = [cell for cell in run.reports() if cell.accuracy]
+    name = first_estimator(dict.fromkeys(name for cell in cells for name in _of_confidence(cell)))
+    having = [cell.estimators[name].metrics for cell in cells if name in cell.estimators] if name else []
+    return Side(
+        label=run.label,
+        model=run.model,
+        path=path,
+        partial=run.partial,
+        n=sum(cell.rows for cell in cells),
+        accuracy=_mean([cell.accuracy[cell.reader].value for cell in cells]),
+        metrics={metric: _mean([own[metric] for own in having if metric in own]) for metric in METRICS},
+        of=", ".join(text for text in (cells[0].reader if cells else "", name) if text),
+    )
+
+
+def _of_confidence(cell: CellReport) -> list[str]:
+    return [name for name, own in cell.estimators.items() if own.scale == "probability"]
+
+
+def _mean(found: Sequence[Estimate]) -> Estimate:
+    """One estimate as it is; of several the mean of those that are defined, without an interval."""
+    if len(found) == 1:
+        return found[0]
+    known = [own.value for own in found if not math.isnan(own.value)]
+    return Estimate(sum(known) / len(known)) if known else UNDEFINED

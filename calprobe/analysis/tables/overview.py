@@ -1,0 +1,120 @@
+"""The tables of an overview: models side by side under each task, what is missing, and a matrix of models by tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from calprobe.analysis.asked.compared import AskedComparison
+from calprobe.analysis.overview import Overview, Side, TaskOverview
+from calprobe.analysis.tables.asked.compared import compared_tables
+from calprobe.analysis.tables.comparison import comparison_tables, pair_tables
+from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.messages import counted
+from calprobe.metrics import ACCURACY
+
+_OF = (
+    "of: the estimator that ACE, Brier and AUROC are of; of replies, behind the reader that accuracy is by. Of several "
+    "sets or variants the mean over these is shown, without an interval."
+)
+
+
+def overview_tables(found: Overview) -> tuple[Table, ...]:
+    """The sides of all tasks, and what is missing; without the comparisons."""
+    return (sides_table(found), *missing_tables(found))
+
+
+def sides_table(found: Overview) -> Table:
+    """A row a run, grouped by task."""
+    runs = sum(len(task.sides) for task in found.tasks)
+    missing = len(list(found.missing))
+    state = f"{counted(runs, 'run')} of {counted(len(found.tasks), 'task')}"
+    state += f"; {missing:,} missing, see below" if missing else ""
+    return Table(
+        caption="Runs by task.",
+        label="overview",
+        stub="model",
+        kind="overview",
+        columns=(
+            Column("n", keys={"metric": "n"}, ranked=False, priority=3),
+            Column.of(replace(ACCURACY, priority=1)),
+            *(Column.of(replace(metric, priority=2)) for metric in found.metrics),
+            Column("of", keys={"metric": "of"}, ranked=False, priority=4),
+        ),
+        rows=tuple(_row(side, task, found) for task in found.tasks for side in task.sides),
+        heading=(f"{found.title}: {state}",),
+        notes=(_OF,),
+        best_within="group",
+        best_of=" within its task",
+        directions=True,
+    )
+
+
+def _row(side: Side, task: TaskOverview, found: Overview) -> Row:
+    notes = [*([side.model] if side.model != side.label else []), *(["PARTIAL"] if side.partial else [])]
+    return Row(
+        side.label,
+        (side.n, side.accuracy, *(side.metrics[metric.name] for metric in found.metrics), side.of),
+        group=task.name,
+        note=", ".join(notes),
+        keys={"task": task.name, "run": side.path, "model": side.model},
+        ranked=not side.partial,
+    )
+
+
+def missing_tables(found: Overview) -> Iterator[Table]:
+    """A row for each run that is not there, with the reason; no table where all are."""
+    rows = tuple(
+        Row(label, (why.splitlines()[0] if why else "-",), group=task, keys={"task": task, "run": label})
+        for task, label, why in found.missing
+    )
+    if rows:
+        yield Table(
+            caption="Missing runs.",
+            label="missing",
+            stub="model",
+            kind="missing",
+            columns=(Column("why", keys={"quantity": "why"}, ranked=False),),
+            rows=rows,
+            heading=("Missing",),
+            best_within=None,
+            tidy=False,
+        )
+
+
+def matrix_tables(found: Overview) -> Iterator[Table]:
+    """Models by tasks, of accuracy and of ACE; nothing of a single task."""
+    if len(found.tasks) < 2:
+        return
+    labels = dict.fromkeys(side.label for task in found.tasks for side in task.sides)
+    for metric in (ACCURACY, found.metrics[0]):
+        yield Table(
+            caption=f"{metric.title} of each model on each task.",
+            label=f"overview-{metric.name}",
+            stub="model",
+            columns=tuple(
+                Column(task.name, metric.better, keys={"task": task.name, "metric": metric.name})
+                for task in found.tasks
+            ),
+            rows=tuple(Row(label, tuple(_cell(task, label, metric.name) for task in found.tasks)) for label in labels),
+            intervals=False,
+            tidy=False,
+        )
+
+
+def _cell(task: TaskOverview, label: str, metric: str) -> Cell:
+    side = next((side for side in task.sides if side.label == label), None)
+    if side is None:
+        return None
+    return side.accuracy if metric == ACCURACY.name else side.metrics[metric]
+
+
+def difference_tables(task: TaskOverview, *, in_files: bool = False) -> tuple[Table, ...]:
+    """The comparison of a task's runs, as `calprobe compare` prints it; none where there is no comparison."""
+    if task.comparison is None:
+        return ()
+    if isinstance(task.comparison, AskedComparison):
+        found = compared_tables(task.comparison)
+    else:
+        found = comparison_tables(task.comparison) if in_files else pair_tables(task.comparison)
+    return tuple(replace(table, keys={"task": task.name, **table.keys}) for table in found)

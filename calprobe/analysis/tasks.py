@@ -1,0 +1,50 @@
+"""Runs of all kinds grouped by what was asked, so that those of one group can stand side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from calprobe.analysis.overview import Task
+from calprobe.analysis.run_names import last_names, model_name
+from calprobe.runs import AskedRun, AskManifest, Manifest, Run
+
+Asked = tuple[str, ...]  # what was asked: equal for runs that can be compared
+
+
+def tasks_of(runs: Mapping[str, Run | AskedRun]) -> tuple[Task, ...]:
+    """The tasks that runs were given, in the order of the first run of each.
+
+    Runs of scores go together that have one probe and the same part of it; runs of replies that have the same questions
+    under the same prompts. Within a task a run is called as its model is, where all of these differ, else by its label.
+    """
+    groups: dict[Asked, dict[str, Run | AskedRun]] = {}
+    for label, run in runs.items():
+        groups.setdefault(_asked(run.manifest), {})[label] = run
+    names: dict[str, int] = {}
+    found = []
+    for own in groups.values():
+        name = _name(next(iter(own.values())).manifest)
+        names[name] = names.get(name, 0) + 1
+        shown = name if names[name] == 1 else f"{name} ({names[name]})"
+        found.append(Task(shown, {called: str(own[label].path) for label, called in _called(own).items()}))
+    return tuple(found)
+
+
+def _asked(manifest: Manifest | AskManifest) -> Asked:
+    if isinstance(manifest, AskManifest):
+        sets = sorted(f"{record.name} {record.fingerprint}" for record in manifest.sets)
+        return ("ask", *sets, *sorted(variant.name for variant in manifest.prompts.variants), manifest.study or "")
+    relations = sorted(f"{relation.name} {relation.n_instances}" for relation in manifest.relations)
+    return ("score", manifest.probe.name, manifest.probe.fingerprint or "", str(manifest.sample_seed), *relations)
+
+
+def _name(manifest: Manifest | AskManifest) -> str:
+    if isinstance(manifest, AskManifest):
+        return f"{', '.join(record.name for record in manifest.sets)}: {manifest.study or manifest.prompts.name}"
+    return f"{manifest.probe.name}{f', {limited}' if (limited := manifest.limits()) else ''}"
+
+
+def _called(runs: Mapping[str, Run | AskedRun]) -> dict[str, str]:
+    """What each run is called, by its label."""
+    models = {label: model_name(run.manifest.model) for label, run in runs.items()}
+    return models if len(set(models.values())) == len(models) else last_names(list(runs))

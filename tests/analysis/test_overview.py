@@ -1,0 +1,132 @@
+"""Runs of all kinds side by side, and what an odd one does to the others: nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from asked_samples import PROMPTS, question_set, write_asked
+from coarse_smoothing import coarse_smoothing
+from run_samples import SHAPES, write_run
+
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.headlines import headline_of
+from calprobe.analysis.html import overview_page, task_page
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.overview import Overview, OverviewOptions, Task, overview, report_task
+from calprobe.analysis.tables import tidy_csv
+from calprobe.analysis.tables.overview import difference_tables, matrix_tables, overview_tables
+from calprobe.analysis.tasks import tasks_of
+from calprobe.metrics import Resampling
+from calprobe.runs import open_run
+
+FEW = OverviewOptions(ReportOptions(resampling=Resampling(20)), AskedOptions(resampling=Resampling(20)))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sweep")
+    for name in ("a", "b"):
+        write_run(folder / name / "probe")
+        write_asked(folder / name / "sums")
+    damaged = write_run(folder / "damaged" / "probe")
+    (damaged / "manifest.json").write_text("{")
+    partial = write_run(folder / "partial" / "probe")
+    (partial / "shards" / "P30.t0.parquet").unlink()
+    lacking = write_asked(folder / "lacking" / "sums")
+    (lacking.path / "questions.json").unlink()
+    return folder
+
+
+def task(folder: Path, name: str, *models: str, **missing: str) -> Task:
+    return Task(name, {model: str(folder / model / name) for model in models}, missing)
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> Overview:
+    with coarse_smoothing():
+        tasks = [
+            task(folder, "probe", "a", "b", "partial", "damaged", gone="no such model\nsecond line"),
+            task(folder, "sums", "a", "lacking"),
+        ]
+        return overview("runs", [report_task(each, FEW).overview for each in tasks], FEW)
+
+
+def test_sides_have_the_numbers_of_the_runs(found: Overview, folder: Path) -> None:
+    probe, sums = found.tasks
+    assert [side.label for side in probe.sides] == ["a", "b", "partial"]
+    assert [side.partial for side in probe.sides] == [False, False, True]
+    for side in (*probe.sides, *sums.sides):
+        headline = headline_of(open_run(side.path))
+        assert side.accuracy.value == pytest.approx(headline.accuracy)
+        assert side.metrics["ace"].value == pytest.approx(headline.ace)
+        assert (side.n, side.of) == (headline.n, headline.of)
+    assert probe.comparison is None, "a partial run cannot be compared with complete ones"
+    assert "partial" in probe.uncompared
+
+
+def test_what_is_missing_is_named_with_the_reason(found: Overview) -> None:
+    missing = {(where, label): why for where, label, why in found.missing}
+    assert missing.keys() == {("probe", "gone"), ("probe", "damaged"), ("sums", "lacking")}
+    assert "not JSON" in missing["probe", "damaged"]
+    assert "questions" in missing["sums", "lacking"]
+    sides, table = overview_tables(found)
+    assert sides.heading == ("runs: 4 runs of 2 tasks; 3 missing, see below",)
+    assert ("gone", ("no such model",)) in [(row.label, row.cells) for row in table.rows]
+
+
+def test_complete_runs_are_compared(folder: Path) -> None:
+    with coarse_smoothing():
+        reported = [report_task(task(folder, name, "a", "b"), FEW) for name in ("probe", "sums")]
+    for each in reported:
+        assert each.overview.comparison is not None
+        tables = difference_tables(each.overview)
+        assert {table.keys["task"] for table in tables} == {each.overview.name}
+        assert each.overview.name in tidy_csv(difference_tables(each.overview, in_files=True))
+        assert each.report is not None
+        assert "<html" in task_page(each.report, FEW)
+
+
+def test_the_page_has_all_tasks_and_links(found: Overview) -> None:
+    page = overview_page(found, FEW, {"probe": "report/probe.html"})
+    assert 'href="report/probe.html"' in page
+    assert page.count("All numbers and figures") == 1
+    for text in ("Missing", "Models by tasks", "no such model", "No differences: "):
+        assert text in page
+    assert not re.search(r'(?:src|href)="http', page)
+    assert json.dumps(found.to_json(), allow_nan=False)
+    accuracy, ace = matrix_tables(found)
+    assert [row.label for row in accuracy.rows] == ["a", "b", "partial"]
+    assert accuracy.rows[1].cells[1] is None
+    assert ace.columns[0].better == "smaller"
+
+
+def test_a_task_without_any_run_is_there(tmp_path: Path) -> None:
+    reported = report_task(Task("probe", {"a": str(tmp_path / "absent")}), FEW)
+    assert reported.report is None
+    assert "absent: no such run" in reported.overview.missing["a"]
+    assert "absent" in overview_page(overview("runs", [reported.overview], FEW), FEW, {})
+
+
+def test_runs_go_together_that_were_asked_the_same(tmp_path: Path) -> None:
+    paths = {
+        "one": write_run(tmp_path / "one"),
+        "two": write_run(tmp_path / "two"),
+        "part": write_run(tmp_path / "part", SHAPES[:2]),
+        "asked": write_asked(tmp_path / "asked").path,
+        "others": write_asked(tmp_path / "others", question_set(4)).path,
+        "direct": write_asked(
+            tmp_path / "direct", only=(), prompts=replace(PROMPTS, variants=PROMPTS.variants[:1]), asked=()
+        ).path,
+    }
+    tasks = tasks_of({label: open_run(path) for label, path in paths.items()})
+    assert [(each.name, list(each.runs)) for each in tasks] == [
+        ("made-up", ["one", "two"]),
+        ("made-up (2)", ["tiny"]),
+        ("sums: made-up", ["toy"]),
+        ("sums: made-up (2)", ["toy"]),
+        ("sums: made-up (3)", ["toy"]),
+    ]
