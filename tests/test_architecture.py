@@ -266,7 +266,7 @@ CONTRACT = {
         " --revision"
         " --allow-pickle --trust-remote-code --quiet"
     ),
-    "sweep": "FILE --on local --jobs --dry-run --quiet",
+    "sweep": "FILE --on local --jobs --dry-run --report --no-report --quiet",
     "report": (
         "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html --reader"
         " --parse-threshold --window --calibrate --budget --budget-draws"
@@ -286,7 +286,9 @@ CONTRACT = {
     "export": "RUN --what candidates tokens confidences lm-pub-quiz replies labels readings --out",
     "import": "lm-pub-quiz lm-eval replies",
     "merge": "RUN --out --partial",
-    "runs": "DIR --format --json",
+    "runs": (
+        "DIR --model --probe --questions --state --kind --since --sort --numbers --no-numbers --paths --format --json"
+    ),
     "import lm-pub-quiz": "DIR --probe --out",
     "import lm-eval": "FILE --out --model",
     "import replies": "FILE --questions --out --model",

@@ -87,6 +87,10 @@ class Plan:
         """How many replies are asked for, follow-ups included."""
         return sum(len(self._set_of(asked).questions) * len(asked.requests) for asked in self.asked)
 
+    def n_questions_of(self, asked: AskedPiece) -> int:
+        """How many questions a piece asks."""
+        return len(self._set_of(asked).questions)
+
     def check(self) -> None:
         """Raise UsageError for what cannot be asked, before a model is loaded."""
         self._check_conclusions()

@@ -13,16 +13,18 @@ import click
 from calprobe.cli.arguments import Number
 from calprobe.cli.output import print_result
 from calprobe.cli.run_options import quiet_option
+from calprobe.cli.sweep_costs import Costs
 from calprobe.cli.sweep_engines import ENGINES, EngineOptions, engine_of
 from calprobe.cli.sweep_jobs import checked_jobs, options_of, refuse_too_large
+from calprobe.cli.sweep_preview import sweep_preview
+from calprobe.cli.sweep_report import report_sweep
 from calprobe.cli.terminal_text import say
 from calprobe.errors import CalprobeError
 from calprobe.messages import counted
 
 if TYPE_CHECKING:
-    from calprobe.sweep import Attempt, Engine, Job, Planned, Record, Sweep
+    from calprobe.sweep import Attempt, Engine, Job, Planned, Sweep
 
-INTERRUPTED = 130  # exit code
 MOST_JOBS = 1024  # at once
 
 
@@ -42,9 +44,10 @@ MOST_JOBS = 1024  # at once
     metavar="N",
     help="Runs at once, as far as memory goes.  [default: one for each visible GPU; on a CPU, one]",
 )
-@click.option("--dry-run", is_flag=True, help="Run nothing: check all jobs, print them with their size and order.")
+@click.option("--dry-run", is_flag=True, help="Run nothing: check all jobs, print costs and schedule.")
+@click.option("--report/--no-report", default=True, help="Leave out the pages and tables over all runs at the end.")
 @quiet_option
-def command(file: Path, engine_name: str, jobs: int | None, dry_run: bool, quiet: bool) -> None:
+def command(file: Path, engine_name: str, jobs: int | None, dry_run: bool, report: bool, quiet: bool) -> None:
     """Score each probe with each model, and ask each question set under each study, as FILE.toml says.
 
     \b
@@ -63,67 +66,28 @@ def command(file: Path, engine_name: str, jobs: int | None, dry_run: bool, quiet
     those of all jobs. Tables without options can be a list of names instead: probes = ["bear", "mini"]. Each job is an
     ordinary run in OUT/MODEL/, made by a process of its own with the longest first, and says what it does in OUT/logs/.
     All is checked before the first begins. A job that fails stops no other. To make what is missing, run the same
-    command again.
+    command again. At the end OUT/report.html and OUT/report/ show all runs side by side, task by task.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from calprobe.cli.logs import log_to_stderr
+    from calprobe.runs.remembered import Remembered
     from calprobe.sweep import read_sweep
+    from calprobe.sweep.costs import REMEMBERED
 
     log_to_stderr(quiet)
     sweep = read_sweep(file, {name: options_of(name) for name in ("score", "ask")})
-    planned = checked_jobs(sweep)
+    costs = Costs(Remembered.read(REMEMBERED), counting=dry_run)
+    planned = checked_jobs(sweep, costs)
+    costs.store.write()
     engine = engine_of(engine_name, EngineOptions(jobs))
     refuse_too_large(sweep, planned, engine.total_bytes)
     if dry_run:
-        print_result(_preview(sweep, planned, engine))
+        print_result(sweep_preview(sweep, planned, engine))
     else:
-        _run(sweep, planned, engine, quiet)
+        _run(sweep, planned, engine, quiet, with_report=report)
 
 
-def _preview(sweep: Sweep, planned: Sequence[Planned], engine: Engine) -> str:
-    from calprobe.cli.output import listing
-    from calprobe.sweep import longest_first, read_record
-
-    record = read_record(sweep.out)
-    rows = [("job", "model", "parameters", "work", "state", "command")]
-    for each in longest_first(planned):
-        unit = "statements" if each.job.command == "score" else "requests"
-        size = "-" if each.parameters is None else f"{each.parameters / 1e6:,.4g} M"
-        state = _state(record, each.job)
-        rows.append((each.job.name, each.job.model, size, f"{each.units:,} {unit}", state, _shown(each.job)))
-    at_once = f"{engine.at_once} at once" if engine.at_once > 1 else "one after the other"
-    count = counted(len(planned), "job")
-    return f"{listing(rows, '<<>><<')}\n\n{count}, {at_once}, in {sweep.out}{_expected(planned, record, engine)}"
-
-
-def _expected(planned: Sequence[Planned], record: Record, engine: Engine) -> str:
-    """How long what is left may take, by what has ended well; empty before any has."""
-    from calprobe.sweep import expected
-
-    done = [each for each in planned if record.is_done(each.job)]
-    left = [each for each in planned if not record.is_done(each.job)]
-    if not done or not left:
-        return ""
-    seconds = sum(record.attempts[each.job.name].seconds for each in done)
-    schedule = expected(left, engine.at_once, engine.total_bytes, seconds / sum(each.work for each in done))
-    minutes = max(end for _, _, end in schedule) / 60
-    return f"; {counted(len(left), 'job')} left, about {minutes:,.0f} min by those that are done"
-
-
-def _state(record: Record, job: Job) -> str:
-    if record.is_done(job):
-        return "done"
-    last = record.attempts.get(job.name)
-    if last is None or not last.exit_code:
-        return "to do"
-    return "interrupted" if last.exit_code == INTERRUPTED else f"failed ({last.exit_code})"
-
-
-def _shown(job: Job) -> str:
-    return shlex.join(["calprobe", *job.arguments])
-
-
-def _run(sweep: Sweep, planned: Sequence[Planned], engine: Engine, quiet: bool) -> None:
+def _run(sweep: Sweep, planned: Sequence[Planned], engine: Engine, quiet: bool, *, with_report: bool) -> None:
     """Run what is missing, then say what became of it; exit 1 where a job failed."""
     from calprobe.interrupts import saying_how_to_resume
     from calprobe.runs.lock import locked
@@ -144,6 +108,8 @@ def _run(sweep: Sweep, planned: Sequence[Planned], engine: Engine, quiet: bool) 
         with SweepProgress.shown(missing, quiet=quiet) as shown:
             engine.run(missing, sweep.out, shown.started, ended)
     record = read_record(sweep.out)
+    if with_report:
+        report_sweep(sweep, record)
     failed = [each.job for each in planned if not record.is_done(each.job)]
     for job in failed:
         said = record.attempts[job.name].said.splitlines() or ["without a word"]

@@ -13,6 +13,7 @@ import click
 from calprobe.errors import CalprobeError, UsageError
 
 if TYPE_CHECKING:
+    from calprobe.cli.sweep_costs import Costs, What
     from calprobe.sweep import Job, Planned, Sweep
 
 # That a process takes beside the weights of its model, roughly: torch, a batch, the prepared text.
@@ -27,9 +28,9 @@ def options_of(name: str) -> frozenset[str]:
     return frozenset(option.removeprefix("--") for option in typed if option.startswith("--"))
 
 
-def checked_jobs(sweep: Sweep) -> list[Planned]:
+def checked_jobs(sweep: Sweep, costs: Costs) -> list[Planned]:
     """All jobs with their sizes, each checked as its own command would check it before a model is loaded."""
-    sizes: dict[tuple[object, ...], int] = {}
+    sizes: dict[tuple[object, ...], What] = {}
     found = []
     for job in sweep.jobs:
         with _naming(sweep, job):
@@ -38,7 +39,7 @@ def checked_jobs(sweep: Sweep) -> list[Planned]:
             with context.scope(cleanup=False):
                 if key not in sizes:
                     sizes[key] = _SIZES[job.command](context)
-            found.append(_planned(job, context.params, sizes[key]))
+            found.append(_planned(job, context.params, sizes[key], costs))
     return found
 
 
@@ -59,36 +60,38 @@ def _without_model(job: Job) -> Iterator[tuple[str, str]]:
             yield name, str(value)
 
 
-def _statements(context: click.Context) -> int:
-    """Statements that a `score` scores."""
+def _scored(context: click.Context) -> What:
+    """What a `score` scores."""
     from calprobe.cli.score import scoring_options
+    from calprobe.cli.sweep_costs import Scored
     from calprobe.models.aliases import default_probe
     from calprobe.probes import load_probe
     from calprobe.scoring import select
 
     given = context.params
     probe = load_probe(given["probe"] or default_probe(given["model"]))
-    selection = select(probe, scoring_options(given, quiet=True))
-    return sum(len(r.instances) * r.n_candidates for r in selection.relations) * len(selection.numbers)
+    options = scoring_options(given, quiet=True)
+    return Scored(select(probe, options), options)
 
 
-def _requests(context: click.Context) -> int:
-    """Requests that an `ask` makes."""
+def _asked(context: click.Context) -> What:
+    """What an `ask` asks."""
     from calprobe.asking import plan_of
     from calprobe.cli.ask import asking_options, backend_name
     from calprobe.cli.question_options import chosen_questions
+    from calprobe.cli.sweep_costs import Asked
 
     given = context.params
     backend_name(context)
     options = asking_options(given, quiet=True)
     chosen = chosen_questions(given, seed=options.filled().seed or 0, shots_from=given["shots_from"])
-    return plan_of(list(given["questions"]), options, chosen).n_requests
+    return Asked(plan_of(list(given["questions"]), options, chosen))
 
 
-_SIZES = {"score": _statements, "ask": _requests}
+_SIZES = {"score": _scored, "ask": _asked}
 
 
-def _planned(job: Job, given: Mapping[str, Any], units: int) -> Planned:
+def _planned(job: Job, given: Mapping[str, Any], what: What, costs: Costs) -> Planned:
     """The job with its model's size, where that is known before it is loaded."""
     from calprobe.models.aliases import ALIASES
     from calprobe.models.sizes import size_of
@@ -96,14 +99,15 @@ def _planned(job: Job, given: Mapping[str, Any], units: int) -> Planned:
     from calprobe.sweep import Planned
 
     if given.get("base_url") is not None:
-        return Planned(job, units, given["parameters"], 0)
+        return Planned(job, what.units, given["parameters"], 0, what.guessed("causal"))
     if job.command == "ask" and job.model in ALIASES and ALIASES[job.model].kind == "masked":
         raise UsageError('a masked model cannot answer; let its table name what it takes part in: only = ["PROBE"]')
     size = size_of(job.model)
     if not size.here and (meant := mistyped_alias(job.model)):
         raise UsageError(f"no alias {job.model}{meant}")
     width = 2 if given["dtype"] in ("bfloat16", "float16") else 4
-    return Planned(job, units, size.parameters, _PROCESS_BYTES + width * (size.parameters or 0))
+    needs = _PROCESS_BYTES + width * (size.parameters or 0)
+    return Planned(job, what.units, size.parameters, needs, costs.of(job.model, given.get("kind"), what))
 
 
 def refuse_too_large(sweep: Sweep, planned: Sequence[Planned], total_bytes: float) -> None:

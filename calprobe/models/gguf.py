@@ -51,6 +51,16 @@ def dequantised(file: Path, show_progress: bool = False) -> Dequantised:
     return Dequantised(folder, sha256, origin["file_type"])
 
 
+def unpacked_before(file: Path) -> Path | None:
+    """The twin of `file` that an earlier call of `dequantised` has left; None where it has not, or the file is gone."""
+    try:
+        with file.open("rb") as stream:
+            folder = cache_root() / "gguf" / kept_as(hashlib.file_digest(stream, "sha256").hexdigest())
+    except OSError:
+        return None
+    return folder if folder.is_dir() else None
+
+
 def kept_as(sha256: str) -> str:
     """The name of a twin's folder. One that another release of transformers saved may be misread: each has its own."""
     import transformers

@@ -35,7 +35,7 @@ def size_of(name: str) -> ModelSize:
     ModelSize(parameters=479904, here=True)
     """
     source = resolve(name)
-    place = _folder(source)
+    place = folder_of(source)
     if place is not None and place.is_dir() and (counted := _counted(place)) is not None:
         return ModelSize(counted, True)
     alias = ALIASES.get(name)
@@ -56,8 +56,8 @@ def in_name(name: str) -> int | None:
     return round(int(experts or 1) * float(number) * _UNITS[unit.upper()])
 
 
-def _folder(source: Source) -> Path | None:
-    """Where the model's files are on this machine; None: nowhere."""
+def folder_of(source: Source) -> Path | None:
+    """Where the files of a model are on this machine, as far as its name says it; None: nowhere."""
     if source.form != "hub":
         return Path(source.location)
     from huggingface_hub import try_to_load_from_cache

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from calprobe.sweep.costs import Cost
 from calprobe.sweep.definition import Job
 
 
@@ -17,11 +18,12 @@ class Planned:
     units: int  # statements to score, or requests to make
     parameters: int | None  # of the model; None: not known before it is loaded
     bytes: int  # of memory that its weights need
+    cost: Cost | None = None  # None: not counted
 
     @property
     def work(self) -> float:
-        """What orders jobs: units times parameters. Large models with few statements may take as long as small ones."""
-        return self.units * float(self.parameters or 1)
+        """What orders jobs: tokens times parameters. A large model takes as long for a few of them."""
+        return (self.units if self.cost is None else self.cost.tokens) * float(self.parameters or 1)
 
 
 def longest_first(jobs: Sequence[Planned]) -> list[Planned]:
@@ -43,7 +45,7 @@ def next_that_fits(waiting: Sequence[Planned], free_bytes: float, running: int) 
 
 
 def expected(
-    jobs: Sequence[Planned], places: int, total_bytes: float, seconds_a_unit_of_work: float
+    jobs: Sequence[Planned], places: int, total_bytes: float, seconds: Callable[[Planned], float]
 ) -> list[tuple[Planned, float, float]]:
     """When each job starts and ends, in seconds from now, in the order of starting, by the rule that the engine has.
 
@@ -51,7 +53,7 @@ def expected(
         jobs: in any order.
         places: how many run at once.
         total_bytes: memory that all together may take.
-        seconds_a_unit_of_work: from jobs that have ended.
+        seconds: that a job takes, from jobs that have ended.
     """
     waiting, now, used = longest_first(jobs), 0.0, 0
     running: list[tuple[float, int, int]] = []  # end, number, bytes
@@ -63,7 +65,7 @@ def expected(
             used -= freed
             continue
         planned = waiting.pop(place)
-        end = now + planned.work * seconds_a_unit_of_work
+        end = now + seconds(planned)
         heapq.heappush(running, (end, len(found), planned.bytes))
         used += planned.bytes
         found.append((planned, now, end))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,13 @@ import pytest
 from run_samples import write_run
 from sources import ROOT
 
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.options import ReportOptions
+from calprobe.analysis.overview import OverviewOptions
 from calprobe.cli.app import main
 from calprobe.cli.sweep import command
 from calprobe.cli.sweep_jobs import options_of
+from calprobe.metrics import Resampling
 from calprobe.runs import open_run
 from calprobe.sweep import Attempt, read_sweep
 from calprobe.sweep.record import add_attempt
@@ -70,6 +75,13 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     return calls
 
 
+@pytest.fixture(autouse=True)
+def _own_cache_and_few_resamples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALPROBE_CACHE", str(tmp_path / "cache"))
+    few = OverviewOptions(ReportOptions(resampling=Resampling(20)), AskedOptions(resampling=Resampling(20)))
+    monkeypatch.setattr("calprobe.analysis.overview.DEFAULTS", few)
+
+
 def test_the_examples_of_help_and_page_are_sweeps(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "how-to" / "sweep.md").read_text(encoding="utf-8")
     shown = (command.help or "").split("\b\n")[1].split("\n\n")[0]
@@ -93,33 +105,59 @@ def test_a_dry_run_shows_all_jobs_with_their_size_and_makes_nothing(
     code, out, _ = swept(write(tmp_path, JOBS), capsys, "--dry-run")
     assert code == 0
     scored, asked = sorted(line for line in out.splitlines() if line.startswith("tiny-clm/"))[::-1]
-    assert "144 statements" in scored
-    assert "3 requests" in asked
-    assert f"calprobe score --model=tiny-clm --probe=mini --device=cpu --relations=month --out={tmp_path}" in scored
+    assert re.search(r"0\.4799 M  144 statements +[1-9][0-9]{2}  to do$", scored)
+    assert re.search(r"3 requests +[1-9][0-9]{2} \+ 3  to do$", asked)
+    assert f"\ncalprobe score --model=tiny-clm --probe=mini --device=cpu --relations=month --out={tmp_path}" in out
     assert "2 jobs, one after the other" in out
+    assert "how long they take is known when the first has ended" in out
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("in_process")
+def test_a_sweep_ends_with_its_runs_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    two = JOBS.replace('["tiny-clm"]', '["tiny-clm", "smollm2-135m"]').split("[questions.mini]")[0]
+    code, out, said = swept(write(tmp_path, two), capsys)
+    assert code == 0
+    assert re.search(r"^months\n *tiny-clm .*(?:\n.*)?\n *smollm2-135m ", out, re.MULTILINE)
+    folder = tmp_path / "out"
+    assert f"wrote {folder}/report.html" in said
+    found = json.loads((folder / "report" / "overview.json").read_text())["tasks"]["months"]
+    assert list(found["runs"]) == ["tiny-clm", "smollm2-135m"]
+    assert found["comparison"]["pairs"]
+    assert 'href="report/months.html"' in (folder / "report.html").read_text()
+    for name in ("months.html", "overview.csv", "differences.csv"):
+        assert (folder / "report" / name).stat().st_size > 500
+    # Without it, and where it cannot be written, the runs are made all the same.
+    (folder / "report.html").unlink()
+    assert swept(write(tmp_path, two), capsys, "--no-report")[:2] == (0, "")
+    assert not (folder / "report.html").exists()
+    (folder / "report.html").mkdir()
+    code, _, said = swept(write(tmp_path, two), capsys)
+    assert code == 0
+    assert f"{folder}/report.html: not written: " in said
 
 
 def test_a_second_call_does_what_is_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], in_process: list[tuple[str, ...]]
 ) -> None:
     file, out = write(tmp_path, JOBS), tmp_path / "out"
-    code, _, said = swept(file, capsys)
+    code, _, said = swept(file, capsys, "--no-report")
     assert (code, len(in_process)) == (0, 2)
     assert f"2 runs of 2 complete; next: calprobe runs {out}" in said
     # Nothing is to be done; then one attempt has failed, and that job alone runs.
-    assert swept(file, capsys)[0] == 0
+    assert swept(file, capsys, "--no-report")[0] == 0
     assert len(in_process) == 2
     job = read_sweep(file, {name: options_of(name) for name in ("score", "ask")}).jobs[0]
     add_attempt(out, job, Attempt(job.arguments, 1, 0.1, "now", "why"))
     shown = swept(file, capsys, "--dry-run")[1]
     assert "failed (1)" in shown
-    assert "; 1 job left, about 0 min by those that are done" in shown
-    assert swept(file, capsys)[0] == 0
+    assert "; 1 job left, about 0 min by the rates of " in shown
+    assert "0.0 min" in next(line for line in shown.splitlines() if line.startswith("tiny-clm/months"))
+    assert swept(file, capsys, "--no-report")[0] == 0
     assert [call[0] for call in in_process[2:]] == ["score"]
     # Other options are another job.
     write(tmp_path, JOBS.replace("limit = 3", "limit = 4"))
-    assert swept(file, capsys)[0] == 0
+    assert swept(file, capsys, "--no-report")[0] == 0
     assert [call[0] for call in in_process[3:]] == ["ask"]
     assert json.loads((out / "sweep.jsonl").read_text().splitlines()[0]) == {"calprobe_sweep": 1}
 
@@ -134,6 +172,7 @@ def test_a_job_that_fails_is_named_at_the_end(
     assert len(in_process) == 2
     assert "tiny-clm/months failed: why it failed\n  all that it said: " in said
     assert "1 run of 2 complete" in said
+    assert "why it failed" in (tmp_path / "out" / "report.html").read_text()
     assert said.endswith("1 job failed; to try again, run the same command again\n")
 
 

@@ -114,7 +114,7 @@ def test_ctrl_c_ends_the_jobs_and_says_so(tmp_path: Path) -> None:
 
 def test_the_expected_schedule_keeps_places_and_memory() -> None:
     jobs = [planned(f"j{n}", units=n % 7 + 1, size=n % 5 + 1) for n in range(60)]
-    found = expected(jobs, places=3, total_bytes=9, seconds_a_unit_of_work=2.0)
+    found = expected(jobs, places=3, total_bytes=9, seconds=lambda planned: 2.0 * planned.work)
     assert sorted(each.job.name for each, _, _ in found) == sorted(each.job.name for each in jobs)
     for _, begin, _ in found:
         at_once = [each for each, start, end in found if start <= begin < end]
@@ -122,7 +122,7 @@ def test_the_expected_schedule_keeps_places_and_memory() -> None:
         assert sum(each.bytes for each in at_once) <= 9
     assert [end - begin for _, begin, end in found] == pytest.approx([2.0 * each.units for each, _, _ in found])
     # Where memory limits nothing, the longest first ends within 4/3 - 1/(3 m) of the best (Graham, 1969).
-    end = max(end for _, _, end in expected(jobs, 3, float("inf"), 1.0))
+    end = max(end for _, _, end in expected(jobs, 3, float("inf"), lambda planned: planned.work))
     least = max(sum(each.units for each in jobs) / 3, max(each.units for each in jobs))
     assert least <= end <= (4 / 3 - 1 / 9) * least
 
@@ -147,7 +147,7 @@ def test_a_line_that_a_killed_process_has_not_finished_is_not_there(tmp_path: Pa
 def test_ten_thousand_jobs_are_ordered_at_once() -> None:
     jobs = [planned(f"j{n}", units=(n * 7919) % 1000 + 1, size=1) for n in range(10_000)]
     began = time.process_time()
-    assert len(expected(jobs, 64, 64, 1.0)) == 10_000
+    assert len(expected(jobs, 64, 64, lambda planned: planned.work)) == 10_000
     assert time.process_time() - began < 2
     assert next_that_fits(longest_first(jobs), 0, 1) is None
 

@@ -1,0 +1,93 @@
+"""Tokens that a run of replies costs, before any model is loaded: prompts as they are asked, and replies at their
+longest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from calprobe.asking.plan import Plan
+from calprobe.backends.local.chat import PromptWriter
+from calprobe.backends.local.sharing import plan_sharing
+from calprobe.backends.protocol import Dialogue
+from calprobe.models import LoadedModel
+from calprobe.runs.reply_records import AskedPiece
+
+LETTERS_OF_A_TOKEN = 4.0  # of English text, roughly
+_SAMPLED = 100  # questions of a piece whose prompts are written out, of one that has more
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTokens:
+    """What a plan costs, roughly."""
+
+    prompts: int  # a beginning that prompts of a piece share is counted once; follow-ups included
+    generated: int  # at most: replies, thoughts not included
+    exact: bool  # whether every prompt was counted
+
+
+def counted_tokens(model: LoadedModel, plan: Plan) -> AskedTokens:
+    """Tokens by the model's tokenizer and chat template; of more than 100 questions, those of a sample are scaled.
+
+    Probabilities of closed sets of replies cost more than is counted here. Raises CalprobeError for prompts that the
+    chat template refuses.
+    """
+    writer = PromptWriter(model)
+
+    def of_dialogues(dialogues: Sequence[Dialogue]) -> tuple[int, int]:
+        openings = [writer.opening(dialogue).ids for dialogue in dialogues]
+        heads = plan_sharing(openings)
+        shared = sum(
+            len(head.ids) - (len(heads.heads[head.parent].ids) if head.parent >= 0 else 0) for head in heads.heads
+        )
+        own = sum(len(ids) - heads.shared(place) for place, ids in enumerate(openings))
+        behind = sum(
+            len(writer.follow_up(dialogue, follow_up).ids) * len(dialogue.samples)
+            for dialogue in dialogues
+            for follow_up in dialogue.follow_ups
+        )
+        return shared, own + behind
+
+    return _of_plan(plan, of_dialogues)
+
+
+def guessed_tokens(plan: Plan) -> AskedTokens:
+    """The same by the letters of the texts, without what a chat template adds: within a factor of two for English."""
+
+    def of_dialogues(dialogues: Sequence[Dialogue]) -> tuple[int, int]:
+        letters = sum(
+            sum(len(message.text) for message in dialogue.messages)
+            + sum(len(follow_up.text) for follow_up in dialogue.follow_ups) * len(dialogue.samples)
+            for dialogue in dialogues
+        )
+        return 0, round(letters / LETTERS_OF_A_TOKEN)
+
+    found = _of_plan(plan, of_dialogues)
+    return AskedTokens(found.prompts, found.generated, False)
+
+
+def _of_plan(plan: Plan, of_dialogues: Callable[[Sequence[Dialogue]], tuple[int, int]]) -> AskedTokens:
+    """Prompts and replies of all pieces; `of_dialogues` gives tokens that dialogues share, and their own."""
+    prompts = generated = 0.0
+    exact = True
+    for asked in plan.asked:
+        dialogues, scale = _sample(plan, asked)
+        shared, own = of_dialogues(dialogues)
+        prompts += shared + scale * own
+        generated += scale * sum(map(_longest_replies, dialogues))
+        exact &= scale == 1.0
+    return AskedTokens(round(prompts), round(generated), exact)
+
+
+def _sample(plan: Plan, asked: AskedPiece) -> tuple[list[Dialogue], float]:
+    """Dialogues of a piece, evenly spread over its questions, and how many times as many there are."""
+    n_questions = plan.n_questions_of(asked)
+    step = max(1, n_questions // _SAMPLED)
+    dialogues = list(plan.dialogues(asked, "", None if step == 1 else f"1/{step}"))
+    taken = len(range(0, n_questions, step))
+    return dialogues, n_questions / taken if taken else 1.0
+
+
+def _longest_replies(dialogue: Dialogue) -> int:
+    longest = dialogue.decoding.max_new_tokens + sum(own.decoding.max_new_tokens for own in dialogue.follow_ups)
+    return longest * len(dialogue.samples)
