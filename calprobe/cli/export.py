@@ -10,6 +10,7 @@ import click
 from calprobe.cli.arguments import output_path, refuse_typed
 from calprobe.cli.common import any_compat_option, ties_option
 from calprobe.cli.export_asked import OF_REPLIES, export_asked, read_by
+from calprobe.cli.export_card import write_card
 from calprobe.cli.report_asked import readers_option, window_option
 from calprobe.cli.terminal_text import say
 from calprobe.words import AskedCompat, Reduction, Ties
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
 OF_SCORES = ("reduction", "ties", "template", "probe", "labels")  # parameters that say nothing of replies
 # Option -> the kinds of export that it applies to.
 _APPLIES_TO = {
-    "reduction": ("confidences", "lm-pub-quiz"),
-    "compat": ("confidences", "readings"),
-    "ties": ("confidences",),
+    "reduction": ("confidences", "lm-pub-quiz", "hub-card"),
+    "compat": ("confidences", "readings", "hub-card"),
+    "ties": ("confidences", "hub-card"),
     "template": ("lm-pub-quiz",),
     "labels": ("candidates", "confidences"),
-    "readers": ("readings", "confidences"),
-    "window": ("confidences",),
+    "readers": ("readings", "confidences", "hub-card"),
+    "window": ("confidences", "hub-card"),
+    "source": ("hub-card",),
 }
 
 
@@ -41,17 +43,21 @@ _APPLIES_TO = {
     "--what",
     required=True,
     type=click.Choice(
-        ["candidates", "tokens", "confidences", "lm-pub-quiz", "replies", "labels", "alternatives", "readings"]
+        [
+            *("candidates", "tokens", "confidences", "lm-pub-quiz"),
+            *("replies", "labels", "alternatives", "readings", "hub-card"),
+        ]
     ),
     help="The table to write: of scores candidates, tokens, confidences, lm-pub-quiz; of asked runs replies, labels,"
-    " alternatives, readings, confidences.",
+    " alternatives, readings, confidences. hub-card, of both: the evaluation block of a model card on the hub.",
 )
 @click.option(
     "--out",
     required=True,
     metavar="F.parquet|csv|jsonl|DIR",
     type=output_path(),
-    help="The suffix sets the format; an existing file is replaced. lm-pub-quiz: an empty or new folder.",
+    help="The suffix sets the format; an existing file is replaced. lm-pub-quiz: an empty or new folder. hub-card:"
+    " F.yaml, or a new F.md.",
 )
 @click.option(
     "--reduction",
@@ -69,6 +75,7 @@ _APPLIES_TO = {
     help="For --labels and lm-pub-quiz: the probe with the texts.  [default: the run's probe]",
 )
 @click.option("--labels", is_flag=True, help="Add columns with subject, answers and statement in words.")
+@click.option("--source", metavar="URL", help="For hub-card: where the run or its report can be seen.")
 @readers_option
 @window_option
 @click.pass_context
@@ -83,6 +90,7 @@ def command(
     template: int | None,
     probe: str | None,
     labels: bool,
+    source: str | None,
     readers: tuple[str, ...] | None,
     window: int | None,
 ) -> None:
@@ -95,6 +103,7 @@ def command(
         calprobe export runs/gpt2-bear --what confidences --compat kissling2026 --out confidences.csv
         calprobe export runs/smollm2-135m-mini --what lm-pub-quiz --out results
         calprobe export runs/smollm2-135m-mmlu --what readings --out readings.csv
+        calprobe export runs/gpt2-bear --what hub-card --out card.yaml
     """
     from calprobe.cli.logs import log_to_stderr
     from calprobe.interop import exports
@@ -107,6 +116,9 @@ def command(
     run = open_run(run_path)
     if isinstance(run, AskedRun):
         refuse_typed(context, OF_SCORES, "does not apply to runs of replies; leave it out")
+        if what == "hub-card":
+            write_card(run, read_by(readers, compat, window), out, source)
+            return
         _say_rows(out, export_asked(run, what, out, read_by(readers, compat, window)))
         return
     _refuse_what_is_of_replies(context, run_path, what, compat)
@@ -119,6 +131,10 @@ def command(
 
         frame = confidences(run, reduction, compat, ties)
         _say_rows(out, _write_confidences(run, frame, _texts(run, probe) if labels else None, out))
+    elif what == "hub-card":
+        from calprobe.analysis import ReportOptions
+
+        write_card(run, ReportOptions(reduction, compat, ties=ties), out, source)
     else:
         from calprobe.interop.lm_pub_quiz_export import check_form, export_lm_pub_quiz
 
@@ -150,7 +166,12 @@ def _refuse_options_of_other_kinds(context: click.Context, what: str) -> None:
     """Raise click.UsageError for an option on the command line that does not apply to this kind of export."""
     for option, kinds in _APPLIES_TO.items():
         if what not in kinds:
-            refuse_typed(context, [option], f"does not apply to --what {what}: it is for {' and '.join(kinds)}")
+            refuse_typed(context, [option], f"does not apply to --what {what}: it is for {_listed(kinds)}")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _texts(run: Run, probe: str | None) -> AnswerTexts:

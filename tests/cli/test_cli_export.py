@@ -91,9 +91,9 @@ def test_confidences_as_the_paper_computes_them(tmp_path: Path, invoke: Invoke) 
 @pytest.mark.parametrize(
     ("what", "option", "kinds"),
     [
-        ("candidates", ["--reduction", "sum"], "confidences and lm-pub-quiz"),
-        ("tokens", ["--compat", "kissling2026"], "confidences and readings"),
-        ("lm-pub-quiz", ["--compat", "kissling2026"], "confidences and readings"),
+        ("candidates", ["--reduction", "sum"], "confidences, lm-pub-quiz and hub-card"),
+        ("tokens", ["--compat", "kissling2026"], "confidences, readings and hub-card"),
+        ("lm-pub-quiz", ["--compat", "kissling2026"], "confidences, readings and hub-card"),
         ("confidences", ["--template", 0], "lm-pub-quiz"),
         ("tokens", ["--labels"], "candidates and confidences"),
     ],
