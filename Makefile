@@ -35,7 +35,7 @@ LM_POLYGRAPH := lm-polygraph==0.7.0 rouge-score==0.1.2 nltk==3.10.4 absl-py==2.5
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo test test-proofs test-min test-vllm test-references test-faults fuzz lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
+.PHONY: help install demo test test-proofs test-min test-vllm test-trackers test-references test-faults fuzz lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -101,6 +101,20 @@ $(VLLM_VENV)/.installed: pyproject.toml
 
 test-vllm: $(VLLM_VENV)/.installed ## the backend vllm with SmolLM2 on a CPU, in its own environment (3.5 GB)
 	VLLM_CPU_KVCACHE_SPACE=1 VLLM_LOGGING_LEVEL=WARNING $(VLLM_VENV)/bin/python -m pytest tests/backends/test_vllm_backend.py -m "" -s
+
+# Three of the trackers ask for older versions of packages than constraints.txt has.
+TRACKERS_VENV ?= .venv-trackers
+TRACKERS_PIP := $(TRACKERS_VENV)/bin/python -m pip --disable-pip-version-check install --quiet
+TRACKERS := mlflow==3.17.2 tensorboard==2.21.0 trackio==0.43.0 wandb==0.31.0
+
+$(TRACKERS_VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(TRACKERS_VENV)
+	$(TRACKERS_PIP) torch==2.13.0
+	$(TRACKERS_PIP) --editable . pytest $(TRACKERS)
+	@touch $@
+
+test-trackers: $(TRACKERS_VENV)/.installed ## --log with each tracker's own library, offline, in their own environment (2 GB)
+	OMP_NUM_THREADS=1 $(TRACKERS_VENV)/bin/python -m pytest -m "" tests/trackers tests/sweep/test_run_log.py tests/cli/test_cli_sweep_log.py tests/training/test_training_log.py
 
 fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every option with all junk, property tests with 200 examples (FUZZ_RUNS=, FUZZ_SECONDS= a reader)
 	$(PIP) --editable '.[fuzz]'

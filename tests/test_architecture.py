@@ -36,10 +36,11 @@ KNOWS: dict[str, set[str]] = {
     "metrics": set(),
     "confidence": {"answers", "questions", "runs"},
     "analysis": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
-    "sweep": {"runs"},
+    "trackers": set(),
+    "sweep": {"analysis", "runs", "trackers"},
     # These two stand at the other end, where nothing knows them.
     "doctor": {"kernels", "metrics", "models", "planning", "probes", "analysis", "runs", "scoring", "statements"},
-    "training": {"metrics", "models", "probes", "analysis", "runs", "scoring"},
+    "training": {"metrics", "models", "probes", "analysis", "runs", "scoring", "trackers"},
 }
 # What any stage may use and what uses none: checks of arrays, errors, the cache's folders, signals, messages, progress,
 # the words of the domain.
@@ -266,7 +267,7 @@ CONTRACT = {
         " --revision"
         " --allow-pickle --trust-remote-code --quiet"
     ),
-    "sweep": "FILE --on local --jobs --dry-run --report --no-report --quiet",
+    "sweep": "FILE --on local --jobs --dry-run --report --no-report --log --project --quiet",
     "report": (
         "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html --reader"
         " --parse-threshold --window --calibrate --budget --budget-draws"

@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # What a CUDA build of torch brings; torch pins it itself.
 _OF_CUDA = ("nvidia-", "cuda-")
+# Pinned themselves; what they pull is not, for they have environments of their own in the Makefile.
+_ELSEWHERE = {"mlflow", "trackio", "vllm", "wandb"}
 
 
 def own_requirements() -> list[Requirement]:
@@ -42,6 +44,8 @@ def pulled(requirements: list[Requirement]) -> set[str]:
         if key in found or key[0].startswith(_OF_CUDA):
             continue
         found.add(key)
+        if key[0] in _ELSEWHERE:
+            continue
         try:
             needed = [Requirement(line) for line in metadata.requires(key[0]) or ()]
         except metadata.PackageNotFoundError:

@@ -16,6 +16,7 @@ from calprobe.cli.run_options import quiet_option
 from calprobe.cli.sweep_costs import Costs
 from calprobe.cli.sweep_engines import ENGINES, EngineOptions, engine_of
 from calprobe.cli.sweep_jobs import checked_jobs, options_of, refuse_too_large
+from calprobe.cli.sweep_log import log_option, logging_runs, project_option, trackers_of
 from calprobe.cli.sweep_preview import sweep_preview
 from calprobe.cli.sweep_report import report_sweep
 from calprobe.cli.terminal_text import say
@@ -23,6 +24,7 @@ from calprobe.errors import CalprobeError
 from calprobe.messages import counted
 
 if TYPE_CHECKING:
+    from calprobe.cli.sweep_log import RunLogging
     from calprobe.sweep import Attempt, Engine, Job, Planned, Sweep
 
 MOST_JOBS = 1024  # at once
@@ -46,8 +48,19 @@ MOST_JOBS = 1024  # at once
 )
 @click.option("--dry-run", is_flag=True, help="Run nothing: check all jobs, print costs and schedule.")
 @click.option("--report/--no-report", default=True, help="Leave out the pages and tables over all runs at the end.")
+@log_option
+@project_option
 @quiet_option
-def command(file: Path, engine_name: str, jobs: int | None, dry_run: bool, report: bool, quiet: bool) -> None:
+def command(
+    file: Path,
+    engine_name: str,
+    jobs: int | None,
+    dry_run: bool,
+    report: bool,
+    log_to: tuple[str, ...] | None,
+    project: str | None,
+    quiet: bool,
+) -> None:
     """Score each probe with each model, and ask each question set under each study, as FILE.toml says.
 
     \b
@@ -81,13 +94,16 @@ def command(file: Path, engine_name: str, jobs: int | None, dry_run: bool, repor
     costs.store.write()
     engine = engine_of(engine_name, EngineOptions(jobs))
     refuse_too_large(sweep, planned, engine.total_bytes)
+    trackers = trackers_of(sweep, log_to, project)
     if dry_run:
         print_result(sweep_preview(sweep, planned, engine))
     else:
-        _run(sweep, planned, engine, quiet, with_report=report)
+        _run(sweep, planned, engine, quiet, logging_runs(sweep, trackers, project), with_report=report)
 
 
-def _run(sweep: Sweep, planned: Sequence[Planned], engine: Engine, quiet: bool, *, with_report: bool) -> None:
+def _run(
+    sweep: Sweep, planned: Sequence[Planned], engine: Engine, quiet: bool, logging: RunLogging, *, with_report: bool
+) -> None:
     """Run what is missing, then say what became of it; exit 1 where a job failed."""
     from calprobe.interrupts import saying_how_to_resume
     from calprobe.runs.lock import locked
@@ -95,15 +111,22 @@ def _run(sweep: Sweep, planned: Sequence[Planned], engine: Engine, quiet: bool, 
     from calprobe.sweep.record import log_path
 
     sweep.out.mkdir(parents=True, exist_ok=True)
-    with saying_how_to_resume("between jobs"), locked(sweep.out):
+    with saying_how_to_resume("between jobs"), locked(sweep.out), logging as log_run:
         record = read_record(sweep.out)
-        missing = [each for each in planned if not record.is_done(each.job)]
+        missing: list[Planned] = []
+        for each in planned:
+            if record.is_done(each.job):
+                log_run(each.job)
+            else:
+                missing.append(each)
         if done := len(planned) - len(missing):
             say(f"{sweep.out}: {counted(done, 'job')} of {len(planned):,} done before")
 
         def ended(job: Job, attempt: Attempt) -> None:
             add_attempt(sweep.out, job, attempt)
             shown.ended(job, attempt)
+            if not attempt.exit_code:
+                log_run(job)
 
         with SweepProgress.shown(missing, quiet=quiet) as shown:
             engine.run(missing, sweep.out, shown.started, ended)

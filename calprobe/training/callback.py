@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,14 @@ from calprobe.errors import CalprobeError, UsageError
 from calprobe.metrics import Resampling
 from calprobe.models import LoadedModel
 from calprobe.probes import Probe, load_probe
-from calprobe.runs import Run
+from calprobe.runs import Manifest, Run
 from calprobe.runs.manifest_file import FILE_NAME
 from calprobe.scoring import score, score_in_memory, select
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.selection import refuse_kind
 from calprobe.training.lend import undisturbed
 from calprobe.training.trained_model import model_in_training, own_tokenizer, refuse_sharded, unwrapped
+from calprobe.training.training_log import TrainingLog
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +56,9 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         tokenizer: None for the trainer's `processing_class`.
         stop_on_error: whether training stops if a scoring fails. By default the failure is logged and training goes on;
             it always stops where the best model is chosen by one of the figures.
+        log: trackers that get the figures of a training: wandb, trackio, mlflow, tensorboard. They join the run that
+            the trainer has open there; without one they open a run. What `attach` tells already is not told twice.
+        project: of a run that `log` opens; None: calprobe.
     Raises:
         CalprobeError: what cannot be scored, on construction and when training begins. UsageError among them: options
             that the probe does not have, `every` below 1, a sharded model (FSDP, ZeRO-3).
@@ -72,6 +76,8 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         every: int = 1,
         tokenizer: Any = None,
         stop_on_error: bool = False,
+        log: Sequence[str] | str = (),
+        project: str | None = None,
     ) -> None:
         if not isinstance(every, int) or isinstance(every, bool) or every < 1:
             raise UsageError(f"every must be an int of at least 1, got {every!r}")
@@ -80,6 +86,8 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         self.selection = select(self.probe, options)
         self.every, self.tokenizer, self.stop_on_error = every, tokenizer, stop_on_error
         self.out = None if out is None else Path(out)
+        self._log_to = TrainingLog(log, project or "calprobe", (self.out or Path("runs")) / "tensorboard")
+        self._scored_last: Manifest | None = None
         self._trainer: Trainer | None = None
         self._own_tokenizer: Any = None
         self._training = False
@@ -120,6 +128,7 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
     ) -> None:
         """What is evaluated from now on need not be the step's own weights."""
         self._training = False
+        self._log_to.end()
 
     def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """Score the model, on the first process, and hand its figures to all."""
@@ -136,6 +145,8 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         kwargs["metrics"].update(figures)
         if is_new:
             self._log(state, figures)
+            # Attached, the trainer has told its own loggers.
+            self._log_further(state, figures, args.report_to if self._trainer is not None else ())
 
     def _attempted(self, state: TrainerState, kwargs: Mapping[str, Any]) -> list[Any]:
         """The figures, whether they are new, and what went wrong instead."""
@@ -165,7 +176,9 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         with undisturbed(unwrapped(kwargs["model"])):
             model = self._model(state, kwargs)
             if self._latest is None or self._latest[:2] != (step, model.weights_fingerprint):
-                found = _figures_of(self._scored(model, step))
+                run = self._scored(model, step)
+                self._scored_last = run.manifest
+                found = _figures_of(run)
                 found["runtime"] = round(time.monotonic() - started, 4)
                 figures = {f"{self.prefix}{name}": value for name, value in found.items()}
                 self._latest = step, model.weights_fingerprint, figures
@@ -193,6 +206,11 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         else:
             epoch = {} if state.epoch is None else {"epoch": state.epoch}
             state.log_history.append({**figures, **epoch, "step": state.global_step})
+
+    def _log_further(self, state: TrainerState, figures: dict[str, float], told: Sequence[str]) -> None:
+        """Tell the trackers of `log`, while there is a training and from the process that has scored."""
+        if self._training and state.is_world_process_zero and self._scored_last is not None:
+            self._log_to.log(figures, state.global_step, self._scored_last, told)
 
     def _chooses_best(self, args: TrainingArguments) -> bool:
         return self._best_metric(args) is not None

@@ -31,6 +31,7 @@ WALL_CLOCK = {
     "runs/lock.py": "since when a folder is held, for people",
     "scoring/record.py": "the manifest's created",
     "sweep/engine.py": "when a job ended, for people",
+    "trackers/mlflow.py": "when figures were logged, which MLflow wants of its client",
 }
 
 
