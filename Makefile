@@ -35,7 +35,7 @@ LM_POLYGRAPH := lm-polygraph==0.7.0 rouge-score==0.1.2 nltk==3.10.4 absl-py==2.5
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo test test-proofs test-min test-vllm test-trackers test-references test-faults fuzz lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
+.PHONY: help install demo test test-proofs test-min test-vllm test-trackers test-engines test-references test-faults fuzz lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -115,6 +115,9 @@ $(TRACKERS_VENV)/.installed: pyproject.toml
 
 test-trackers: $(TRACKERS_VENV)/.installed ## --log with each tracker's own library, offline, in their own environment (2 GB)
 	OMP_NUM_THREADS=1 $(TRACKERS_VENV)/bin/python -m pytest -m "" tests/trackers tests/sweep/test_run_log.py tests/cli/test_cli_sweep_log.py tests/training/test_training_log.py
+
+test-engines: $(VENV)/.dev ## sweeps on a real Slurm cluster of this machine (apt: slurmctld slurmd munge; as root)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/sweep/test_on_slurm.py tests/sweep/test_on_real_slurm.py -m "" --durations=0
 
 fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every option with all junk, property tests with 200 examples (FUZZ_RUNS=, FUZZ_SECONDS= a reader)
 	$(PIP) --editable '.[fuzz]'

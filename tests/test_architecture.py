@@ -267,7 +267,10 @@ CONTRACT = {
         " --revision"
         " --allow-pickle --trust-remote-code --quiet"
     ),
-    "sweep": "FILE --on local --jobs --dry-run --report --no-report --log --project --quiet",
+    "sweep": (
+        "FILE --on local slurm --jobs --dry-run --report --no-report --log --project --quiet"
+        " --slurm-partition --slurm-account --slurm-time --slurm-gpus --slurm-cpus --slurm-mem --slurm-option"
+    ),
     "report": (
         "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html --reader"
         " --parse-threshold --window --calibrate --budget --budget-draws"

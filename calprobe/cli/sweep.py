@@ -6,11 +6,11 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import Number
+from calprobe.cli.arguments import Number, refuse_typed
 from calprobe.cli.output import print_result
 from calprobe.cli.run_options import quiet_option
 from calprobe.cli.sweep_costs import Costs
@@ -19,6 +19,7 @@ from calprobe.cli.sweep_jobs import checked_jobs, options_of, refuse_too_large
 from calprobe.cli.sweep_log import log_option, logging_runs, project_option, trackers_of
 from calprobe.cli.sweep_preview import sweep_preview
 from calprobe.cli.sweep_report import report_sweep
+from calprobe.cli.sweep_slurm import slurm_options
 from calprobe.cli.terminal_text import say
 from calprobe.errors import CalprobeError
 from calprobe.messages import counted
@@ -38,20 +39,24 @@ MOST_JOBS = 1024  # at once
     type=click.Choice(list(ENGINES)),
     default="local",
     show_default=True,
-    help="What runs the jobs: processes on this machine.",
+    help="What runs the jobs: this machine, or a Slurm cluster.",
 )
 @click.option(
     "--jobs",
     type=Number(1, MOST_JOBS),
     metavar="N",
-    help="Runs at once, as far as memory goes.  [default: one for each visible GPU; on a CPU, one]",
+    help="Runs at once, as far as memory goes.  [default: one for each visible GPU, on a CPU one; all that Slurm lets]",
 )
 @click.option("--dry-run", is_flag=True, help="Run nothing: check all jobs, print costs and schedule.")
 @click.option("--report/--no-report", default=True, help="Leave out the pages and tables over all runs at the end.")
 @log_option
 @project_option
 @quiet_option
+@slurm_options
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     file: Path,
     engine_name: str,
     jobs: int | None,
@@ -60,6 +65,7 @@ def command(
     log_to: tuple[str, ...] | None,
     project: str | None,
     quiet: bool,
+    **own: Any,
 ) -> None:
     """Score each probe with each model, and ask each question set under each study, as FILE.toml says.
 
@@ -88,11 +94,13 @@ def command(
     from calprobe.sweep.costs import REMEMBERED
 
     log_to_stderr(quiet)
+    foreign = [name for name in own if not name.startswith(f"{engine_name}_")]
+    refuse_typed(context, foreign, f"has no meaning with --on {engine_name}; leave it out")
     sweep = read_sweep(file, {name: options_of(name) for name in ("score", "ask")})
     costs = Costs(Remembered.read(REMEMBERED), counting=dry_run)
     planned = checked_jobs(sweep, costs)
     costs.store.write()
-    engine = engine_of(engine_name, EngineOptions(jobs))
+    engine = engine_of(engine_name, EngineOptions(jobs, own))
     refuse_too_large(sweep, planned, engine.total_bytes)
     trackers = trackers_of(sweep, log_to, project)
     if dry_run:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calprobe.sweep import Engine
@@ -16,6 +16,7 @@ class EngineOptions:
     """What the command line says of an engine."""
 
     jobs: int | None = None  # at once; None: as many as the engine finds room for
+    own: Mapping[str, Any] = field(default_factory=dict)  # parameters that begin with an engine's name
 
 
 def engine_of(name: str, options: EngineOptions) -> Engine:
@@ -48,4 +49,10 @@ def _visible_cards() -> list[str]:
     return named[:count] if named else [str(number) for number in range(count)]
 
 
-ENGINES: Mapping[str, Callable[[EngineOptions], Engine]] = {"local": _local}
+def _slurm(options: EngineOptions) -> Engine:
+    from calprobe.cli.sweep_slurm import engine_on_slurm
+
+    return engine_on_slurm(options.jobs, options.own)
+
+
+ENGINES: Mapping[str, Callable[[EngineOptions], Engine]] = {"local": _local, "slurm": _slurm}

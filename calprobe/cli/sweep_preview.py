@@ -41,7 +41,7 @@ def sweep_preview(sweep: Sweep, planned: Sequence[Planned], engine: Engine) -> s
         own = times.get(each.job.name)
         state = "done" if each.job.name in done else _state(record, each.job)
         rows.append((*_size(each), state, *(_minutes(own) if times else ())))
-    at_once = f"{engine.at_once} at once" if engine.at_once > 1 else "one after the other"
+    at_once = f"at most {engine.at_once:,} at once" if engine.at_once > 1 else "one after the other"
     lines = [
         listing(rows, "<>>><" + (">>" if times else "")),
         "",

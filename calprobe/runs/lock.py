@@ -3,7 +3,8 @@
 The operating system's lock (`.lock`) ends with its process. Not every shared file system extends such locks to other
 machines, so the holder is also recorded beside it (`.owner`): created atomically by one process, and removed at the
 end. The record of a killed process is removed by the next process on the same machine. Another machine cannot know
-whether the process still runs, so the user has to remove the record, except where Slurm has requeued the same job.
+whether the process still runs, so the user has to remove the record, except where Slurm has requeued the same job, or
+says that it has ended.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import shlex
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
@@ -170,6 +171,19 @@ def read_owner(run: Path) -> Owner | None:
         return decode(Owner, {key: named[key] for key in named if key in known} if isinstance(named, dict) else named)
     except (OSError, UnicodeDecodeError, JSONDecodeError, RecursionError, DecodeError):
         return None
+
+
+def forget_ended_job(run: Path, is_there: Callable[[str, str], bool]) -> None:
+    """Remove the record of an owner that was a Slurm job, if that has ended: it was killed, perhaps on another machine.
+
+    Args:
+        run: the run folder.
+        is_there: called with the cluster and the number of the job; whether it has not ended, or may have not.
+    """
+    owner = read_owner(run)
+    if owner is None or owner.job is None or owner.runs or is_there(owner.job.cluster, owner.job.number):
+        return
+    (run / OWNER_NAME).unlink(missing_ok=True)
 
 
 def _claim(run: Path) -> Owner:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
-from calprobe.runs.lock import SlurmJob, tasks_of_step
+from calprobe.runs.lock import OWNER_NAME, Owner, SlurmJob, forget_ended_job, tasks_of_step
 
 JOB = SlurmJob("tall", "4711", 1)
 
@@ -49,3 +51,25 @@ def test_what_slurm_says(
 )
 def test_only_a_later_start_of_the_job_follows(former: SlurmJob | None, follows: bool) -> None:
     assert JOB.follows(former) is follows
+
+
+@pytest.mark.parametrize(("is_there", "stays"), [(True, True), (False, False)])
+def test_the_record_of_a_job_that_slurm_has_ended_is_removed(tmp_path: Path, is_there: bool, stays: bool) -> None:
+    """It was killed on another machine, which nobody else can know."""
+    asked = []
+
+    def knows(cluster: str, number: str) -> bool:
+        asked.append((cluster, number))
+        return is_there
+
+    owner = replace(Owner.here(), host="node7", job=JOB)
+    (tmp_path / OWNER_NAME).write_text(json.dumps(asdict(owner)))
+    forget_ended_job(tmp_path, knows)
+    assert asked == [("tall", "4711")]
+    assert (tmp_path / OWNER_NAME).exists() is stays
+    # Nothing is asked of an owner that was no job, or that runs here.
+    for other in (replace(owner, job=None), replace(Owner.here(), job=JOB)):
+        (tmp_path / OWNER_NAME).write_text(json.dumps(asdict(other)))
+        forget_ended_job(tmp_path, knows)
+    assert len(asked) == 1
+    assert (tmp_path / OWNER_NAME).exists()

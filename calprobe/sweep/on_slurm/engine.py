@@ -1,0 +1,199 @@
+"""A sweep on a Slurm cluster: arrays of jobs with like needs, submitted by submitit; the driver waits and collects.
+
+A job that is preempted, reaches its time limit or loses its node starts again, and its run goes on. The driver may be
+killed: another finds the jobs that are still there and waits for them.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from calprobe.errors import CalprobeError
+from calprobe.interrupts import Interrupted
+from calprobe.messages import counted
+from calprobe.runs.lock import forget_ended_job
+from calprobe.sweep.engine import CALPROBE, Ended, Started, attempt_at
+from calprobe.sweep.on_slurm.arrays import Array, arrays_in
+from calprobe.sweep.on_slurm.cluster import Cluster
+from calprobe.sweep.on_slurm.task import Task
+from calprobe.sweep.on_slurm.waiting import Pace, Sent, Waiting
+from calprobe.sweep.order import Planned, longest_first
+from calprobe.sweep.record import log_path
+
+log = logging.getLogger(__name__)
+
+_GIB = 2**30
+_GIB_BESIDE = 2  # of memory that a job has beside one and a half times its model
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a job asks of its node."""
+
+    memory_gib: int | None  # None: what the cluster gives
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class OnSlurm:
+    """Jobs of a cluster, and what each may ask for."""
+
+    cluster: Cluster
+    at_once: int  # see `Engine`
+    is_limited: bool = False  # whether `at_once` is the user's, for all arrays together
+    gpus: int = 0  # of a job that spreads its model over them; any other has one of them
+    cpus: int = 4
+    options: Mapping[str, str | bool] = field(default_factory=dict)  # of sbatch, for all jobs
+    command: tuple[str, ...] = CALPROBE
+    pace: Pace = field(default_factory=Pace)
+
+    @property
+    def total_bytes(self) -> float:
+        """See `Engine`; Slurm sees to it."""
+        return float("inf")
+
+    def run(self, jobs: Sequence[Planned], out: Path, started: Started, ended: Ended) -> None:
+        """See `Engine`. Ctrl-C cancels the jobs; SIGTERM and SIGHUP, as of a lost connection, end this process alone.
+
+        Raises:
+            CalprobeError: Slurm does not answer, refuses the first array, or runs jobs on nodes that do not see `out`.
+            Interrupted: after Ctrl-C, when all have ended; after another signal, at once.
+        """
+        waiting = Waiting(self.cluster, self.pace, out, started, ended)
+        try:
+            self._submit(self._take_over(jobs, waiting), waiting)
+            waited_for = {sent.number for sent in waiting.left}
+            waiting.until_all_ended()
+        except KeyboardInterrupt as error:
+            left = counted(len(jobs) - waiting.n_ended, "job")
+            raise Interrupted(self._interrupted(str(error), left, waiting)) from None
+        with suppress(CalprobeError):
+            self._forget_ended(out, self.cluster.listed().keys() - waited_for)
+
+    def needs(self, planned: Planned) -> Needs:
+        """What a job asks for: memory in powers of two, so that few arrays hold all jobs."""
+        given = planned.job.options
+        memory = None if planned.parameters is None else _next_power(1.5 * planned.bytes / _GIB + _GIB_BESIDE)
+        if "base-url" in given:
+            return Needs(memory, 0)
+        shared = int(given.get("tensor-parallel", 1)) * int(given.get("pipeline-parallel", 1))
+        return Needs(memory, self.gpus if "device-map" in given or shared > 1 else min(self.gpus, 1))
+
+    def _take_over(self, jobs: Sequence[Planned], waiting: Waiting) -> list[Planned]:
+        """Wait also for what an earlier call has submitted, and withdraw what is in the way; the jobs that are left."""
+        wanted, out = {planned.job.name: planned for planned in jobs}, waiting.out
+        earlier = list(arrays_in(out))
+        listed = self.cluster.listed() if earlier else {}
+        unnumbered = {array.name for array in earlier if not array.number}  # submitted by a call that was killed then
+        in_the_way = [job for job, found in listed.items() if found.name in unnumbered]
+        for array in earlier:
+            words = array.words(out, range(len(array.entries)))
+            for index, entry in enumerate(array.entries):
+                planned = wanted.get(entry.name)
+                if planned is None or not array.number:
+                    continue
+                is_same, is_there = planned.job.arguments == entry.arguments, array.job_of(index) in listed
+                if is_there and is_same:
+                    waiting.left.append(Sent(wanted.pop(entry.name), array, index))
+                elif is_there:
+                    in_the_way.append(array.job_of(index))
+                elif is_same and index in words and words[index].exit_code == 0 and planned.job.out.is_dir():
+                    waiting.tell(wanted.pop(entry.name).job, attempt_at(planned.job, out, 0, words[index].seconds))
+        if waiting.left:
+            log.info("%s of an earlier call are in Slurm; waiting for them", counted(len(waiting.left), "job"))
+        self._withdraw(in_the_way)
+        self._forget_ended(out, listed.keys())
+        return list(wanted.values())
+
+    def _withdraw(self, jobs: Sequence[str]) -> None:
+        if jobs:
+            self.cluster.cancel(jobs)
+            while self.cluster.listed().keys() & set(jobs):
+                time.sleep(self.pace.squeue_first)
+
+    def _submit(self, jobs: Sequence[Planned], waiting: Waiting) -> None:
+        """Submit arrays, the one with the longest job first. What Slurm does not take any more has failed."""
+        before = waiting.left[-1].array.number if waiting.left else ""
+        for needs, chosen in self._arrays(jobs):
+            array = Array.of([planned.job for planned in chosen])
+            array.write(waiting.out)
+            for planned in chosen:
+                log_path(waiting.out, planned.job).parent.mkdir(parents=True, exist_ok=True)
+                with suppress(OSError):
+                    forget_ended_job(planned.job.out, self.cluster.knows)
+            try:
+                number = self.cluster.submit(
+                    [self._task(planned, array, index, waiting.out) for index, planned in enumerate(chosen)],
+                    *(array.folder(waiting.out), array.name, self._options(needs, before), self.at_once),
+                )
+            except CalprobeError as error:
+                self._withdraw(self._named({array.name}))  # an sbatch that was not answered may have submitted it
+                array.forget(waiting.out)
+                if not waiting.left:
+                    raise
+                for planned in chosen:
+                    failed = attempt_at(planned.job, waiting.out, 1, 0.0)
+                    waiting.tell(planned.job, replace(failed, said=str(error)))
+                continue
+            before, array = number, array.numbered(number)
+            array.write(waiting.out)
+            waiting.left += [Sent(planned, array, index) for index, planned in enumerate(chosen)]
+            log.info("submitted %s as Slurm job %s", counted(len(chosen), "job"), number)
+
+    def _arrays(self, jobs: Sequence[Planned]) -> list[tuple[Needs, list[Planned]]]:
+        """Jobs by what they need, none with more than Slurm takes; the longest first, among and in them."""
+        found: dict[Needs, list[Planned]] = {}
+        for planned in longest_first(jobs):
+            found.setdefault(self.needs(planned), []).append(planned)
+        most = self.cluster.largest_array
+        return [(needs, all_[at : at + most]) for needs, all_ in found.items() for at in range(0, len(all_), most)]
+
+    def _task(self, planned: Planned, array: Array, index: int, out: Path) -> Task:
+        where = (str(Path.cwd()), str(log_path(out, planned.job).absolute()), str(array.word_path(out, index)))
+        return Task((*self.command, *planned.job.arguments), *where, self.cpus)
+
+    def _options(self, needs: Needs, before: str) -> dict[str, Any]:
+        """What sbatch is told, by the names of its options."""
+        own: dict[str, Any] = {"cpus-per-task": self.cpus}
+        if needs.memory_gib is not None:
+            own["mem"] = f"{needs.memory_gib}G"
+        if needs.gpus:
+            own["gpus-per-node"] = needs.gpus
+        if self.is_limited and before:  # one array after the other, so that no more run at once
+            own["dependency"] = f"afterany:{before}"
+        return own | dict(self.options)
+
+    def _interrupted(self, why: str, jobs: str, waiting: Waiting) -> str:
+        """After Ctrl-C end the jobs; what to say."""
+        if why:
+            return f"{why}; {jobs} left, which stay in Slurm.\nRun the same command again to wait for them"
+        log.info("cancelling %s; what they have is kept. Ctrl-C again does not wait for them", jobs)
+        with suppress(KeyboardInterrupt, CalprobeError):
+            self._cancel(waiting.out)
+            waiting.left = [sent for sent in waiting.left if sent.has_begun]
+            waiting.until_all_ended()
+        return f"interrupted; {jobs} left to do.\nRun the same command again to resume"
+
+    def _cancel(self, out: Path) -> None:
+        """Cancel all that this sweep has in Slurm."""
+        self.cluster.cancel(self._named({array.name for array in arrays_in(out)}))
+
+    def _named(self, names: Collection[str]) -> list[str]:
+        """The jobs of these arrays that have not ended."""
+        return [job for job, found in self.cluster.listed().items() if found.name in names]
+
+    def _forget_ended(self, out: Path, listed: Collection[str]) -> None:
+        """Remove the folders of arrays of which no job is listed."""
+        for array in arrays_in(out):
+            if not any(array.job_of(index) in listed for index in range(len(array.entries))):
+                array.forget(out)
+
+
+def _next_power(gib: float) -> int:
+    return int(1 << max(0, int(-(-gib // 1)) - 1).bit_length())

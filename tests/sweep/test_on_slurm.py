@@ -1,0 +1,288 @@
+"""A sweep's jobs on Slurm: what is submitted, what is waited for, and what is said of a job that did not end by itself.
+
+The cluster here is this process, which runs a task when it is submitted, or keeps it; the proofs have a real one.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calprobe.errors import CalprobeError
+from calprobe.interrupts import Interrupted
+from calprobe.sweep import Attempt, Job, Planned
+from calprobe.sweep.on_slurm import OnSlurm
+from calprobe.sweep.on_slurm.arrays import Array, arrays_in
+from calprobe.sweep.on_slurm.cluster import End, Listed
+from calprobe.sweep.on_slurm.task import Task, read_word
+from calprobe.sweep.on_slurm.waiting import Pace
+from calprobe.sweep.record import log_path
+
+# Runs what stands in the argument `--script=..`.
+COMMAND = (sys.executable, "-S", "-c", "import sys; exec(sys.argv[2].removeprefix('--script='))")
+QUICK = Pace(files=0.0, squeue_first=0.0, squeue_most=0.0, grace=0.0)
+
+
+def planned(name: str, units: int = 1, script: str = "pass", **options: Any) -> Planned:
+    job = Job(f"m/{name}", "score", "m", {"script": script, **options}, Path(name), ("[models.m]",))
+    return Planned(job, units, 1, 2**30)
+
+
+@dataclass
+class Pretended:
+    """A cluster that runs a task when it is submitted, unless it is told to keep it in the queue, or to lose it."""
+
+    keeps: set[str] = field(default_factory=set)  # parts of a job's name
+    loses: dict[str, End] = field(default_factory=dict)
+    largest_array: int = 1000
+    refuses: Callable[[Mapping[str, Any]], bool] = lambda given: False
+    arrays: list[tuple[list[str], Mapping[str, Any], int]] = field(default_factory=list)
+    queue: dict[str, Listed] = field(default_factory=dict)
+    kept: dict[str, Task] = field(default_factory=dict)
+    ends: dict[str, End] = field(default_factory=dict)
+    cancelled: list[str] = field(default_factory=list)
+    looks: list[Callable[[], None]] = field(default_factory=list)  # what happens at the next looks at the queue
+
+    def submit(self, tasks: Sequence[Task], folder: Path, name: str, given: Mapping[str, Any], parallel: int) -> str:
+        if self.refuses(given):
+            raise CalprobeError("Slurm refuses the jobs: error: Invalid partition")
+        number = str(len(self.arrays) + 10)
+        self.arrays.append(([Path(task.log).stem for task in tasks], given, parallel))
+        for index, task in enumerate(tasks):
+            job, log = (number if len(tasks) == 1 else f"{number}_{index}"), Path(task.log).stem
+            lost = next((end for part, end in self.loses.items() if part in log), None)
+            if lost is not None:
+                self.ends[job] = lost
+            elif any(part in log for part in self.keeps):
+                self.queue[job], self.kept[job] = Listed(name, "PENDING", "Priority"), task
+            else:
+                run(task)
+        return number
+
+    def listed(self) -> dict[str, Listed]:
+        if self.looks:
+            self.looks.pop(0)()
+        return dict(self.queue)
+
+    def end_of(self, job: str) -> End:
+        return self.ends.get(job, End())
+
+    def knows(self, cluster: str, number: str) -> bool:
+        return True
+
+    def cancel(self, jobs: Sequence[str]) -> None:
+        self.cancelled += jobs
+        for job in jobs:
+            self.queue.pop(job, None)
+            self.ends[job] = End("CANCELLED")
+
+    def let_go(self) -> None:
+        """Run what was kept."""
+        for job, task in self.kept.items():
+            run(task)
+            del self.queue[job]
+        self.kept.clear()
+
+
+def run(task: Task) -> int:
+    with pytest.raises(SystemExit) as ended:
+        task()
+    return int(str(ended.value.code))
+
+
+@dataclass
+class Told:
+    """Who is told of jobs."""
+
+    begun: list[str] = field(default_factory=list)
+    ended: dict[str, Attempt] = field(default_factory=dict)
+
+    def by(self, engine: OnSlurm, jobs: list[Planned], out: Path) -> Told:
+        engine.run(
+            *(jobs, out),
+            lambda job: self.begun.append(job.name),
+            lambda job, attempt: self.ended.update({job.name: attempt}),
+        )
+        assert sorted(self.begun) == sorted(self.ended)
+        return self
+
+
+def engine(cluster: Pretended, **options: Any) -> OnSlurm:
+    return OnSlurm(cluster, **{"at_once": 9, "command": COMMAND, "pace": QUICK, **options})
+
+
+def test_jobs_of_like_needs_are_an_array_the_longest_first(tmp_path: Path) -> None:
+    cluster = Pretended(largest_array=2)
+    large = replace(planned("large", 1, **{"device-map": "auto"}), parameters=70 * 10**9, bytes=141 * 2**30)
+    unknown = replace(planned("unknown", 3), parameters=None)
+    server = planned("server", 2, **{"base-url": "http://x"})
+    jobs = [planned("short", 1), planned("long", 9), planned("middle", 5), unknown, large, server]
+    told = Told().by(engine(cluster, gpus=4, cpus=2, options={"qos": "long"}), jobs, tmp_path)
+    assert [names for names, _, _ in cluster.arrays] == [
+        *(["m+large"], ["m+long", "m+middle"], ["m+short"], ["m+unknown"], ["m+server"])
+    ]
+    common = {"cpus-per-task": 2, "qos": "long"}
+    assert [given for _, given, _ in cluster.arrays] == [
+        common | {"mem": "256G", "gpus-per-node": 4},
+        *(2 * [common | {"mem": "4G", "gpus-per-node": 1}]),
+        common | {"gpus-per-node": 1},
+        common | {"mem": "4G"},
+    ]
+    assert {attempt.exit_code for attempt in told.ended.values()} == {0}
+    assert len(told.ended) == 6
+    assert list(arrays_in(tmp_path)) == []
+
+
+def test_a_limit_holds_for_all_arrays_together(tmp_path: Path) -> None:
+    cluster = Pretended(largest_array=2)
+    jobs = [planned(str(number), number) for number in range(5)]
+    Told().by(engine(cluster, at_once=3, is_limited=True), jobs, tmp_path)
+    assert [given.get("dependency") for _, given, _ in cluster.arrays] == [None, "afterany:10", "afterany:11"]
+    assert {parallel for _, _, parallel in cluster.arrays} == {3}
+
+
+def test_a_job_that_fails_stops_no_other_and_its_words_are_kept(tmp_path: Path) -> None:
+    bad = planned("bad", 3, "import sys; print('calprobe: what', 'to do', sep='\\n'); sys.exit(3)")
+    told = Told().by(engine(Pretended()), [bad, planned("good", script="print('fine')")], tmp_path)
+    assert {name: attempt.exit_code for name, attempt in told.ended.items()} == {"m/bad": 3, "m/good": 0}
+    assert told.ended["m/bad"].said == "calprobe: what\nto do"
+    assert told.ended["m/bad"].arguments == bad.job.arguments
+    assert log_path(tmp_path, planned("good").job).read_text() == "fine\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (End("OUT_OF_MEMORY", "n7"), "Slurm job 10_0 on n7: out of memory; --slurm-mem gives more (OUT_OF_MEMORY)"),
+        (End("TIMEOUT", "n7"), "Slurm job 10_0 on n7: its time was over; the same command again goes on, "),
+        (End("NODE_FAIL", "n7"), "Slurm job 10_0 on n7: its node failed (NODE_FAIL)"),
+        (End("CANCELLED"), "Slurm job 10_0: cancelled (CANCELLED)"),
+        (End(), "Slurm job 10_0: killed, and Slurm does not say why"),
+    ],
+)
+def test_an_end_that_is_not_the_process_s_own_is_named(tmp_path: Path, end: End, said: str) -> None:
+    cluster = Pretended(loses={"lost": end})
+    jobs = [planned("lost", 2), planned("good")]
+    path = log_path(tmp_path, jobs[0].job)
+    path.parent.mkdir()
+    path.write_text("its last words\n")
+    told = Told().by(engine(cluster), jobs, tmp_path)
+    assert told.ended["m/lost"].said.startswith(said)
+    assert told.ended["m/lost"].said.endswith("\nits last words")
+    assert told.ended["m/lost"].exit_code == (130 if end.state == "CANCELLED" else -9)
+    assert told.ended["m/good"].exit_code == 0
+    assert Told().by(engine(Pretended()), jobs, tmp_path).ended["m/lost"].exit_code == 0
+
+
+def test_nodes_that_do_not_see_the_folder_are_said_once(tmp_path: Path) -> None:
+    cluster = Pretended(keeps={"b"}, loses={"a": End("FAILED", "n3")})
+    with pytest.raises(
+        CalprobeError, match="n3 cannot write there: Slurm job 10_0 failed without a word\nGive"
+    ) as said:
+        Told().by(engine(cluster), [planned("a", 2), planned("b")], tmp_path)
+    assert str(tmp_path) in str(said.value)
+    assert cluster.cancelled == ["10"]
+
+
+def test_a_driver_that_was_killed_is_followed_by_one_that_waits_for_what_is_there(tmp_path: Path) -> None:
+    """One job ended meanwhile, one is in the queue, one failed, one has other options now."""
+    cluster = Pretended(keeps={"queued", "changed"})
+    again = tmp_path / "again"
+    jobs = [
+        planned("over", 4),
+        planned("queued", 3),
+        planned("failed", 2, f"import os, sys; sys.exit(not os.path.exists({str(again)!r}))"),
+        planned("changed", 1),
+    ]
+    jobs = [replace(each, job=replace(each.job, out=tmp_path / each.job.name)) for each in jobs]
+    jobs[0].job.out.mkdir(parents=True)
+
+    def killed() -> None:
+        raise OSError("as SIGKILL: nothing is tidied up")
+
+    cluster.looks.append(killed)
+    with pytest.raises(OSError, match="SIGKILL"):
+        Told().by(engine(cluster), jobs, tmp_path)
+    assert [names for names, _, _ in cluster.arrays] == [["m+over", "m+queued", "m+failed", "m+changed"]]
+    again.touch()
+    changed = replace(jobs[3], job=replace(jobs[3].job, options={"script": "print(1)"}))
+    cluster.keeps.clear()
+    cluster.looks += [lambda: None, lambda: None, cluster.let_go]
+    told = Told()
+    cluster.kept.pop("10_3")
+    told.by(engine(cluster), [*jobs[:3], changed], tmp_path)
+    assert cluster.cancelled == ["10_3"]
+    assert [names for names, _, _ in cluster.arrays[1:]] == [["m+failed", "m+changed"]]
+    assert {name: attempt.exit_code for name, attempt in told.ended.items()} == dict.fromkeys(
+        ("m/over", "m/queued", "m/failed", "m/changed"), 0
+    )
+    assert told.begun[0] == "m/over"
+
+
+def test_what_a_driver_submitted_and_could_not_write_down_is_withdrawn(tmp_path: Path) -> None:
+    array = Array.of([planned("a").job])
+    array.write(tmp_path)
+    cluster = Pretended(queue={"7": Listed(array.name, "RUNNING", "None"), "8": Listed("mine", "RUNNING", "None")})
+    assert Told().by(engine(cluster), [planned("a")], tmp_path).ended["m/a"].exit_code == 0
+    assert (cluster.cancelled, list(cluster.queue)) == (["7"], ["8"])
+    (array.folder(tmp_path)).mkdir(parents=True)
+    (array.folder(tmp_path) / "array.json").write_text("{")
+    assert list(arrays_in(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("why", "said", "cancelled"),
+    [("", "interrupted; 1 job left to do", ["10_0"]), ("ended by SIGHUP", "by SIGHUP; 1 job left, which stay", [])],
+)
+def test_ctrl_c_cancels_and_a_lost_connection_does_not(
+    tmp_path: Path, why: str, said: str, cancelled: list[str]
+) -> None:
+    cluster = Pretended(keeps={"a"})
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt(*([why] if why else []))
+
+    cluster.looks += [lambda: None, interrupt]
+    with pytest.raises(Interrupted, match=said):
+        Told().by(engine(cluster), [planned("a", 2), planned("b")], tmp_path)
+    assert cluster.cancelled == cancelled
+
+
+def test_what_slurm_refuses_stops_nothing_that_it_took(tmp_path: Path) -> None:
+    cluster = Pretended(keeps={"a"}, refuses=lambda given: "mem" not in given)
+    jobs = [planned("a", 5), replace(planned("b"), parameters=None)]
+    cluster.looks += [lambda: None, cluster.let_go]
+    told = Told().by(engine(cluster), jobs, tmp_path)
+    assert told.ended["m/b"].said == "Slurm refuses the jobs: error: Invalid partition"
+    assert told.ended["m/a"].exit_code == 0
+    with pytest.raises(CalprobeError, match="Invalid partition"):
+        Told().by(engine(cluster), jobs[1:], tmp_path)
+    assert list(arrays_in(tmp_path)) == []
+
+
+def test_a_task_says_how_it_is_and_ends_as_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    script = "import os, signal, sys; print(os.environ['OMP_NUM_THREADS'], os.getcwd(), flush=True); "
+    script += "assert signal.SIGUSR2 in signal.pthread_sigmask(signal.SIG_BLOCK, []); os.kill(os.getpid(), 15)"
+    places = (str(tmp_path), str(tmp_path / "log"), str(tmp_path / "0.json"))
+    task = Task((sys.executable, "-S", "-c", script), *places, threads=3)
+    assert run(task) == 128 + 15
+    word = read_word(tmp_path / "0.json")
+    assert word is not None
+    assert (word.starts, word.exit_code) == (1, -15)
+    assert (tmp_path / "log").read_text() == f"3 {tmp_path}\n"
+    # A later start adds to the log and to the time.
+    assert run(Task((sys.executable, "-S", "-c", "print('again')"), *places, threads=3)) == 0
+    after = read_word(tmp_path / "0.json")
+    assert after is not None
+    assert (after.starts, after.exit_code) == (2, 0)
+    assert after.seconds > word.seconds
+    assert (tmp_path / "log").read_text() == f"3 {tmp_path}\nagain\n"
+    (tmp_path / "0.json").write_text(json.dumps({"host": 1}))
+    assert read_word(tmp_path / "0.json") is None
