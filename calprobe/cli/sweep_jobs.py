@@ -34,7 +34,10 @@ def checked_jobs(sweep: Sweep, costs: Costs) -> list[Planned]:
     found = []
     for job in sweep.jobs:
         with _naming(sweep, job):
-            context = _click_command(job.command).make_context(f"calprobe {job.command}", list(job.arguments[1:]))
+            # A command keeps the help option of its first context, for all that follow in this process.
+            context = _click_command(job.command).make_context(
+                f"calprobe {job.command}", list(job.arguments[1:]), help_option_names=["-h", "--help"]
+            )
             key = (job.command, *_without_model(job))  # what a job has to do is the same for all models
             with context.scope(cleanup=False):
                 if key not in sizes:
