@@ -31,21 +31,35 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
+from calprobe.kernels import gated_unit_triton as gate
 from calprobe.kernels import gather_reduce_triton as gather
 from calprobe.kernels import linear_logprob_triton as linear
+from calprobe.kernels import rms_norm_triton as norm
 from calprobe.kernels import tree_attention_triton as tree
-from calprobe.kernels.tiles import Precision, Tiles, TileSet, tile_choices, tile_set
+from calprobe.kernels.tiles import (
+    WIDEST_GATE,
+    WIDEST_NORM,
+    Precision,
+    Tiles,
+    TileSet,
+    row_tiles,
+    tile_choices,
+    tile_set,
+)
 
 # Bytes of shared memory that a block may have (CUDA C++ guide, compute capabilities).
 SHARED_LIMIT = {80: 163 * 1024, 86: 99 * 1024, 89: 99 * 1024, 90: 227 * 1024, 100: 227 * 1024, 120: 99 * 1024}
 # Their instructions are another card's of this list, so that each tile is compiled with all flags alone.
 LIKE_ANOTHER = (89,)
 TYPE_NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
-INPUTS = ("p_hidden", "p_weight", "p_bias", "p_query", "p_key", "p_value", "p_out")
+INPUTS = ("p_hidden", "p_weight", "p_bias", "p_query", "p_key", "p_value", "p_out", "p_x", "p_gate", "p_up")
 MODULES = {
     "_partial_lse_kernel": linear, "_target_logprob_kernel": linear, "_gather_reduce_kernel": gather,
-    "_tree_attention_kernel": tree,
+    "_tree_attention_kernel": tree, "_rms_norm_kernel": norm, "_gated_unit_kernel": gate,
 }  # fmt: skip
+# Heads, the states of gemma-7b, the widest row in one part, and one in three; gates of gemma-7b, and a narrow one.
+NORM_WIDTHS = (64, 3072, WIDEST_NORM, 2 * WIDEST_NORM + 8)
+GATE_WIDTHS = (24_576, 768)
 # Bytes of stack a thread that are no fault: with more than a hundred registers in use, ptxas may keep a few addresses
 # there, which are read once a tile.
 FEW_BYTES = 32
@@ -74,14 +88,15 @@ class Variant:
 
     @property
     def label(self) -> str:
-        """Tiles and flags in short: `128x256x64 w8 s4 BIAS SOFTCAP`."""
+        """Tiles and flags in short: `128x256x64 w8 s4 BIAS SOFTCAP`; of a kernel over rows also their width."""
         values = dict(self.constants)
         sizes = {name: value for name, value in values.items() if name.startswith("BLOCK_") and name != "BLOCK_PLACES"}
         blocks = "x".join(map(str, sizes.values()))
         flags = [name.removeprefix("HAS_") for name, value in values.items() if value is True]
         precision = [values["PRECISION"]] if self.dtype == "fp32" and "PRECISION" in values else []
         ones = ["ONES"] if self.has_ones else []
-        return " ".join([blocks, f"w{self.warps}", f"s{self.stages}", *precision, *flags, *ones])
+        width = [f"of {values['WIDTH']}"] if "WIDTH" in values else []
+        return " ".join([blocks, *width, f"w{self.warps}", f"s{self.stages}", *precision, *flags, *ones])
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +162,11 @@ def every_variant(chosen: TileSet) -> Iterator[Variant]:
         yield Variant("_target_logprob_kernel", TYPE_NAMES[dtype], _constants(True, **blocks))
     sizes = (("ANSWER_ROLE", gather.ANSWER), ("BLOCK_STATEMENTS", gather.BLOCK_STATEMENTS))
     yield Variant("_gather_reduce_kernel", "fp32", sizes)
+    for dtype in TYPE_NAMES:
+        for width in NORM_WIDTHS:
+            flags = ((True, False), (False, True)) if dtype != torch.float16 else ((False, True),)
+            yield from (_rms_norm(dtype, width, *each) for each in flags)
+        yield from (_gated_unit(dtype, width, times) for width in GATE_WIDTHS for times in (1, 2))
     for block_dim in tree.BLOCK_DIMS:
         for dtype in (torch.bfloat16, torch.float32):
             yield from (_tree_attention(dtype, block_dim, *flags) for flags in ((False, False), (True, True)))
@@ -177,6 +197,21 @@ def _tree_attention(dtype: torch.dtype, block_dim: int, softcap: bool, window: b
     )
     constants = (*flags, *options.items(), ("BLOCK_DIM", block_dim))
     return Variant("_tree_attention_kernel", TYPE_NAMES[dtype], constants, warps, stages)
+
+
+def _rms_norm(dtype: torch.dtype, width: int, one_plus: bool, rounds_first: bool) -> Variant:
+    options = row_tiles(width, WIDEST_NORM).launch_options()
+    warps = options.pop("num_warps")
+    constants = (("ONE_PLUS", one_plus), ("ROUNDS_FIRST", rounds_first), ("WIDTH", width), *options.items())
+    return Variant("_rms_norm_kernel", TYPE_NAMES[dtype], constants, warps)
+
+
+def _gated_unit(dtype: torch.dtype, width: int, times: int) -> Variant:
+    """Gate and up as arrays of their own, or as halves of one (`times` 2)."""
+    options = row_tiles(width, WIDEST_GATE).launch_options()
+    warps = options.pop("num_warps")
+    constants = (("IS_GELU", times == 1), ("WIDTH", width), ("STRIDE", times * width), *options.items())
+    return Variant("_gated_unit_kernel", TYPE_NAMES[dtype], constants, warps)
 
 
 def _kernel(name: str) -> Any:
@@ -228,7 +263,7 @@ def _argument_type(name: str, dtype: str, constants: dict[str, Any]) -> str:
         return "constexpr"
     if name.startswith("p_"):
         return "*" + (dtype if name in INPUTS else POINTERS[name])
-    return "fp32" if name in ("scale", "softcap") else "i32"
+    return "fp32" if name in ("scale", "softcap", "eps") else "i32"
 
 
 def _resources(cubin: bytes) -> dict[str, int]:

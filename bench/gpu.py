@@ -4,8 +4,8 @@
     python bench/gpu.py --device cpu --tiny --out FILE.json                     (every part here, on toys: no figures)
 
 profile       torch.profiler on three full batches of each model, along both paths over the tree, float32 also with
-              --precision ieee: milliseconds of body, head, attention and elementwise kernels, how long the card is
-              idle, and the largest kernels by name
+              --precision ieee, gemma-7b also without fused norms and units: milliseconds of body, head, attention and
+              elementwise kernels, how long the card is idle, and the largest kernels by name
 attention     a shape's first call and its later ones, with cuDNN and without: what plans for new shapes cost
 head          the head in each precision at 8,192 and 32,768 rows, beside torch.mm of the same
 kernels       bench/kernels.py, each time the mean of 20 queued launches
@@ -39,6 +39,7 @@ from torch.profiler import ProfilerActivity, profile
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.attention import AttentionSeen, no_cudnn_attention
+from calprobe.models.fused_layers import forwards_of
 from calprobe.models.placement import float32_products
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import score_rows
@@ -66,6 +67,7 @@ time_ms: Callable[[Callable[[], torch.Tensor], torch.device], float] = sys.modul
 DTYPES = {"gpt2": ("float32", "bfloat16"), "opt-1.3b": ("float16",), "gemma-7b": ("bfloat16",)}
 TINY: Mapping[str, Any] = {"n_embd": 32, "n_layer": 2, "n_head": 2, "vocab_size": 300}  # of gpt2
 PRODUCTS: Mapping[str, tuple[Precision, ...]] = {"float32": ("auto", "ieee")}  # of other dtypes there is one
+FUSED: Mapping[str, tuple[bool, ...]] = {"gemma-7b": (True, False)}  # the others have no norms or units to fuse
 BATCHES = 3
 _LARGEST = 15  # kernels that are named
 # What a kernel's name says that it does; the first that fits, else elementwise.
@@ -89,10 +91,12 @@ class Given:
     results: Path  # folder of the parts that write files of their own
 
 
-def random_model(shape: str, dtype: str, given: Given, precision: Precision = "auto") -> LoadedModel:
+def random_model(
+    shape: str, dtype: str, given: Given, precision: Precision = "auto", fused: bool = True
+) -> LoadedModel:
     """Random weights of a known shape on the device; token rows are made directly, so there is no tokenizer.
 
-    float32 is multiplied as `calprobe score --precision` does.
+    float32 is multiplied as `calprobe score --precision` does; `fused` as `LoadOptions` has it.
     """
     spec = ModelSpec(shape, "causal", None, shape, "", dtype, str(given.device))
     network = load_network(spec, **(TINY if given.tiny else {}))
@@ -112,6 +116,7 @@ def random_model(shape: str, dtype: str, given: Given, precision: Precision = "a
         tokenizer_fingerprint="",
         max_positions=network.config.max_position_embeddings,
         precision=float32_products(precision, dtype, given.device),
+        fused=fused and bool(forwards_of(network)),
     )
 
 
@@ -148,9 +153,11 @@ def part_of(kernel: str) -> str:
     return "elementwise"
 
 
-def profiled(shape: str, dtype: str, precision: Precision, path: ScoringPath, given: Given) -> dict[str, Any]:
+def profiled(
+    shape: str, dtype: str, precision: Precision, fused: bool, path: ScoringPath, given: Given
+) -> dict[str, Any]:
     """Where the time of three full batches goes."""
-    model = random_model(shape, dtype, given, precision)
+    model = random_model(shape, dtype, given, precision, fused)
     executor = executor_of(path, model, given.batch_tokens)
     plan = executor.plan(statements(BATCHES * given.batch_tokens, n_words(model)))
     with AttentionSeen() as seen:
@@ -174,6 +181,7 @@ def profiled(shape: str, dtype: str, precision: Precision, path: ScoringPath, gi
         "model": shape,
         "dtype": dtype,
         "precision": model.precision,
+        "fused": model.fused,
         "path": path,
         "batches": plan.n_batches,
         "places": places,
@@ -330,12 +338,13 @@ def measured(given: Given) -> dict[str, Callable[[], Any]]:
     profiles = [(shape, dtype) for shape in given.models for dtype in (("float32",) if given.tiny else DTYPES[shape])]
     return {
         **{
-            f"profile {shape} {dtype} {path}{' ieee' * (products == 'ieee')}": partial(
-                profiled, shape, dtype, products, path, given
+            f"profile {shape} {dtype} {path}{' ieee' * (products == 'ieee')}{' own layers' * (not fused)}": partial(
+                profiled, shape, dtype, products, fused, path, given
             )
             for shape, dtype in profiles
             for path in OVER_TREE
             for products in PRODUCTS.get(dtype, ("auto",))
+            for fused in FUSED.get(shape, (True,))
         },
         "attention": partial(attention_plans, given),
         "head": partial(heads, given),

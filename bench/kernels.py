@@ -1,4 +1,4 @@
-"""The kernels alone: `linear_logprob` and `gather_reduce` against plain torch and what else can be imported.
+"""The kernels alone: those of the head, of sums and of layers against plain torch and what else can be imported.
 
     python bench/kernels.py --out FILE.json [--device cpu|cuda] [--shapes smollm2,gemma3-270m] [--rows 512,4096]
 
@@ -8,7 +8,8 @@ behind one another, so that it is the card's and not Python's. Before a ratio is
 float64 on a sample of rows: float32 results must agree to 1e-3 nats; in bf16, where plain torch rounds its logits, ours
 must be no further from float64 than the peer. A peer that is not installed, cannot run or disagrees gives a row that
 says so, and no ratio. The roof is `torch.mm` of the same hidden states and 4,096 words, on a CPU in float32. Scores of
-`gather_reduce` must equal the reference's to the last bit.
+`gather_reduce` must equal the reference's to the last bit. `rms_norm` and `gated_unit` are timed on a card alone, in
+GB/s of what they must read and write: on a CPU nothing calls them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import calprobe
-from calprobe.kernels import gather_reduce, gather_reduce_reference, linear_logprob
+from calprobe.kernels import gated_unit, gather_reduce, gather_reduce_reference, linear_logprob, rms_norm
 from calprobe.kernels.arguments import ANSWER
 
 SHAPES = {"gpt2": (50_257, 768), "smollm2": (49_152, 576), "gemma3-270m": (262_144, 640), "gemma-7b": (256_000, 3072)}
@@ -42,6 +43,8 @@ SAMPLE = 64  # rows that are held against float64
 ROOF_WORDS = 4096  # of the vocabulary in the roof's product: enough for full speed, and its result is no N x V
 STATEMENTS = 209_499  # BEAR's, one template
 QUEUED = 20  # launches that are timed together on a card
+LAYER_ROWS = 32_768  # places of a full batch
+NORM_WIDTHS, GATE_WIDTHS = (256, 3072, 4096), (11_008, 24_576)  # gemma-7b's heads and states, a Llama's; their units'
 
 Run = Callable[[], Tensor]
 
@@ -184,6 +187,47 @@ def reduce_rows(device: torch.device, repeats: int) -> Iterator[dict[str, Any]]:
         yield row
 
 
+def layer_rows(device: torch.device, repeats: int, n_rows: int = LAYER_ROWS) -> Iterator[dict[str, Any]]:
+    """`rms_norm` and `gated_unit` in bfloat16, against the steps in which models write them."""
+    for width in (*NORM_WIDTHS, *GATE_WIDTHS):
+        rng = torch.Generator(device).manual_seed(width)
+        x, other = (torch.randn(n_rows, width, generator=rng, device=device).bfloat16() for _ in range(2))
+        is_norm = width in NORM_WIDTHS
+        truth, runs = norm_runs(x, other[0] / 4) if is_norm else gate_runs(x, other)
+        errors = {name: float((run()[:SAMPLE] - truth).abs().max()) for name, run in runs.items()}
+        found = timed(runs, device, repeats)
+        for name, times in found.items():
+            row: dict[str, Any] = {"kernel": "rms_norm" if is_norm else "gated_unit", "contestant": name}
+            row |= {"dtype": "bfloat16", "rows": n_rows, "width": width, "error": errors[name]} | times
+            row["gb_per_s"] = round((2 if is_norm else 3) * x.nbytes / times["p50"] / 1e6, 1)
+            if name != "calprobe" and errors["calprobe"] <= 1.01 * errors[name]:
+                row["times_as_slow_as_calprobe"] = round(times["p50"] / found["calprobe"]["p50"], 2)
+            yield row
+
+
+def norm_runs(x: Tensor, weight: Tensor) -> tuple[Tensor, dict[str, Run]]:
+    """The first rows in float64, and who computes them all."""
+    runs: dict[str, Run] = {
+        "calprobe": lambda: rms_norm(x, weight, 1e-6, one_plus=True),
+        "torch": lambda: normed(x.float(), weight.float()).bfloat16(),
+    }
+    return normed(x[:SAMPLE].double(), weight.double()), runs
+
+
+def gate_runs(gate: Tensor, up: Tensor) -> tuple[Tensor, dict[str, Run]]:
+    """As `norm_runs`."""
+    runs: dict[str, Run] = {
+        "calprobe": lambda: gated_unit(gate, up, "gelu_tanh"),
+        "torch": lambda: F.gelu(gate, approximate="tanh") * up,
+    }
+    return F.gelu(gate[:SAMPLE].double(), approximate="tanh") * up[:SAMPLE].double(), runs
+
+
+def normed(x: Tensor, weight: Tensor) -> Tensor:
+    """Gemma's norm, in its steps."""
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * (1.0 + weight)
+
+
 def sums_by_numpy(edge_logprobs: Tensor, edge_of_token: Tensor, roles: Tensor, offsets: Tensor) -> list[Tensor]:
     """The two sums of `gather_reduce`, by NumPy; no statement may be empty."""
     logprobs = edge_logprobs.numpy()[edge_of_token.numpy()].astype(np.float64)
@@ -252,12 +296,14 @@ def machine(device: torch.device) -> dict[str, Any]:
 
 def line(row: dict[str, Any]) -> str:
     """One result for people."""
-    what = " ".join(str(row[key]) for key in ("kernel", "shape", "dtype", "rows") if key in row)
+    what = " ".join(str(row[key]) for key in ("kernel", "shape", "dtype", "rows", "width") if key in row)
     text = f"{what:46} {row['contestant']:18}"
     if "p50" in row:
         text += f"{row['p50']:10.3f} ms"
     if "gflop_per_s" in row:
         text += f"{row['gflop_per_s']:11.1f} GFLOP/s"
+    if "gb_per_s" in row:
+        text += f"{row['gb_per_s']:11.1f} GB/s"
     if row.get("error_nats") is not None:
         text += f"  error {row['error_nats']:.1e}"
     if "times_as_slow_as_calprobe" in row:
@@ -291,6 +337,8 @@ def main() -> int:
                 for n_rows in map(int, options.rows.split(",")):
                     results += show(head_rows(Case(shape, dtype, n_rows, device), options.repeats))
         results += show(reduce_rows(device, options.repeats))
+        if device.type == "cuda":
+            results += show(layer_rows(device, options.repeats))
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(json.dumps({"machine": machine(device), "rows": results}, indent=1) + "\n")

@@ -10,8 +10,8 @@ parties, each of which takes one at a time and in order; a group waits for the p
 before    each group is written before the next one is computed; cuDNN makes a plan for each new shape of a batch;
           tokens come from transformers' own loop; groups are large
 pipeline  none of these
-kernels   the pipeline, and float32 as three products on tensor cores, tanh-GELU in one kernel, and attention over the
-          tree in preorder instead of rows of 512 places
+kernels   the pipeline, and float32 as three products on tensor cores, tanh-GELU, RMSNorm and gated units in one kernel
+          each, and attention over the tree in preorder instead of rows of 512 places
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from calprobe.models.activations import fast_activations
+from calprobe.models.forwards import other_forwards
+from calprobe.models.fused_layers import Forward, norms_among, unit_forward, units_among
 from calprobe.scoring import ScoreOptions
 from calprobe.scoring.scheduling import Group, Schedule, groups_of
 from calprobe.scoring.selection import Selection, select
@@ -145,8 +147,11 @@ def _is_view(func: Any) -> bool:
     return any(result.alias_info is not None and not result.alias_info.is_write for result in func._schema.returns)
 
 
-def counted(config: Any, dtype: torch.dtype, fused_gelu: bool) -> Counted:
-    """The work of a batch of `PLACES` in rows of `ROW`, through the network of that config."""
+def counted(config: Any, dtype: torch.dtype, fused: bool) -> Counted:
+    """The work of a batch of `PLACES` in rows of `ROW`, through the network of that config.
+
+    `fused`: activations, norms and gated units are one kernel each.
+    """
     from transformers import AutoModelForCausalLM
 
     config._attn_implementation = "sdpa"
@@ -154,11 +159,19 @@ def counted(config: Any, dtype: torch.dtype, fused_gelu: bool) -> Counted:
         network = AutoModelForCausalLM.from_config(config, dtype=dtype).eval()
         rows = torch.zeros(PLACES // ROW, ROW, dtype=torch.int64)
         mask = torch.zeros(len(rows), 1, ROW, ROW, dtype=dtype)
-    activations = fast_activations(network) if fused_gelu else nullcontext()
-    with torch.no_grad(), activations, _Counting() as counting, _Attention() as attention:
+    activations = fast_activations(network) if fused else nullcontext()
+    layers = other_forwards(one_kernel_each(network) if fused else [])
+    with torch.no_grad(), activations, layers, _Counting() as counting, _Attention() as attention:
         network.base_model(input_ids=rows, position_ids=rows, attention_mask=mask, use_cache=False)
     head = network.get_output_embeddings().weight
     return Counted(counting.flops, counting.n_bytes, attention.flops, 2.0 * PLACES * head.numel(), attention.width)
+
+
+def one_kernel_each(network: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, Forward]]:
+    """The modules of `fused_layers`, each with one kernel that reads and writes as many bytes."""
+    modules = list(network.modules())
+    yield from ((norm, torch.neg) for norm in norms_among(modules))
+    yield from ((unit, unit_forward(unit, torch.mul)) for unit, _ in units_among(modules))
 
 
 def batch_s(work: Counted, rates: Rates, dtype: str, in_preorder: bool) -> dict[str, float]:
@@ -259,7 +272,7 @@ def simulated(probe: str, template_set: str, tiny: bool = False) -> Iterator[dic
     for name, (config, dtype, templates) in models(tiny).items():
         selection = select(loaded, ScoreOptions(templates=templates, template_set=template_set))
         for scenario, rates in SCENARIOS.items():
-            work = counted(config(), getattr(torch, dtype), fused_gelu=scenario == "kernels")
+            work = counted(config(), getattr(torch, dtype), fused=scenario == "kernels")
             parts = batch_s(work, rates, dtype, in_preorder=scenario == "kernels")
             groups = run_groups(selection, large=scenario == "before")
             found = timeline(groups, sum(parts.values()), rates, behind=scenario != "before")

@@ -23,11 +23,11 @@ GIB = 1024**3
 _OLDEST_CAPABILITY = (8, 0)
 _SMI_S = 5.0
 # What runs multiply, on recent cards each of these with another tile. Sizes that leave a rest in every block; float32
-# sums of 96 products differ by far less than this. Attention gives its inputs' dtype: bfloat16 rounds values up to 4.
+# sums of 96 products differ by far less than this. The others give their inputs' dtype: bfloat16 rounds values up to 4.
 _TRIED = tuple((dtype, rows) for dtype in ("bfloat16", "float32") for rows in (5, 40, 200))
 _WIDTH, _WORDS = 96, 1000
 _NEAR_ENOUGH = 1e-4
-_ATTENTION_NEAR_ENOUGH = {"float32": 1e-4, "bfloat16": 0.05}
+_ROUNDED_NEAR_ENOUGH = {"float32": 1e-4, "bfloat16": 0.05}
 _BRANCH = 7  # places below one another in a branch of the tree that attention is tried on
 _SLOWER = "the model's own forward scores instead: correct, but slower"
 
@@ -175,7 +175,9 @@ def _on_card(device: torch.device) -> Check:
         try:
             differences[case] = largest_difference(device, dtype, rows), _NEAR_ENOUGH
             case = f"attention in {dtype}, {rows} places"
-            differences[case] = attention_difference(device, dtype, rows), _ATTENTION_NEAR_ENOUGH[dtype]
+            differences[case] = attention_difference(device, dtype, rows), _ROUNDED_NEAR_ENOUGH[dtype]
+            case = f"norms and gates in {dtype}, {rows} rows"
+            differences[case] = layer_difference(device, dtype, rows), _ROUNDED_NEAR_ENOUGH[dtype]
         except Exception as error:  # noqa: BLE001 - Triton, the compiler that it calls and the driver raise what they like
             return _unusable(device, case, error)
     seconds = time.perf_counter() - started
@@ -246,6 +248,25 @@ def attention_difference(device: torch.device, dtype: str, places: int) -> float
     there = TreeLayout(*(each.to(device) for each in (layout.end, layout.depth, layout.ancestors)))
     got = tree_attention(*(each.to(device) for each in heads), there, rule)
     return float((tree_attention_reference(*heads, layout, rule).float() - got.float().cpu()).abs().max())
+
+
+def layer_difference(device: torch.device, dtype: str, rows: int) -> float:
+    """Largest absolute difference of norms and gated units of so many rows on `device` from their references."""
+    import torch
+
+    from calprobe.kernels import gated_unit, gated_unit_reference, rms_norm, rms_norm_reference
+
+    seeded = torch.Generator().manual_seed(0)
+    gate, up = (torch.randn(rows, _WIDTH, generator=seeded).to(getattr(torch, dtype)) / 2 for _ in range(2))
+    weight = gate[0] / 2
+    pairs = []
+    for one_plus, rounds_first in ((True, False), (False, True)):
+        got = rms_norm(up.to(device), weight.to(device), 1e-6, one_plus, rounds_first)
+        pairs.append((rms_norm_reference(up, weight, 1e-6, one_plus, rounds_first), got))
+    for activation in ("silu", "gelu_tanh"):
+        got = gated_unit(gate.to(device), up.to(device), activation)
+        pairs.append((gated_unit_reference(gate, up, activation), got))
+    return max(float((want.float() - found.float().cpu()).abs().max()) for want, found in pairs)
 
 
 def _bush(places: int) -> TreeLayout:

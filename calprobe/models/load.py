@@ -12,6 +12,7 @@ import torch
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.kernels.arguments import triton_takes
 from calprobe.models.adapter import Adapter, find_adapter, put_on
+from calprobe.models.fused_layers import forwards_of
 from calprobe.models.gguf import check_words, dequantised
 from calprobe.models.identity import identified
 from calprobe.models.kind import kind_of
@@ -141,6 +142,7 @@ def _identified(source: Source, weights: _Weights, options: LoadOptions) -> Load
         source=weights.source,
         device=device,
         precision=_products(options, found, device),
+        fused=options.fused and bool(forwards_of(found.network)),
         max_positions=max_positions_of(weights.network, weights.config),
         revision=weights.revision,
         note=weights.note,

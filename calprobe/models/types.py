@@ -27,6 +27,7 @@ class LoadOptions:
     kind: ModelKind | None = None  # None: from the config's architectures
     dtype: Dtype = "auto"  # auto: the checkpoint's own on a GPU, float32 on a CPU
     precision: Precision = "auto"  # of float32 products on a GPU; auto: tf32x3 where it has tensor cores for it
+    fused: bool = True  # on a GPU, RMSNorm and gated units are one kernel each while the model scores
     device: str = "auto"  # auto (GPU if there is one), cpu, cuda, cuda:N
     device_map: DeviceMap | None = None  # accelerate's: several GPUs, or GPU and CPU
     revision: str | None = None  # of a hub id, and of nothing else: branch, tag or commit
@@ -77,6 +78,7 @@ class LoadedModel:
     note: str = ""  # what has to be said wherever the model is shown: "Instruct model, Q4_1 weights ..."
     adapter_merged: bool | None = None  # None: no adapter
     precision: Products = "ieee"  # how calprobe's own float32 products are made; tf32x3 on cards only
+    fused: bool = False  # whether `fused_layers` computes some of its modules while it scores; on cards only
 
     def __repr__(self) -> str:
         return f"<LoadedModel {self.name}: {self.kind}, {self.architecture}, {self.dtype} on {self.device}>"

@@ -26,7 +26,9 @@ from calprobe.runs.task import RunManifest, sha256_of
 
 # A run grows in these; in the rest of its identity its parts agree.
 _EXTENT = ("template set", "templates", "relations", "limit")
-_EARLIER = "ieee"  # the precision of runs that do not name it
+# What runs have that do not name it, and where a reader finds out about it.
+_EARLIER = {"precision": "ieee", "layers": "the model's own"}
+_ABOUT = {"precision": " (--precision)", "layers": " (norms and gated units; CALPROBE_KERNELS)"}
 # What another model has of its own: not named beside the model.
 _OF_MODEL = (
     *("revision", "tokenizer", "kind", "architecture", "attention", "path", "start token", "pll metric", "word split"),
@@ -246,8 +248,9 @@ class Manifest(RunManifest):
             "word split": settings.word_split,
             "save tokens": settings.save_tokens,
         }
-        # Earlier runs did not know it, and had ieee.
-        return found if settings.precision in (None, _EARLIER) else found | {"precision": settings.precision}
+        # Earlier runs did not know these.
+        later = {"precision": settings.precision, "layers": settings.layers}
+        return found | {key: value for key, value in later.items() if value not in (None, _EARLIER[key])}
 
     @cached_property
     def _fixed(self) -> dict[str, Any]:
@@ -262,11 +265,11 @@ class Manifest(RunManifest):
         """One clause for each reason why the two cannot be parts of one run: `dtype: the run has float32, requested
         bfloat16`. Templates, relations and instances may differ, not a template's wording."""
         has, wants = self._fixed, other._fixed
-        differing = [key for key in has | wants if has.get(key, _EARLIER) != wants.get(key, _EARLIER)]
+        differing = [key for key in has | wants if has.get(key, _EARLIER.get(key)) != wants.get(key, _EARLIER.get(key))]
         if "model weights" in differing and self.model.name != other.model.name:
             differing = [key for key in differing if key not in _OF_MODEL]
         shown_has, shown_wants = _shown(self, self.identity()), _shown(other, other.identity())
-        reasons = {key: " (--precision)" if key == "precision" else "" for key in differing}
+        reasons = {key: _ABOUT.get(key, "") for key in differing}
         if "probe" not in reasons:
             reasons |= self._unlike(other)
         return [
@@ -337,7 +340,7 @@ class Manifest(RunManifest):
 
 def _shown(manifest: Manifest, values: dict[str, Any]) -> dict[str, str]:
     shown = {key: "none" if value is None else str(value) for key, value in values.items()}
-    shown.setdefault("precision", _EARLIER)
+    shown = _EARLIER | shown
     for key, name in (
         ("model weights", manifest.model.name),
         ("probe", manifest.probe.name),

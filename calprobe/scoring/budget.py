@@ -164,7 +164,8 @@ class RememberedBudget:
         """The entry for this model on its devices; another version of calprobe has entries of its own."""
         n_parameters = sum(parameter.numel() for parameter in model.network.parameters())
         products = model.dtype if model.precision == "ieee" else f"{model.dtype} in {model.precision}"
-        weights = f"{model.architecture}, {n_parameters} parameters, {products}, {model.attention}"
+        layers = f"{model.attention}, fused layers" if model.fused else model.attention
+        weights = f"{model.architecture}, {n_parameters} parameters, {products}, {layers}"
         return cls(f"calprobe {metadata.version('calprobe')}; {_machine(model)}; {weights}; {path}, rows of {width}")
 
     def recall(self) -> int | None:

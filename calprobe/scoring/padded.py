@@ -18,6 +18,7 @@ from torch import Tensor
 
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
+from calprobe.models.fused_layers import fused_layers
 from calprobe.models.head import Keeper, ScoringHead, hidden_states
 from calprobe.models.split_linears import split_linears
 from calprobe.planning import PaddedPlan, plan_padded
@@ -113,7 +114,11 @@ class PaddedExecutor(OverPaddedRows):
     def run(self, plan: PlannedRows, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
         """Scores of all tokens, by the scoring head and on its device."""
         network = self.model.network
-        with hidden_states(network) as kept, split_linears(network, self.model.precision):
+        with (
+            hidden_states(network) as kept,
+            split_linears(network, self.model.precision),
+            fused_layers(network, self.model.fused),
+        ):
             return score_batches(plan, partial(self._score_batch, kept), self.head.weight.device, after_batch)
 
     @torch.inference_mode()

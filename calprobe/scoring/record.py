@@ -61,6 +61,7 @@ def manifest_of(
             save_tokens=options.save_tokens,
             attention=model.attention,
             attention_kernel=way.attention_kernel,
+            layers="fused" if model.fused and way.path != "plain" else None,
         ),
         limit=options.per_relation,
         sample_seed=options.sample_seed,

@@ -41,8 +41,13 @@ def options_as_begun(begun: Manifest, out: Path, options: ScoreOptions) -> Score
 
 
 def loading_as_begun(begun: Manifest | None, options: LoadOptions) -> LoadOptions:
-    """The load options with the products of the run that is there, unless some are typed; earlier runs have ieee."""
-    if begun is None or options.precision != "auto" or begun.settings.precision == "tf32x3":
+    """The load options with the products of the run that is there, unless some are typed, and its layers; earlier runs
+    have ieee, and the model's own layers.
+    """
+    if begun is None:
+        return options
+    options = replace(options, fused=begun.settings.layers == "fused")
+    if options.precision != "auto" or begun.settings.precision == "tf32x3":
         return options
     return replace(options, precision="ieee")
 

@@ -20,6 +20,7 @@ from calprobe.kernels import linear_logprob
 from calprobe.kernels.tree_layout import BLOCK_PLACES, TreeLayout
 from calprobe.models import LoadedModel
 from calprobe.models.flat_attention import FlatAttention
+from calprobe.models.fused_layers import fused_layers
 from calprobe.models.head import Keeper, ScoringHead, hidden_states
 from calprobe.models.split_linears import split_linears
 from calprobe.planning import TreeBatch, TreePlan, WidenedPlan, block_ancestors, plan_tree
@@ -56,7 +57,11 @@ class TreeExecutor:
         """Scores of all tokens, each given the start token and all tokens before it."""
         network = self.model.network
         attention = FlatAttention(network) if self.flat else None
-        with hidden_states(network) as kept, split_linears(network, self.model.precision):
+        with (
+            hidden_states(network) as kept,
+            split_linears(network, self.model.precision),
+            fused_layers(network, self.model.fused),
+        ):
             score = partial(self._score_batch, kept, attention)
             return score_batches(plan, score, self.head.weight.device, after_batch)
 

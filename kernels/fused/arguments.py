@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ from calprobe.kernels.tiles import OLDEST_CAPABILITY
 
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 INDICES = (torch.int32, torch.int64)
+Gate = Literal["silu", "gelu_tanh"]  # of a gated unit
 ANSWER = 2  # the value of calprobe.statements.Role.ANSWER; kernels import nothing of calprobe
 
 

@@ -1,4 +1,4 @@
-"""Which tile a launch of `linear_logprob` takes, and into how many parts it cuts the vocabulary. Plain numbers."""
+"""Which tile a launch takes, and into how many parts that of `linear_logprob` cuts the vocabulary. Plain numbers."""
 
 from __future__ import annotations
 
@@ -88,3 +88,34 @@ def tiles_per_split(row_blocks: int, vocab_tiles: int, n_processors: int) -> int
         return waves * (-(-vocab_tiles // splits) + 1)
 
     return -(-vocab_tiles // min(range(fewest, most + 1), key=cost))
+
+
+@dataclass(frozen=True, slots=True)
+class RowTiles:
+    """What one program of a kernel over rows takes at a time, and its warps."""
+
+    rows: int
+    width: int  # values of a row
+    warps: int
+
+    def launch_options(self) -> dict[str, int]:
+        """These sizes under the names that the kernels and Triton's launcher give them."""
+        return {"BLOCK_ROWS": self.rows, "BLOCK_WIDTH": self.width, "num_warps": self.warps}
+
+
+# A norm keeps a row of up to 16,384 values in registers, 32 a thread at most; a wider one is read twice. What is
+# computed value by value has no use for more than 16 a thread.
+WIDEST_NORM, WIDEST_GATE = 16_384, 2048
+_VALUES = 2048  # of a program, from several rows where these are short (heads): two loads of 16 bytes a thread
+_MOST_WARPS = 16
+
+
+def row_tiles(width: int, widest: int) -> RowTiles:
+    """The tile for rows of `width` values, in parts of `widest` at most.
+
+    It depends on nothing else, so that a row is summed in one order and gives the same bits whatever else is in the
+    batch.
+    """
+    block = min(1 << (width - 1).bit_length(), widest)
+    rows = max(1, _VALUES // block)
+    return RowTiles(rows, block, min(_MOST_WARPS, max(4, rows * block // 512)))

@@ -47,6 +47,7 @@ def test_every_part_runs_on_toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert found["profile gpt2 float32 flat"]["attention_kernel"] is None
     assert {found[f"profile gpt2 float32 {path} ieee"]["precision"] for path in ("flat", "tree")} == {"ieee"}
     profile = found["profile gpt2 float32 tree"]
+    assert profile["fused"] is False  # gpt2 has no such layers
     assert profile["batches"] >= gpu.BATCHES
     assert tuple(profile["batch_ms"]) == PARTS
     assert all(profile["batch_ms"][part] > 0 for part in ("body", "attention", "elementwise"))
@@ -75,6 +76,8 @@ def test_a_part_that_fails_does_not_end_the_others() -> None:
         ("nvjet_hsh_256x128_64x4_2x1_v_bz_TNT", "body"),
         ("fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention)", "attention"),
         ("_tree_attention_kernel", "attention"),
+        ("_rms_norm_kernel", "elementwise"),
+        ("_gated_unit_kernel", "elementwise"),
         ("_partial_lse_kernel", "head"),
         ("void at::native::vectorized_elementwise_kernel<4, gelu>", "elementwise"),
     ],

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from timeline import BEFORE, PLACES, ROW, counted, main, timeline
-from transformers import GPT2Config
+from transformers import GemmaConfig, GPT2Config
 
 SMALL = {"n_embd": 32, "n_layer": 3, "n_head": 2, "vocab_size": 100}
 GROUP = {"statements": 1000, "pieces": 10, "places": PLACES}
@@ -18,15 +18,31 @@ RATES = replace(BEFORE, gap_s=0.5, plan_s=1.0, new_shapes=0.5, prepare_ms=2.0, w
 
 
 def test_the_work_of_a_batch_by_hand() -> None:
-    work = counted(GPT2Config(**SMALL), torch.float32, fused_gelu=False)
+    work = counted(GPT2Config(**SMALL), torch.float32, fused=False)
     assert work.products_flops == 2 * PLACES * 12 * 32**2 * 3  # 12 D^2 weights a layer
     assert work.attention_flops == 4 * PLACES * ROW * 32 * 3
     assert (work.head_flops, work.head_width) == (2 * PLACES * 100 * 32, 16)
-    fused = counted(GPT2Config(**SMALL), torch.float32, fused_gelu=True)
+    fused = counted(GPT2Config(**SMALL), torch.float32, fused=True)
     assert fused.products_flops == work.products_flops
     # Seven kernels fewer in each layer, most of which read and write [places, 4 D] in float32.
     saved = (work.elementwise_bytes - fused.elementwise_bytes) / (3 * PLACES * 4 * 32 * 4)
     assert 14 <= saved <= 21
+
+
+def test_norms_and_gated_units_of_a_batch_by_hand() -> None:
+    dim, inner, half = 32, 96, 2
+    small = {"hidden_size": dim, "intermediate_size": inner, "num_attention_heads": 2, "head_dim": 16}
+    own, fused = (
+        counted(GemmaConfig(**small, num_hidden_layers=n, vocab_size=100), torch.bfloat16, fused=fused)
+        for n, fused in ((3, False), (3, True))
+    )
+    assert fused.products_flops == own.products_flops
+    # Of a norm in steps: to float32 6, square 8, mean 4, product 8, factor 8, back 6 bytes a value; as a kernel 4. Of a
+    # unit in steps: 4 and 6, as a kernel 6. The sum, the root and the weight are a value a row, or one row.
+    norms, units = (3 * 2 + 1) * (40 - 2 * half), 3 * 2 * half
+    assert own.elementwise_bytes - fused.elementwise_bytes == pytest.approx(
+        PLACES * (norms * dim + units * inner), rel=0.02
+    )
 
 
 @pytest.mark.parametrize("behind", [False, True])

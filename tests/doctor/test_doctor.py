@@ -22,9 +22,9 @@ from click.testing import CliRunner
 from calprobe.cli.app import cli, main
 from calprobe.doctor import Check, Diagnosis, examine
 from calprobe.doctor.diagnosis import WIDTH, diagnosis_text
-from calprobe.doctor.machine import attention_difference, largest_difference
+from calprobe.doctor.machine import attention_difference, largest_difference, layer_difference
 from calprobe.errors import DataMissingError
-from calprobe.kernels import linear_logprob, tree_attention
+from calprobe.kernels import gated_unit, linear_logprob, rms_norm, tree_attention
 from calprobe.kernels.tree_layout import TreeLayout
 from calprobe.models import memory as model_memory
 from calprobe.runs import Run
@@ -333,6 +333,7 @@ def test_kernels_that_do_not_run_say_why_and_what_it_costs(
 
     monkeypatch.setattr("calprobe.doctor.machine.largest_difference", largest)
     monkeypatch.setattr("calprobe.doctor.machine.attention_difference", lambda *_: 1e-9)
+    monkeypatch.setattr("calprobe.doctor.machine.layer_difference", lambda *_: 1e-9)
     for outcome, state, fix in (
         (ImportError("No module named 'triton'"), "note", "pip install triton"),
         (RuntimeError("Failed to find C compiler. Please specify via CC"), "note", "install a C compiler"),
@@ -360,6 +361,7 @@ def test_the_kernels_own_check_finds_no_difference_where_there_is_none() -> None
     assert largest_difference(torch.device("cpu"), "float32", 70) == 0.0
     assert largest_difference(torch.device("cpu"), "bfloat16", 5) == 0.0
     assert attention_difference(torch.device("cpu"), "bfloat16", 70) == 0.0
+    assert layer_difference(torch.device("cpu"), "bfloat16", 5) == 0.0
 
 
 def test_the_kernels_are_tried_in_the_products_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,6 +386,22 @@ def test_attention_that_sees_siblings_is_found(dtype: str, monkeypatch: pytest.M
     monkeypatch.setattr("calprobe.kernels.tree_attention", of_a_path)
     for places in (40, 200):
         assert attention_difference(torch.device("cpu"), dtype, places) > 0.2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    ("kernel", "wrong"),
+    [
+        ("rms_norm", lambda x, weight, eps, *_: rms_norm(x, weight, eps)),
+        ("gated_unit", lambda gate, up, _: gated_unit(gate, up, "silu")),
+    ],
+)
+def test_norms_and_gates_of_another_formula_are_found(
+    kernel: str, wrong: Callable[..., torch.Tensor], dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"calprobe.kernels.{kernel}", wrong)
+    for rows in (5, 200):
+        assert layer_difference(torch.device("cpu"), dtype, rows) > 0.05
 
 
 @pytest.fixture

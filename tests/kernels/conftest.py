@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 pytest.importorskip("triton", reason="Triton exists for Linux on x86-64 only")
 
+import numpy as np
 import torch
 import triton.language as tl
 from triton.runtime import interpreter
 
 
 @pytest.fixture
-def device(monkeypatch: pytest.MonkeyPatch) -> torch.device:
-    """The card, or the CPU with an interpreter that has bf16 in `tl.dot`: else it multiplies bit patterns."""
+def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[torch.device]:
+    """The card, or the CPU with an interpreter that has bf16: else it multiplies bit patterns, and rounds down."""
     if torch.cuda.is_available() and os.environ.get("TRITON_INTERPRET") != "1":
-        return torch.device("cuda")
+        yield torch.device("cuda")
+        return
     builder = interpreter.interpreter_builder
     multiply = builder.create_dot
 
@@ -26,5 +29,15 @@ def device(monkeypatch: pytest.MonkeyPatch) -> torch.device:
         a, b = (builder.cast_impl(x, tl.float32) if x.dtype.scalar == tl.bfloat16 else x for x in (a, b))
         return multiply(a, b, *others)
 
+    cast = builder.cast_impl
+
+    def cast_impl(value: Any, dtype: Any) -> Any:
+        if (value.dtype.scalar, dtype.scalar) != (tl.float32, tl.bfloat16):
+            return cast(value, dtype)
+        rounded = torch.from_numpy(np.array(value.data)).bfloat16().view(torch.int16).numpy()
+        return interpreter.TensorHandle(rounded.view(np.uint16), tl.bfloat16)
+
     monkeypatch.setattr(builder, "create_dot", create_dot)
-    return torch.device("cpu")
+    monkeypatch.setattr(builder, "cast_impl", cast_impl)
+    with np.errstate(over="ignore", invalid="ignore"):  # a card does not warn of infinities
+        yield torch.device("cpu")

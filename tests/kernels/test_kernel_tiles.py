@@ -5,7 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calprobe.kernels.tiles import SPLITS_FOR_CACHE, tile_set, tiles_per_split
+from calprobe.kernels.tiles import (
+    SPLITS_FOR_CACHE,
+    WIDEST_GATE,
+    WIDEST_NORM,
+    RowTiles,
+    row_tiles,
+    tile_set,
+    tiles_per_split,
+)
 
 
 @given(row_blocks=st.integers(1, 10**6), vocab_tiles=st.integers(1, 4096), n_processors=st.integers(1, 150))
@@ -33,3 +41,19 @@ def test_the_last_wave_is_full() -> None:
 def test_a_card_takes_the_tiles_that_its_shared_memory_holds() -> None:
     in_kib = {(8, 163): "wide", (9, 227): "wide", (10, 227): "tensor_memory", (8, 99): "narrow", (12, 99): "narrow"}
     assert {(major, kib): tile_set(major, kib * 1024) for major, kib in in_kib} == in_kib
+
+
+@given(width=st.integers(1, 100_000), widest=st.sampled_from([WIDEST_NORM, WIDEST_GATE]))
+def test_a_tile_of_rows_holds_a_row_or_a_part_of_it_in_few_registers(width: int, widest: int) -> None:
+    tiles = row_tiles(width, widest)
+    assert min(width, widest) <= tiles.width <= max(1, min(2 * width - 1, widest))
+    assert tiles.rows * tiles.width >= 2048
+    assert tiles.rows * tiles.width <= 32 * 32 * tiles.warps
+
+
+def test_tiles_of_rows_by_hand() -> None:
+    # A head of 128, gemma-7b's states, the widest row; a gate of gemma-7b in parts.
+    assert [row_tiles(width, WIDEST_NORM) for width in (128, 3072, 16_384)] == [
+        RowTiles(16, 128, 4), RowTiles(1, 4096, 8), RowTiles(1, 16_384, 16)
+    ]  # fmt: skip
+    assert row_tiles(24_576, WIDEST_GATE) == RowTiles(1, 2048, 4)

@@ -166,6 +166,14 @@ def test_a_run_that_does_not_name_its_precision_has_ieee() -> None:
     assert fast.differences(ieee) == ["precision: the run has tf32x3, requested ieee (--precision)"]
 
 
+def test_a_run_that_does_not_name_its_layers_has_the_models_own() -> None:
+    stored, fused = make_manifest(), make_manifest(layers="fused")
+    assert stored.identity_hash != fused.identity_hash
+    about = "(norms and gated units; CALPROBE_KERNELS)"
+    assert stored.differences(fused) == [f"layers: the run has the model's own, requested fused {about}"]
+    assert fused.differences(stored) == [f"layers: the run has fused, requested the model's own {about}"]
+
+
 def test_what_follows_from_another_cause_is_not_named() -> None:
     """Another model has another tokenizer, another probe other relations and wordings."""
     stored = make_manifest(attention="sdpa")

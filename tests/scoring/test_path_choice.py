@@ -16,7 +16,7 @@ from statement_rows import as_token_rows, one_at_a_time, random_rows, split
 from tiny_models import CAUSAL_CONFIGS, QUICK, TAKES_NO_TREE, loaded, tiny_causal
 
 from calprobe.errors import CalprobeError
-from calprobe.kernels import linear_logprob
+from calprobe.kernels import linear_logprob, rms_norm
 from calprobe.scoring.executor import EdgeScores, score_rows
 from calprobe.scoring.options import Path
 from calprobe.scoring.path_choice import Tolerance, checked_path, choose_path, disagreement, executor_of
@@ -45,6 +45,31 @@ def test_batch_size_and_order_change_nothing(path: Path) -> None:
     scores, one = score_rows(executor_of(path, model, 200), shuffled), score_rows(executor_of(path, model, 200), rows)
     for statement, scored in zip(order, split(shuffled, scores), strict=True):
         np.testing.assert_array_equal(scored, split(rows, one)[statement])
+
+
+@pytest.mark.parametrize(("times", "path"), [(1.0, "tree"), (1.01, "plain")])
+def test_fused_layers_are_held_to_the_model_s_own_forward(
+    times: float, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def norm(*arguments: Any, **rule: Any) -> torch.Tensor:
+        calls.append(arguments)
+        return times * rms_norm(*arguments, **rule)
+
+    monkeypatch.setattr("calprobe.models.fused_layers.triton_takes", lambda weight: True)  # as on a card
+    monkeypatch.setattr("calprobe.models.fused_layers.rms_norm", norm)
+    model, sample = loaded(tiny_causal("llama"), fused=True), random_rows(seed=14, n_statements=6)
+    score_rows(executor_of("plain", model, 96), sample)
+    assert not calls
+    for each in ("tree", "padded"):
+        calls.clear()
+        score_rows(executor_of(each, model, 96), sample)
+        assert calls
+    assert choose_path(model, 96, sample) == path
+    calls.clear()
+    assert choose_path(loaded(model.network), 96, sample) == "tree"
+    assert not calls
 
 
 def test_a_path_that_disagrees_is_passed_over_and_said(

@@ -191,6 +191,21 @@ def test_a_resumed_run_takes_its_precision_unless_one_is_typed(
         score(str(folder), PROBE, tmp_path / "fast", options, ieee)
 
 
+def test_a_resumed_run_keeps_its_layers(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calprobe.models.load.forwards_of", lambda network: ["as on a card"])
+    options = ScoreOptions(limit=1, batch_tokens=64)
+    for load_options in (LoadOptions(fused=False), LoadOptions()):
+        assert score(str(folder), PROBE, tmp_path / "own", options, load_options).manifest.settings.layers is None
+    fused = score(str(folder), PROBE, tmp_path / "fused", options)
+    assert fused.manifest.settings.layers == "fused"
+    assert score(str(folder), PROBE, tmp_path / "fused", options).manifest.settings.layers == "fused"
+    plain = score(str(folder), PROBE, tmp_path / "plain", replace(options, path="plain"))
+    assert plain.manifest.settings.layers is None  # the model's own forward
+    monkeypatch.setattr("calprobe.models.load.forwards_of", lambda network: [])
+    with pytest.raises(UsageError, match="layers: the run has fused, requested the model's own"):
+        score(str(folder), PROBE, tmp_path / "fused", options)
+
+
 def test_another_request_is_refused_before_the_model_is_loaded(
     model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
