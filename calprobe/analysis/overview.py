@@ -63,10 +63,18 @@ class Side:
     accuracy: Estimate  # of several sets or variants the mean over these, without an interval
     metrics: Mapping[str, Estimate]  # those of METRICS, likewise
     of: str  # reader and estimator
+    failed: int = 0  # requests without a reply; they are in no number
 
     def to_json(self) -> dict[str, Any]:
         """The run's object in the JSON of an overview. NaN is None."""
-        named = {"model": self.model, "path": self.path, "partial": self.partial, "n": self.n, "of": self.of}
+        named = {
+            "model": self.model,
+            "path": self.path,
+            "partial": self.partial,
+            "n": self.n,
+            "of": self.of,
+            "failed": self.failed,
+        }
         numbers = {"accuracy": self.accuracy, **self.metrics}
         return named | {name: estimate_json(value) for name, value in numbers.items()}
 
@@ -235,6 +243,7 @@ def _asked_side(run: AskedRunReport, path: str) -> Side:
         accuracy=_mean([cell.accuracy[cell.reader].value for cell in cells]),
         metrics={metric: _mean([own[metric] for own in having if metric in own]) for metric in METRICS},
         of=", ".join(text for text in (cells[0].reader if cells else "", name) if text),
+        failed=sum(number for cell in run.reports() for number in cell.failures.values()),
     )
 
 

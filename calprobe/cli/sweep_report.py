@@ -16,7 +16,9 @@ def report_sweep(sweep: Sweep, record: Record) -> None:
     """Print the runs side by side, and write pages and tables. What goes wrong is said; it does not fail the sweep."""
     from calprobe.analysis.overview import DEFAULTS
     from calprobe.cli.overview import FOLDER, PAGE, write_overview
+    from calprobe.heap import keep_freed_memory
 
+    keep_freed_memory()
     try:
         shown = write_overview(sweep.out, tasks_of_sweep(sweep, record), DEFAULTS)
     except Exception as error:  # noqa: BLE001 - the runs are there, whatever is wrong with their report

@@ -17,8 +17,8 @@ from calprobe.analysis.headlines import headline_of
 from calprobe.analysis.html import overview_page, task_page
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.overview import Overview, OverviewOptions, Task, overview, report_task
-from calprobe.analysis.tables import tidy_csv
-from calprobe.analysis.tables.overview import difference_tables, matrix_tables, overview_tables
+from calprobe.analysis.tables import best_cells, tidy_csv
+from calprobe.analysis.tables.overview import difference_tables, matrix_tables, overview_tables, sides_table
 from calprobe.analysis.tasks import tasks_of
 from calprobe.metrics import Resampling
 from calprobe.runs import open_run
@@ -102,6 +102,14 @@ def test_the_page_has_all_tasks_and_links(found: Overview) -> None:
     assert [row.label for row in accuracy.rows] == ["a", "b", "partial"]
     assert accuracy.rows[1].cells[1] is None
     assert ace.columns[0].better == "smaller"
+
+
+def test_who_answers_less_is_not_the_best(found: Overview) -> None:
+    table = sides_table(found)
+    rows = {row.label: row for row in table.rows if row.group == "probe"}
+    assert rows["partial"].coverage[0] < rows["a"].coverage[0] == 1
+    assert rows["partial"].note == "tiny, PARTIAL"
+    assert not any(row.label == "partial" for row in (table.rows[place] for place, _ in best_cells(table)))
 
 
 def test_a_task_without_any_run_is_there(tmp_path: Path) -> None:

@@ -38,10 +38,11 @@ def test_a_job_takes_as_long_as_those_of_the_nearest_model() -> None:
 
 
 def test_rates_are_of_complete_runs_alone(tmp_path: Path) -> None:
-    done, resumed, found, partial, missing = (
-        planned(tmp_path, f"m/{name}", 1000, 10) for name in ("done", "resumed", "found", "partial", "missing")
+    done, resumed, found, partial, missing, changed = (
+        planned(tmp_path, f"m/{name}", 1000, 10)
+        for name in ("done", "resumed", "found", "partial", "missing", "changed")
     )
-    for each in (done, resumed, found, partial):
+    for each in (done, resumed, found, partial, changed):
         write_run(each.job.out)
         write_progress(each.job.out, 0, Progress(load_s=2.0, score_s=8.0, wall_s=8.0))
     next((partial.job.out / "shards").iterdir()).unlink()
@@ -50,8 +51,9 @@ def test_rates_are_of_complete_runs_alone(tmp_path: Path) -> None:
             "m/done": Attempt(done.job.arguments, 0, 20.0, ""),  # 8 s of computing, the rest to begin
             "m/resumed": Attempt(resumed.job.arguments, 0, 3.0, ""),  # the last attempt did but a part of it
             "m/partial": Attempt(partial.job.arguments, 1, 9.0, ""),
+            "m/changed": Attempt((*changed.job.arguments, "--limit=3"), 0, 9.0, ""),
         }
     )
-    rates = measured_rates([done, resumed, found, partial, missing], record)
+    rates = measured_rates([done, resumed, found, partial, missing, changed], record)
     assert [rate.begin_s for rate in rates.of_jobs] == pytest.approx([12.0, 2.0, 2.0])
     assert [rate.seconds_a_unit for rate in rates.of_jobs] == pytest.approx([8 / 10_000] * 3)

@@ -16,7 +16,7 @@ from calprobe.analysis.html.report_view import page_wants, report_page
 from calprobe.analysis.html.views import Definition, FigureView, PageView, SectionView
 from calprobe.analysis.overview import Overview, OverviewOptions, TaskOverview
 from calprobe.analysis.results import Report
-from calprobe.analysis.tables.overview import difference_tables, matrix_tables, missing_tables, sides_table
+from calprobe.analysis.tables.overview import OF, difference_tables, matrix_tables, missing_tables, sides_table
 from calprobe.analysis.tables.types import Table
 from calprobe.messages import counted
 
@@ -71,13 +71,14 @@ def _all(found: Overview) -> Iterator[SectionView]:
     if missing := tuple(missing_tables(found)):
         yield SectionView("missing", "Missing", tables=_alone(missing), warning=True)
     if matrices := tuple(matrix_tables(found)):
-        yield SectionView("models", "Models by tasks", tables=matrices)
+        yield SectionView("models", "Models by tasks", tables=matrices, lines=(OF,))
 
 
 def _task(task: TaskOverview, at: int, found: Overview, links: Mapping[str, str]) -> SectionView:
     sides = sides_table(replace(found, tasks=(task,)))
     rows = tuple(replace(row, group="") for row in sides.rows)
-    shown = replace(sides, caption=f"Runs of {task.name}.", rows=rows, best_of="")
+    notes = () if len(found.tasks) > 1 else sides.notes  # they stand above all tasks
+    shown = replace(sides, caption=f"Runs of {task.name}.", rows=rows, notes=notes, best_of="")
     pairs = _alone(difference_tables(task))
     lines = [f"No differences: {task.uncompared}"] if task.uncompared else []
     if len(pairs) > MOST_PAIRS:

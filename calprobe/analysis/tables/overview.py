@@ -13,7 +13,7 @@ from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.messages import counted
 from calprobe.metrics import ACCURACY
 
-_OF = (
+OF = (
     "of: the estimator that ACE, Brier and AUROC are of; of replies, behind the reader that accuracy is by. Of several "
     "sets or variants the mean over these is shown, without an interval."
 )
@@ -43,7 +43,7 @@ def sides_table(found: Overview) -> Table:
         ),
         rows=tuple(_row(side, task, found) for task in found.tasks for side in task.sides),
         heading=(f"{found.title}: {state}",),
-        notes=(_OF,),
+        notes=(OF,),
         best_within="group",
         best_of=" within its task",
         directions=True,
@@ -51,15 +51,26 @@ def sides_table(found: Overview) -> Table:
 
 
 def _row(side: Side, task: TaskOverview, found: Overview) -> Row:
-    notes = [*([side.model] if side.model != side.label else []), *(["PARTIAL"] if side.partial else [])]
+    notes = [
+        *([side.model] if side.model != side.label else []),
+        *(["PARTIAL"] if side.partial else []),
+        *([f"{counted(side.failed, 'request')} failed"] if side.failed else []),
+    ]
+    cells: tuple[Cell, ...] = (side.n, side.accuracy, *(side.metrics[metric.name] for metric in found.metrics), side.of)
     return Row(
         side.label,
-        (side.n, side.accuracy, *(side.metrics[metric.name] for metric in found.metrics), side.of),
+        cells,
         group=task.name,
         note=", ".join(notes),
         keys={"task": task.name, "run": side.path, "model": side.model},
         ranked=not side.partial,
+        coverage=(_coverage(side, task),) * len(cells),
     )
+
+
+def _coverage(side: Side, task: TaskOverview) -> float:
+    """The share of the most that a run of the task has: who answers less cannot be the best."""
+    return side.n / max(1, *(other.n for other in task.sides))
 
 
 def missing_tables(found: Overview) -> Iterator[Table]:
@@ -89,7 +100,7 @@ def matrix_tables(found: Overview) -> Iterator[Table]:
     labels = dict.fromkeys(side.label for task in found.tasks for side in task.sides)
     for metric in (ACCURACY, found.metrics[0]):
         yield Table(
-            caption=f"{metric.title} of each model on each task.",
+            caption=f"{metric.title[0].upper()}{metric.title[1:]} of each model on each task.",
             label=f"overview-{metric.name}",
             stub="model",
             columns=tuple(
@@ -97,6 +108,7 @@ def matrix_tables(found: Overview) -> Iterator[Table]:
                 for task in found.tasks
             ),
             rows=tuple(Row(label, tuple(_cell(task, label, metric.name) for task in found.tasks)) for label in labels),
+            best_within=None,
             intervals=False,
             tidy=False,
         )
