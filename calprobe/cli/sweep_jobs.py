@@ -30,19 +30,14 @@ def options_of(name: str) -> frozenset[str]:
 
 def checked_jobs(sweep: Sweep, costs: Costs) -> list[Planned]:
     """All jobs with their sizes, each checked as its own command would check it before a model is loaded."""
-    sizes: dict[tuple[object, ...], What] = {}
+    tasks: dict[tuple[object, ...], tuple[Mapping[str, Any], What]] = {}
     found = []
     for job in sweep.jobs:
         with _naming(sweep, job):
-            # A command keeps the help option of its first context, for all that follow in this process.
-            context = _click_command(job.command).make_context(
-                f"calprobe {job.command}", list(job.arguments[1:]), help_option_names=["-h", "--help"]
-            )
             key = (job.command, *_without_model(job))  # what a job has to do is the same for all models
-            with context.scope(cleanup=False):
-                if key not in sizes:
-                    sizes[key] = _SIZES[job.command](context)
-            found.append(_planned(job, context.params, sizes[key], costs))
+            if key not in tasks:
+                tasks[key] = _task(job)
+            found.append(_planned(job, *tasks[key], costs))
     return found
 
 
@@ -61,6 +56,16 @@ def _without_model(job: Job) -> Iterator[tuple[str, str]]:
     for name, value in job.options.items():
         if name != "model":
             yield name, str(value)
+
+
+def _task(job: Job) -> tuple[Mapping[str, Any], What]:
+    """The options of a job as its command reads them, and what it scores or asks."""
+    # A command keeps the help option of its first context, for all that follow in this process.
+    context = _click_command(job.command).make_context(
+        f"calprobe {job.command}", list(job.arguments[1:]), help_option_names=["-h", "--help"]
+    )
+    with context.scope(cleanup=False):
+        return context.params, _SIZES[job.command](context)
 
 
 def _scored(context: click.Context) -> What:
@@ -114,6 +119,7 @@ def _planned(job: Job, given: Mapping[str, Any], what: What, costs: Costs) -> Pl
 
 
 def refuse_too_large(sweep: Sweep, planned: Sequence[Planned], total_bytes: float) -> None:
+    """Raise UsageError if the weights of a model alone need more memory than there is."""
     large = next((each for each in planned if each.bytes > total_bytes), None)
     if large is not None:
         needs, has = (f"{value / 2**30:,.1f} GiB" for value in (large.bytes, total_bytes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+import time
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ limit = 3
 study = "none"
 collect = ["labels"]
 variants = ["implicit_framing"]
+"""
+
+MORE = """
+[probes.all]
+probe = "mini"
+[questions.two]
+questions = "mini"
+as = "choice"
+limit = 2
 """
 
 
@@ -212,3 +222,13 @@ def test_all_is_checked_before_anything_runs(
     assert err.startswith(f"calprobe: {tmp_path}/some.toml: ")
     assert said in err
     assert len(err.splitlines()) <= 3
+
+
+@pytest.mark.proof
+def test_ten_thousand_jobs_are_checked_in_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    models = ", ".join(f'"lab{n % 40}/model{n}-{(70, 160, 410)[n % 3]}M"' for n in range(2_500))
+    file = write(tmp_path, f"models = [{models}]\n" + JOBS.split("\n", 2)[2].replace("limit = 3", "") + MORE)
+    began = time.process_time()
+    code, shown, _ = swept(file, capsys, "--dry-run")
+    assert (code, shown.count("calprobe ")) == (0, 10_000)
+    assert time.process_time() - began < 20
