@@ -118,11 +118,11 @@ def _activation(module: nn.Module) -> Gate | None:
     if has_own_forward(module) or module._forward_hooks or module._forward_pre_hooks:
         return None
     name = _class_of(module)
-    if isinstance(module, nn.SiLU) or name == "transformers.activations.SiLUActivation":
+    if name in ("torch.nn.modules.activation.SiLU", "transformers.activations.SiLUActivation"):
         return "silu"
-    # The class has another name in transformers 4, and may compute the formula step by step.
-    is_gelu = name in ("transformers.activations.GELUTanh", "transformers.activations.PytorchGELUTanh")
-    return "gelu_tanh" if is_gelu and getattr(module.act, "func", None) is F.gelu else None
+    if name == "transformers.activations.GELUTanh" and getattr(module.act, "func", None) is F.gelu:
+        return "gelu_tanh"  # else the class computes it step by step
+    return None
 
 
 def _is_on_card(module: nn.Module) -> bool:
