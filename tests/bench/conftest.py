@@ -14,6 +14,7 @@ for _name in (
     "samples",
     "schedule",
     "side_by_side",
+    "sweep_schedule",
     "template_forms",
     "timeline",
     "train_tiny",
