@@ -287,7 +287,7 @@ CONTRACT = {
         "RUN --kind accuracy-rejection calibration options accuracy-ace markers exposure --estimator --reduction"
         " --compat --bins --bootstrap --cluster --seed --out --accuracy --overlay --width --title --style --label"
     ),
-    "export": "RUN --what candidates tokens confidences lm-pub-quiz replies labels readings --out",
+    "export": "RUN --what candidates tokens confidences lm-pub-quiz replies labels readings hub-card --out --source",
     "import": "lm-pub-quiz lm-eval replies",
     "merge": "RUN --out --partial",
     "runs": (

@@ -25,6 +25,7 @@ FILE_NAME = "logged.jsonl"
 Entry = tuple[str, str, str]  # tracker, project, job
 
 _SECONDS_BETWEEN_LOOKS = 0.2  # for Ctrl-C, while the last runs are logged
+_SECONDS_UNSAID = 3.0  # of waiting for them
 
 
 class RunLog:
@@ -50,6 +51,10 @@ class RunLog:
         if kind is not None:
             return
         self._jobs.put(None)
+        self._thread.join(_SECONDS_UNSAID)
+        if self._thread.is_alive():
+            names = ", ".join(self._trackers.working)
+            log.info("waiting for %s; what Ctrl-C leaves over, the same command logs", names)
         while self._thread.is_alive():
             self._thread.join(_SECONDS_BETWEEN_LOOKS)
         if self._count:

@@ -116,11 +116,13 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         model = self._model(state, kwargs)
         self.options.masking(model.kind, model.name)
         refuse_kind(self.selection, model.name, model.kind)
-        if self._trainer is None and args.report_to:
+        untold = [name for name in args.report_to if name not in self._log_to.names]
+        if self._trainer is None and untold:
             log.warning(
-                "the figures of probe %s go into the trainer's history alone; attach(trainer) sends them to %s too",
+                "the figures of probe %s go into the trainer's history%s; attach(trainer) sends them to %s too",
                 self.probe.name,
-                ", ".join(args.report_to),
+                f" and to {', '.join(self._log_to.names)}" if self._log_to.names else " alone",
+                ", ".join(untold),
             )
 
     def on_train_end(

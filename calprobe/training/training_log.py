@@ -28,9 +28,14 @@ class TrainingLog:
         self._trackers = open_trackers(wanted, Place(project, folder, join=True), "Training goes on without it")
         self._is_open = False
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The trackers that have not failed."""
+        return self._trackers.working
+
     def log(self, figures: Mapping[str, float], step: int, manifest: Manifest, told: Collection[str]) -> None:
         """Give figures, named as a trainer logs them, to all trackers but those that were told by the trainer."""
-        names = [name for name in self._trackers.working if name not in told]
+        names = [name for name in self.names if name not in told]
         if not names:
             return
         if not self._is_open:

@@ -98,6 +98,19 @@ def test_a_run_that_cannot_be_read_or_is_partial_stops_nothing(
     assert said.startswith("none is not logged: ")
 
 
+def test_waiting_for_a_slow_tracker_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("calprobe.sweep.run_log._SECONDS_UNSAID", 0.0)
+    write_run(tmp_path / "a")
+    with caplog.at_level(logging.INFO, "calprobe"):
+        logged(tmp_path, ["a"], wandb=Kept())
+    assert caplog.messages == [
+        "waiting for wandb; what Ctrl-C leaves over, the same command logs",
+        "logged 1 run: wandb, project paper",
+    ]
+
+
 def test_a_sweep_that_is_stopped_waits_for_no_tracker(tmp_path: Path) -> None:
     write_run(tmp_path / "a")
     begun, release = threading.Event(), threading.Event()

@@ -63,6 +63,17 @@ def test_what_the_trainer_tells_is_not_told_twice(tmp_path: Path, kept: Kept) ->
     assert len(history(trainer)) == 2
 
 
+def test_only_what_is_told_by_none_is_missed(tmp_path: Path, kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
+    trainer = new_trainer(tmp_path / "out")
+    trainer.add_callback(ProbeCallback("mini", FEW, log="wandb"))
+    trainer.args.report_to = ["wandb"]
+    trainer.train()
+    assert "attach" not in caplog.text
+    trainer.args.report_to = ["wandb", "tensorboard"]
+    trainer.train()
+    assert "history and to wandb; attach(trainer) sends them to tensorboard too" in caplog.text
+
+
 def test_a_tracker_that_fails_stops_no_training(
     tmp_path: Path, kept: Kept, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
