@@ -45,7 +45,7 @@ MOST_JOBS = 1024  # at once
     "--jobs",
     type=Number(1, MOST_JOBS),
     metavar="N",
-    help="Runs at once, as far as memory goes.  [default: one for each visible GPU, on a CPU one; all that Slurm lets]",
+    help="Runs at once, as far as memory goes.  [default: one for each visible GPU; on a CPU, one; on Slurm, no limit]",
 )
 @click.option("--dry-run", is_flag=True, help="Run nothing: check all jobs, print costs and schedule.")
 @click.option("--report/--no-report", default=True, help="Leave out the pages and tables over all runs at the end.")

@@ -121,7 +121,12 @@ class Slurm:
             except submitit.core.utils.FailedJobError as error:
                 said = str(error).strip().splitlines() or ["sbatch failed"]
                 asked = ", ".join(f"{option}={value}" for option, value in given.items())
-                why = said[-1].removeprefix("sbatch: ").removeprefix("error: ").removeprefix("Batch job submission ")
+                why = (
+                    said[-1]
+                    .removeprefix("sbatch: ")
+                    .removeprefix("error: ")
+                    .removeprefix("Batch job submission failed: ")
+                )
                 raise CalprobeError(f"Slurm refuses the jobs: {why}; they ask for {asked}") from error
         return str(jobs[0].job_id).split("_")[0]
 
