@@ -20,6 +20,23 @@ def last_names(labels: Sequence[str]) -> dict[str, str]:
     return names if len(set(names.values())) == len(names) else {label: label for label in labels}
 
 
+def own_parts(labels: Sequence[str]) -> dict[str, str]:
+    """What tells the paths of runs apart: without the folders that all begin with, and the names that all end with.
+
+    >>> own_parts(["runs/llama/bear", "runs/gpt2/bear"])
+    {'runs/llama/bear': 'llama', 'runs/gpt2/bear': 'gpt2'}
+    >>> own_parts(["runs/gpt2"])
+    {'runs/gpt2': 'gpt2'}
+    """
+    parts = [PurePath(label).parts or (label,) for label in labels]
+    first = last = 0
+    while all(len(own) > first + 1 for own in parts) and len({own[first] for own in parts}) == 1:
+        first += 1
+    while all(len(own) > first + last + 1 for own in parts) and len({own[-1 - last] for own in parts}) == 1:
+        last += 1
+    return {label: "/".join(own[first : len(own) - last]) for label, own in zip(labels, parts, strict=True)}
+
+
 def state(*, limited: bool = False, partial: bool = False) -> str:
     """What a figure says behind the name of a run of a part of its probe, or that is not complete.
 

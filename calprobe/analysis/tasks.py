@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from calprobe.analysis.overview import Task
-from calprobe.analysis.run_names import last_names, model_name
+from calprobe.analysis.run_names import model_name, own_parts
 from calprobe.runs import AskedRun, AskManifest, Manifest, Run
 
 Asked = tuple[str, ...]  # what was asked: equal for runs that can be compared
@@ -15,7 +15,8 @@ def tasks_of(runs: Mapping[str, Run | AskedRun]) -> tuple[Task, ...]:
     """The tasks that runs were given, in the order of the first run of each.
 
     Runs of scores go together that have one probe and the same part of it; runs of replies that have the same questions
-    under the same prompts. Within a task a run is called as its model is, where all of these differ, else by its label.
+    under the same prompts. Within a task a run is called as its model is, where all of these differ, else by what tells
+    the labels of its runs apart.
     """
     groups: dict[Asked, dict[str, Run | AskedRun]] = {}
     for label, run in runs.items():
@@ -47,4 +48,4 @@ def _name(manifest: Manifest | AskManifest) -> str:
 def _called(runs: Mapping[str, Run | AskedRun]) -> dict[str, str]:
     """What each run is called, by its label."""
     models = {label: model_name(run.manifest.model) for label, run in runs.items()}
-    return models if len(set(models.values())) == len(models) else last_names(list(runs))
+    return models if len(set(models.values())) == len(models) else own_parts(list(runs))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from calprobe.runs.listing import FailedRun
 from calprobe.runs.manifest_file import FILE_NAME as MANIFEST
@@ -34,9 +34,18 @@ def _failed(attempt: Attempt) -> FailedRun:
     return FailedRun(
         command,
         given.get("model", ""),
-        given.get("questions" if command == "ask" else "probe", "").replace(",", ", "),
+        ", ".join(map(_name, given.get("questions" if command == "ask" else "probe", "").split(","))),
         said[0].removeprefix("calprobe: ") if said else f"exit code {attempt.exit_code}",
     )
+
+
+def _name(given: str) -> str:
+    """A set or probe as its runs call it: that of a file or folder by its name without suffixes.
+
+    >>> _name("/data/mmlu_test.jsonl.gz"), _name("mmlu")
+    ('mmlu_test', 'mmlu')
+    """
+    return PurePath(given).name.partition(".")[0] or given if "/" in given else given
 
 
 def _sweeps_in(folder: Path, levels: int) -> Iterator[Path]:

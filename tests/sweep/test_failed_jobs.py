@@ -10,7 +10,7 @@ from calprobe.sweep.failures import failures_around
 
 
 def tried(out: Path, name: str, exit_code: int, said: str = "", command: str = "score") -> None:
-    given = {"model": "m", "probe": "bear"} if command == "score" else {"model": "m", "questions": "a,b"}
+    given = {"model": "m", "probe": "bear"} if command == "score" else {"model": "m", "questions": "/data/a.jsonl.gz,b"}
     job = Job(name, command, "m", given, out / name, ())  # type: ignore[arg-type]
     add_attempt(out, job, Attempt(job.arguments, exit_code, 1.0, "", said))
 

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from calprobe.analysis.catalogue import Catalogue, CataloguedRun
 from calprobe.analysis.number_text import ranges
+from calprobe.analysis.run_names import model_name
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.messages import counted
+from calprobe.runs import ModelRecord
 
 # Title of each column -> its priority on a narrow terminal.
 _COLUMNS = {
@@ -80,7 +82,7 @@ def _cells(found: CataloguedRun) -> dict[str, Cell]:
     run, headline = found.run, found.headline
     return {
         "state": _state(found),
-        "model": found.model or "-",
+        "model": model_name(ModelRecord(found.model)) or "-",
         "probe": _probe(found),
         "accuracy": None if headline is None else headline.accuracy,
         "ACE": None if headline is None else headline.ace,
