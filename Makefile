@@ -110,7 +110,7 @@ TRACKERS := mlflow==3.17.2 tensorboard==2.21.0 trackio==0.43.0 wandb==0.31.0
 $(TRACKERS_VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(TRACKERS_VENV)
 	$(TRACKERS_PIP) torch==2.13.0
-	$(TRACKERS_PIP) --editable . pytest $(TRACKERS)
+	$(TRACKERS_PIP) --editable . pytest hypothesis $(TRACKERS)
 	@touch $@
 
 test-trackers: $(TRACKERS_VENV)/.installed ## --log with each tracker's own library, offline, in their own environment (2 GB)
