@@ -203,11 +203,11 @@ def test_a_driver_that_was_killed_is_followed_by_one_that_waits_for_what_is_ther
     jobs = [replace(each, job=replace(each.job, out=tmp_path / each.job.name)) for each in jobs]
     jobs[0].job.out.mkdir(parents=True)
 
-    def killed() -> None:
-        raise OSError("as SIGKILL: nothing is tidied up")
+    def full() -> None:
+        raise OSError(28, "as after SIGKILL, nothing is tidied up")
 
-    cluster.looks.append(killed)
-    with pytest.raises(OSError, match="SIGKILL"):
+    cluster.looks.append(full)
+    with pytest.raises(CalprobeError, match="cannot be written: No space left on device; fix this and run the same"):
         Told().by(engine(cluster), jobs, tmp_path)
     assert [names for names, _, _ in cluster.arrays] == [["m+over", "m+queued", "m+failed", "m+changed"]]
     again.touch()

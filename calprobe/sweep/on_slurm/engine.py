@@ -16,7 +16,7 @@ from typing import Any
 
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
-from calprobe.messages import counted
+from calprobe.messages import counted, reason
 from calprobe.runs.lock import forget_ended_job
 from calprobe.sweep.engine import CALPROBE, Ended, Started, attempt_at
 from calprobe.sweep.on_slurm.arrays import Array, arrays_in
@@ -62,7 +62,8 @@ class OnSlurm:
         """See `Engine`. Ctrl-C cancels the jobs; SIGTERM and SIGHUP, as of a lost connection, end this process alone.
 
         Raises:
-            CalprobeError: Slurm does not answer, refuses the first array, or runs jobs on nodes that do not see `out`.
+            CalprobeError: Slurm does not answer, refuses the first array, or runs jobs on nodes that do not see `out`;
+                or `out` cannot be written.
             Interrupted: after Ctrl-C, when all have ended; after another signal, at once.
         """
         waiting = Waiting(self.cluster, self.pace, out, started, ended)
@@ -73,6 +74,11 @@ class OnSlurm:
         except KeyboardInterrupt as error:
             left = counted(len(jobs) - waiting.n_ended, "job")
             raise Interrupted(self._interrupted(str(error), left, waiting)) from None
+        except OSError as error:
+            raise CalprobeError(
+                f"{out}: cannot be written: {reason(error)}; fix this and run the same command again: jobs that are in "
+                "Slurm stay there"
+            ) from error
         with suppress(CalprobeError):
             self._forget_ended(out, self.cluster.listed().keys() - waited_for)
 
