@@ -60,6 +60,10 @@ $(VENV)/.proofs: $(VENV)/.dev
 	$(PIP) --no-deps $(LM_POLYGRAPH)
 	@touch $@
 
+$(VENV)/.engines: $(VENV)/.dev
+	$(PIP) --editable '.[ray]'
+	@touch $@
+
 $(VENV)/.docs: $(VENV)/.installed
 	$(PIP) --editable '.[docs]'
 	@touch $@
@@ -116,8 +120,8 @@ $(TRACKERS_VENV)/.installed: pyproject.toml
 test-trackers: $(TRACKERS_VENV)/.installed ## --log with each tracker's own library, offline, in their own environment (2 GB)
 	OMP_NUM_THREADS=1 $(TRACKERS_VENV)/bin/python -m pytest -m "" tests/trackers tests/sweep/test_run_log.py tests/cli/test_cli_sweep_log.py tests/training/test_training_log.py
 
-test-engines: $(VENV)/.dev ## sweeps on a real Slurm cluster of this machine (apt: slurmctld slurmd munge; as root)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/sweep/test_on_slurm.py tests/sweep/test_slurm_cluster.py tests/sweep/test_on_real_slurm.py -m "" --durations=0
+test-engines: $(VENV)/.engines ## sweeps on real clusters of this machine: Ray; Slurm (apt: slurmctld slurmd munge; as root)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/sweep/test_on_slurm.py tests/sweep/test_slurm_cluster.py tests/sweep/test_on_real_slurm.py tests/sweep/test_on_ray.py -m "" --durations=0
 
 fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every option with all junk, property tests with 200 examples (FUZZ_RUNS=, FUZZ_SECONDS= a reader)
 	$(PIP) --editable '.[fuzz]'

@@ -268,8 +268,9 @@ CONTRACT = {
         " --allow-pickle --trust-remote-code --quiet"
     ),
     "sweep": (
-        "FILE --on local slurm --jobs --dry-run --report --no-report --log --project --quiet"
+        "FILE --on local ray slurm --jobs --dry-run --report --no-report --log --project --quiet"
         " --slurm-partition --slurm-account --slurm-time --slurm-gpus --slurm-cpus --slurm-mem --slurm-option"
+        " --ray-address --ray-cpus"
     ),
     "report": (
         "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html --reader"

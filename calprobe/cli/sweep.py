@@ -18,6 +18,7 @@ from calprobe.cli.sweep_engines import ENGINES, EngineOptions, engine_of
 from calprobe.cli.sweep_jobs import checked_jobs, options_of, refuse_too_large
 from calprobe.cli.sweep_log import log_option, logging_runs, project_option, trackers_of
 from calprobe.cli.sweep_preview import sweep_preview
+from calprobe.cli.sweep_ray import ray_options
 from calprobe.cli.sweep_report import report_sweep
 from calprobe.cli.sweep_slurm import slurm_options
 from calprobe.cli.terminal_text import say
@@ -39,7 +40,7 @@ MOST_JOBS = 1024  # at once
     type=click.Choice(list(ENGINES)),
     default="local",
     show_default=True,
-    help="What runs the jobs: this machine, or a Slurm cluster.",
+    help="What runs the jobs: this machine, a Ray cluster or a Slurm cluster.",
 )
 @click.option(
     "--jobs",
@@ -52,6 +53,7 @@ MOST_JOBS = 1024  # at once
 @log_option
 @project_option
 @quiet_option
+@ray_options
 @slurm_options
 @click.pass_context
 def command(

@@ -55,4 +55,10 @@ def _slurm(options: EngineOptions) -> Engine:
     return engine_on_slurm(options.jobs, options.own)
 
 
-ENGINES: Mapping[str, Callable[[EngineOptions], Engine]] = {"local": _local, "slurm": _slurm}
+def _ray(options: EngineOptions) -> Engine:
+    from calprobe.cli.sweep_ray import engine_on_ray
+
+    return engine_on_ray(options.jobs, options.own)
+
+
+ENGINES: Mapping[str, Callable[[EngineOptions], Engine]] = {"local": _local, "ray": _ray, "slurm": _slurm}

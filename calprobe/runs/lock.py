@@ -3,8 +3,8 @@
 The operating system's lock (`.lock`) ends with its process. Not every shared file system extends such locks to other
 machines, so the holder is also recorded beside it (`.owner`): created atomically by one process, and removed at the
 end. The record of a killed process is removed by the next process on the same machine. Another machine cannot know
-whether the process still runs, so the user has to remove the record, except where Slurm has requeued the same job, or
-says that it has ended.
+whether the process still runs, so the user has to remove the record, except where Slurm has requeued the same job or
+says that it has ended, and where Ray's driver starts a sweep's job once more.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 LOCK_NAME = ".lock"
 OWNER_NAME = ".owner"
 NAMES = frozenset({LOCK_NAME, OWNER_NAME})
+
+START_VARIABLE = "CALPROBE_SWEEP_START"  # of the environment: the text of a `SweepStart`
 
 _SHOWN_COMMAND = 120  # characters
 # Errors of file systems without locks: Lustre mounted without them, NFS without its lock service. Older releases of
@@ -65,6 +67,29 @@ class SlurmJob:
         return (self.cluster, self.number) == (former.cluster, former.number) and self.restarts > former.restarts
 
 
+@dataclass(frozen=True, slots=True)
+class SweepStart:
+    """One start of a sweep's job by an engine that has seen the former start end, or cut what held it alive."""
+
+    sweep: str  # its id
+    number: int  # larger for each later start of a job
+
+    @property
+    def text(self) -> str:
+        """The value of the variable."""
+        return f"{self.sweep}:{self.number}"
+
+    @classmethod
+    def of_this_process(cls) -> SweepStart | None:
+        """From the environment; None outside a sweep that says it."""
+        sweep, _, number = os.environ.get(START_VARIABLE, "").partition(":")
+        return cls(sweep, int(number)) if number.isascii() and number.isdigit() else None
+
+    def follows(self, former: SweepStart | None) -> bool:
+        """Whether this is a later start by the same sweep, of which one at a time is made."""
+        return former is not None and self.sweep == former.sweep and self.number > former.number
+
+
 def tasks_of_step() -> int:
     """The number of processes of this process's srun step; 0 without srun, or with a launcher in between."""
     return 0 if "RANK" in os.environ else _number("SLURM_STEP_NUM_TASKS")
@@ -85,6 +110,7 @@ class Owner:
     command: str
     since: str  # UTC, ISO 8601; for display only
     job: SlurmJob | None = None
+    start: SweepStart | None = None
 
     @classmethod
     def here(cls) -> Owner:
@@ -94,7 +120,15 @@ class Owner:
         command = without_secrets(typed)
         since = datetime.now(UTC).isoformat(timespec="seconds")
         birth = _birth(os.getpid()) or ""
-        return cls(socket.gethostname(), os.getpid(), birth, command, since, SlurmJob.of_this_process())
+        return cls(
+            socket.gethostname(),
+            os.getpid(),
+            birth,
+            command,
+            since,
+            SlurmJob.of_this_process(),
+            SweepStart.of_this_process(),
+        )
 
     @property
     def is_elsewhere(self) -> bool:
@@ -192,8 +226,7 @@ def _claim(run: Path) -> Owner:
     # Checked first: a record that appears after this belongs to a faster process, and stays.
     has_record = path.is_symlink() or path.exists()
     former = read_owner(run)
-    was_requeued = former is not None and own.job is not None and own.job.follows(former.job)
-    if former is not None and former.is_elsewhere and not was_requeued:
+    if former is not None and former.is_elsewhere and not _follows(own, former):
         raise _left_elsewhere(run, former)
     if former is not None and former.runs and former.pid != own.pid:
         raise _taken(run, former)  # this file system's locks have no effect
@@ -205,6 +238,12 @@ def _claim(run: Path) -> Owner:
     except OSError as error:
         raise _unwritable(run, error) from error
     return own
+
+
+def _follows(own: Owner, former: Owner) -> bool:
+    """Whether this process takes the place of the former, which has ended."""
+    requeued = own.job is not None and own.job.follows(former.job)
+    return requeued or (own.start is not None and own.start.follows(former.start))
 
 
 def _taken(run: Path, owner: Owner | None) -> CalprobeError:

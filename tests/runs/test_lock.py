@@ -257,3 +257,21 @@ def test_a_folder_that_was_removed_meanwhile_is_let_go(tmp_path: Path) -> None:
         shutil.rmtree(tmp_path / "run")
     with locked(tmp_path / "run"):
         pass
+
+
+def test_a_later_start_of_a_sweep_s_job_takes_the_folder_of_the_former(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not one of another sweep, nor the same or an earlier start."""
+    run = tmp_path / "run"
+    for start in ("ab:7", "ab:6", "cd:8", "ab:x"):
+        leave(run, replace(ELSEWHERE, start=lock.SweepStart("ab", 7)))
+        monkeypatch.setenv(lock.START_VARIABLE, start)
+        assert "delete" in refused(run)
+    monkeypatch.setenv(lock.START_VARIABLE, "ab:8")
+    with locked(run):
+        owner = read_owner(run)
+    assert owner is not None
+    assert owner.start == lock.SweepStart("ab", 8)
+    monkeypatch.delenv(lock.START_VARIABLE)
+    assert lock.SweepStart.of_this_process() is None

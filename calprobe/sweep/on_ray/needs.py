@@ -1,0 +1,114 @@
+"""What a job needs of a machine, and whether a machine of the cluster has it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from calprobe.errors import UsageError
+from calprobe.messages import counted
+from calprobe.sweep.order import Planned
+
+_MOST_CPUS = 8  # that a job takes unless it is told; more cores help small models little
+_CARD_SHARE = 0.8  # of a card's memory that weights may fill; batches take the rest
+# Weights pass through the machine's own memory on their way to a card, a file of some GB at a time.
+_BYTES_BESIDE_CARDS = 8 * 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A machine of the cluster, as a whole."""
+
+    name: str
+    cpus: int
+    gpus: int
+    bytes: int  # of memory
+    card_bytes: int | None = None  # of its smallest card; None: not known
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any]) -> Node:
+        """From the `asdict` of one."""
+        return cls(**found)
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a job takes of one machine."""
+
+    cpus: int
+    gpus: int
+    bytes: int
+
+    def fit(self, node: Node) -> bool:
+        """Whether the machine has as much when nothing else runs there."""
+        return self.cpus <= node.cpus and self.gpus <= node.gpus and self.bytes <= node.bytes
+
+    @property
+    def shown(self) -> str:
+        """As messages name it: `2 cores, 1 GPU and 15.2 GiB of memory`."""
+        gpus = f"{counted(self.gpus, 'GPU')} and " if self.gpus else "and "
+        cores = f"{counted(self.cpus, 'core')}{', ' if self.gpus else ' '}"
+        return f"{cores}{gpus}{self.bytes / 2**30:,.1f} GiB of memory"
+
+    def to_json(self) -> dict[str, int]:
+        """By name."""
+        return asdict(self)
+
+
+def needs_of(planned: Planned, nodes: Sequence[Node], cpus: int | None = None) -> Needs:
+    """What a job takes: GPUs where the cluster has any, and cores.
+
+    Args:
+        planned: the job.
+        nodes: the cluster.
+        cpus: cores of a job; None: those of the smallest machine, or of a GPU's share of it, 8 at most.
+    """
+    with_gpus = [node for node in nodes if node.gpus]
+    gpus = _gpus(planned, with_gpus) if with_gpus else 0
+    cores = cpus or _cores(with_gpus if gpus else nodes, gpus)
+    return Needs(cores, gpus, min(planned.bytes, _BYTES_BESIDE_CARDS) if gpus else planned.bytes)
+
+
+def _cores(nodes: Sequence[Node], gpus: int) -> int:
+    shares = [node.cpus * gpus // node.gpus if gpus else node.cpus for node in nodes if node.cpus]
+    return max(1, min([_MOST_CPUS, *shares]))
+
+
+def _gpus(planned: Planned, with_gpus: Sequence[Node]) -> int:
+    """GPUs of one machine: as many as vLLM is told to share a model between, or as a model with a device map fills."""
+    options = planned.job.options
+    if "base-url" in options or str(options.get("device", "auto")) == "cpu":
+        return 0
+    told = int(options.get("tensor-parallel", 1)) * int(options.get("pipeline-parallel", 1))
+    if "device-map" not in options or told > 1:
+        return told
+    cards = [node.card_bytes for node in with_gpus if node.card_bytes]
+    if not cards:  # all of a machine are surely enough for what fits on one at all
+        return min(node.gpus for node in with_gpus)
+    return max(1, math.ceil(planned.bytes / (_CARD_SHARE * min(cards))))
+
+
+def refuse_unfit(planned: Sequence[Planned], needs: Sequence[Needs], nodes: Sequence[Node]) -> None:
+    """Raise UsageError for a job that would wait for ever, since no machine of the cluster has what it needs."""
+    for each, its in zip(planned, needs, strict=True):
+        if not any(its.fit(node) for node in nodes):
+            raise UsageError(
+                f"{' '.join(each.job.tables)}: {each.job.name} needs {its.shown}, and no node of the Ray cluster has "
+                f"them: {_shown(nodes)}\nStart a larger node; or give it --ray-cpus, or a dtype of half the size"
+            )
+
+
+def _shown(nodes: Sequence[Node]) -> str:
+    """The kinds of machines, with their number."""
+    kinds = [f"{node.cpus} cores, {counted(node.gpus, 'GPU')}, {node.bytes / 2**30:,.1f} GiB" for node in nodes]
+    return "; ".join(f"{kinds.count(kind)} x {kind}" for kind in dict.fromkeys(kinds)) or "it has none"
+
+
+def places(nodes: Sequence[Node], cpus: int | None = None) -> int:
+    """How many jobs of one GPU, or without GPUs of the usual number of cores, the cluster runs at once."""
+    if gpus := sum(node.gpus for node in nodes):
+        return gpus
+    cores = cpus or _cores(nodes, 0)
+    return max(1, sum(node.cpus // cores for node in nodes))
