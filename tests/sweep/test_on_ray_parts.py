@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,11 @@ from sweep_script import planned
 
 from calprobe.cli.sweep_engines import EngineOptions, engine_of
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.runs.lock import SweepStart
 from calprobe.sweep.on_ray import folders, tether
+from calprobe.sweep.on_ray.driver import Driver, _Job
 from calprobe.sweep.on_ray.needs import Needs, Node, needs_of, places, refuse_unfit
+from calprobe.sweep.on_ray.task import Order, _own_folder
 
 GIB = 2**30
 SMALL, LARGE = Node("a", 2, 0, 4 * GIB), Node("b", 64, 0, 256 * GIB)
@@ -57,6 +62,46 @@ def test_a_job_that_fits_nowhere_is_named_with_what_there_is() -> None:
         "2 x 2 cores, 0 GPUs, 4.0 GiB\n"
     )
     assert Needs(8, 2, GIB).shown == "8 cores, 2 GPUs and 1.0 GiB of memory"
+
+
+def next_given(waiting: list[Needs], given: list[Needs], running: int, at_once: int | None = None) -> int | None:
+    """What Ray is given next on a node of 8 GPUs and sixty of one, where the first of `given` run."""
+    jobs = [_Job(None, its) for its in (*waiting, *given)]  # type: ignore[arg-type]
+    for job in jobs[len(waiting) : len(waiting) + running]:
+        job.runs = True
+    driver = Driver(None, jobs[: len(waiting)], at_once, [], dict(enumerate(jobs[len(waiting) :])))
+    driver.nodes = [Node("large", 64, 8, 99 * GIB), *(60 * [Node("small", 8, 1, 9 * GIB)])]
+    return driver._next()
+
+
+def test_large_jobs_that_wait_hold_up_no_small_ones() -> None:
+    large, small = Needs(8, 8, GIB), Needs(8, 1, GIB)
+    assert next_given([large, small], 17 * [large], running=1) == 1
+    assert next_given([large, small], 16 * [large], running=1) == 0
+    assert next_given([large, large], 17 * [large], running=1) is None
+    assert next_given([large, small], 76 * [small] + [large], running=60) == 0
+    # A bound on all: what waits would take a place of what could run.
+    assert next_given([large, small], [large], running=1, at_once=20) == 1
+    assert next_given([small], 19 * [small], running=0, at_once=20) == 0
+    assert next_given([small], 20 * [small], running=20, at_once=20) is None
+    assert Needs(2, 0, 3 * GIB).times_on(SMALL) == 1
+
+
+def test_a_node_s_own_folder_is_no_other_user_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    order = Order("m/a", SweepStart("s", 1), "m", ("a",), *("out", "log", "token", "."), {}, has_earlier=False)
+    made = _own_folder(order)
+    assert made == _own_folder(order)
+    assert [path.stat().st_mode & 0o777 for path in (made, made.parent)] == [0o700, 0o700]
+    made.parent.chmod(0o777)
+    with pytest.raises(CalprobeError, match="is no folder that only this user can write to; remove it, or"):
+        _own_folder(order)
+    shutil.rmtree(made.parent)
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    made.parent.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CalprobeError, match="is no folder"):
+        _own_folder(order)
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_a_folder_travels_in_pieces(tmp_path: Path) -> None:

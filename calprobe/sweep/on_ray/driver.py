@@ -24,7 +24,7 @@ from calprobe.sweep.on_ray import folders, task
 from calprobe.sweep.on_ray.needs import Needs, Node
 
 MOST_STARTS = 4  # of a job whose nodes are lost
-_MOST_WAITING = 16  # jobs that Ray is given before there is room for them; it orders them no more
+_MOST_WAITING = 16  # jobs of a kind that Ray is given before there is room for them; it orders them no more
 _PIECES_AT_ONCE = 4
 _SECONDS_BETWEEN_LOOKS = 0.1
 _SECONDS_FOR_FORMER = 90.0
@@ -54,6 +54,7 @@ class Driver:
     given: dict[Any, _Job] = field(default_factory=dict)  # by reference of the task
     sends: bool = False  # whether a node was seen that has other storage
     desk: Any = None
+    nodes: list[Node] = field(default_factory=list)  # looked at where `at_once` bounds what runs
 
     def run(self) -> None:
         """Until nothing is left to do."""
@@ -62,12 +63,15 @@ class Driver:
         own = _on_node(ray.get_runtime_context().get_node_id())
         self.desk = ray.remote(task.Desk).options(num_cpus=0, **own).remote()
         answered = 0
+        over: list[Any] = []
         while self.waiting or self.given:
+            if self.at_once is not None and (over or not self.nodes):
+                self.nodes = nodes_of(ray)
             if len(self.asked) > answered:
                 answered = len(self.asked)
                 self._stop(self.asked[-1] == "kill")
-            while self.waiting and self._has_room():
-                self._give(self.waiting.pop(0))
+            while (at := self._next()) is not None:
+                self._give(self.waiting.pop(at))
             if not self.given:
                 continue
             over, _ = ray.wait(list(self.given), num_returns=1, timeout=_SECONDS_BETWEEN_LOOKS)
@@ -76,10 +80,24 @@ class Driver:
                 self._take(reference, self.given.pop(reference))
             self._give_up_what_fits_nowhere()
 
-    def _has_room(self) -> bool:
+    def _next(self) -> int | None:
+        """The place of the first job that Ray may get now: each kind of need has room of its own to wait in."""
         if self.at_once is not None and len(self.given) >= self.at_once:
-            return False
-        return sum(not job.runs for job in self.given.values()) < _MOST_WAITING
+            return None
+        room: dict[tuple[int, ...], bool] = {}
+        for at, job in enumerate(self.waiting):
+            if job.needs.kind not in room:
+                room[job.needs.kind] = self._has_room(job.needs)
+            if room[job.needs.kind]:
+                return at
+        return None
+
+    def _has_room(self, needs: Needs) -> bool:
+        alike = [job for job in self.given.values() if job.needs.kind == needs.kind]
+        if self.at_once is None:
+            return sum(not job.runs for job in alike) < _MOST_WAITING
+        # What waits takes up one of the places, so that no more of a kind are given than may run.
+        return len(alike) < max(1, sum(needs.times_on(node) for node in self.nodes))
 
     def _give(self, job: _Job) -> None:
         import ray

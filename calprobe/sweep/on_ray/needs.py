@@ -45,6 +45,16 @@ class Needs:
         """Whether the machine has as much when nothing else runs there."""
         return self.cpus <= node.cpus and self.gpus <= node.gpus and self.bytes <= node.bytes
 
+    def times_on(self, node: Node) -> int:
+        """How many such jobs the machine runs at once when nothing else runs there."""
+        pairs = ((self.cpus, node.cpus), (self.gpus, node.gpus), (self.bytes, node.bytes))
+        return min(has // its for its, has in pairs if its)
+
+    @property
+    def kind(self) -> tuple[int, ...]:
+        """The same of jobs that can take each other's place, about: memory counts by powers of two."""
+        return self.cpus, self.gpus, self.bytes.bit_length()
+
     @property
     def shown(self) -> str:
         """As messages name it: `2 cores, 1 GPU and 15.2 GiB of memory`."""

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from calprobe.errors import CalprobeError
 from calprobe.runs import lock
 from calprobe.sweep.on_ray import folders, tether
 
@@ -122,9 +124,19 @@ def _is_shared(order: Order) -> bool:
 def _own_folder(order: Order) -> Path:
     """A folder of this node; the same one for each start of the same job, which finds what was never brought back."""
     of = hashlib.sha256("\0".join((order.start.sweep, *order.arguments)).encode()).hexdigest()[:16]
-    found = Path(tempfile.gettempdir()) / f"calprobe-{os.getuid()}" / of
-    found.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return found
+    parent = Path(tempfile.gettempdir()) / f"calprobe-{os.getuid()}"
+    with suppress(FileExistsError):
+        parent.mkdir(mode=0o700)
+    # Its name can be guessed, and others can write beside it.
+    found = parent.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+        raise CalprobeError(
+            f"{socket.gethostname()}: {parent} is no folder that only this user can write to; remove it, or start Ray "
+            "there with another TMPDIR"
+        )
+    parent.chmod(0o700)
+    (parent / of).mkdir(exist_ok=True, mode=0o700)
+    return parent / of
 
 
 def _await_former(run: Path, start: lock.SweepStart) -> None:
