@@ -60,23 +60,37 @@ def _memory(context: click.Context, parameter: click.Parameter, value: str | Non
     return value
 
 
+def _one_line(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not value.isprintable():
+        raise click.BadParameter(f"{value!r} cannot stand in a line of sbatch", context, parameter)
+    return value
+
+
 def _others(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str | bool]:
     found: dict[str, str | bool] = {}
     for text in values:
         name, given, value = text.strip().removeprefix("--").partition("=")
-        if not re.fullmatch(r"[a-z][a-z0-9-]*", name) or "\n" in value:
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
             raise click.BadParameter(f"{text!r} is no option of sbatch such as qos=long", context, parameter)
         if name in _OWN:
             raise click.BadParameter(
                 f"{name} is set by the sweep, or has an option of its own (see --help)", context, parameter
             )
+        _one_line(context, parameter, value)
         found[name] = value if given else True
     return found
 
 
 _OPTIONS = (
-    click.option("--slurm-partition", metavar="P", help="Slurm: partition of the jobs.  [default: the cluster's]"),
-    click.option("--slurm-account", metavar="A", help="Slurm: account that pays.  [default: yours]"),
+    click.option(
+        "--slurm-partition",
+        metavar="P",
+        callback=_one_line,
+        help="Slurm: partition of the jobs.  [default: the cluster's]",
+    ),
+    click.option(
+        "--slurm-account", metavar="A", callback=_one_line, help="Slurm: account that pays.  [default: yours]"
+    ),
     click.option(
         "--slurm-time",
         type=TimeLimit(),

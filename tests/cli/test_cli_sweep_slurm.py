@@ -43,6 +43,12 @@ def test_what_is_no_time_is_refused(text: str) -> None:
     [
         (["--slurm-time", "9"], "--slurm-time has no meaning with --on local; leave it out"),
         (["--on", "slurm", "--slurm-option", "output=x"], "output is set by the sweep, or has an option of its own"),
+        (["--on", "slurm", "--slurm-option", "qos=a\nb"], "'a\\nb' cannot stand in a line of sbatch"),
+        (
+            ["--on", "slurm", "--slurm-partition", "gpu\n#SBATCH --uid=0"],
+            "'gpu\\n#SBATCH --uid=0' cannot stand in a line",
+        ),
+        (["--on", "slurm", "--slurm-account", "a\rb"], "'a\\rb' cannot stand in a line of sbatch"),
         (["--on", "slurm", "--slurm-option", "Q S"], "'Q S' is no option of sbatch such as qos=long"),
         (["--on", "slurm", "--slurm-mem", "much"], "'much' is no memory such as 64G"),
         (["--on", "slurm", "--slurm-cpus", "0"], "'0' is not a whole number from 1 to 1,024"),

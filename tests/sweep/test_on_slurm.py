@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,12 @@ import pytest
 
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
+from calprobe.runs.atomic import write_text
 from calprobe.sweep import Attempt, Job, Planned
-from calprobe.sweep.on_slurm import OnSlurm
+from calprobe.sweep.on_slurm import OnSlurm, arrays
 from calprobe.sweep.on_slurm.arrays import Array, arrays_in
 from calprobe.sweep.on_slurm.cluster import End, Listed
-from calprobe.sweep.on_slurm.task import Task, read_word
+from calprobe.sweep.on_slurm.task import Task, Word, read_word
 from calprobe.sweep.on_slurm.waiting import Pace
 from calprobe.sweep.record import log_path
 
@@ -264,6 +265,58 @@ def test_what_slurm_refuses_stops_nothing_that_it_took(tmp_path: Path) -> None:
     with pytest.raises(CalprobeError, match="Invalid partition"):
         Told().by(engine(cluster), jobs[1:], tmp_path)
     assert list(arrays_in(tmp_path)) == []
+
+
+def busy() -> None:
+    raise CalprobeError("squeue: Socket timed out")
+
+
+def test_a_busy_controller_hides_no_error_of_sbatch(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cluster = Pretended(refuses=lambda given: True, looks=[busy, busy])
+    with pytest.raises(CalprobeError, match="Invalid partition"):
+        Told().by(engine(cluster), [planned("a")], tmp_path)
+    assert [record.message for record in caplog.records] == 2 * ["squeue: Socket timed out; asking Slurm again"]
+    assert list(arrays_in(tmp_path)) == []
+    # It stays busy: what sbatch may have submitted is known by its name, and the next call withdraws it.
+    cluster = Pretended(refuses=lambda given: True, looks=99 * [busy])
+    with pytest.raises(CalprobeError, match="Invalid partition"):
+        Told().by(engine(cluster), [planned("a")], tmp_path)
+    (array,) = arrays_in(tmp_path)
+    cluster = Pretended(queue={"7": Listed(array.name, "RUNNING", "None")})
+    assert Told().by(engine(cluster), [planned("a")], tmp_path).ended["m/a"].exit_code == 0
+    assert cluster.cancelled == ["7"]
+    assert list(arrays_in(tmp_path)) == []
+
+
+def test_what_slurm_cannot_end_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = Array.of([planned("a").job])
+    array.write(tmp_path)
+    cluster = Pretended(queue={"7": Listed(array.name, "COMPLETING", "None")})
+    monkeypatch.setattr(cluster, "cancel", lambda jobs: None)
+    with pytest.raises(
+        CalprobeError, match=r"does not end 1 job, as 7 \(COMPLETING\): its node may hang\nRun the same"
+    ):
+        Told().by(engine(cluster), [planned("a")], tmp_path)
+    assert "waiting until Slurm has withdrawn 1 job, as 7: COMPLETING" in caplog.text
+    assert sum(replace(QUICK, squeue_first=2, squeue_most=30).growing(30)) == pytest.approx(752, abs=20)
+
+
+def test_a_word_is_read_once_for_each_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[str]()
+    monkeypatch.setattr(arrays, "read_word", lambda path: read.append(path.name) or read_word(path))
+    words = arrays.Words(tmp_path / "words")
+    assert words.of([0]) == {}
+    words.folder.mkdir()
+    for index in range(3):
+        write_text(words.folder / f"{index}.json", json.dumps(asdict(Word("n", index))))
+    (words.folder / "3.json").write_text("{")
+    assert words.of([0, 2, 3, 4]) == words.of([0, 2]) == {0: Word("n", 0), 2: Word("n", 2)}
+    assert sorted(read) == ["0.json", "2.json", "3.json"]
+    write_text(words.folder / "2.json", json.dumps(asdict(Word("n", 7))))
+    assert words.of([0, 2]) == {0: Word("n", 0), 2: Word("n", 7)}
+    assert sorted(read) == ["0.json", "2.json", "2.json", "3.json"]
 
 
 def test_a_task_says_how_it_is_and_ends_as_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,12 @@ without a number may have been: the next driver withdraws the jobs of that name.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from calprobe.runs.atomic import write_text
@@ -61,12 +62,6 @@ class Array:
         """Where the job of that index says how it is."""
         return self.folder(out) / f"{index}.json"
 
-    def words(self, out: Path, indices: Collection[int]) -> dict[int, Word]:
-        """What the jobs of these indices have said last; of those that have not begun, nothing."""
-        there = {path.name for path in self.folder(out).glob("*.json")}
-        found = {index: read_word(self.word_path(out, index)) for index in indices if f"{index}.json" in there}
-        return {index: word for index, word in found.items() if word is not None}
-
     def slurm_log(self, out: Path, index: int) -> Path:
         """What the job said before its own process began, and Slurm about it."""
         return self.folder(out) / f"{self.job_of(index)}_0_log.err"
@@ -81,6 +76,38 @@ class Array:
         shutil.rmtree(self.folder(out), ignore_errors=True)
         with suppress(OSError):
             self.folder(out).parent.rmdir()
+
+
+@dataclass(slots=True)
+class Words:
+    """What the jobs of an array say, read again where its file has changed."""
+
+    folder: Path
+    _read: dict[int, tuple[tuple[int, int, int], Word]] = field(default_factory=dict)  # by index
+
+    def of(self, indices: Collection[int]) -> dict[int, Word]:
+        """What the jobs of these indices have said last; of those that have not begun, nothing."""
+        names = {f"{index}.json": index for index in indices}
+        try:
+            with os.scandir(self.folder) as there:
+                seen = {names[entry.name]: _state(entry) for entry in there if entry.name in names}
+        except OSError:  # removed meanwhile, or not yet seen from here
+            return {}
+        for index, state in seen.items():
+            known = self._read.get(index)
+            word = None if known is not None and known[0] == state else read_word(self.folder / f"{index}.json")
+            if word is not None:
+                self._read[index] = state, word
+        return {index: self._read[index][1] for index in seen if index in self._read}
+
+
+def _state(entry: os.DirEntry[str]) -> tuple[int, int, int]:
+    """What changes when a file is put in another's place."""
+    try:
+        found = entry.stat()
+    except OSError:
+        return 0, 0, 0
+    return found.st_mtime_ns, found.st_ino, found.st_size
 
 
 def arrays_in(out: Path) -> Iterator[Array]:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
 from calprobe.messages import counted, reason
 from calprobe.runs.lock import forget_ended_job
 from calprobe.sweep.engine import CALPROBE, Ended, Started, attempt_at
-from calprobe.sweep.on_slurm.arrays import Array, arrays_in
-from calprobe.sweep.on_slurm.cluster import Cluster
+from calprobe.sweep.on_slurm.arrays import Array, Words, arrays_in
+from calprobe.sweep.on_slurm.cluster import Cluster, Listed
 from calprobe.sweep.on_slurm.task import Task
 from calprobe.sweep.on_slurm.waiting import Pace, Sent, Waiting
 from calprobe.sweep.order import Planned, longest_first
@@ -28,6 +28,10 @@ from calprobe.sweep.record import log_path
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
+_MOST_TRIES = 6  # of a question to a busy controller
+_MOST_LOOKS, _LOOKS_IN_SILENCE = 30, 3  # at jobs that were withdrawn: a quarter of an hour in all
 _GIB = 2**30
 _GIB_BESIDE = 2  # of memory that a job has beside one and a half times its model
 
@@ -80,7 +84,8 @@ class OnSlurm:
                 "Slurm stay there"
             ) from error
         with suppress(CalprobeError):
-            self._forget_ended(out, self.cluster.listed().keys() - waited_for)
+            listed = self.cluster.listed()
+            self._forget_ended(out, {job: listed[job] for job in listed.keys() - waited_for})
 
     def needs(self, planned: Planned) -> Needs:
         """What a job asks for: memory in powers of two, so that few arrays hold all jobs."""
@@ -99,7 +104,7 @@ class OnSlurm:
         unnumbered = {array.name for array in earlier if not array.number}  # submitted by a call that was killed then
         in_the_way = [job for job, found in listed.items() if found.name in unnumbered]
         for array in earlier:
-            words = array.words(out, range(len(array.entries)))
+            words = Words(array.folder(out)).of(range(len(array.entries)))
             for index, entry in enumerate(array.entries):
                 planned = wanted.get(entry.name)
                 if planned is None or not array.number:
@@ -114,14 +119,40 @@ class OnSlurm:
         if waiting.left:
             log.info("%s of an earlier call are in Slurm; waiting for them", counted(len(waiting.left), "job"))
         self._withdraw(in_the_way)
-        self._forget_ended(out, listed.keys())
+        self._forget_ended(out, listed)
         return list(wanted.values())
 
     def _withdraw(self, jobs: Sequence[str]) -> None:
-        if jobs:
-            self.cluster.cancel(jobs)
-            while self.cluster.listed().keys() & set(jobs):
-                time.sleep(self.pace.squeue_first)
+        """Cancel jobs, and wait until they are gone; raises CalprobeError where Slurm does not get them out."""
+        if not jobs:
+            return
+        self._answer(lambda: self.cluster.cancel(jobs))
+        left = set(jobs)
+        for looks, seconds in enumerate(self.pace.growing(_MOST_LOOKS)):
+            listed = self._answer(self.cluster.listed)
+            left &= listed.keys()
+            if not left:
+                return
+            job = min(left)
+            if looks == _LOOKS_IN_SILENCE:
+                log.warning(
+                    "waiting until Slurm has withdrawn %s, as %s: %s", counted(len(left), "job"), job, listed[job].state
+                )
+            time.sleep(seconds)
+        raise CalprobeError(
+            f"Slurm does not end {counted(len(left), 'job')}, as {job} ({listed[job].state}): its node may hang\n"
+            "Run the same command again when squeue does not list it any more"
+        )
+
+    def _answer(self, ask: Callable[[], T]) -> T:
+        """What Slurm answers, whose controller may be busy for a while; raises CalprobeError when it stays so."""
+        for seconds in self.pace.growing(_MOST_TRIES - 1):
+            try:
+                return ask()
+            except CalprobeError as error:
+                log.warning("%s; asking Slurm again", error)
+                time.sleep(seconds)
+        return ask()
 
     def _submit(self, jobs: Sequence[Planned], waiting: Waiting) -> None:
         """Submit arrays, the one with the longest job first. What Slurm does not take any more has failed."""
@@ -139,8 +170,11 @@ class OnSlurm:
                     *(array.folder(waiting.out), array.name, self._options(needs, before), self.at_once),
                 )
             except CalprobeError as error:
-                self._withdraw(self._named({array.name}))  # an sbatch that was not answered may have submitted it
-                array.forget(waiting.out)
+                try:
+                    self._withdraw(self._named({array.name}))  # an sbatch that was not answered may have submitted it
+                    array.forget(waiting.out)
+                except CalprobeError as later:
+                    log.warning("%s; if Slurm has taken the jobs all the same, the next call withdraws them", later)
                 if not waiting.left:
                     raise
                 for planned in chosen:
@@ -192,12 +226,14 @@ class OnSlurm:
 
     def _named(self, names: Collection[str]) -> list[str]:
         """The jobs of these arrays that have not ended."""
-        return [job for job, found in self.cluster.listed().items() if found.name in names]
+        return [job for job, found in self._answer(self.cluster.listed).items() if found.name in names]
 
-    def _forget_ended(self, out: Path, listed: Collection[str]) -> None:
-        """Remove the folders of arrays of which no job is listed."""
+    def _forget_ended(self, out: Path, listed: Mapping[str, Listed]) -> None:
+        """Remove the folders of arrays of which no job is listed, by its number or by its name."""
+        names = {found.name for found in listed.values()}
         for array in arrays_in(out):
-            if not any(array.job_of(index) in listed for index in range(len(array.entries))):
+            by_number = any(array.job_of(index) in listed for index in range(len(array.entries)))
+            if not by_number and (array.number or array.name not in names):
                 array.forget(out)
 
 

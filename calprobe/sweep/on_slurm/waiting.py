@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from calprobe.errors import CalprobeError
 from calprobe.sweep.definition import Job
 from calprobe.sweep.engine import Ended, Started, attempt_at
-from calprobe.sweep.on_slurm.arrays import Array
+from calprobe.sweep.on_slurm.arrays import Array, Words
 from calprobe.sweep.on_slurm.cluster import Cluster, End, Listed
 from calprobe.sweep.on_slurm.task import Word
 from calprobe.sweep.order import Planned
@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 
 INTERRUPTED = 130  # exit code
 _KILLED = -9
+_LOOKED_AT_A_PACE = 200  # files; more of them are looked at more seldom, as others use the storage too
 # What Slurm says of an end that is not the process's own, and what can be done.
 _ENDS = {
     "OUT_OF_MEMORY": "out of memory; --slurm-mem gives more",
@@ -45,6 +46,13 @@ class Pace:
     squeue_first: float = 2.0
     squeue_most: float = 30.0
     grace: float = 60.0  # after a job has left the queue, that its last word may need to be seen from here
+
+    def growing(self, count: int) -> Iterator[float]:
+        """So many waits between questions to Slurm, each longer than the one before, to a limit."""
+        seconds = self.squeue_first
+        for _ in range(count):
+            yield seconds
+            seconds = min(1.5 * seconds, self.squeue_most)
 
 
 @dataclass(slots=True, eq=False)
@@ -73,6 +81,7 @@ class Waiting:
     started: Started
     ended: Ended
     left: list[Sent] = field(default_factory=list)
+    readers: dict[str, Words] = field(default_factory=dict, init=False)  # by array
     n_ended: int = 0
     any_word: bool = False  # whether any job could write to `out`
     squeue_wait: float = 0.0
@@ -96,7 +105,7 @@ class Waiting:
                     self.ended(sent.planned.job, attempt)
                     self.squeue_wait = self.pace.squeue_first
             if self.left:
-                time.sleep(self.pace.files)
+                time.sleep(self.pace.files * max(1.0, sum(sent.has_begun for sent in self.left) / _LOOKED_AT_A_PACE))
 
     def tell(self, job: Job, attempt: Attempt) -> None:
         """Say what became of a job that nobody has waited for."""
@@ -114,7 +123,10 @@ class Waiting:
         wanted: dict[str, tuple[Array, set[int]]] = {}
         for sent in self.left:
             wanted.setdefault(sent.array.name, (sent.array, set()))[1].add(sent.index)
-        return {name: array.words(self.out, indices) for name, (array, indices) in wanted.items()}
+        return {
+            name: self.readers.setdefault(name, Words(array.folder(self.out))).of(indices)
+            for name, (array, indices) in wanted.items()
+        }
 
     def _listed(self) -> dict[str, Listed] | None:
         """Slurm's queue; None where it is too early to look again, or Slurm does not answer."""
