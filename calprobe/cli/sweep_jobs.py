@@ -21,11 +21,11 @@ _PROCESS_BYTES = 2**30
 
 
 @functools.cache
-def options_of(name: str) -> frozenset[str]:
-    """The options of a command without dashes in front; of a flag that can be switched off, both forms."""
+def options_of(name: str) -> Mapping[str, bool]:
+    """The options of a command without dashes in front, and which are flags; of one that can be switched off, both."""
     parameters = [found for found in _click_command(name).params if isinstance(found, click.Option)]
-    typed = [option for found in parameters for option in (*found.opts, *found.secondary_opts)]
-    return frozenset(option.removeprefix("--") for option in typed if option.startswith("--"))
+    typed = ((option, found.is_flag) for found in parameters for option in (*found.opts, *found.secondary_opts))
+    return {option.removeprefix("--"): is_flag for option, is_flag in typed if option.startswith("--")}
 
 
 def checked_jobs(sweep: Sweep, costs: Costs) -> list[Planned]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from calprobe.cli.output import print_result
 from calprobe.cli.terminal_text import say
+from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from calprobe.analysis.overview import Task
@@ -31,23 +32,32 @@ def report_sweep(sweep: Sweep, record: Record) -> None:
 def tasks_of_sweep(sweep: Sweep, record: Record) -> list[Task]:
     """The jobs grouped by what they ask or score; a job without a run says why it has none."""
     from calprobe.analysis.overview import Task
-    from calprobe.runs.manifest_file import FILE_NAME
 
     runs: dict[str, dict[str, str]] = {}
     missing: dict[str, dict[str, str]] = {}
     for job in sweep.jobs:
         model, _, task = job.name.partition("/")
         found = runs.setdefault(task, {}), missing.setdefault(task, {})
-        if (job.out / FILE_NAME).is_file():
-            found[0][model] = str(job.out)
+        if why := _why_not(job, record):
+            found[1][model] = why
         else:
-            found[1][model] = _why(job, record)
+            found[0][model] = str(job.out)
     return [Task(name, own, missing[name]) for name, own in runs.items()]
 
 
-def _why(job: Job, record: Record) -> str:
+def _why_not(job: Job, record: Record) -> str:
+    """Why the job has no run to show; empty if it has one, complete or not."""
+    from calprobe.runs.manifest_file import FILE_NAME
+
     last = record.attempts.get(job.name)
     if last is None:
         return "not made yet"
+    is_there = (job.out / FILE_NAME).is_file()
+    if is_there and last.arguments != job.arguments:
+        return "made with other options, and not again yet"
+    if is_there and last.exit_code != UsageError.exit_code:
+        return ""
     said = last.said.splitlines()
-    return said[0].removeprefix("calprobe: ") if said else f"exit code {last.exit_code}"
+    why = said[0].removeprefix("calprobe: ") if said else f"exit code {last.exit_code}"
+    # A wrong usage that only the run shows: what is there is of other options, or of another model.
+    return f"{why}; delete {job.out} to make it anew, or rename its table" if is_there else why

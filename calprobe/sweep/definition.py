@@ -35,7 +35,7 @@ from calprobe.runs.file_names import file_name
 
 Command = Literal["score", "ask"]
 Options = Mapping[str, Any]  # by the name of the option without dashes in front
-Known = Mapping[Command, Collection[str]]  # the options that a command has
+Known = Mapping[Command, Mapping[str, bool]]  # the options that a command has, and whether they stand without a value
 
 COMMANDS: tuple[Command, ...] = ("score", "ask")
 # Kind of table -> the option that its name is, where it has no other.
@@ -104,7 +104,8 @@ def read_sweep(path: str | Path, known: Known) -> Sweep:
 
     Args:
         path: the TOML file.
-        known: the options of each command, without dashes in front; of a flag that can be switched off, `no-NAME` too.
+        known: the options of each command, without dashes in front, and which are flags; of a flag that can be switched
+            off, `no-NAME` too.
     Raises:
         UsageError: no such file, no TOML, a table or an option that nothing knows, two jobs with one folder, no job.
     """
@@ -121,6 +122,8 @@ def read_sweep(path: str | Path, known: Known) -> Sweep:
     if not isinstance(out, str) or not out:
         raise UsageError(f"{place}: out is the folder of all runs, a text; got {out!r}")
     _refuse_unknown_names(place, tables)
+    if tables["studies"] and not tables["questions"]:
+        raise UsageError(f"{place}: studies need questions; give [questions]")
     jobs = tuple(_jobs(Path(out).expanduser(), tables, general, known))
     if not jobs:
         raise UsageError(f"{place}: no jobs; give [models], and [probes] or [questions]")
@@ -140,13 +143,16 @@ def _content(place: Path) -> dict[str, Any]:
 
 def _mapping(place: Path, what: str, found: object) -> dict[str, Any]:
     if not isinstance(found, dict):
-        raise UsageError(f"{place}: {what} is a table of options, got {found!r}; see `calprobe sweep --help`")
+        form = "a list of names or a table for each" if what in KINDS else "a table of options"
+        raise UsageError(f"{place}: {what} is {form}, got {found!r}; see `calprobe sweep --help`")
     return found
 
 
 def _tables(place: Path, kind: str, found: object, known: Known) -> Iterator[Table]:
     """The tables of a kind; a list of names stands for tables without options."""
-    named = {str(each): {} for each in found} if isinstance(found, list) else _mapping(place, kind, found)
+    if isinstance(found, list):
+        found = {name: {} for name in _names(place, kind, found)}
+    named = _mapping(place, kind, found)
     for name, options in named.items():
         heading = f"[{kind}.{name}]"
         given = dict(_mapping(place, heading, options))
@@ -160,9 +166,19 @@ def _tables(place: Path, kind: str, found: object, known: Known) -> Iterator[Tab
         yield Table(kind, name, {KINDS[kind]: own, **checked}, None if only is None else frozenset(only))
 
 
+def _names(place: Path, kind: str, found: list[object]) -> list[str]:
+    names = [each for each in found if isinstance(each, str)]
+    if len(names) < len(found):
+        odd = next(each for each in found if not isinstance(each, str))
+        raise UsageError(f"{place}: {kind} is a list of names or a table for each, got {odd!r} in the list")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"{place}: {kind} names {twice} twice")
+    return names
+
+
 def _checked(place: Path, heading: str, given: Options, commands: Collection[Command], known: Known) -> dict[str, Any]:
-    """The options with dashes in their names; raise UsageError for one that none of the commands has."""
-    found = {name.replace("_", "-"): value for name, value in given.items()}
+    """The options with dashes in their names; raise UsageError for one that none of the commands has so."""
+    found = {name.replace("_", "-").lstrip("-"): value for name, value in given.items()}
     takes = {name for command in commands for name in known[command]} - _OWN
     for name, value in found.items():
         if name in _OWN:
@@ -170,8 +186,12 @@ def _checked(place: Path, heading: str, given: Options, commands: Collection[Com
         if name not in takes:
             of = " or ".join(f"`calprobe {command}`" for command in commands)
             raise UsageError(f"{place}: {heading}: {of} has no --{name}{did_you_mean(name, takes)}")
-        if not isinstance(value, str | int | float | list):
-            raise UsageError(f"{place}: {heading}: {name} is a text, a number, true, false or a list, got {value!r}")
+        is_flag = any(known[command].get(name, False) for command in commands)
+        if is_flag and not isinstance(value, bool):
+            raise UsageError(f"{place}: {heading}: {name} is true or false, got {value!r}")
+        if not is_flag and (isinstance(value, bool) or not isinstance(value, str | int | float | list)):
+            got = str(value).lower() if isinstance(value, bool) else f"{value}"
+            raise UsageError(f"{place}: {heading}: {name} is a text, a number or a list, got {got}")
     return found
 
 
@@ -179,7 +199,8 @@ def _refuse_unknown_names(place: Path, tables: Mapping[str, tuple[Table, ...]]) 
     names = {table.name for kind in KINDS if kind != "models" for table in tables[kind]}
     for model in tables["models"]:
         for name in sorted((model.only or frozenset()) - names):
-            raise UsageError(f"{place}: {model.heading}: only: no table {name!r}{did_you_mean(name, names)}")
+            meant = did_you_mean(name, names) or f"; there are {', '.join(sorted(names))}"
+            raise UsageError(f"{place}: {model.heading}: only: no table {name!r}{meant}")
 
 
 def _jobs(out: Path, tables: Mapping[str, tuple[Table, ...]], general: Options, known: Known) -> Iterator[Job]:

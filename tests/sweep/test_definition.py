@@ -8,17 +8,18 @@ import pytest
 
 from calprobe.errors import UsageError
 from calprobe.sweep import Sweep, read_sweep
+from calprobe.sweep.definition import Known
 
-KNOWN = {
-    "score": ("model", "probe", "templates", "dtype", "save-labels", "no-save-labels", "limit", "allow-pickle", "out"),
-    "ask": ("model", "questions", "study", "draw", "dtype", "collect", "allow-pickle", "out"),
-}
+FLAGS = ("save-labels", "no-save-labels", "allow-pickle")
+SCORE = ("model", "probe", "templates", "dtype", "save-labels", "no-save-labels", "limit", "allow-pickle", "out")
+ASK = ("model", "questions", "study", "draw", "dtype", "collect", "allow-pickle", "out")
+KNOWN: Known = {"score": {name: name in FLAGS for name in SCORE}, "ask": {name: name in FLAGS for name in ASK}}
 
 
 def read(folder: Path, text: str) -> Sweep:
     path = folder / "paper.toml"
     path.write_text(text)
-    return read_sweep(path, KNOWN)  # type: ignore[arg-type]
+    return read_sweep(path, KNOWN)
 
 
 def names(sweep: Sweep) -> list[str]:
@@ -120,7 +121,10 @@ def test_a_model_takes_part_in_what_it_names(tmp_path: Path, only: list[str], ta
     [
         ("model = ['a']", r"no \[model\]; did you mean models\?"),
         ("models = ['a']", "no jobs; give .models., and .probes. or .questions."),
-        ("models = 3", "models is a table of options, got 3"),
+        ("models = 3", "models is a list of names or a table for each, got 3"),
+        ("models = ['a', 3]", "models is a list of names or a table for each, got 3 in the list"),
+        ("models = ['a', 'a']", "models names a twice"),
+        ("models = ['a']\nstudies = ['x']", "studies need questions; give .questions."),
         (
             "models = ['a']\n[probes.bear]\ntemplate = 1",
             r"\[probes.bear\]: `calprobe score` has no --template; did you",
@@ -128,6 +132,11 @@ def test_a_model_takes_part_in_what_it_names(tmp_path: Path, only: list[str], ta
         ("models = ['a']\n[studies.x]\nlimit = 1", r"\[studies.x\]: `calprobe ask` has no --limit"),
         ("models = ['a']\n[options]\nout = 'x'", r"\[options\]: out is not set here; a sweep sets it for each job"),
         ("probes = ['b']\n[models.a]\nonly = ['bb']", r"\[models.a\]: only: no table 'bb'"),
+        ("probes = ['b', 'c']\n[models.a]\nonly = ['nope']", r"only: no table 'nope'; there are b, c"),
+        ("models = ['a']\n[probes.b]\nlimit = true", r"\[probes.b\]: limit is a text, a number or a list, got true"),
+        ("models = ['a']\n[probes.b]\nlimit = false", "limit is a text, a number or a list, got false"),
+        ("models = ['a']\n[probes.b]\nlimit = 2026-01-01", "limit is a text, a number or a list, got 2026-01-01"),
+        ("models = ['a']\n[probes.b]\nsave-labels = 1", "save-labels is true or false, got 1"),
         ("probes = ['b']\n[models.a]\nonly = 'b'", r"\[models.a\]: only is a list of names"),
         ("models = ['a', 'A']\nprobes = ['b']", r"\[models.a\] x .* and \[models.A\] x .* have one folder"),
         ("models = ['a']\nprobes = ['b']\nout = 3", "out is the folder of all runs, a text; got 3"),
@@ -143,4 +152,4 @@ def test_errors_name_the_file_and_the_table(tmp_path: Path, text: str, said: str
 
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read: No such file"):
-        read_sweep(tmp_path / "none.toml", KNOWN)  # type: ignore[arg-type]
+        read_sweep(tmp_path / "none.toml", KNOWN)
