@@ -59,9 +59,17 @@ def attempt_at(job: Job, out: Path, exit_code: int, seconds: float) -> Attempt:
     )
 
 
+def not_begun(job: Job, why: str) -> Attempt:
+    """What became of a job whose process could not be started."""
+    return Attempt(job.arguments, 1, 0.0, datetime.now(UTC).isoformat(timespec="seconds"), why)
+
+
 def _last_words(path: Path) -> str:
     """The error at the end of a log, else its last lines, without what stands before them in a progress bar's line."""
-    content = path.read_bytes()[-_LAST_BYTES:].decode("utf-8", errors="replace") if path.exists() else ""
+    try:
+        content = path.read_bytes()[-_LAST_BYTES:].decode("utf-8", errors="replace")
+    except OSError:  # nothing was written, or something else is in its place
+        return ""
     lines = [line.rsplit("\r", 1)[-1].strip() for line in content.splitlines()]
     said = [line for line in lines if line][-_LAST_LINES:]
     error = next((at for at, line in enumerate(said) if line.startswith("calprobe: ")), -2)

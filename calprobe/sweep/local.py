@@ -6,21 +6,26 @@ import logging
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from calprobe.interrupts import Interrupted
-from calprobe.messages import counted
-from calprobe.sweep.engine import CALPROBE, Ended, Started, attempt_at
+from calprobe.messages import counted, reason
+from calprobe.runs.lock import read_owner
+from calprobe.sweep import tether
+from calprobe.sweep.engine import Ended, Started, attempt_at, not_begun
 from calprobe.sweep.order import Planned, longest_first, next_that_fits
 from calprobe.sweep.record import Attempt, log_path
 
 log = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_LOOKS = 0.05
+_PATIENCE_S = tether.GRACE_S + 5  # with what a killed sweep has left
+_TIED = (sys.executable, "-P", tether.__file__, "calprobe")  # ends soon after this process, however that ends
 
 
 @dataclass(slots=True)
@@ -39,7 +44,7 @@ class Local:
 
     places: tuple[Mapping[str, str], ...]  # the environment of a job at each place, beside this process's own
     total_bytes: float = float("inf")  # memory for all jobs together; one job alone may take more
-    command: tuple[str, ...] = CALPROBE
+    command: tuple[str, ...] = _TIED  # its standard input closes when this process ends
 
     @property
     def at_once(self) -> int:
@@ -55,45 +60,81 @@ class Local:
         waiting = longest_first(jobs)
         free = list(range(len(self.places)))[::-1]
         running: list[_Child] = []
-        with ExitStack() as ending:
-            ending.callback(_end, running)
-            try:
-                while waiting or running:
-                    used = sum(child.planned.bytes for child in running)
-                    at = next_that_fits(waiting, self.total_bytes - used, len(running)) if free else None
-                    if at is not None:
-                        started(waiting[at].job)
-                        running.append(self._start(waiting.pop(at), out, free.pop()))
-                        continue
-                    time.sleep(_SECONDS_BETWEEN_LOOKS)
-                    for child in [child for child in running if child.process.poll() is not None]:
-                        running.remove(child)
-                        free.append(child.place)
-                        ended(child.planned.job, _attempt(child, out))
-            except KeyboardInterrupt as error:
-                left = [child.planned.job for child in running]
-                log.info("ending %s; what they have is kept", counted(len(left), "job"))
-                _end(running)
-                for child in running:
+        try:
+            _await_former(waiting)
+            while waiting or running:
+                used = sum(child.planned.bytes for child in running)
+                at = next_that_fits(waiting, self.total_bytes - used, len(running)) if free else None
+                if at is not None:
+                    planned = waiting.pop(at)
+                    started(planned.job)
+                    try:
+                        running.append(self._start(planned, out, free[-1]))
+                        free.pop()
+                    except OSError as error:
+                        ended(planned.job, not_begun(planned.job, _why(error, log_path(out, planned.job))))
+                    continue
+                time.sleep(_SECONDS_BETWEEN_LOOKS)
+                for child in [child for child in running if child.process.poll() is not None]:
+                    running.remove(child)
+                    free.append(child.place)
                     ended(child.planned.job, _attempt(child, out))
-                running.clear()
-                left_over = counted(len(left) + len(waiting), "job")
-                why = f"{str(error) or 'interrupted'}; {left_over} left to do"
-                raise Interrupted(f"{why}.\nRun the same command again to resume") from None
+        except KeyboardInterrupt as error:
+            left = counted(len(running) + len(waiting), "job")
+            _end_all(running, out, ended)
+            why = f"{str(error) or 'interrupted'}; {left} left to do"
+            raise Interrupted(f"{why}.\nRun the same command again to resume") from None
+        except BaseException:
+            _end_all(running, out, ended)
+            raise
 
     def _start(self, planned: Planned, out: Path, place: int) -> _Child:
         path = log_path(out, planned.job)
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)  # a process that a killed sweep has left may still write there
         with path.open("wb") as words:
             process = subprocess.Popen(
                 [*self.command, *planned.job.arguments],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # the tether
                 stdout=words,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **self.places[place]},
                 start_new_session=True,
             )
         return _Child(planned, place, process)
+
+
+def _why(error: OSError, log: Path) -> str:
+    return f"{error.filename or log}: the job cannot be started: {reason(error)}"
+
+
+def _await_former(jobs: Sequence[Planned]) -> None:
+    """Wait for processes that write to the runs: a killed sweep's end by their tether, so that waiting has an end too.
+
+    A job that another process still writes to then fails, and names it.
+    """
+    until, said = time.monotonic() + _PATIENCE_S, False
+    runs = [planned.job.out for planned in jobs]
+    while runs := [run for run in runs if (owner := read_owner(run)) is not None and owner.runs]:
+        if time.monotonic() > until:
+            return
+        if not said:
+            busy = counted(len(runs), "run")
+            log.info("waiting up to %d s: other processes write to %s, as %s", _PATIENCE_S, busy, runs[0])
+            said = True
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+
+
+def _end_all(running: Sequence[_Child], out: Path, ended: Ended) -> None:
+    """End all processes, and pass on what became of each."""
+    if running:
+        log.info("ending %s; what they have is kept", counted(len(running), "job"))
+    _end(running)
+    for child in running:
+        try:
+            ended(child.planned.job, _attempt(child, out))
+        except OSError as error:  # of a full disk, say: the others have ended all the same
+            log.warning("%s: not recorded: %s", child.planned.job.name, reason(error))
 
 
 def _end(running: Sequence[_Child]) -> None:
@@ -112,4 +153,6 @@ def _end(running: Sequence[_Child]) -> None:
 
 
 def _attempt(child: _Child, out: Path) -> Attempt:
+    if child.process.stdin is not None:
+        child.process.stdin.close()
     return attempt_at(child.planned.job, out, child.process.returncode, time.monotonic() - child.started)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -14,7 +15,8 @@ import pytest
 
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
-from calprobe.sweep import Attempt, Job, Local, Planned, expected, longest_first
+from calprobe.runs.lock import locked
+from calprobe.sweep import Attempt, Job, Local, Planned, expected, longest_first, tether
 from calprobe.sweep.order import next_that_fits
 from calprobe.sweep.record import add_attempt, log_path, read_record
 
@@ -110,6 +112,91 @@ def test_ctrl_c_ends_the_jobs_and_says_so(tmp_path: Path) -> None:
         )
     assert ended == [130]
     assert log_path(tmp_path, job.job).read_text() == "there\nended well\n"
+
+
+WAITS = """
+import time
+try:
+    print("there", flush=True); time.sleep(60)
+except KeyboardInterrupt:
+    print("kept", flush=True)
+"""
+DRIVES = """
+import sys
+from pathlib import Path
+from calprobe.sweep import Job, Local, Planned, tether
+command = (sys.executable, "-P", tether.__file__, "waits")
+job = Job("m/a", "score", "m", {}, Path("a"), ())
+Local(({},), command=command).run([Planned(job, 1, 1, 0)], Path(sys.argv[1]), print, print)
+"""
+
+
+def until_said(path: Path, what: str) -> None:
+    end = time.monotonic() + 20
+    while not (path.is_file() and what in path.read_text()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_jobs_end_with_a_sweep_that_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "waits.py").write_text(WAITS)
+    words = [sys.executable, "-c", DRIVES, str(tmp_path)]
+    driver = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": str(tmp_path)}, cwd=tmp_path)
+    until_said(tmp_path / "logs" / "m+a.log", "there")
+    driver.kill()
+    driver.wait()
+    until_said(tmp_path / "logs" / "m+a.log", "kept")
+    assert tether.__file__ in Local(({},)).command
+
+
+def test_a_run_that_a_killed_sweep_still_writes_to_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = planned("a", script="import os; print(os.path.exists('free'))")
+    mine = replace(found, job=replace(found.job, out=tmp_path / "run"))
+    monkeypatch.chdir(tmp_path)
+    log = log_path(tmp_path, mine.job)
+    log.parent.mkdir()
+    with log.open("w") as former:
+        former.write("words of the former")
+        former.flush()
+        with locked(mine.job.out):
+
+            def release() -> None:
+                Path("free").touch()
+                (mine.job.out / ".owner").unlink()
+
+            threading.Timer(0.3, release).start()
+            run([mine], tmp_path)
+            assert log.read_text() == "True\n"
+        # Another process that does not end: the job begins after a while, and says who that is.
+        with locked(mine.job.out):
+            monkeypatch.setattr("calprobe.sweep.local._PATIENCE_S", 0.1)
+            assert run([mine], tmp_path)[-1] == ("ends", "m/a", 0)
+        former.write("more of them")
+    assert log.read_text() == "True\n"
+
+
+def test_a_job_that_cannot_be_started_stops_no_other(tmp_path: Path) -> None:
+    jobs, said = [planned("a", 2), planned("b", 1)], dict[str, Attempt]()
+    log_path(tmp_path, jobs[0].job).mkdir(parents=True)
+    engine = Local(({},), command=COMMAND)
+    engine.run(jobs, tmp_path, lambda job: None, lambda job, attempt: said.update({job.name: attempt}))
+    assert {name: attempt.exit_code for name, attempt in said.items()} == {"m/a": 1, "m/b": 0}
+    assert said["m/a"].said.startswith(f"{tmp_path}/logs/m+a.log: the job cannot be started: ")
+
+
+def test_all_that_ended_is_told_also_where_a_report_fails(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def ended(job: Job, attempt: Attempt) -> None:
+        told.append(job.name)
+        raise OSError(28, "full")
+
+    jobs = [planned("short", 3), planned("long", 2, script=WAITS), planned("other", 1, script=WAITS)]
+    with pytest.raises(OSError, match="full"):
+        Local(({},) * 3, command=COMMAND).run(jobs, tmp_path, lambda job: None, ended)
+    assert told == ["m/short", "m/long", "m/other"]
 
 
 def test_the_expected_schedule_keeps_places_and_memory() -> None:

@@ -19,7 +19,8 @@ from sweep_script import planned
 from calprobe.cli.sweep_engines import EngineOptions, engine_of
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs.lock import SweepStart
-from calprobe.sweep.on_ray import folders, tether
+from calprobe.sweep import tether
+from calprobe.sweep.on_ray import folders
 from calprobe.sweep.on_ray.driver import Driver, _Job
 from calprobe.sweep.on_ray.needs import Needs, Node, needs_of, places, refuse_unfit
 from calprobe.sweep.on_ray.task import Order, _own_folder

@@ -21,7 +21,8 @@ from typing import Any
 
 from calprobe.errors import CalprobeError
 from calprobe.runs import lock
-from calprobe.sweep.on_ray import folders, tether
+from calprobe.sweep import tether
+from calprobe.sweep.on_ray import folders
 
 _SECONDS_BETWEEN_LOOKS, _SECONDS_BETWEEN_QUESTIONS = 0.05, 1.0
 _RUN, _LOG = "run", "log"  # where no storage is shared

@@ -2,9 +2,9 @@
 
     python -P tether.py MODULE WORDS..
 
-Ray kills a worker without a word when its node or its driver is lost, and what the worker has started would go on
-writing. So the worker holds one end of a pipe open, which is the standard input here; its end is the worker's. This
-file is run by its path, and imports nothing of the package before the pipe is watched.
+A sweep that is killed, or a worker of Ray when its node or its driver is lost, ends without a word, and what it has
+started would go on writing. So it holds one end of a pipe open, which is the standard input here; the pipe ends with
+it. This file is run by its path, and imports nothing of the package before the pipe is watched.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ def run(words: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_end_with, args=(held,), daemon=True).start()
     sys.argv = words
-    runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+    except KeyboardInterrupt:  # while the module is imported
+        sys.exit(128 + signal.SIGINT)
 
 
 def _end_with(pipe: int) -> None:
