@@ -12,11 +12,13 @@ from typing import Any
 
 log = logging.getLogger(__name__)
 
+INTERRUPTED = 130  # the exit code of Ctrl-C: nothing is wrong with what was done
+
 
 class Interrupted(KeyboardInterrupt):
     """The user stopped the run; scores are safe, and the message says how to resume."""
 
-    exit_code = 130
+    exit_code = INTERRUPTED
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

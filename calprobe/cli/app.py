@@ -15,6 +15,7 @@ from calprobe import __version__
 from calprobe.cli.common import NearestGroup
 from calprobe.cli.terminal_text import printable, say
 from calprobe.errors import CalprobeError
+from calprobe.interrupts import INTERRUPTED
 from calprobe.messages import did_you_mean, without_secrets
 
 # Name on the command line -> module in calprobe.cli, in the order of use. The module's attribute `command` is the
@@ -40,7 +41,6 @@ COMMANDS = {
     "questions": "questions",
     "doctor": "doctor",
 }
-INTERRUPTED = 130
 
 
 class _Commands(NearestGroup):

@@ -6,14 +6,13 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from calprobe.interrupts import INTERRUPTED
 from calprobe.messages import counted
 
 if TYPE_CHECKING:
     from calprobe.sweep import Engine, Job, Planned, Record, Sweep
     from calprobe.sweep.costs import Cost
     from calprobe.sweep.rates import Rates
-
-INTERRUPTED = 130  # exit code
 
 _NOTES = (
     "tokens: forwarded, with replies at their longest behind the +; ~ counted on a sample and scaled, ? guessed by the "

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Protocol, TypeVar
 
 from calprobe.errors import CalprobeError
+from calprobe.interrupts import INTERRUPTED
 from calprobe.scoring.progress import Advance
 
 T = TypeVar("T")
@@ -24,7 +25,6 @@ _HEARTBEAT_S = 2.0
 LOST_S = 60.0
 # The same for the first heartbeat: importing torch from a shared disk may take minutes longer on one machine.
 _STARTED_WITHIN_S = 300.0
-_INTERRUPTED = 130
 
 
 class Stopped(CalprobeError):
@@ -106,7 +106,7 @@ class Workers:
                 self.stop(interrupt)
                 if self.is_first:
                     raise
-                raise Stopped(self.rank, _INTERRUPTED) from None
+                raise Stopped(self.rank, INTERRUPTED) from None
             except Exception as error:
                 is_first_stop = self.stop(error)
                 if self.is_first:
@@ -200,7 +200,7 @@ class Workers:
     def stop(self, error: BaseException) -> bool:
         """Stop the others because of this error; returns whether this process is the first to stop the run."""
         code = error.exit_code if isinstance(error, CalprobeError) else 1
-        code = _INTERRUPTED if isinstance(error, KeyboardInterrupt) else code
+        code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else code
         with suppress(CalprobeError), self._connected():
             if self._stopped_first is None:
                 self._stopped_first = self._store.add("stops", 1) == 1

@@ -85,8 +85,9 @@ class Job:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """What is typed behind `calprobe`, `--out` included."""
-        given = [word for name, value in self.options.items() for word in _typed(name, value)]
+        """What is typed behind `calprobe`: in one order however the file is arranged, `--out` last."""
+        by_name = sorted(self.options.items(), key=lambda option: (option[0] not in KINDS.values(), option[0]))
+        given = [word for name, value in by_name for word in _typed(name, value)]
         return (self.command, *given, f"--out={self.out}")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
+from calprobe.interrupts import INTERRUPTED
 from calprobe.runs.listing import FailedRun
 from calprobe.runs.manifest_file import FILE_NAME as MANIFEST
 from calprobe.sweep.record import FILE_NAME, Attempt, read_record
 
-INTERRUPTED = 130  # the exit code of Ctrl-C: nothing is wrong with the job
 _DEEPEST = 3  # levels below the folder at which a sweep may be
 _ABOVE = 2  # levels above it: runs lie in OUT/MODEL/JOB
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from calprobe import progress
+from calprobe.interrupts import INTERRUPTED
 from calprobe.sweep.definition import Job
 from calprobe.sweep.order import Planned
 from calprobe.sweep.record import Attempt
@@ -64,10 +65,9 @@ class SweepProgress:
         """A job's process has ended."""
         self.running.remove(job.name)
         self.n_over += 1
-        self.n_failed += bool(attempt.exit_code)
+        self.n_failed += attempt.exit_code not in (0, INTERRUPTED)
         self.work_over += self.work[job.name]
-        how = "done" if not attempt.exit_code else f"failed with exit code {attempt.exit_code}"
-        log.info("%s: %s after %.0f s", job.name, how, attempt.seconds)
+        log.info("%s: %s after %.0f s", job.name, _how(attempt.exit_code), attempt.seconds)
         self._show()
 
     def _show(self) -> None:
@@ -77,3 +77,7 @@ class SweepProgress:
         rates = f"{self.n_over} of {len(self.work)} jobs{failed}"
         for show in self.watchers:
             show(_State(done, _PARTS, left, rates, ", ".join(self.running)))
+
+
+def _how(exit_code: int) -> str:
+    return {0: "done", INTERRUPTED: "interrupted"}.get(exit_code, f"failed with exit code {exit_code}")

@@ -58,6 +58,18 @@ def test_without_studies_questions_are_asked_as_the_command_does(tmp_path: Path)
     assert plain.jobs[0].arguments[1:-1] == ("--model=m", "--questions=mmlu", "--collect=answer")
 
 
+def test_where_an_option_stands_in_the_file_changes_no_job(tmp_path: Path) -> None:
+    lines = ['templates = "0"', "limit = 5", 'dtype = "float32"']
+    one, other = (
+        read(tmp_path, "\n".join(['models = ["m"]', "[probes.bear]", *order])).jobs for order in (lines, lines[::-1])
+    )
+    assert one[0].arguments == other[0].arguments
+    assert one[0].arguments[1:] == (
+        *("--model=m", "--probe=bear", "--dtype=float32", "--limit=5", "--templates=0"),
+        "--out=runs/paper/m/bear",
+    )
+
+
 def test_the_nearer_option_wins_and_each_command_gets_its_own(tmp_path: Path) -> None:
     sweep = read(
         tmp_path,

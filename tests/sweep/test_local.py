@@ -27,7 +27,8 @@ def planned(name: str, units: int = 1, size: int = 0, script: str = "pass") -> P
 
 
 # Runs what stands in the argument `--script=..`.
-COMMAND = (sys.executable, "-S", "-c", "import sys; exec(sys.argv[2].removeprefix('--script='))")
+_SCRIPT = "next(word[9:] for word in sys.argv if word.startswith('--script='))"
+COMMAND = (sys.executable, "-S", "-c", f"import sys; exec({_SCRIPT})")
 
 
 def run(jobs: list[Planned], out: Path, places: int = 1, total: float = float("inf")) -> list[tuple[str, str, int]]:

@@ -26,7 +26,8 @@ from calprobe.sweep.record import log_path
 pytest.importorskip("submitit")
 pytestmark = pytest.mark.proof
 
-COMMAND = (sys.executable, "-S", "-c", "import sys; exec(sys.argv[2].removeprefix('--script='))")
+_SCRIPT = "next(word[9:] for word in sys.argv if word.startswith('--script='))"
+COMMAND = (sys.executable, "-S", "-c", f"import sys; exec({_SCRIPT})")
 PACE = Pace(files=0.2, squeue_first=0.5, squeue_most=1.0, grace=2.0)
 WAITS = """
 import os, signal, sys, time

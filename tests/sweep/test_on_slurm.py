@@ -26,7 +26,8 @@ from calprobe.sweep.on_slurm.waiting import Pace
 from calprobe.sweep.record import log_path
 
 # Runs what stands in the argument `--script=..`.
-COMMAND = (sys.executable, "-S", "-c", "import sys; exec(sys.argv[2].removeprefix('--script='))")
+_SCRIPT = "next(word[9:] for word in sys.argv if word.startswith('--script='))"
+COMMAND = (sys.executable, "-S", "-c", f"import sys; exec({_SCRIPT})")
 QUICK = Pace(files=0.0, squeue_first=0.0, squeue_most=0.0, grace=0.0)
 
 

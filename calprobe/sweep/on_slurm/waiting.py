@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from calprobe.errors import CalprobeError
+from calprobe.interrupts import INTERRUPTED
 from calprobe.sweep.definition import Job
 from calprobe.sweep.engine import Ended, Started, attempt_at
 from calprobe.sweep.on_slurm.arrays import Array, Words
@@ -20,7 +21,6 @@ from calprobe.sweep.record import Attempt
 
 log = logging.getLogger(__name__)
 
-INTERRUPTED = 130  # exit code
 _KILLED = -9
 _LOOKED_AT_A_PACE = 200  # files; more of them are looked at more seldom, as others use the storage too
 # What Slurm says of an end that is not the process's own, and what can be done.
