@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from calprobe.errors import UsageError
-from calprobe.messages import did_you_mean
+from calprobe.messages import did_you_mean, without_secrets
 
+KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"  # in the environment
 BackendName = Literal["transformers", "vllm", "openai"]
 BACKENDS: tuple[BackendName, ...] = get_args(BackendName)
 
@@ -48,9 +49,19 @@ class BackendOptions:
             raise UsageError(f"--timeout must be above 0 seconds, got {self.timeout_s!r}")
         if self.base_url is not None and self.backend != "openai":
             raise UsageError(f"--base-url names a server, and --backend {self.backend} has none; give --backend openai")
-        if self.base_url is not None and not self.base_url.startswith(("http://", "https://")):
-            raise UsageError(f"--base-url must begin with http:// or https://, got {self.base_url!r:.80}")
+        if self.base_url is not None:
+            check_address(self.base_url)
+            if not self.base_url.startswith(("http://", "https://")):
+                raise UsageError(f"--base-url must begin with http:// or https://, got {self.base_url!r:.80}")
 
     def _check_count(self, name: str, value: object) -> None:
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be a whole number of at least 1, got {value!r}")
+
+
+def check_address(address: str) -> None:
+    """Raise UsageError for an address with credentials in it, which it does not repeat."""
+    whole = address if "://" in address else f"://{address}"
+    if without_secrets(whole) != whole:
+        shown = without_secrets(whole).removeprefix("" if whole == address else "://")
+        raise UsageError(f"--base-url {shown}: credentials do not belong there; set {KEY}")

@@ -18,6 +18,7 @@ from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from calprobe.asking import AskOptions
+    from calprobe.backends import BackendOptions
     from calprobe.runs import AskedRun
 
 _OF_BACKEND = (
@@ -163,12 +164,10 @@ def command(model: str, out: Path | None, quiet: bool, **given: Any) -> None:
     # Set before torch is imported, as in `calprobe score`.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from calprobe.asking import ask
-    from calprobe.backends.options import BackendOptions
     from calprobe.cli.logs import log_to_stderr
 
-    given["backend"] = backend_name(click.get_current_context())
+    backend = backend_options(click.get_current_context())
     log_to_stderr(quiet)
-    backend = BackendOptions(**_only(given, _OF_BACKEND))
     options = asking_options(given, quiet=quiet)
     run = ask(
         model,
@@ -191,9 +190,13 @@ def asking_options(given: Mapping[str, Any], *, quiet: bool) -> AskOptions:
     )
 
 
-def backend_name(context: click.Context) -> str:
-    """The engine that is chosen, or that --base-url implies; raises UsageError for an option without effect."""
+def backend_options(context: click.Context) -> BackendOptions:
+    """The engine that is chosen, or that --base-url implies, and how it is reached.
+
+    Raises UsageError for an option without effect, a number out of range, and an address with credentials in it.
+    """
     from calprobe.asking.options import STUDIES
+    from calprobe.backends.options import BackendOptions
 
     given = context.params
     implied = "openai" if given["base_url"] is not None else "transformers"
@@ -209,7 +212,7 @@ def backend_name(context: click.Context) -> str:
             raise UsageError(f"{option} has no meaning with --backend {name}; leave it out")
     study = STUDIES.get(given["study"] or "")
     refuse_idle_choices(given["questions"], study_draws=study is not None and study.draw is not None)
-    return name
+    return BackendOptions(**_only({**given, "backend": name}, _OF_BACKEND))
 
 
 def _only(given: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

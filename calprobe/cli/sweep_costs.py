@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
-
-from calprobe.errors import CalprobeError
 
 if TYPE_CHECKING:
     from calprobe.asking.plan import Plan
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
     from calprobe.scoring import ScoreOptions, Selection
     from calprobe.sweep.costs import Cost
     from calprobe.words import ModelKind
+
+log = logging.getLogger(__name__)
 
 
 class What(Protocol):
@@ -94,7 +95,7 @@ class Asked:
 
         plan = self.plan
         asked = [(own.name, [question_hash(question) for question in own.questions]) for own in plan.sets]
-        return repr(("ask", asked, plan.prompts, plan.options, plan.asked))
+        return repr(("ask", asked, plan.prompts.fingerprint, plan.options, plan.asked))
 
     def counted(self, model: LoadedModel) -> Cost:
         """See `What`."""
@@ -155,7 +156,8 @@ class Costs:
         loaded = self._models[place]
         try:
             return None if loaded is None else what.counted(loaded)
-        except CalprobeError:  # its own run says so, with what to do
+        except Exception as error:  # noqa: BLE001 - a chat template may raise anything; the job itself says so
+            log.debug("%s: no tokens are counted: %s", model, error)
             return None
 
     def _guessed(self, model: str, kind: ModelKind | None, what: What) -> Cost:

@@ -85,12 +85,12 @@ def _scored(context: click.Context) -> What:
 def _asked(context: click.Context) -> What:
     """What an `ask` asks."""
     from calprobe.asking import plan_of
-    from calprobe.cli.ask import asking_options, backend_name
+    from calprobe.cli.ask import asking_options, backend_options
     from calprobe.cli.question_options import chosen_questions
     from calprobe.cli.sweep_costs import Asked
 
     given = context.params
-    backend_name(context)
+    backend_options(context)
     options = asking_options(given, quiet=True)
     chosen = chosen_questions(given, seed=options.filled().seed or 0, shots_from=given["shots_from"])
     return Asked(plan_of(list(given["questions"]), options, chosen))

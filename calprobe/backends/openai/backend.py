@@ -15,18 +15,16 @@ from calprobe.backends.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.backends.openai.answers import Answer
 from calprobe.backends.openai.client import Client, RequestFailedError
 from calprobe.backends.openai.server import EXTRAS, Server, look_at
-from calprobe.backends.options import BackendOptions
+from calprobe.backends.options import ADDRESS, KEY, BackendOptions, check_address
 from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
 from calprobe.backends.request import Request
 from calprobe.backends.window import tokens_in_front, window_alternatives, window_label_scores
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.messages import without_secrets
 from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.manifest_records import ModelRecord, ModelSize
 from calprobe.runs.replies import Finish, LabelScores, Reply
 from calprobe.runs.reply_json import whole_texts
 
-KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 _OPENAI = "https://api.openai.com/v1"
 _NO_KEY = "none"  # what servers without keys get
 _DONE = None
@@ -45,8 +43,7 @@ def open_openai(model: str, options: BackendOptions) -> OpenAIBackend:
     key = os.environ.get(KEY, "")
     if not key and address == _OPENAI:
         raise UsageError(f"{_OPENAI} needs a key: set {KEY}, or give another server with --base-url")
-    if without_secrets(address) != address:
-        raise UsageError(f"--base-url {without_secrets(address)}: credentials do not belong there; set {KEY}")
+    check_address(address)  # that of the environment, too
     loop = _LoopThread()
     try:
         client = loop.call(_client(address, key or _NO_KEY, options))
