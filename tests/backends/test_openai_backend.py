@@ -357,9 +357,12 @@ def test_openais_own_address_needs_a_key(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(UsageError, match="needs a key: set OPENAI_API_KEY"):
         ask("gpt-x", QUESTIONS, tmp_path, DIRECT, backend_options=BackendOptions("openai"))
-    options = BackendOptions("openai", base_url="http://me:hunter2@127.0.0.1:1/v1")
     with pytest.raises(UsageError, match="credentials do not belong there") as error:
-        ask("gpt-x", QUESTIONS, tmp_path, DIRECT, backend_options=options)
+        BackendOptions("openai", base_url="http://me:hunter2@127.0.0.1:1/v1")
+    assert "hunter2" not in str(error.value)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://me:hunter2@127.0.0.1:1/v1")
+    with pytest.raises(UsageError, match="credentials do not belong there") as error:
+        ask("gpt-x", QUESTIONS, tmp_path, DIRECT, backend_options=BackendOptions("openai"))
     assert "hunter2" not in str(error.value)
 
 
