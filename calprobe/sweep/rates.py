@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import median
+from typing import TypeVar
 
 from calprobe.errors import CalprobeError
 from calprobe.runs.listing import list_runs
@@ -13,6 +16,8 @@ from calprobe.runs.manifest_file import read_any_manifest
 from calprobe.runs.progress import NOTHING, Progress, read_progress
 from calprobe.sweep.order import Planned
 from calprobe.sweep.record import Record
+
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,7 @@ class Rate:
     seconds_a_unit: float  # of `Planned.work`
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rates:
     """What jobs that have ended took; falsy where none has."""
 
@@ -42,10 +47,41 @@ class Rates:
         """
         if not self.of_jobs:
             raise ValueError("no job has ended, so that no rate is known")
-        same = [rate for rate in self.of_jobs if rate.command == planned.job.command] or list(self.of_jobs)
-        least = min(_distance(rate, planned) for rate in same)
-        near = [rate for rate in same if _distance(rate, planned) == least]
-        return median(rate.begin_s for rate in near) + planned.work * median(rate.seconds_a_unit for rate in near)
+        known = self._by_command.get(planned.job.command) or self._of_all
+        begin_s, seconds_a_unit = known.nearest(planned.job.model, planned.parameters)
+        return begin_s + planned.work * seconds_a_unit
+
+    @cached_property
+    def _by_command(self) -> dict[str, _Nearest]:
+        return {command: _Nearest(own) for command, own in _grouped(self.of_jobs, lambda rate: rate.command).items()}
+
+    @cached_property
+    def _of_all(self) -> _Nearest:
+        return _Nearest(self.of_jobs)
+
+
+class _Nearest:
+    """Medians of rates, found by model and by size: a sweep of thousands of jobs asks for each of these."""
+
+    def __init__(self, rates: Sequence[Rate]) -> None:
+        self._all = _medians(rates)
+        self._of_model = {model: _medians(own) for model, own in _grouped(rates, lambda rate: rate.model).items()}
+        self._of_size = _grouped([rate for rate in rates if rate.parameters], lambda rate: rate.parameters or 0)
+        self._medians = {size: _medians(own) for size, own in self._of_size.items()}
+        self._sizes = sorted(self._of_size)
+
+    def nearest(self, model: str, parameters: int | None) -> tuple[float, float]:
+        """Those of the model itself, else of the models that are the fewest times larger or smaller, else of all."""
+        if model in self._of_model:
+            return self._of_model[model]
+        if not parameters or not self._sizes:
+            return self._all
+        at = bisect_left(self._sizes, parameters)
+        times = {size: abs(math.log(size / parameters)) for size in self._sizes[max(0, at - 1) : at + 1]}
+        near = [size for size in times if times[size] == min(times.values())]
+        if len(near) == 1:
+            return self._medians[near[0]]
+        return _medians([rate for size in near for rate in self._of_size[size]])
 
 
 def measured_rates(jobs: Sequence[Planned], record: Record) -> Rates:
@@ -79,10 +115,13 @@ def _spent(planned: Planned) -> Progress:
         return NOTHING
 
 
-def _distance(rate: Rate, planned: Planned) -> float:
-    """0 for the same model, else how many times larger one model is than the other, as a logarithm."""
-    if rate.model == planned.job.model:
-        return 0.0
-    if rate.parameters is None or planned.parameters is None:
-        return math.inf
-    return 1.0 + abs(math.log(rate.parameters / planned.parameters))
+def _grouped(rates: Iterable[Rate], key: Callable[[Rate], K]) -> dict[K, list[Rate]]:
+    found: dict[K, list[Rate]] = {}
+    for rate in rates:
+        found.setdefault(key(rate), []).append(rate)
+    return found
+
+
+def _medians(rates: Sequence[Rate]) -> tuple[float, float]:
+    """Seconds to begin, and seconds for each unit."""
+    return median(rate.begin_s for rate in rates), median(rate.seconds_a_unit for rate in rates)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,17 @@ def test_a_job_takes_as_long_as_those_of_the_nearest_model() -> None:
     assert not Rates(())
     with pytest.raises(ValueError, match="no job has ended"):
         Rates(()).seconds(planned(out, "small/a", 30, 100))
+
+
+def test_models_as_near_on_both_sides_count_alike_and_many_jobs_are_quick() -> None:
+    both = Rates((Rate("score", "small", 100, 1.0, 0.01), Rate("score", "large", 400, 3.0, 0.03)))
+    assert both.seconds(planned(Path("out"), "other/a", 5, 200)) == pytest.approx(2 + 5 * 200 * 0.02)
+    many = Rates(tuple(Rate("score", f"m{n}", 1000 + n, 1.0, 0.1) for n in range(3000)))
+    left = [planned(Path("out"), f"other{n}/a", 5, 1000 + n) for n in range(3000)]
+    began = time.process_time()
+    assert many.seconds(left[7]) == pytest.approx(1 + 5 * 1007 * 0.1)
+    assert all(many.seconds(each) > 1 for each in left)
+    assert time.process_time() - began < 1
 
 
 def test_rates_are_of_complete_runs_alone(tmp_path: Path) -> None:
