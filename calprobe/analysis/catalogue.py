@@ -140,8 +140,10 @@ def catalogue(
         if path not in there
     ]
     kept = [run for run in every if filters.take(run)]
+    files = {run.path: _files_of(Path(run.path)) for run in kept if run.run is not None}
+    kept = [replace(run, bytes=files[run.path].bytes) if run.path in files else run for run in kept]
     if headlines:
-        kept = _with_headlines(kept)
+        kept = _with_headlines(kept, {path: own.state for path, own in files.items()})
     kept.sort(key=lambda run: (*_place(run, order), run.path))
     return Catalogue(found.folder, tuple(kept), found.damaged, len(every) - len(kept), headlines)
 
@@ -156,7 +158,22 @@ def _catalogued(run: ListedRun, failure: FailedRun | None, now: datetime) -> Cat
         state, why = "complete", ""
     else:
         state, why = ("partial", "") if failure is None else ("failed", failure.said)
-    return CataloguedRun(run.path, run, state, why, sum(size for _, size, _ in _files(path)), _age(run.created, now))
+    return CataloguedRun(run.path, run, state, why, age_s=_age(run.created, now))
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """What the files of a run's folder say without being read."""
+
+    bytes: int  # of all
+    state: str  # SHA-256 (hex, its beginning) of names, sizes and times of what the run's numbers come from
+
+
+def _files_of(folder: Path) -> _Files:
+    found = sorted(_files(folder))
+    of_results = [own for own in found if not own[0].startswith(_NOT_OF_RESULTS)]
+    state = hashlib.sha256(repr(of_results).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+    return _Files(sum(size for _, size, _ in found), state)
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
@@ -186,10 +203,15 @@ class _Read:
     part: str
 
 
-def _with_headlines(runs: Sequence[CataloguedRun]) -> list[CataloguedRun]:
-    """The runs with their numbers: those that are known, then those that have to be computed."""
+def _with_headlines(runs: Sequence[CataloguedRun], states: Mapping[str, str]) -> list[CataloguedRun]:
+    """The runs with their numbers: those that are known of files in these states, then those that are to be computed.
+
+    Args:
+        runs: all that are listed.
+        states: of the files of those that have a folder, by path.
+    """
     store = Remembered.read(REMEMBERED)
-    files = {run.path: _state_of_files(Path(run.path)) for run in runs if run.run is not None and run.kind is not None}
+    files = {run.path: states[run.path] for run in runs if run.run is not None and run.kind is not None}
     known = {path: _recalled(store, path, state) for path, state in files.items()}
     unknown = [path for path, found in known.items() if found is None]
     begun = time.monotonic()
@@ -230,12 +252,6 @@ def _computed(path: Path) -> RunHeadline | None:
     except CalprobeError as error:
         log.warning("%s: no numbers: %s", path, shortened(str(error), 200))
         return None
-
-
-def _state_of_files(folder: Path) -> str:
-    """SHA-256 (hex, its beginning) of names, sizes and times of what a run's numbers come from."""
-    of_results = sorted(own for own in _files(folder) if not own[0].startswith(_NOT_OF_RESULTS))
-    return hashlib.sha256(repr(of_results).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
 def _place(run: CataloguedRun, order: RunOrder) -> tuple[bool, Any]:

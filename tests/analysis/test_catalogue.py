@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,19 @@ def test_filters(folder: Path, filters: Filters, expected: list[str]) -> None:
     found = listed(folder, filters, headlines=False)
     assert names(found) == expected
     assert found.left_out == 3 - len(expected)
+
+
+def test_only_the_folders_of_listed_runs_are_walked_and_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[str] = []
+
+    def walk(top: object, *rest: object, **options: object) -> object:
+        walked.append(str(top))
+        return real(top, *rest, **options)  # type: ignore[call-overload]
+
+    real = os.walk
+    monkeypatch.setattr("calprobe.analysis.catalogue.os.walk", walk)
+    assert names(listed(folder, Filters(model="toy"))) == ["sums"]
+    assert [path for path in walked if (Path(path) / "manifest.json").is_file()] == [str(folder / "toy" / "sums")]
 
 
 def test_what_is_sorted_by_comes_first_and_what_has_it_not_last(folder: Path) -> None:
