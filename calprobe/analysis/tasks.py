@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from calprobe.analysis.overview import Task
 from calprobe.analysis.run_names import model_name, own_parts
+from calprobe.prompts import fingerprint_of
 from calprobe.runs import AskedRun, AskManifest, Manifest, Run
 
 Asked = tuple[str, ...]  # what was asked: equal for runs that can be compared
 
 
-def tasks_of(runs: Mapping[str, Run | AskedRun]) -> tuple[Task, ...]:
+def tasks_of(runs: Mapping[str, Run | AskedRun], typed: Collection[str] = ()) -> tuple[Task, ...]:
     """The tasks that runs were given, in the order of the first run of each.
 
     Runs of scores go together that have one probe and the same part of it; runs of replies that have the same questions
     under the same prompts. Within a task a run is called as its model is, where all of these differ, else by what tells
     the labels of its runs apart.
+
+    Args:
+        runs: by label.
+        typed: labels that stay as they are.
     """
     groups: dict[Asked, dict[str, Run | AskedRun]] = {}
     for label, run in runs.items():
@@ -27,14 +32,15 @@ def tasks_of(runs: Mapping[str, Run | AskedRun]) -> tuple[Task, ...]:
         name = _name(next(iter(own.values())).manifest)
         names[name] = names.get(name, 0) + 1
         shown = name if names[name] == 1 else f"{name} ({names[name]})"
-        found.append(Task(shown, {called: str(own[label].path) for label, called in _called(own).items()}))
+        found.append(Task(shown, {called: str(own[label].path) for label, called in _called(own, typed).items()}))
     return tuple(found)
 
 
 def _asked(manifest: Manifest | AskManifest) -> Asked:
     if isinstance(manifest, AskManifest):
         sets = sorted(f"{record.name} {record.fingerprint}" for record in manifest.sets)
-        return ("ask", *sets, *sorted(variant.name for variant in manifest.prompts.variants), manifest.study or "")
+        # Of what was asked, not of its file: runs that were made in one go or in parts have the same.
+        return ("ask", *sets, fingerprint_of(manifest.prompts), manifest.study or "")
     relations = sorted(f"{relation.name} {relation.n_instances}" for relation in manifest.relations)
     return ("score", manifest.probe.name, manifest.probe.fingerprint or "", str(manifest.sample_seed), *relations)
 
@@ -45,7 +51,9 @@ def _name(manifest: Manifest | AskManifest) -> str:
     return f"{manifest.probe.name}{f', {limited}' if (limited := manifest.limits()) else ''}"
 
 
-def _called(runs: Mapping[str, Run | AskedRun]) -> dict[str, str]:
-    """What each run is called, by its label."""
-    models = {label: model_name(run.manifest.model) for label, run in runs.items()}
-    return models if len(set(models.values())) == len(models) else own_parts(list(runs))
+def _called(runs: Mapping[str, Run | AskedRun], typed: Collection[str]) -> dict[str, str]:
+    """What each run is called, by its label; no two alike."""
+    models = {label: model_name(run.manifest.model) for label, run in runs.items() if label not in typed}
+    names = models if len(set(models.values())) == len(models) else own_parts(list(models))
+    found = {label: names.get(label, label) for label in runs}
+    return found if len(set(found.values())) == len(found) else {label: label for label in runs}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calprobe.cli.figure_options import LOOKS
 from calprobe.errors import CalprobeError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ log = logging.getLogger(__name__)
 OF_ONE_KIND = (
     *("by", "estimators", "metrics", "tables", "recalibrate", "beside", "readers", "parse_threshold", "window"),
     *("calibrate", "budget", "budget_draws", "plots", "compat", "reduction", "ties", "cluster"),
+    *LOOKS,
 )
 ONE_KIND = (
     "applies to runs of one kind, and these are runs of scores and of replies; leave it out, or choose one kind: "
@@ -76,7 +78,10 @@ def report_mixture(
     from calprobe.runs import open_run
 
     keep_freed_memory()
-    tasks = tasks_of({label: open_run(path) for label, path in named.items()})
+    tasks = tasks_of(
+        {label: open_run(path) for label, path in named.items()},
+        typed={label for label, path in named.items() if label != path},
+    )
     both = OverviewOptions(options, AskedOptions(ace_bins=options.ace_bins, resampling=options.resampling))
     title = typed[0] if len(typed) == 1 else f"{len(named)} runs"
     report_overview(title, tasks, both, form, page)

@@ -130,6 +130,8 @@ def test_runs_go_together_that_were_asked_the_same(tmp_path: Path) -> None:
             tmp_path / "direct", only=(), prompts=replace(PROMPTS, variants=PROMPTS.variants[:1]), asked=()
         ).path,
     }
+    edited = replace(PROMPTS, variants=(replace(PROMPTS.variants[0], user="Hm. {input}"), *PROMPTS.variants[1:]))
+    paths["edited"] = write_asked(tmp_path / "edited", only=(), prompts=edited).path
     tasks = tasks_of({label: open_run(path) for label, path in paths.items()})
     assert [(each.name, list(each.runs)) for each in tasks] == [
         ("made-up", ["one", "two"]),
@@ -137,4 +139,5 @@ def test_runs_go_together_that_were_asked_the_same(tmp_path: Path) -> None:
         ("sums: made-up", ["toy"]),
         ("sums: made-up (2)", ["toy"]),
         ("sums: made-up (3)", ["toy"]),
+        ("sums: made-up (4)", ["toy"]),
     ]

@@ -36,6 +36,12 @@ def test_a_folder_of_one_kind_is_all_its_runs(folder: Path) -> None:
     assert {row["run"] for row in csv.DictReader(io.StringIO(labelled))} == {"First", str(folder / "scored" / "b")}
 
 
+def test_labels_that_are_typed_win(folder: Path) -> None:
+    runs = (folder / "scored" / "a", folder / "asked" / "b")
+    found = json.loads(calprobe("report", *runs, *QUICK, "--label", f"{runs[0]}=Mine", "--json").stdout)["tasks"]
+    assert {name: list(task["runs"]) for name, task in found.items()} == {"made-up": ["Mine"], "sums: made-up": ["toy"]}
+
+
 def test_damaged_runs_are_left_out_and_named(folder: Path) -> None:
     assert "not JSON" in calprobe("report", folder / "scored", *QUICK).stderr
 
@@ -52,7 +58,9 @@ def test_both_kinds_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
     assert "Differences between its runs" in (tmp_path / "all.html").read_text()
 
 
-@pytest.mark.parametrize("given", [("--by", "domain"), ("--reader", "first_char"), ("--tables", "summary")])
+@pytest.mark.parametrize(
+    "given", [("--by", "domain"), ("--reader", "first_char"), ("--tables", "summary"), ("--width", "5")]
+)
 def test_options_of_one_kind_say_how_to_choose_it(folder: Path, given: tuple[str, str]) -> None:
     done = calprobe("report", folder, *given)
     assert done.returncode == 2
