@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
-from calprobe.analysis.asked.results import OpenedCell
+from calprobe.analysis.asked.results import CellReport, OpenedCell
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.scored_run import ScoredRun, scored_run
 from calprobe.confidence import BASE
@@ -58,7 +58,7 @@ def asked_headline(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> RunHe
     cells = list(_cells(asked, options))
     if not cells:
         return NOTHING
-    name = first_estimator(dict.fromkeys(name for _, _, cell in cells for name in _of_confidence(cell)))
+    name = confidence_of(cell for _, _, cell in cells)
     errors = [_error(cell, name, options) for _, _, cell in cells if name in cell.confidences]
     of = ", ".join(text for text in (cells[0][0], name) if text)
     return RunHeadline(
@@ -66,6 +66,13 @@ def asked_headline(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> RunHe
         accuracy=_mean([accuracy for _, accuracy, _ in cells]),
         ace=_mean(errors),
         of=of,
+    )
+
+
+def confidence_of(cells: Iterable[OpenedCell | CellReport]) -> str | None:
+    """The estimator that stands for the cells of a run, of those that are probabilities; None of none."""
+    return first_estimator(
+        dict.fromkeys(name for cell in cells for name, own in cell.estimators.items() if own.scale == "probability")
     )
 
 
@@ -84,10 +91,6 @@ def _cells(asked: Asked, options: AskedOptions) -> Iterator[tuple[str, float | N
         for variant, cell in own.cells.items():
             reader, answers = next(iter(own.answers[variant].items()))
             yield reader, _mean(answers.correct[answers.asked].tolist()), cell
-
-
-def _of_confidence(cell: OpenedCell) -> list[str]:
-    return [name for name, own in cell.estimators.items() if own.scale == "probability"]
 
 
 def _error(cell: OpenedCell, name: str | None, options: AskedOptions) -> float:

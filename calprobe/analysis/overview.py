@@ -20,10 +20,10 @@ from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.report_asked import report_asked_run
-from calprobe.analysis.asked.results import AskedRunReport, CellReport
+from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.compare_results import Comparison
 from calprobe.analysis.compare_runs import compare
-from calprobe.analysis.headlines import first_estimator
+from calprobe.analysis.headlines import confidence_of
 from calprobe.analysis.json_values import estimate_json
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.report_runs import report
@@ -232,7 +232,7 @@ def _scored_side(run: RunReport, path: str) -> Side:
 
 def _asked_side(run: AskedRunReport, path: str) -> Side:
     cells = [cell for cell in run.reports() if cell.accuracy]
-    name = first_estimator(dict.fromkeys(name for cell in cells for name in _of_confidence(cell)))
+    name = confidence_of(cells)
     having = [cell.estimators[name].metrics for cell in cells if name in cell.estimators] if name else []
     return Side(
         label=run.label,
@@ -245,10 +245,6 @@ def _asked_side(run: AskedRunReport, path: str) -> Side:
         of=", ".join(text for text in (cells[0].reader if cells else "", name) if text),
         failed=sum(number for cell in run.reports() for number in cell.failures.values()),
     )
-
-
-def _of_confidence(cell: CellReport) -> list[str]:
-    return [name for name, own in cell.estimators.items() if own.scale == "probability"]
 
 
 def _mean(found: Sequence[Estimate]) -> Estimate:

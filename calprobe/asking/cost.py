@@ -12,8 +12,8 @@ from calprobe.backends.local.sharing import plan_sharing
 from calprobe.backends.protocol import Dialogue
 from calprobe.models import LoadedModel
 from calprobe.runs.reply_records import AskedPiece
+from calprobe.scoring.cost import LETTERS_OF_A_TOKEN
 
-LETTERS_OF_A_TOKEN = 4.0  # of English text, roughly
 _SAMPLED = 100  # questions of a piece whose prompts are written out, of one that has more
 
 

@@ -45,14 +45,7 @@ def run_list_tables(found: Catalogue) -> tuple[Table]:
                 Column(title, keys={"quantity": title.lower()}, ranked=False, priority=_COLUMNS[title])
                 for title in titles
             ),
-            rows=tuple(
-                Row(
-                    _below(run.path, found.folder),
-                    tuple(_cells(run)[title] for title in titles),
-                    keys={"run": run.path},
-                )
-                for run in found.runs
-            ),
+            rows=tuple(_row(run, found.folder, titles) for run in found.runs),
             heading=(f"{found.folder}: {runs}{left_out}{damaged}",),
             notes=(
                 *(f"DAMAGED {error}" for error in found.damaged.values()),
