@@ -15,7 +15,7 @@ from calprobe.cli.output import print_result
 from calprobe.cli.run_options import quiet_option
 from calprobe.cli.sweep_costs import Costs
 from calprobe.cli.sweep_engines import ENGINES, EngineOptions, engine_of
-from calprobe.cli.sweep_jobs import checked_jobs, options_of, refuse_too_large
+from calprobe.cli.sweep_jobs import checked_jobs, options_of
 from calprobe.cli.sweep_log import log_option, logging_runs, project_option, trackers_of
 from calprobe.cli.sweep_preview import sweep_preview
 from calprobe.cli.sweep_ray import ray_options
@@ -92,7 +92,7 @@ def command(
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from calprobe.cli.logs import log_to_stderr
     from calprobe.runs.remembered import Remembered
-    from calprobe.sweep import read_sweep
+    from calprobe.sweep import read_record, read_sweep
     from calprobe.sweep.costs import REMEMBERED
 
     log_to_stderr(quiet)
@@ -103,7 +103,8 @@ def command(
     planned = checked_jobs(sweep, costs)
     costs.store.write()
     engine = engine_of(engine_name, EngineOptions(jobs, own))
-    refuse_too_large(sweep, planned, engine.total_bytes)
+    record = read_record(sweep.out)
+    engine.check([each for each in planned if not record.is_done(each.job)])
     trackers = trackers_of(sweep, log_to, project)
     if dry_run:
         print_result(sweep_preview(sweep, planned, engine))

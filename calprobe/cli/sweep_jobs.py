@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -116,17 +116,6 @@ def _planned(job: Job, given: Mapping[str, Any], what: What, costs: Costs) -> Pl
     width = 2 if given["dtype"] in ("bfloat16", "float16") else 4
     needs = _PROCESS_BYTES + width * (size.parameters or 0)
     return Planned(job, what.units, size.parameters, needs, costs.of(job.model, given.get("kind"), what))
-
-
-def refuse_too_large(sweep: Sweep, planned: Sequence[Planned], total_bytes: float) -> None:
-    """Raise UsageError if the weights of a model alone need more memory than there is."""
-    large = next((each for each in planned if each.bytes > total_bytes), None)
-    if large is not None:
-        needs, has = (f"{value / 2**30:,.1f} GiB" for value in (large.bytes, total_bytes))
-        raise UsageError(
-            f"{sweep.path}: {large.job.tables[0]} needs about {needs} of memory, and {has} are free here; give it a "
-            "dtype of half the size, or leave it to a larger machine"
-        )
 
 
 def _click_command(name: str) -> click.Command:

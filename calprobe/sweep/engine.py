@@ -34,6 +34,10 @@ class Engine(Protocol):
         """Memory that all jobs together may take; infinite where the engine sees to it itself."""
         ...
 
+    def check(self, jobs: Sequence[Planned]) -> None:
+        """Raise UsageError for a job that could never run here, as far as that is known before it is tried."""
+        ...
+
     def run(self, jobs: Sequence[Planned], out: Path, started: Started, ended: Ended) -> None:
         """Run jobs, the longest first. A job that fails stops no other.
 

@@ -13,12 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from calprobe.errors import UsageError
 from calprobe.interrupts import Interrupted
 from calprobe.messages import counted, reason
 from calprobe.runs.lock import read_owner
 from calprobe.sweep import tether
 from calprobe.sweep.engine import Ended, Started, attempt_at, not_begun
-from calprobe.sweep.order import Planned, longest_first, next_that_fits
+from calprobe.sweep.order import Fitting, Planned, longest_first
 from calprobe.sweep.record import Attempt, log_path
 
 log = logging.getLogger(__name__)
@@ -51,20 +52,29 @@ class Local:
         """See `Engine`."""
         return len(self.places)
 
+    def check(self, jobs: Sequence[Planned]) -> None:
+        """See `Engine`."""
+        large = next((each for each in jobs if each.bytes > self.total_bytes), None)
+        if large is not None:
+            needs, has = (f"{value / 2**30:,.1f} GiB" for value in (large.bytes, self.total_bytes))
+            raise UsageError(
+                f"{large.job.tables[0]} needs about {needs} of memory, and {has} are free here; give it a dtype of "
+                "half the size, or leave it to a larger machine"
+            )
+
     def run(self, jobs: Sequence[Planned], out: Path, started: Started, ended: Ended) -> None:
         """See `Engine`.
 
         Each process leads a group of its own, so that Ctrl-C reaches it through this process alone: it then finishes
         what it is at, and keeps it.
         """
-        waiting = longest_first(jobs)
+        waiting, fitting = longest_first(jobs), Fitting(self.total_bytes)
         free = list(range(len(self.places)))[::-1]
         running: list[_Child] = []
         try:
             _await_former(waiting)
             while waiting or running:
-                used = sum(child.planned.bytes for child in running)
-                at = next_that_fits(waiting, self.total_bytes - used, len(running)) if free else None
+                at = fitting.place(waiting, [child.planned for child in running]) if free else None
                 if at is not None:
                     planned = waiting.pop(at)
                     started(planned.job)

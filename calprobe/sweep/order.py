@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from calprobe.sweep.costs import Cost
 from calprobe.sweep.definition import Job
@@ -31,17 +31,35 @@ def longest_first(jobs: Sequence[Planned]) -> list[Planned]:
     return sorted(jobs, key=lambda planned: (-planned.work, planned.job.name))
 
 
-def next_that_fits(waiting: Sequence[Planned], free_bytes: float, running: int) -> int | None:
-    """The place of the first job that fits beside those that run; the first of all where nothing runs.
+@dataclass(slots=True)
+class Fitting:
+    """Which job starts next beside those that run.
 
-    >>> next_that_fits([], 1e9, 0) is None
-    True
+    Where the first that waits does not fit, smaller ones pass it, but only while those that ran when it was first
+    passed leave it no room. So it waits for them and for one small job more, and not for all that fits beside them.
     """
-    if not waiting:
-        return None
-    if not running:
-        return 0
-    return next((place for place, planned in enumerate(waiting) if planned.bytes <= free_bytes), None)
+
+    total_bytes: float  # of memory, for all together
+    _ran: frozenset[str] = field(default=frozenset(), init=False)  # when `_passed` was first passed
+    _passed: str = field(default="", init=False)
+
+    def place(self, waiting: Sequence[Planned], running: Sequence[Planned]) -> int | None:
+        """The place of the next job; None while none may start. Where nothing runs, the first starts in any case.
+
+        >>> Fitting(1e9).place([], []) is None
+        True
+        """
+        if not waiting:
+            return None
+        first, free = waiting[0], self.total_bytes - sum(planned.bytes for planned in running)
+        if not running or first.bytes <= free:
+            return 0
+        if self._passed != first.job.name:
+            self._passed, self._ran = first.job.name, frozenset(planned.job.name for planned in running)
+        in_its_way = [planned.bytes for planned in running if planned.job.name in self._ran]
+        if not in_its_way or sum(in_its_way) + first.bytes <= self.total_bytes:
+            return None
+        return next((place for place, planned in enumerate(waiting) if planned.bytes <= free), None)
 
 
 def expected(
@@ -55,18 +73,16 @@ def expected(
         total_bytes: memory that all together may take.
         seconds: that a job takes, from jobs that have ended.
     """
-    waiting, now, used = longest_first(jobs), 0.0, 0
-    running: list[tuple[float, int, int]] = []  # end, number, bytes
+    waiting, now, fitting = longest_first(jobs), 0.0, Fitting(total_bytes)
+    running: list[tuple[float, int, Planned]] = []  # end, number
     found: list[tuple[Planned, float, float]] = []
     while waiting or running:
-        place = next_that_fits(waiting, total_bytes - used, len(running)) if len(running) < places else None
+        place = fitting.place(waiting, [planned for _, _, planned in running]) if len(running) < places else None
         if place is None:
-            now, _, freed = heapq.heappop(running)
-            used -= freed
+            now, _, _ = heapq.heappop(running)
             continue
         planned = waiting.pop(place)
         end = now + seconds(planned)
-        heapq.heappush(running, (end, len(found), planned.bytes))
-        used += planned.bytes
+        heapq.heappush(running, (end, len(found), planned))
         found.append((planned, now, end))
     return found

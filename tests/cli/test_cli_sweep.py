@@ -23,6 +23,8 @@ from calprobe.cli.sweep_report import tasks_of_sweep
 from calprobe.metrics import Resampling
 from calprobe.runs import open_run
 from calprobe.sweep import Attempt, read_sweep
+from calprobe.sweep.on_ray import OnRay
+from calprobe.sweep.on_ray.needs import Node
 from calprobe.sweep.record import add_attempt, read_record
 
 JOBS = """
@@ -121,6 +123,21 @@ def test_a_dry_run_shows_all_jobs_with_their_size_and_makes_nothing(
     assert f"\ncalprobe score --model=tiny-clm --probe=mini --device=cpu --relations=month --out={tmp_path}" in out
     assert "2 jobs, one after the other" in out
     assert "how long they take is known when the first has ended" in out
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("arguments", [["--dry-run"], []])
+def test_a_job_that_the_engine_could_never_run_is_said_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    line: Any = None  # to a driver; nothing is to be run
+    cluster = OnRay("auto", (Node("a", 2, 0, 2**20),), line)
+    monkeypatch.setattr("calprobe.cli.sweep.engine_of", lambda name, options: cluster)
+    code, out, said = swept(write(tmp_path, JOBS), capsys, "--on", "ray", *arguments)
+    assert (code, out) == (2, "")
+    assert re.search(
+        "tiny-clm/[a-z-]+ needs 2 cores and .* GiB of memory, and no node of the Ray cluster has them", said
+    )
     assert not (tmp_path / "out").exists()
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from calprobe.errors import CalprobeError
+from calprobe.errors import CalprobeError, UsageError
 from calprobe.interrupts import Interrupted
 from calprobe.runs.lock import locked
 from calprobe.sweep import Attempt, Job, Local, Planned, expected, longest_first, tether
-from calprobe.sweep.order import next_that_fits
+from calprobe.sweep.order import Fitting
 from calprobe.sweep.record import add_attempt, log_path, read_record
 
 
@@ -86,6 +86,34 @@ def test_what_does_not_fit_into_memory_waits(tmp_path: Path) -> None:
     assert begun == ["m/large", "m/small", "m/other"]
     assert events.index(("ends", "m/large", 0)) < events.index(("begins", "m/other", 0))
     assert run([planned("too large", size=99)], tmp_path, total=10)[-1] == ("ends", "m/too large", 0)
+
+
+def started_at(jobs: list[Planned], seconds: float, places: int = 4) -> dict[str, float]:
+    schedule = expected(jobs, places, 100, lambda planned: planned.work if planned.units > 50 else seconds)
+    return {planned.job.name: start for planned, start, _ in schedule}
+
+
+def test_small_jobs_pass_a_large_one_only_while_it_could_not_start() -> None:
+    small = [planned(f"s{number:02}", 1, 10) for number in range(60)]
+    start = started_at([planned("a", 100, 40), planned("b", 99, 80), *small], seconds=10)
+    # Until a ends, three places have small jobs; then only those that run are still in the way of b.
+    assert start["m/b"] <= 110
+    assert sum(begin < 100 for begin in start.values()) == 1 + 3 * 10
+    # What does not run when it is first passed, holds it up no longer than one small job.
+    start = started_at([planned("a", 100, 40), planned("c", 150, 10), planned("b", 99, 80), *small], seconds=10)
+    assert 100 <= start["m/b"] <= 110
+    # No place is empty for a job that fits, or has begun.
+    start = started_at([planned("a", 100, 40), planned("b", 99, 60), *small[:2]], seconds=10)
+    assert (start["m/b"], start["m/s00"], start["m/s01"]) == (0, 99, 99)
+    start = started_at([planned("b", 99, 80), *small], seconds=10, places=3)
+    assert sorted(start.values())[:3] == [0, 0, 0]
+
+
+def test_a_job_that_needs_more_than_there_is_is_refused_before_any_begins() -> None:
+    engine = Local(({},), total_bytes=3 * 2**30)
+    engine.check([planned("a", size=3 * 2**30)])
+    with pytest.raises(UsageError, match=r"^\[models.m\] needs about 4.0 GiB of memory, and 3.0 GiB are free"):
+        engine.check([planned("a"), planned("b", size=2**32)])
 
 
 def test_ctrl_c_ends_the_jobs_and_says_so(tmp_path: Path) -> None:
@@ -237,7 +265,7 @@ def test_ten_thousand_jobs_are_ordered_at_once() -> None:
     began = time.process_time()
     assert len(expected(jobs, 64, 64, lambda planned: planned.work)) == 10_000
     assert time.process_time() - began < 2
-    assert next_that_fits(longest_first(jobs), 0, 1) is None
+    assert Fitting(0).place(longest_first(jobs), jobs[:1]) is None
 
 
 def test_a_record_comes_back_and_a_changed_job_is_not_done(tmp_path: Path) -> None:

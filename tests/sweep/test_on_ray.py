@@ -198,8 +198,8 @@ def test_no_cluster_and_a_job_that_fits_on_no_node(tmp_path: Path, cluster: Clus
             connected(cluster.address)
     assert engine.at_once == 1
     with pytest.raises(UsageError, match="m/large needs 1 core and 931,322"):
-        run(engine, [planned("small", tmp_path), planned("large", tmp_path, size=10**15)], tmp_path)
-    assert not (tmp_path / "m").exists()
+        engine.check([planned("small", tmp_path), planned("large", tmp_path, size=10**15)])
+    engine.line.close()
 
 
 def test_a_job_of_a_lost_node_begins_again_elsewhere(tmp_path: Path, cluster: Cluster) -> None:

@@ -130,8 +130,12 @@ class OnRay:
         """See `Engine`."""
         return float("inf")
 
+    def check(self, jobs: Sequence[Planned]) -> None:
+        """See `Engine`."""
+        refuse_unfit(jobs, [needs_of(planned, self.nodes, self.cpus) for planned in jobs], self.nodes)
+
     def run(self, jobs: Sequence[Planned], out: Path, started: Started, ended: Ended) -> None:
-        """See `Engine`. Raises UsageError for a job that fits on no node, CalprobeError where the cluster is lost."""
+        """See `Engine`. Raises CalprobeError where the cluster is lost."""
         try:
             if jobs:
                 self._run(longest_first(jobs), out, started, ended)
@@ -140,7 +144,6 @@ class OnRay:
 
     def _run(self, jobs: Sequence[Planned], out: Path, started: Started, ended: Ended) -> None:
         needs = [needs_of(planned, self.nodes, self.cpus) for planned in jobs]
-        refuse_unfit(jobs, needs, self.nodes)
         self.line.tell(
             {
                 "jobs": [

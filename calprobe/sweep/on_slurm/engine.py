@@ -62,6 +62,9 @@ class OnSlurm:
         """See `Engine`; Slurm sees to it."""
         return float("inf")
 
+    def check(self, jobs: Sequence[Planned]) -> None:
+        """See `Engine`; Slurm refuses itself what no node of it has, when it is submitted."""
+
     def run(self, jobs: Sequence[Planned], out: Path, started: Started, ended: Ended) -> None:
         """See `Engine`. Ctrl-C cancels the jobs; SIGTERM and SIGHUP, as of a lost connection, end this process alone.
 
