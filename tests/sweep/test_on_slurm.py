@@ -306,7 +306,12 @@ def test_what_slurm_cannot_end_is_named(
 
 def test_a_word_is_read_once_for_each_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[str]()
-    monkeypatch.setattr(arrays, "read_word", lambda path: read.append(path.name) or read_word(path))
+
+    def reading(path: Path) -> Word | None:
+        read.append(path.name)
+        return read_word(path)
+
+    monkeypatch.setattr(arrays, "read_word", reading)
     words = arrays.Words(tmp_path / "words")
     assert words.of([0]) == {}
     words.folder.mkdir()
