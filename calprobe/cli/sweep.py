@@ -22,7 +22,7 @@ from calprobe.cli.sweep_ray import ray_options
 from calprobe.cli.sweep_report import report_sweep
 from calprobe.cli.sweep_slurm import slurm_options
 from calprobe.cli.terminal_text import say
-from calprobe.errors import CalprobeError
+from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import counted
 
 if TYPE_CHECKING:
@@ -104,7 +104,10 @@ def command(
     costs.store.write()
     engine = engine_of(engine_name, EngineOptions(jobs, own))
     record = read_record(sweep.out)
-    engine.check([each for each in planned if not record.is_done(each.job)])
+    try:
+        engine.check([each for each in planned if not record.is_done(each.job)])
+    except UsageError as error:
+        raise UsageError(f"{sweep.path}: {error}") from error
     trackers = trackers_of(sweep, log_to, project)
     if dry_run:
         print_result(sweep_preview(sweep, planned, engine))
