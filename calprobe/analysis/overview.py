@@ -52,7 +52,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class TaskRun:
     """One run among those of its task."""
 
     label: str
@@ -85,7 +85,7 @@ class TaskOverview:
 
     name: str
     kind: RunKind | None  # None: there is no run that can be read
-    sides: tuple[Side, ...]
+    sides: tuple[TaskRun, ...]
     missing: Mapping[str, str]  # why a run is not there, or cannot be read, by what it is called
     comparison: Comparison | AskedComparison | None = None  # None: fewer than two runs, or see `uncompared`
     uncompared: str = ""  # why runs could not be compared
@@ -215,10 +215,10 @@ def _compared(runs: Mapping[str, object], make: Callable[[], T]) -> tuple[T | No
     return found.get("comparison"), failed.get("comparison", "")
 
 
-def _scored_side(run: RunReport, path: str) -> Side:
+def _scored_side(run: RunReport, path: str) -> TaskRun:
     shown = next((own for own in run.estimators if own.name == BASE), next(iter(run.estimators), None))
     metrics = {} if shown is None else shown.metrics
-    return Side(
+    return TaskRun(
         label=run.label,
         model=run.facts.model,
         path=path,
@@ -230,11 +230,11 @@ def _scored_side(run: RunReport, path: str) -> Side:
     )
 
 
-def _asked_side(run: AskedRunReport, path: str) -> Side:
+def _asked_side(run: AskedRunReport, path: str) -> TaskRun:
     cells = [cell for cell in run.reports() if cell.accuracy]
     name = confidence_of(cells)
     having = [cell.estimators[name].metrics for cell in cells if name in cell.estimators] if name else []
-    return Side(
+    return TaskRun(
         label=run.label,
         model=run.model,
         path=path,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class What(Protocol):
+class Workload(Protocol):
     """What a job scores or asks, whatever the model."""
 
     @property
@@ -41,7 +41,7 @@ class What(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoreWorkload:
     """The statements of a `score`."""
 
     selection: Selection
@@ -49,20 +49,20 @@ class Scored:
 
     @property
     def units(self) -> int:
-        """See `What`."""
+        """See `Workload`."""
         chosen = self.selection
         return sum(relation.n_statements for relation in chosen.relations) * len(chosen.numbers)
 
     @property
     def content(self) -> str:
-        """See `What`."""
+        """See `Workload`."""
         chosen, options = self.selection, self.options
         parts = [(relation.name, [i.index for i in relation.instances]) for relation in chosen.relations]
         made = (chosen.probe.fingerprint, chosen.template_source().fingerprint, chosen.numbers, parts)
         return repr(("score", made, options.pll_metric, options.word_split))
 
     def counted(self, model: LoadedModel) -> Cost:
-        """See `What`."""
+        """See `Workload`."""
         from calprobe.scoring.cost import counted_tokens
         from calprobe.sweep.costs import Cost
 
@@ -70,7 +70,7 @@ class Scored:
         return Cost(tokens, exact=exact)
 
     def guessed(self, kind: ModelKind) -> Cost:
-        """See `What`."""
+        """See `Workload`."""
         from calprobe.scoring.cost import guessed_tokens
         from calprobe.sweep.costs import Cost
 
@@ -78,19 +78,19 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskWorkload:
     """The questions of an `ask`."""
 
     plan: Plan
 
     @property
     def units(self) -> int:
-        """See `What`."""
+        """See `Workload`."""
         return self.plan.n_requests
 
     @property
     def content(self) -> str:
-        """See `What`."""
+        """See `Workload`."""
         from calprobe.runs.asked_questions import question_hash
 
         plan = self.plan
@@ -98,7 +98,7 @@ class Asked:
         return repr(("ask", asked, plan.prompts.fingerprint, plan.options, plan.asked))
 
     def counted(self, model: LoadedModel) -> Cost:
-        """See `What`."""
+        """See `Workload`."""
         from calprobe.asking.cost import counted_tokens
         from calprobe.sweep.costs import Cost
 
@@ -106,7 +106,7 @@ class Asked:
         return Cost(found.prompts, found.generated, exact=found.exact)
 
     def guessed(self, kind: ModelKind) -> Cost:
-        """See `What`."""
+        """See `Workload`."""
         from calprobe.asking.cost import guessed_tokens
         from calprobe.sweep.costs import Cost
 
@@ -129,7 +129,7 @@ class Costs:
     _models: dict[str, LoadedModel | None] = field(default_factory=dict)
     _guesses: dict[tuple[int, str], Cost] = field(default_factory=dict)
 
-    def of(self, model: str, kind: ModelKind | None, what: What) -> Cost:
+    def cost(self, model: str, kind: ModelKind | None, workload: Workload) -> Cost:
         """What a job costs a model."""
         from calprobe.models.texts import tokenizer_files
         from calprobe.sweep.costs import keep, recalled
@@ -138,16 +138,16 @@ class Costs:
             self._files[model] = tokenizer_files(model)
         files = self._files[model]
         if files is None:
-            return self._guessed(model, kind, what)
-        key = f"{files[:16]} {kind or ''} {self._content(what)}"
+            return self._guessed(model, kind, workload)
+        key = f"{files[:16]} {kind or ''} {self._content(workload)}"
         found = recalled(self.store, key)
         if found is None and self.counting:
-            found = self._counted(model, kind, files, what)
+            found = self._counted(model, kind, files, workload)
             if found is not None:
                 keep(self.store, key, found)
-        return found or self._guessed(model, kind, what)
+        return found or self._guessed(model, kind, workload)
 
-    def _counted(self, model: str, kind: ModelKind | None, files: str, what: What) -> Cost | None:
+    def _counted(self, model: str, kind: ModelKind | None, files: str, workload: Workload) -> Cost | None:
         from calprobe.models.texts import without_weights
 
         place = f"{files} {kind}"
@@ -155,21 +155,23 @@ class Costs:
             self._models[place] = without_weights(model, kind)
         loaded = self._models[place]
         try:
-            return None if loaded is None else what.counted(loaded)
+            return None if loaded is None else workload.counted(loaded)
         except Exception as error:  # noqa: BLE001 - a chat template may raise anything; the job itself says so
             log.debug("%s: no tokens are counted: %s", model, error)
             return None
 
-    def _guessed(self, model: str, kind: ModelKind | None, what: What) -> Cost:
+    def _guessed(self, model: str, kind: ModelKind | None, workload: Workload) -> Cost:
         from calprobe.models.aliases import ALIASES
 
         likely = kind or (ALIASES[model].kind if model in ALIASES else "causal")
-        place = (id(what), likely)
+        place = (id(workload), likely)
         if place not in self._guesses:
-            self._guesses[place] = what.guessed(likely)
+            self._guesses[place] = workload.guessed(likely)
         return self._guesses[place]
 
-    def _content(self, what: What) -> str:
-        if id(what) not in self._contents:
-            self._contents[id(what)] = hashlib.sha256(what.content.encode("utf-8", "backslashreplace")).hexdigest()[:24]
-        return self._contents[id(what)]
+    def _content(self, workload: Workload) -> str:
+        if id(workload) not in self._contents:
+            self._contents[id(workload)] = hashlib.sha256(
+                workload.content.encode("utf-8", "backslashreplace")
+            ).hexdigest()[:24]
+        return self._contents[id(workload)]

@@ -13,7 +13,7 @@ import click
 from calprobe.errors import CalprobeError, UsageError
 
 if TYPE_CHECKING:
-    from calprobe.cli.sweep_costs import Costs, What
+    from calprobe.cli.sweep_costs import Costs, Workload
     from calprobe.sweep import Job, Planned, Sweep
 
 # That a process takes beside the weights of its model, roughly: torch, a batch, the prepared text.
@@ -30,7 +30,7 @@ def options_of(name: str) -> Mapping[str, bool]:
 
 def checked_jobs(sweep: Sweep, costs: Costs) -> list[Planned]:
     """All jobs with their sizes, each checked as its own command would check it before a model is loaded."""
-    tasks: dict[tuple[object, ...], tuple[Mapping[str, Any], What]] = {}
+    tasks: dict[tuple[object, ...], tuple[Mapping[str, Any], Workload]] = {}
     found = []
     for job in sweep.jobs:
         with _naming(sweep, job):
@@ -58,7 +58,7 @@ def _without_model(job: Job) -> Iterator[tuple[str, str]]:
             yield name, str(value)
 
 
-def _task(job: Job) -> tuple[Mapping[str, Any], What]:
+def _task(job: Job) -> tuple[Mapping[str, Any], Workload]:
     """The options of a job as its command reads them, and what it scores or asks."""
     # A command keeps the help option of its first context, for all that follow in this process.
     context = _click_command(job.command).make_context(
@@ -68,10 +68,10 @@ def _task(job: Job) -> tuple[Mapping[str, Any], What]:
         return context.params, _SIZES[job.command](context)
 
 
-def _scored(context: click.Context) -> What:
+def _scored(context: click.Context) -> Workload:
     """What a `score` scores."""
     from calprobe.cli.score import scoring_options
-    from calprobe.cli.sweep_costs import Scored
+    from calprobe.cli.sweep_costs import ScoreWorkload
     from calprobe.models.aliases import default_probe
     from calprobe.probes import load_probe
     from calprobe.scoring import select
@@ -79,27 +79,27 @@ def _scored(context: click.Context) -> What:
     given = context.params
     probe = load_probe(given["probe"] or default_probe(given["model"]))
     options = scoring_options(given, quiet=True)
-    return Scored(select(probe, options), options)
+    return ScoreWorkload(select(probe, options), options)
 
 
-def _asked(context: click.Context) -> What:
+def _asked(context: click.Context) -> Workload:
     """What an `ask` asks."""
     from calprobe.asking import plan_of
     from calprobe.cli.ask import asking_options, backend_options
     from calprobe.cli.question_options import chosen_questions
-    from calprobe.cli.sweep_costs import Asked
+    from calprobe.cli.sweep_costs import AskWorkload
 
     given = context.params
     backend_options(context)
     options = asking_options(given, quiet=True)
     chosen = chosen_questions(given, seed=options.filled().seed or 0, shots_from=given["shots_from"])
-    return Asked(plan_of(list(given["questions"]), options, chosen))
+    return AskWorkload(plan_of(list(given["questions"]), options, chosen))
 
 
 _SIZES = {"score": _scored, "ask": _asked}
 
 
-def _planned(job: Job, given: Mapping[str, Any], what: What, costs: Costs) -> Planned:
+def _planned(job: Job, given: Mapping[str, Any], workload: Workload, costs: Costs) -> Planned:
     """The job with its model's size, where that is known before it is loaded."""
     from calprobe.models.aliases import ALIASES
     from calprobe.models.sizes import size_of
@@ -107,7 +107,7 @@ def _planned(job: Job, given: Mapping[str, Any], what: What, costs: Costs) -> Pl
     from calprobe.sweep import Planned
 
     if given.get("base_url") is not None:
-        return Planned(job, what.units, given["parameters"], 0, what.guessed("causal"))
+        return Planned(job, workload.units, given["parameters"], 0, workload.guessed("causal"))
     if job.command == "ask" and job.model in ALIASES and ALIASES[job.model].kind == "masked":
         raise UsageError('a masked model cannot answer; let its table name what it takes part in: only = ["PROBE"]')
     size = size_of(job.model)
@@ -115,7 +115,7 @@ def _planned(job: Job, given: Mapping[str, Any], what: What, costs: Costs) -> Pl
         raise UsageError(f"no alias {job.model}{meant}")
     width = 2 if given["dtype"] in ("bfloat16", "float16") else 4
     needs = _PROCESS_BYTES + width * (size.parameters or 0)
-    return Planned(job, what.units, size.parameters, needs, costs.of(job.model, given.get("kind"), what))
+    return Planned(job, workload.units, size.parameters, needs, costs.cost(job.model, given.get("kind"), workload))
 
 
 def _click_command(name: str) -> click.Command:

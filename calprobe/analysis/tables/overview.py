@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from calprobe.analysis.asked.compared import AskedComparison
-from calprobe.analysis.overview import Overview, Side, TaskOverview
+from calprobe.analysis.overview import Overview, TaskOverview, TaskRun
 from calprobe.analysis.tables.asked.compared import compared_tables
 from calprobe.analysis.tables.comparison import comparison_tables, pair_tables
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
@@ -50,7 +50,7 @@ def sides_table(found: Overview) -> Table:
     )
 
 
-def _row(side: Side, task: TaskOverview, found: Overview) -> Row:
+def _row(side: TaskRun, task: TaskOverview, found: Overview) -> Row:
     notes = [
         *([side.model] if side.model != side.label else []),
         *(["PARTIAL"] if side.partial else []),
@@ -68,7 +68,7 @@ def _row(side: Side, task: TaskOverview, found: Overview) -> Row:
     )
 
 
-def _coverage(side: Side, task: TaskOverview) -> float:
+def _coverage(side: TaskRun, task: TaskOverview) -> float:
     """The share of the most that a run of the task has: who answers less cannot be the best."""
     return side.n / max(1, *(other.n for other in task.sides))
 
