@@ -19,7 +19,7 @@ from calprobe.cli.sweep_jobs import checked_jobs, options_of
 from calprobe.cli.sweep_log import log_option, logging_runs, project_option, trackers_of
 from calprobe.cli.sweep_preview import sweep_preview
 from calprobe.cli.sweep_ray import ray_options
-from calprobe.cli.sweep_report import report_sweep
+from calprobe.cli.sweep_report import is_reported, report_sweep
 from calprobe.cli.sweep_slurm import slurm_options
 from calprobe.cli.terminal_text import say
 from calprobe.errors import CalprobeError, UsageError
@@ -145,12 +145,12 @@ def _run(
         with SweepProgress.shown(missing, quiet=quiet) as shown:
             engine.run(missing, sweep.out, shown.started, ended)
     record = read_record(sweep.out)
-    if with_report:
-        report_sweep(sweep, record)
     failed = [each.job for each in planned if not record.is_done(each.job)]
     for job in failed:
         said = record.attempts[job.name].said.splitlines() or ["without a word"]
         say(f"{job.name} failed: {said[0]}\n  all that it said: {log_path(sweep.out, job)}")
+    if with_report and (missing or not is_reported(sweep)):  # after the failures: it may take minutes
+        report_sweep(sweep, record)
     runs = counted(len(planned) - len(failed), "run")
     say(f"{sweep.out}: {runs} of {len(planned):,} complete; next: calprobe runs {shlex.quote(str(sweep.out))}")
     if failed:

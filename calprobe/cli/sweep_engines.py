@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calprobe.sweep import Engine
+    from calprobe.sweep import Engine, Planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,25 @@ def _local(options: EngineOptions) -> Engine:
 
     cards = _visible_cards()
     if cards:
-        places = [{"CUDA_VISIBLE_DEVICES": card} for card in cards]
-        return Local(tuple(places[at % len(places)] for at in range(options.jobs or len(places))))
+        own = torch.cuda.get_device_properties
+        card_bytes = min(int(own(number).total_memory) for number in range(len(cards)))
+        return Local(
+            tuple({"CUDA_VISIBLE_DEVICES": card} for card in cards),
+            jobs=options.jobs,
+            places_of=lambda planned: _cards_of(planned, len(cards), card_bytes),
+        )
     count = options.jobs or 1
     threads = str(max(1, (os.cpu_count() or 1) // count))
     place = {} if count == 1 or "OMP_NUM_THREADS" in os.environ else {"OMP_NUM_THREADS": threads}
     return Local((place,) * count, float(free_bytes(torch.device("cpu"))))
+
+
+def _cards_of(planned: Planned, count: int, card_bytes: int) -> int:
+    """GPUs of a job, all of them at most where its device map uses what there is."""
+    from calprobe.sweep.gpus import gpus_of
+
+    needed = gpus_of(planned, count, card_bytes)
+    return min(needed, count) if "device-map" in planned.job.options else needed
 
 
 def _visible_cards() -> list[str]:

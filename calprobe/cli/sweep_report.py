@@ -29,6 +29,22 @@ def report_sweep(sweep: Sweep, record: Record) -> None:
     say(f"wrote {sweep.out / PAGE}, and {sweep.out / FOLDER}/ with a page for each task and tables as CSV and JSON")
 
 
+def is_reported(sweep: Sweep) -> bool:
+    """Whether the page is there, and newer than the sweep's file, its record and its runs; said where it is."""
+    from calprobe.cli.overview import PAGE
+    from calprobe.sweep.record import FILE_NAME
+
+    page = sweep.out / PAGE
+    if not page.is_file():
+        return False
+    runs = (path for job in sweep.jobs if job.out.is_dir() for path in job.out.rglob("*") if path.is_file())
+    sources = [path for path in (sweep.path, sweep.out / FILE_NAME, *runs) if path.exists()]
+    if max(path.stat().st_mtime_ns for path in sources) > page.stat().st_mtime_ns:
+        return False
+    say(f"{page}: shows all of them; to make it again, delete it and run the same command again")
+    return True
+
+
 def tasks_of_sweep(sweep: Sweep, record: Record) -> list[Task]:
     """The jobs grouped by what they ask or score; a job without a run says why it has none."""
     from calprobe.analysis.overview import Task

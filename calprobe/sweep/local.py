@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +35,7 @@ class _Child:
     """A process that does a job."""
 
     planned: Planned
-    place: int
+    places: tuple[int, ...]
     process: subprocess.Popen[bytes]
     started: float = field(default_factory=time.monotonic)
 
@@ -43,14 +44,17 @@ class _Child:
 class Local:
     """Processes of this machine, and what each may take."""
 
-    places: tuple[Mapping[str, str], ...]  # the environment of a job at each place, beside this process's own
+    places: tuple[Mapping[str, str], ...]  # the environment of a job at each place, beside this process's own; a job
+    # that takes several has the values of all, with commas between them
     total_bytes: float = float("inf")  # memory for all jobs together; one job alone may take more
     command: tuple[str, ...] = _TIED  # its standard input closes when this process ends
+    jobs: int | None = None  # at once; None: one at each place
+    places_of: Callable[[Planned], int] = lambda planned: 1  # that a job takes, alone where it takes several
 
     @property
     def at_once(self) -> int:
         """See `Engine`."""
-        return len(self.places)
+        return self.jobs or len(self.places)
 
     def check(self, jobs: Sequence[Planned]) -> None:
         """See `Engine`."""
@@ -61,6 +65,13 @@ class Local:
                 f"{large.job.tables[0]} needs about {needs} of memory, and {has} are free here; give it a dtype of "
                 "half the size, or leave it to a larger machine"
             )
+        for each in jobs:
+            if (needed := self.places_of(each)) > len(self.places):
+                raise UsageError(
+                    f"{' '.join(each.job.tables)}: {each.job.name} takes {needed:,} GPUs, and "
+                    f"{counted(len(self.places), 'GPU')} can be used here; lower tensor-parallel or pipeline-parallel, "
+                    "or leave it to a larger machine"
+                )
 
     def run(self, jobs: Sequence[Planned], out: Path, started: Started, ended: Ended) -> None:
         """See `Engine`.
@@ -68,26 +79,28 @@ class Local:
         Each process leads a group of its own, so that Ctrl-C reaches it through this process alone: it then finishes
         what it is at, and keeps it.
         """
-        waiting, fitting = longest_first(jobs), Fitting(self.total_bytes)
-        free = list(range(len(self.places)))[::-1]
+        waiting, fitting = longest_first(jobs), self._fitting()
+        free = [self._each] * len(self.places)
         running: list[_Child] = []
         try:
             _await_former(waiting)
             while waiting or running:
-                at = fitting.place(waiting, [child.planned for child in running]) if free else None
-                if at is not None:
+                at = None
+                if len(running) < self.at_once:
+                    at = fitting.place(waiting, [child.planned for child in running])
+                if at is not None and self._free_places(waiting[at], free):
                     planned = waiting.pop(at)
                     started(planned.job)
                     try:
-                        running.append(self._start(planned, out, free[-1]))
-                        free.pop()
+                        running.append(self._start(planned, out, self._free_places(planned, free)))
+                        self._take(free, running[-1], 1)
                     except OSError as error:
                         ended(planned.job, not_begun(planned.job, _why(error, log_path(out, planned.job))))
                     continue
                 time.sleep(_SECONDS_BETWEEN_LOOKS)
                 for child in [child for child in running if child.process.poll() is not None]:
                     running.remove(child)
-                    free.append(child.place)
+                    self._take(free, child, -1)
                     ended(child.planned.job, _attempt(child, out))
         except KeyboardInterrupt as error:
             left = counted(len(running) + len(waiting), "job")
@@ -98,7 +111,7 @@ class Local:
             _end_all(running, out, ended)
             raise
 
-    def _start(self, planned: Planned, out: Path, place: int) -> _Child:
+    def _start(self, planned: Planned, out: Path, places: tuple[int, ...]) -> _Child:
         path = log_path(out, planned.job)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)  # a process that a killed sweep has left may still write there
@@ -108,10 +121,40 @@ class Local:
                 stdin=subprocess.PIPE,  # the tether
                 stdout=words,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **self.places[place]},
+                env={**os.environ, **self._environment(places)},
                 start_new_session=True,
             )
-        return _Child(planned, place, process)
+        return _Child(planned, places, process)
+
+    @property
+    def _each(self) -> int:
+        """How many jobs of one place share it."""
+        return math.ceil(self.at_once / len(self.places))
+
+    def _count(self, planned: Planned) -> int:
+        return max(1, min(self.places_of(planned), len(self.places)))
+
+    def _fitting(self) -> Fitting:
+        if self.total_bytes < math.inf:
+            return Fitting(self.total_bytes)
+        each = self._each
+        return Fitting(
+            each * len(self.places), lambda planned: 1 if self._count(planned) == 1 else each * self._count(planned)
+        )
+
+    def _free_places(self, planned: Planned, free: Sequence[int]) -> tuple[int, ...]:
+        """Where a job can start: at the emptiest place, or at several without any job; empty where it cannot."""
+        count = self._count(planned)
+        found = sorted(range(len(free)), key=lambda place: -free[place])[:count]
+        return tuple(sorted(found)) if free[found[-1]] >= (self._each if count > 1 else 1) else ()
+
+    def _take(self, free: list[int], child: _Child, times: int) -> None:
+        """Take room for a job at its places, or give it back with -1."""
+        for place in child.places:
+            free[place] -= times * (self._each if len(child.places) > 1 else 1)
+
+    def _environment(self, places: tuple[int, ...]) -> dict[str, str]:
+        return {name: ",".join(self.places[place][name] for place in places) for name in self.places[places[0]]}
 
 
 def _why(error: OSError, log: Path) -> str:

@@ -39,7 +39,8 @@ class Fitting:
     passed leave it no room. So it waits for them and for one small job more, and not for all that fits beside them.
     """
 
-    total_bytes: float  # of memory, for all together
+    total: float  # for all together: bytes of memory, or places
+    size: Callable[[Planned], float] = lambda planned: planned.bytes  # of a job, of that total
     _ran: frozenset[str] = field(default=frozenset(), init=False)  # when `_passed` was first passed
     _passed: str = field(default="", init=False)
 
@@ -51,15 +52,15 @@ class Fitting:
         """
         if not waiting:
             return None
-        first, free = waiting[0], self.total_bytes - sum(planned.bytes for planned in running)
-        if not running or first.bytes <= free:
+        first, free = waiting[0], self.total - sum(map(self.size, running))
+        if not running or self.size(first) <= free:
             return 0
         if self._passed != first.job.name:
             self._passed, self._ran = first.job.name, frozenset(planned.job.name for planned in running)
-        in_its_way = [planned.bytes for planned in running if planned.job.name in self._ran]
-        if not in_its_way or sum(in_its_way) + first.bytes <= self.total_bytes:
+        in_its_way = [self.size(planned) for planned in running if planned.job.name in self._ran]
+        if not in_its_way or sum(in_its_way) + self.size(first) <= self.total:
             return None
-        return next((place for place, planned in enumerate(waiting) if planned.bytes <= free), None)
+        return next((place for place, planned in enumerate(waiting) if self.size(planned) <= free), None)
 
 
 def expected(

@@ -155,6 +155,12 @@ def test_a_sweep_ends_with_its_runs_side_by_side(tmp_path: Path, capsys: pytest.
     assert 'href="report/months.html"' in (folder / "report.html").read_text()
     for name in ("months.html", "overview.csv", "differences.csv"):
         assert (folder / "report" / name).stat().st_size > 500
+    # A call that has nothing to do makes none again, until a run has changed.
+    code, out, said = swept(tmp_path / "some.toml", capsys)
+    assert (code, out) == (0, "")
+    assert f"{folder}/report.html: shows all of them" in said
+    (folder / "tiny-clm" / "months" / "manifest.json").touch()
+    assert f"wrote {folder}/report.html" in swept(tmp_path / "some.toml", capsys)[2]
     # Without it, and where it cannot be written, the runs are made all the same.
     (folder / "report.html").unlink()
     assert swept(write(tmp_path, two), capsys, "--no-report")[:2] == (0, "")
@@ -200,6 +206,7 @@ def test_a_job_that_fails_is_named_at_the_end(
     assert len(in_process) == 2
     assert "tiny-clm/months failed: why it failed\n  all that it said: " in said
     assert "1 run of 2 complete" in said
+    assert said.index("months failed: ") < said.index("wrote ")
     assert "why it failed" in (tmp_path / "out" / "report.html").read_text()
     assert said.endswith("1 job failed; to try again, run the same command again\n")
 

@@ -79,6 +79,28 @@ def test_jobs_at_once_have_places_of_their_own(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "met").iterdir()) == ["0", "1"]
 
 
+def test_a_job_may_take_several_cards_which_no_other_has_then(tmp_path: Path) -> None:
+    shows = "import os, time; print(os.environ['CARDS'], flush=True); time.sleep(.2)"
+    jobs = [planned("all", 9, script=shows), planned("two", 8, script=shows)]
+    jobs += [planned(name, 5, script=shows) for name in ("a", "b")]
+    events: list[tuple[str, str]] = []
+    engine = Local(
+        tuple({"CARDS": str(card)} for card in range(4)),
+        command=COMMAND,
+        places_of=lambda planned: {"m/all": 4, "m/two": 2}.get(planned.job.name, 1),
+    )
+    engine.run(
+        *(jobs, tmp_path),
+        lambda job: events.append(("begins", job.name)),
+        lambda job, attempt: events.append(("ends", job.name)),
+    )
+    assert events[:2] == [("begins", "m/all"), ("ends", "m/all")]
+    assert [what for what, _ in events[2:]] == ["begins"] * 3 + ["ends"] * 3
+    cards = [log_path(tmp_path, each.job).read_text().strip() for each in jobs]
+    assert cards[:2] == ["0,1,2,3", "0,1"]
+    assert sorted(cards[2:]) == ["2", "3"]
+
+
 def test_what_does_not_fit_into_memory_waits(tmp_path: Path) -> None:
     jobs = [planned("large", 9, size=8), planned("other", 5, size=4), planned("small", 1, size=2)]
     events = run(jobs, tmp_path, places=3, total=10)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from calprobe.errors import UsageError
 from calprobe.messages import counted
+from calprobe.sweep.gpus import gpus_of
 from calprobe.sweep.order import Planned
 
 _MOST_CPUS = 8  # that a job takes unless it is told; more cores help small models little
-_CARD_SHARE = 0.8  # of a card's memory that weights may fill; batches take the rest
 # Weights pass through the machine's own memory on their way to a card, a file of some GB at a time.
 _BYTES_BESIDE_CARDS = 8 * 2**30
 
@@ -87,17 +86,8 @@ def _cores(nodes: Sequence[Node], gpus: int) -> int:
 
 
 def _gpus(planned: Planned, with_gpus: Sequence[Node]) -> int:
-    """GPUs of one machine: as many as vLLM is told to share a model between, or as a model with a device map fills."""
-    options = planned.job.options
-    if "base-url" in options or str(options.get("device", "auto")) == "cpu":
-        return 0
-    told = int(options.get("tensor-parallel", 1)) * int(options.get("pipeline-parallel", 1))
-    if "device-map" not in options or told > 1:
-        return told
     cards = [node.card_bytes for node in with_gpus if node.card_bytes]
-    if not cards:  # all of a machine are surely enough for what fits on one at all
-        return min(node.gpus for node in with_gpus)
-    return max(1, math.ceil(planned.bytes / (_CARD_SHARE * min(cards))))
+    return gpus_of(planned, min(node.gpus for node in with_gpus), min(cards, default=None))
 
 
 def refuse_unfit(planned: Sequence[Planned], needs: Sequence[Needs], nodes: Sequence[Node]) -> None:
