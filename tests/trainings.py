@@ -46,11 +46,11 @@ class Recorder(TrainerCallback):
 
 
 def new_model(kind: str = "causal") -> Any:
-    """The same random model each time."""
+    """The same random model each time, with a config of its own: what a trainer saves gives it a name."""
     torch.manual_seed(0)
     if kind == "masked":
-        return AutoModelForMaskedLM.from_config(MASKED, dtype=torch.float32)
-    return AutoModelForCausalLM.from_config(CAUSAL, dtype=torch.float32)
+        return AutoModelForMaskedLM.from_config(copy.deepcopy(MASKED), dtype=torch.float32)
+    return AutoModelForCausalLM.from_config(copy.deepcopy(CAUSAL), dtype=torch.float32)
 
 
 def new_trainer(out: Path, model: Any = None, kind: str = "causal", **changes: Any) -> Trainer:
