@@ -20,12 +20,11 @@ from typing import Any, TextIO
 from calprobe.errors import CalprobeError
 from calprobe.messages import reason
 from calprobe.runs.lock import START_VARIABLE, SweepStart, locked
-from calprobe.sweep.on_ray import folders, task
+from calprobe.sweep.on_ray import folders, nodes, task
 from calprobe.sweep.on_ray.needs import Needs, Node
 
 MOST_STARTS = 4  # of a job whose nodes are lost
 _MOST_WAITING = 16  # jobs of a kind that Ray is given before there is room for them; it orders them no more
-_PIECES_AT_ONCE = 4
 _SECONDS_BETWEEN_LOOKS = 0.1
 _SECONDS_FOR_FORMER = 90.0
 _SECONDS_WITHOUT_ROOM = 30.0  # in which a node may come back before what fits on no other is given up
@@ -60,13 +59,13 @@ class Driver:
         """Until nothing is left to do."""
         import ray
 
-        own = _on_node(ray.get_runtime_context().get_node_id())
+        own = nodes.on_node(ray.get_runtime_context().get_node_id())
         self.desk = ray.remote(task.Desk).options(num_cpus=0, **own).remote()
         answered = 0
         over: list[Any] = []
         while self.waiting or self.given:
             if self.at_once is not None and (over or not self.nodes):
-                self.nodes = nodes_of(ray)
+                self.nodes = nodes.nodes_of(ray)
             if len(self.asked) > answered:
                 answered = len(self.asked)
                 self._stop(self.asked[-1] == "kill")
@@ -144,7 +143,7 @@ class Driver:
                     self.waiting.insert(0, job)
                 return
             if outcome.left_at is not None:
-                self._bring(outcome, job.order)
+                nodes.bring(outcome, job.order)
         except ray.exceptions.TaskCancelledError:
             if job.has_begun:
                 self._fail(job, "ended with its task; what it has is kept")
@@ -157,20 +156,6 @@ class Driver:
         else:
             self._begins_at_last(job)
             self.tell(ended=job.order.name, exit_code=outcome.exit_code, seconds=outcome.seconds)
-
-    def _bring(self, outcome: task.Outcome, order: task.Order) -> None:
-        """Fetch a run from the node that made it, in pieces, and put it in its place at once."""
-        import ray
-
-        there = {"num_cpus": 0, "max_retries": 0, **_on_node(outcome.node_id)}
-        read = ray.remote(task.read).options(**there)
-        Path(order.log).parent.mkdir(parents=True, exist_ok=True)
-        Path(order.log).write_bytes(ray.get(ray.remote(task.said).options(**there).remote(outcome)))
-        if outcome.files:
-            with folders.arriving(Path(order.out)) as new:
-                for piece, contents in _in_order(read, outcome):
-                    folders.write_piece(new, piece, contents)
-        ray.remote(task.remove).options(**there).remote(outcome)
 
     def _lost(self, job: _Job, error: Exception) -> None:
         why = _first_line(error)
@@ -205,10 +190,10 @@ class Driver:
         now = time.monotonic()
         if any(job.runs or now - job.given < _SECONDS_WITHOUT_ROOM for job in self.given.values()):
             return
-        nodes = nodes_of(ray)
+        left = nodes.nodes_of(ray)
         for reference, job in list(self.given.items()):
             job.given = now  # looked at again after as long
-            if not any(job.needs.fit(node) for node in nodes):
+            if not any(job.needs.fit(node) for node in left):
                 del self.given[reference]
                 ray.cancel(reference)
                 self._fail(job, f"needs {job.needs.shown}, and no node that is left has them")
@@ -222,46 +207,6 @@ class Driver:
         for reference, job in self.given.items():
             if by_force or not job.runs:
                 ray.cancel(reference, force=by_force)
-
-
-def _on_node(node_id: str) -> dict[str, Any]:
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    return {"scheduling_strategy": NodeAffinitySchedulingStrategy(node_id, soft=False)}
-
-
-def _in_order(read: Any, outcome: task.Outcome) -> Iterator[tuple[list[folders.Part], list[bytes]]]:
-    """Pieces with their bytes, a few of them on the way at once."""
-    import ray
-
-    on_the_way: list[tuple[list[folders.Part], Any]] = []
-    pieces = folders.pieces_of(outcome.files)
-    while True:
-        while len(on_the_way) < _PIECES_AT_ONCE and (piece := next(pieces, None)) is not None:
-            on_the_way.append((piece, read.remote(outcome, piece)))
-        if not on_the_way:
-            return
-        piece, reference = on_the_way.pop(0)
-        yield piece, ray.get(reference)
-
-
-def nodes_of(ray: Any, *, with_cards: bool = False) -> list[Node]:
-    """The machines of the cluster that live.
-
-    Args:
-        ray: the module, connected.
-        with_cards: whether to ask the machines how large their cards are.
-    """
-    found = []
-    for node in ray.nodes():
-        if not node["Alive"]:
-            continue
-        has = node["Resources"]
-        gpus, card = int(has.get("GPU", 0)), None
-        if gpus and with_cards:
-            card = ray.get(ray.remote(task.card_bytes).options(num_cpus=0, **_on_node(node["NodeID"])).remote())
-        found.append(Node(node["NodeManagerHostname"], int(has.get("CPU", 0)), gpus, int(has.get("memory", 0)), card))
-    return found
 
 
 def _first_line(error: BaseException) -> str:
@@ -311,7 +256,7 @@ def main() -> None:
             namespace="calprobe",
             **({"include_dashboard": False} if settings["address"] == "local" else {}),
         )
-        tell(nodes=[asdict(node) for node in nodes_of(ray, with_cards=True)])
+        tell(nodes=[asdict(node) for node in nodes.nodes_of(ray, with_cards=True)])
     except Exception as error:  # noqa: BLE001 - Ray has its own for each way of not being reached
         tell(error=_why_not_reached(error))
         return
