@@ -109,7 +109,10 @@ def _planned(job: Job, given: Mapping[str, Any], workload: Workload, costs: Cost
     if given.get("base_url") is not None:
         return Planned(job, workload.units, given["parameters"], 0, workload.guessed("causal"))
     if job.command == "ask" and job.model in ALIASES and ALIASES[job.model].kind == "masked":
-        raise UsageError('a masked model cannot answer; let its table name what it takes part in: only = ["PROBE"]')
+        raise UsageError(
+            'a masked model cannot answer; let its table name what it takes part in: only = ["PROBE"], a name that no '
+            "question set has"
+        )
     size = size_of(job.model)
     if not size.here and (meant := mistyped_alias(job.model)):
         raise UsageError(f"no alias {job.model}{meant}")

@@ -248,7 +248,7 @@ def _follows(own: Owner, former: Owner) -> bool:
 
 def _taken(run: Path, owner: Owner | None) -> CalprobeError:
     who, what = ("", "") if owner is None else (f" ({owner.shown})", f": {owner.shown_command}")
-    fix = _one_for_all(owner) or "wait for it, or give another folder with --out"
+    fix = _one_for_all(owner) or "wait for it, or give another folder (--out; of a sweep, out in its file)"
     return CalprobeError(f"{run}: another process{who} is writing to this folder{what}\n{fix}")
 
 
