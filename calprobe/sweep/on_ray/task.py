@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,8 +105,8 @@ def do(order: Order, earlier: Sequence[tuple[Any, Any]] | None, desk: Any) -> Ou
         # What an earlier start has left on this node is older than what was sent, or nothing was sent.
         shutil.rmtree(run, ignore_errors=True)
         for piece, reference in earlier:
-            folders.write_piece(run, piece, ray.get(reference))
-    if ray.get(desk.begins.remote(order.name, here["host"])):
+            folders.write_piece(run, piece, _got(reference))
+    if _got(desk.begins.remote(order.name, here["host"])):
         return Outcome(None, **here)
     began = time.monotonic()
     code = _ended(_started(order, run, work), desk)
@@ -189,11 +190,19 @@ def _is_closing(desk: Any) -> bool:
     import ray
 
     try:
-        return bool(ray.get(desk.is_closing.remote(), timeout=_SECONDS_BETWEEN_QUESTIONS * 30))
+        return bool(_got(desk.is_closing.remote(), timeout=_SECONDS_BETWEEN_QUESTIONS * 30))
     except ray.exceptions.GetTimeoutError:
         return False
     except ray.exceptions.RayError:
         return True
+
+
+def _got(reference: Any, timeout: float | None = None) -> Any:
+    """`ray.get` in another thread: a task that waits in its main one gives its cores to the next task meanwhile."""
+    import ray
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(ray.get, reference, timeout=timeout).result()
 
 
 def _interrupt(process: subprocess.Popen[bytes]) -> None:
