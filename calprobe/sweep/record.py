@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from calprobe.errors import CalprobeError
 from calprobe.messages import reason
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.listing import list_runs
 from calprobe.sweep.definition import Job
+from calprobe.sweep.json_lines import add_line, read_lines
 
 FILE_NAME = "sweep.jsonl"
 LOGS = "logs"
 FORMAT = 1
-_HEAD = json.dumps({"calprobe_sweep": FORMAT}).encode() + b"\n"
+_HEAD = {"calprobe_sweep": FORMAT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +53,9 @@ def read_record(out: Path) -> Record:
     """The record in a sweep's folder; an empty one where there is none. Raises CalprobeError for a damaged file."""
     path = out / FILE_NAME
     try:
-        head, *lines = _whole_lines(path.read_bytes()) or [_HEAD]
-        if json.loads(head) != {"calprobe_sweep": FORMAT}:
+        head, *found = read_lines(path) or [_HEAD]
+        if head != _HEAD:
             raise ValueError("another format")
-        found = (json.loads(line) for line in lines)
         return Record({str(each.pop("job")): decode(Attempt, each) for each in found})
     except FileNotFoundError:
         return Record({})
@@ -74,24 +71,4 @@ def add_attempt(out: Path, job: Job, attempt: Attempt) -> None:
 
     One process at a time may do so. A line that a killed process has not finished is taken away first.
     """
-    path = out / FILE_NAME
-    with path.open("ab+") as stream:
-        if _is_torn(stream):
-            stream.seek(0)
-            stream.truncate(sum(map(len, _whole_lines(stream.read()))))
-        head = b"" if stream.seek(0, os.SEEK_END) else _HEAD
-        stream.write(head + json.dumps({"job": job.name, **asdict(attempt)}).encode() + b"\n")
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _is_torn(stream: BinaryIO) -> bool:
-    """Whether something stands behind the last end of a line."""
-    if not stream.seek(0, os.SEEK_END):
-        return False
-    stream.seek(-1, os.SEEK_END)
-    return stream.read(1) != b"\n"
-
-
-def _whole_lines(content: bytes) -> list[bytes]:
-    return [line for line in content.splitlines(keepends=True) if line.endswith(b"\n")]
+    add_line(out / FILE_NAME, {"job": job.name, **asdict(attempt)}, head=_HEAD)

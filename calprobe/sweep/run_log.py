@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import queue
 import threading
@@ -14,8 +13,8 @@ from calprobe.analysis.tracked import configuration, figures, tracked_id
 from calprobe.errors import CalprobeError
 from calprobe.messages import counted, reason
 from calprobe.runs import open_run
-from calprobe.runs.atomic import write_text
 from calprobe.sweep.definition import Job
+from calprobe.sweep.json_lines import add_line, read_lines
 from calprobe.trackers import TrackedRun, Trackers
 
 log = logging.getLogger(__name__)
@@ -89,17 +88,12 @@ class RunLog:
     def _note(self, entry: Entry, run: str) -> None:
         self._logged[entry] = run
         tracker, project, job = entry
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps({"tracker": tracker, "project": project, "job": job, "run": run}) + "\n")
+        add_line(self._path, {"tracker": tracker, "project": project, "job": job, "run": run})
 
 
 def _read(path: Path) -> dict[Entry, str]:
     try:
-        content = path.read_text(encoding="utf-8")
-        whole = content[: content.rfind("\n") + 1]
-        if whole != content:  # a killed process has not finished its last line
-            write_text(path, whole)
-        found = [json.loads(line) for line in whole.splitlines()]
+        found = read_lines(path)
         return {(each["tracker"], each["project"], each["job"]): each["run"] for each in found}
     except FileNotFoundError:
         return {}

@@ -137,7 +137,9 @@ def test_the_record_survives_a_kill_and_refuses_what_it_is_not(tmp_path: Path) -
         stream.write('{"tracker": "wan')
     logged(tmp_path, ["a"], wandb=kept)
     assert len(kept.runs) == 1
-    assert len((tmp_path / FILE_NAME).read_text().splitlines()) == 1
+    write_run(tmp_path / "b")
+    logged(tmp_path, ["a", "b"], wandb=kept)
+    assert [json.loads(line)["job"][-1] for line in (tmp_path / FILE_NAME).read_text().splitlines()] == ["a", "b"]
     (tmp_path / FILE_NAME).write_text("[1]\n")
     with pytest.raises(CalprobeError, match=r"logged\.jsonl: not the record of logged runs, .*; delete it"):
         logged(tmp_path, ["a"], wandb=kept)
