@@ -150,6 +150,7 @@ def test_ctrl_c_ends_the_jobs_and_says_so(tmp_path: Path) -> None:
         path = log_path(tmp_path, job.job)
         while not (path.is_file() and "there" in path.read_text()):
             time.sleep(0.01)
+        time.sleep(0.2)  # on a busy machine the job speaks before its start has returned here
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
