@@ -117,12 +117,13 @@ def test_no_import_goes_in_a_circle() -> None:
 FLOORS: tuple[set[str], ...] = (
     {
         *("options", "json_values", "groups", "meaningful", "number_text", "palette", "plots", "run_names"),
+        "covariates",
         "run_facts",
     },
     {"scored_run"},
     {
         *("answer_options", "curves", "paper_figures", "reductions", "sensitivity", "slices", "uncertainty"),
-        *("answers", "answer_frame", "headline_intervals", "recalibrated"),
+        *("answers", "answer_frame", "headline_intervals", "recalibrated", "trends"),
         *("compare_corrected", "compare_match", "compare_numbers", "compare_pairs", "compare_results", "compare_runs"),
         *("compare_ties", "compare_within"),
     },
@@ -273,8 +274,8 @@ CONTRACT = {
         " --ray-address --ray-cpus"
     ),
     "report": (
-        "RUN --reduction --compat --format --json --bins --bootstrap --by --estimator --against --plots --html --reader"
-        " --parse-threshold --window --calibrate --budget --budget-draws"
+        "RUN --reduction --compat --format --json --bins --bootstrap --by --by-groups --estimator --against --plots --html"
+        " --reader --parse-threshold --window --calibrate --budget --budget-draws"
     ),
     "show": (
         "RUN --wrong --right --surest --unsurest --relation --estimator --template --top --format --json --probe"

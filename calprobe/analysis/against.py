@@ -80,7 +80,8 @@ def _ours(run: RunReport | RunReductions, figure: Figure, options: ReportOptions
     if options.reduction != (figure.of if figure.table == "B" else "sum"):
         return None
     if figure.table == "2":
-        parts = run.slices.slices if run.slices is not None and run.slices.by == "domain" else ()
+        by_domain = run.slices is not None and run.slices.by == "domain" and run.slices.covariate is None
+        parts = run.slices.slices if run.slices is not None and by_domain else ()
         part = next((part for part in parts if part.name == figure.of), None)
         if part is None:
             return None

@@ -150,8 +150,8 @@ def _slices(
     """By the kinds, and by what else the report has slices of."""
     if not run.instances:
         return ()
-    own = {run.slices.by: run.slices} if run.slices else {}
     asked = options.slices or SliceOptions("relation")
+    own = {asked.by: run.slices} if run.slices else {}
     for by in kinds:
         if by not in own:
             own[by] = slice_run(scored, replace(options, slices=replace(asked, by=by)))

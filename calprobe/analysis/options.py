@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from calprobe.analysis.covariates import Covariate
 from calprobe.errors import UsageError
 from calprobe.metrics import ACE_BINS, Resampling
 from calprobe.words import ClusterKind, Compat, Correction, Recalibration, Reduction, SliceKind, Ties
@@ -16,7 +17,7 @@ Pair = tuple[str, str]  # labels of two runs
 class SliceOptions:
     """What to cut a run's instances by, and which estimators to show of each slice."""
 
-    by: SliceKind
+    by: SliceKind | Covariate
     estimators: tuple[str, ...] | None = None  # None: base, margin and average_min, as far as the templates give them
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from calprobe.analysis.compare_results import Scope
+from calprobe.analysis.covariates import Covariate
 from calprobe.analysis.number_text import number, ranges, signed_spelled, spelled
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.paper_figures import Figure, RunAgainst
@@ -29,6 +30,7 @@ DRAWN: dict[ClusterKind | None, str] = {
 }
 CHANCE_BELOW = 500  # instances below which much of a slice's ACE is chance
 SLICE_METRICS = {"ace": "ACE", "ace_if_calibrated": "if cal.", "brier": "Brier"}  # of each estimator of a slice
+COVARIATE_METRICS = {"confidence_gap": "conf - acc", "ace": "ACE", "ace_if_calibrated": "if cal."}
 FIGURE_METRICS = {"ace": "ACE", "brier": "Brier", "accuracy": "accuracy", "bear_score": "BEAR score"}
 HARMONIC_MEAN = (
     "Harmonic mean of accuracy and 1 - ACE (Kissling et al. 2026, appendix B), without interval; larger is better."
@@ -286,7 +288,9 @@ SIZES_BELOW_NAMES = "Below a slice's name: its instances and the mean K of their
 
 def slice_notes(found: RunSlices, options: ReportOptions) -> Iterable[str]:
     """Notes below a table of slices."""
-    if found.by == "domain":
+    if found.covariate is not None:
+        yield from covariate_notes(found, found.covariate)
+    elif found.by == "domain":
         yield "A relation of two domains counts in both."
     bins = "4 to 20 quantile bins, by instances" if options.slice_bins is None else f"{options.slice_bins} bins"
     yield f"ACE: {bins}. If cal.: ACE of a perfectly calibrated model with these confidences, mean and 95 % of draws."
@@ -298,6 +302,24 @@ def slice_notes(found: RunSlices, options: ReportOptions) -> Iterable[str]:
         )
     if options.cluster == "relation" and any(len(part.relations) < LEAST_CLUSTERS for part in found.slices):
         yield f"--cluster relation: a slice of fewer than {LEAST_CLUSTERS} relations has no interval."
+
+
+def covariate_notes(found: RunSlices, covariate: Covariate) -> Iterable[str]:
+    """Where the values of a covariate come from, how numbers are cut, and what has none."""
+    kind = "categories"
+    if covariate.numeric:
+        groups = sum(part.ends is not None for part in found.slices)
+        kind = f"numbers, cut at quantiles of these instances into {counted(groups, 'group')}, equal ones together"
+    yield f"By {covariate.name} of {covariate.file}: {kind}."
+    if found.lacking:
+        yield f"{counted(found.lacking, 'instance')} without {covariate.name} there: a slice of their own."
+
+
+TREND_NOTE = (
+    "Spearman's rho, over the instances that have a value: with correctness, with confidence, and with confidence - "
+    "correctness, which is above 0 where overconfidence grows. A covariate that differs between relations also shows "
+    "what else differs between them: see --by relation."
+)
 
 
 # Numbers beside the paper's.

@@ -115,6 +115,7 @@ class RunReport:
             "intervals": None
             if self.intervals is None
             else {kind: found.to_json() for kind, found in self.intervals.items()},
+            **({} if self.slices is None or not self.slices.covariate else {"covariate": self.slices.covariate_json()}),
             **{key: found.to_json() for key, found in asked.items() if found is not None},
         }
 

@@ -1,21 +1,24 @@
-"""A run's numbers slice by slice: of each relation, of the relations of a domain, of those of one cardinality."""
+"""A run's numbers slice by slice: by relation, domain, cardinality, or a covariate that a file has of its facts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.groups import relation_groups
+from calprobe.analysis.covariates import OF_REPLIES, Covariate, as_numbers, groups_of
+from calprobe.analysis.groups import natural_order, relation_groups
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.meaningful import is_meaningful
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.scored_run import ScoredRun, mean_of
+from calprobe.analysis.trends import Trend, trends
 from calprobe.confidence import BASE, Estimator, Headline, headline
 from calprobe.errors import UsageError
+from calprobe.interop.answer_texts import texts_if_known
 from calprobe.messages import no_estimator
 from calprobe.metrics import Estimate, Metric, bootstrap_many, smooth_ece, standard_metrics
 from calprobe.metrics.bootstrap import Predictions
@@ -41,20 +44,22 @@ NO_CARDINALITY = "no cardinality"
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The numbers of some relations of a run: those that a run of these relations alone would have."""
+    """The numbers of some instances of a run: those that a run of these instances alone would have."""
 
     name: str
-    relations: tuple[str, ...]
+    relations: tuple[str, ...]  # of its instances
     instances: int
     mean_candidates: float  # K, mean over the instances
     chance_accuracy: float  # mean 1/K over the instances
     accuracy: Estimate | None  # of base; None if the run has no template for it
     bear_score: Estimate | None  # None with fewer than two paraphrases
     estimators: Mapping[str, Mapping[str, Estimate]]  # by estimator, then by name of METRICS and smooth_ece
+    ends: tuple[float, float] | None = None  # the least and the largest number of a numeric covariate in it
 
     def to_json(self) -> dict[str, Any]:
         """The slice's object in `calprobe report --by .. --json`; NaN is None."""
-        return {
+        ends = {} if self.ends is None else {"low": self.ends[0], "high": self.ends[1]}
+        return ends | {
             "relations": list(self.relations),
             "instances": self.instances,
             "mean_candidates": number_json(self.mean_candidates),
@@ -70,15 +75,40 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class RunSlices:
-    """The slices of one run, by name in natural order; relations without a domain are the last one."""
+    """The slices of one run, by name in natural order or by size of numbers; what has no value is the last one."""
 
-    by: SliceKind
+    by: str  # a SliceKind, or the name of the covariate
     estimators: tuple[str, ...]  # those shown, in the order asked
     slices: tuple[Slice, ...]
+    covariate: Covariate | None = None
+    lacking: int = 0  # instances that the covariate has no value for
+    trends: Mapping[str, Trend] = field(default_factory=dict)  # by estimator, of a numeric covariate
 
     def to_json(self) -> dict[str, Any]:
         """What `calprobe report --by .. --json` says under `slices`: by what, and then an object for each slice."""
         return {self.by: {part.name: part.to_json() for part in self.slices}}
+
+    def covariate_json(self) -> dict[str, Any] | None:
+        """What `calprobe report --by FILE --json` says under `covariate`; None of other slices."""
+        if self.covariate is None:
+            return None
+        return {
+            "file": self.covariate.file,
+            "column": self.covariate.name,
+            "kind": "numbers" if self.covariate.numeric else "categories",
+            "without_value": self.lacking,
+            "trend": {name: trend.to_json() for name, trend in self.trends.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """The instances of a slice."""
+
+    name: str
+    kept: npt.NDArray[np.bool_]  # [instances]
+    relations: tuple[str, ...]
+    ends: tuple[float, float] | None = None
 
 
 def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
@@ -92,16 +122,54 @@ def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
         options: what to slice by and which estimators; number of ACE bins, resamples, their clusters. A
             slice of fewer than ten relations has no interval where these are drawn.
     Raises:
-        UsageError: an estimator needs templates that the run does not have.
+        UsageError: an estimator needs templates that the run does not have; a covariate is of other facts.
         ValueError: no slices are asked for.
     """
     if options.slices is None:
         raise ValueError("options.slices must say what to slice by; got None")
+    by = options.slices.by
     estimators = _chosen(run.label, options.slices.estimators, tuple(run.estimators))
     metrics = tuple(metric for metric in standard_metrics(options.slice_bins) if metric.name in METRICS)
-    groups = _groups(options.slices.by, run.manifest, np.unique(run.instances.relation).tolist())
-    slices = (_slice(name, relations, run, estimators, metrics, options) for name, relations in groups)
-    return RunSlices(options.slices.by, estimators, tuple(slices))
+    if isinstance(by, Covariate):
+        values = by.of(_ids(run, by), run.label, complete=not run.facts.partial and not run.manifest.limits())
+        slices = tuple(_slice(own, run, estimators, metrics, options) for own in _covariate_members(run, by, values))
+        shown = run.confidences(estimators) if by.numeric else {}
+        samples = {name: (found.confidence, found.correct) for name, found in shown.items()}
+        trend = trends(as_numbers(values), samples, options.resampling, run.clusters) if by.numeric else {}
+        return RunSlices(by.name, estimators, slices, by, sum(value is None for value in values), trend)
+    groups = _groups(by, run.manifest, np.unique(run.instances.relation).tolist())
+    members = (_Members(name, np.isin(run.instances.relation, own), own) for name, own in groups)
+    return RunSlices(by, estimators, tuple(_slice(own, run, estimators, metrics, options) for own in members))
+
+
+def _ids(run: ScoredRun, covariate: Covariate) -> list[tuple[str, ...]]:
+    """What the covariate's rows call each instance. Raises UsageError where the run does not know it."""
+    if covariate.key in OF_REPLIES:
+        raise UsageError(
+            f"{covariate.file} has values of questions; a run of scores needs the columns relation and instance"
+        )
+    relations, lines = run.instances.relation.tolist(), run.instances.instance.tolist()
+    if covariate.key == ("relation", "instance"):
+        return [(relation, str(line)) for relation, line in zip(relations, lines, strict=True)]
+    texts = texts_if_known(run.manifest, run.recorded.path if run.recorded else None)
+    if not texts.known:
+        raise UsageError(
+            f"{covariate.file}: the subjects of {run.label} are not known here; give the columns relation and "
+            "instance, or fetch the probe"
+        )
+    subjects = [str(texts.subject(*own)) for own in zip(relations, lines, strict=True)]
+    if covariate.key == ("subject",):
+        return [(subject,) for subject in subjects]
+    return list(zip(relations, subjects, strict=True))
+
+
+def _covariate_members(
+    run: ScoredRun, covariate: Covariate, values: Sequence[float | str | None]
+) -> Iterator[_Members]:
+    for group in groups_of(covariate, values):
+        relations = tuple(sorted(np.unique(run.instances.relation[group.kept]).tolist(), key=natural_order))
+        ends = None if group.low is None or group.high is None else (group.low, group.high)
+        yield _Members(group.name, group.kept, relations, ends)
 
 
 def _chosen(label: str, asked: Sequence[str] | None, given: Sequence[str]) -> tuple[str, ...]:
@@ -128,22 +196,21 @@ def _groups(by: SliceKind, manifest: Manifest, relations: Sequence[str]) -> Iter
 
 
 def _slice(
-    name: str,
-    relations: tuple[str, ...],
+    members: _Members,
     run: ScoredRun,
     estimators: Sequence[str],
     metrics: Sequence[Metric],
     options: ReportOptions,
 ) -> Slice:
-    kept: npt.NDArray[np.bool_] = np.isin(run.instances.relation, relations)
+    kept = members.kept
     widths, labels = run.widths[kept], run.clusters
     confidences = run.confidences([name for name in dict.fromkeys((BASE, *estimators)) if name in run.estimators])
     samples = {name: (found.confidence[kept], found.correct[kept]) for name, found in confidences.items()}
     estimates = bootstrap_many(metrics, samples, options.resampling, None if labels is None else labels[kept])
     shares = run.right_shares
     return Slice(
-        name=name,
-        relations=relations,
+        name=members.name,
+        relations=members.relations,
         instances=int(kept.sum()),
         mean_candidates=float(widths.mean()),
         chance_accuracy=float((1 / widths).mean()),
@@ -152,6 +219,7 @@ def _slice(
         estimators={
             name: _meaningful_ones(run.estimators[name], metrics, estimates[name], samples[name]) for name in estimators
         },
+        ends=members.ends,
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from calprobe.cli.arguments import list_option, refuse_typed
+from calprobe.cli.by_options import by_groups_option, by_option, sliced_by
 from calprobe.cli.common import asked_compat, estimators_option, report_options
 from calprobe.cli.figure_options import LOOKS, figure_options, naming
 from calprobe.cli.labels import label_option, labelled
@@ -34,7 +35,7 @@ from calprobe.cli.report_asked import (
 from calprobe.cli.report_mixture import OF_ONE_KIND, ONE_KIND, expanded, is_mixture, report_mixture
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
-from calprobe.words import AskedBeside, Calibrate, Recalibration, SliceKind
+from calprobe.words import AskedBeside, Calibrate, Recalibration
 
 if TYPE_CHECKING:
     from calprobe.analysis import Report, ReportOptions
@@ -50,11 +51,8 @@ TABLES = ("summary", "runs", "wording", "slices", "paper")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
 @label_option
 @report_options(or_all=True, asked=True)
-@click.option(
-    "--by",
-    type=click.Choice(get_args(SliceKind)),
-    help="Also show accuracy, ACE and Brier score of each slice: each relation, each domain, or 1:1 and N:1 relations.",
-)
+@by_option
+@by_groups_option
 @estimators_option(
     "Estimators to show, by name; tables of studies, of questions and of the wording's share stay whole."
     "  [default: all; of slices base,margin,average_min]"
@@ -99,7 +97,8 @@ def command(
     options: ReportOptions,
     all_reductions: bool,
     form: str,
-    by: SliceKind | None,
+    by: str | None,
+    by_groups: int | None,
     estimators: tuple[str, ...] | None,
     metrics: tuple[str, ...] | None,
     tables: tuple[str, ...] | None,
@@ -157,6 +156,8 @@ def command(
         _report_asked(named, replace(planned, calibrate=calibrate, forms=estimators or ()), shown)
         return
     _refuse_options_of_replies(options, beside)
+    if by is None and by_groups is not None:
+        raise UsageError("--by-groups cuts numbers of a file; give --by FILE:COLUMN")
     if all_reductions:
         _refuse_of_one_reduction(shown, {"--recalibrate": recalibrate, "--by": by})
     check_tables(shown, TABLES)
@@ -164,7 +165,7 @@ def command(
     from calprobe.analysis import SliceOptions
     from calprobe.heap import keep_freed_memory
 
-    slices = None if by is None else SliceOptions(by, estimators)
+    slices = None if by is None else SliceOptions(sliced_by(by, by_groups), estimators)
     options = replace(options, slices=slices, recalibrate=recalibrate)
     log_to_stderr()
     keep_freed_memory()

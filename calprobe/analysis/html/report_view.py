@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from calprobe.analysis.contents import ReportContents, RunContents, Wanted
@@ -18,7 +19,7 @@ from calprobe.analysis.tables.against import against_table
 from calprobe.analysis.tables.answers import answers_table
 from calprobe.analysis.tables.labels import TableName, table_names
 from calprobe.analysis.tables.report import estimators_table
-from calprobe.analysis.tables.slices import sortable_slices
+from calprobe.analysis.tables.slices import sortable_slices, trend_table
 from calprobe.analysis.tables.summary import summary_table
 from calprobe.confidence import Headline, headline
 
@@ -91,11 +92,16 @@ def _run(run: RunReport, place: int, contents: ReportContents) -> RunView:
         figures=tuple(run_figures(found)),
         errors=None if found.errors is None or not found.errors.answers else answers_table(found.errors, "note"),
         wording=wording,
-        slices=tuple(
-            sortable_slices(run.facts, own, contents.report.options, _names(contents.report)[run.label])
-            for own in found.slices
-        ),
+        slices=tuple(_slices(run, found, contents.report)),
     )
+
+
+def _slices(run: RunReport, found: RunContents, report: Report) -> Iterator[Table]:
+    name = _names(report)[run.label]
+    for own in found.slices:
+        yield sortable_slices(run.facts, own, report.options, name)
+        if (trend := trend_table(run.facts, own, name)) is not None:
+            yield trend
 
 
 def _names(report: Report) -> dict[str, TableName]:

@@ -22,7 +22,7 @@ from calprobe.analysis.results import EstimatorReport, Report, RunReport
 from calprobe.analysis.tables.against import against_table
 from calprobe.analysis.tables.labels import TableName, about, table_names
 from calprobe.analysis.tables.more_numbers import intervals_table, recalibration_table
-from calprobe.analysis.tables.slices import slices_table
+from calprobe.analysis.tables.slices import slices_table, trend_table
 from calprobe.analysis.tables.summary import summary_table
 from calprobe.analysis.tables.types import Column, Row, Table
 
@@ -59,6 +59,8 @@ def _run_tables(run: RunReport, report: Report, name: TableName) -> Iterator[Tab
     yield from filter(None, (intervals_table(run, name), recalibration_table(run, name)))
     if run.slices is not None:
         yield slices_table(run.facts, run.slices, report.options, name)
+        if (trend := trend_table(run.facts, run.slices, name)) is not None:
+            yield trend
     if run.against is not None:
         yield against_table(run.facts, run.against, name)
 

@@ -1,14 +1,17 @@
-"""The slices of a run as a table: a row a relation, a domain, or a cardinality."""
+"""The slices of a run as a table: a row a relation, a domain, a cardinality or a group of a covariate; its trend."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.prose import (
+    COVARIATE_METRICS,
     SIZES_BELOW_NAMES,
     SLICE_METRICS,
+    TREND_NOTE,
     heading,
     mean_accuracy_name,
     mean_candidates,
@@ -23,14 +26,15 @@ from calprobe.analysis.tables.types import Cell, Column, Row, Table
 
 
 def slices_table(run: RunFacts, found: RunSlices, options: ReportOptions, called: TableName) -> Table:
-    """A row a slice: accuracy of base, chance, and ACE and Brier score of each estimator; no slice is the best."""
+    """A row a slice: accuracy of base, chance, and calibration of each estimator; no slice is the best."""
+    metrics = SLICE_METRICS if found.covariate is None else COVARIATE_METRICS
     columns = [
         Column("accuracy", keys={"estimator": "base", "metric": "accuracy"}),
         Column("chance", keys={"metric": "chance_accuracy"}),
         *(
             Column(title, heading=name, keys={"estimator": name, "metric": metric}, priority=place)
             for place, name in enumerate(found.estimators, 1)
-            for metric, title in SLICE_METRICS.items()
+            for metric, title in metrics.items()
         ),
         # In print they stand below the slice's name.
         *(Column(name, keys={"metric": name}, printed=False) for name in ("instances", "mean_candidates")),
@@ -38,25 +42,54 @@ def slices_table(run: RunFacts, found: RunSlices, options: ReportOptions, called
     return Table(
         caption=f"Accuracy and calibration of {called.of} on {run.manifest.probe.name}, by {found.by}: "
         f"{size_and_state(run)}.",
-        label=f"{called.label}-by-{found.by}",
+        label=f"{called.label}-by-{_slug(found)}",
         kind="slices",
         stub=found.by,
         columns=tuple(columns),
-        rows=tuple(_rows(found)),
+        rows=tuple(_rows(found, metrics)),
         heading=heading(run)[:1],
         notes=(SIZES_BELOW_NAMES, *slice_notes(found, options)),
-        keys={"run": run.label, "model": run.model},
+        keys={"run": run.label, "model": run.model} | ({"covariate": found.by} if found.covariate else {}),
         about=about(run),
         best_within=None,
     )
 
 
-def _rows(found: RunSlices) -> Iterator[Row]:
+def _rows(found: RunSlices, metrics: Iterable[str]) -> Iterator[Row]:
     for part in found.slices:
         cells: list[Cell] = [part.accuracy, part.chance_accuracy]
-        cells += [part.estimators[name][metric] for name in found.estimators for metric in SLICE_METRICS]
+        cells += [part.estimators[name][metric] for name in found.estimators for metric in metrics]
         cells += [part.instances, part.mean_candidates]
-        yield Row(part.name, tuple(cells), note=slice_size(part), keys={found.by: part.name})
+        yield Row(
+            part.name, tuple(cells), note=slice_size(part), keys={"slice" if found.covariate else found.by: part.name}
+        )
+
+
+def _slug(found: RunSlices) -> str:
+    """What the slices are by, as a label can have it."""
+    return re.sub(r"[^a-z0-9]+", "-", found.by.lower()).strip("-") or "covariate"
+
+
+def trend_table(run: RunFacts, found: RunSlices, called: TableName) -> Table | None:
+    """A row an estimator: how correctness, confidence and their difference go with a numeric covariate; else None."""
+    if not found.trends:
+        return None
+    titles = {"correct": "correctness", "confidence": "confidence", "confidence_gap": "conf - corr"}
+    return Table(
+        caption=f"Trend of {called.of} on {run.manifest.probe.name} with {found.by}: {size_and_state(run)}.",
+        label=f"{called.label}-trend-{_slug(found)}",
+        kind="slices",
+        stub=f"rho with {found.by}",
+        columns=tuple(Column(title, keys={"metric": f"rho_{key}"}) for key, title in titles.items()),
+        rows=tuple(
+            Row(name, (trend.correct, trend.confidence, trend.gap), keys={"estimator": name})
+            for name, trend in found.trends.items()
+        ),
+        notes=(TREND_NOTE,),
+        keys={"run": run.label, "model": run.model, "covariate": found.by},
+        about=about(run),
+        best_within=None,
+    )
 
 
 def sortable_slices(run: RunFacts, found: RunSlices, options: ReportOptions, called: TableName) -> Table:

@@ -1,0 +1,61 @@
+"""How correctness and confidence go with a covariate: Spearman's correlation over all instances that have a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calprobe.analysis.json_values import estimate_json
+from calprobe.analysis.scored_run import Labels
+from calprobe.arrays import Floats
+from calprobe.metrics import Estimate, Resampling
+from calprobe.metrics.bootstrap import Predictions
+from calprobe.metrics.correlation import correlation
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Spearman's rho of a covariate with three quantities of each instance, each in [-1, 1]."""
+
+    correct: Estimate
+    confidence: Estimate
+    gap: Estimate  # with confidence - correct: above 0, overconfidence grows with the covariate
+
+    def to_json(self) -> dict[str, Any]:
+        """One estimator's object under `trend` of `calprobe report --by FILE --json`."""
+        return {
+            "correct": estimate_json(self.correct),
+            "confidence": estimate_json(self.confidence),
+            "confidence_gap": estimate_json(self.gap),
+        }
+
+
+def trends(
+    values: Floats, samples: Mapping[str, Predictions], resampling: Resampling, clusters: Labels | None
+) -> dict[str, Trend]:
+    """The trend of each estimator, by name, with 95 % bootstrap intervals.
+
+    Args:
+        values: [instances], NaN where an instance has none.
+        samples: by name, confidence and correct, [instances]. A NaN confidence is left out.
+        resampling: number of resamples, and seed.
+        clusters: [instances], or None, as `correlation`.
+    """
+    known = ~np.isnan(values)
+    # Ranks depend on order alone. Numbers far apart or close together would meet the tolerance of correlations.
+    places = np.full(len(values), np.nan)
+    places[known] = np.unique(values[known], return_inverse=True)[1].reshape(-1)
+    found = {}
+    for name, (given, right) in samples.items():
+        confidence, correct = np.asarray(given, np.float64), np.asarray(right, np.float64)
+        correct = np.where(np.isnan(confidence), np.nan, correct)
+        found[name] = Trend(
+            *(
+                correlation(places, own, resampling, clusters).of_ranks
+                for own in (correct, confidence, confidence - correct)
+            )
+        )
+    return found

@@ -1,0 +1,47 @@
+"""`--by` and `--by-groups`: what a run is sliced by, a property of its facts or a column of a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast, get_args
+
+import click
+
+from calprobe.cli.arguments import Number
+from calprobe.errors import UsageError
+from calprobe.messages import no_such
+from calprobe.words import SliceKind
+
+if TYPE_CHECKING:
+    from calprobe.analysis.covariates import Covariate
+
+MOST_GROUPS = 100
+
+by_option = click.option(
+    "--by",
+    metavar="|".join((*get_args(SliceKind), "FILE[:COLUMN]")),
+    help="Also show accuracy and calibration of each slice: each relation, each domain, 1:1 and N:1 relations, or the "
+    "facts by a column of a CSV, JSON lines or Parquet FILE, such as popularity (columns relation and instance, or "
+    "subject, say what a row is of).",
+)
+by_groups_option = click.option(
+    "--by-groups",
+    type=Number(1, MOST_GROUPS),
+    metavar="N",
+    help="Groups that the numbers of --by FILE are cut into, of about equal size.  [default: 4]",
+)
+
+
+def sliced_by(by: str, groups: int | None) -> SliceKind | Covariate:
+    """What `--by` names. Raises UsageError for what is neither a kind nor a file, and for groups of no numbers.
+
+    Raises as `read_covariate`.
+    """
+    from calprobe.analysis.covariates import GROUPS, is_covariate, read_covariate
+
+    if is_covariate(by):
+        return read_covariate(by, GROUPS if groups is None else groups)
+    if by not in get_args(SliceKind):
+        raise UsageError(f"--by: {no_such(by, get_args(SliceKind))}, or a file FILE.csv:COLUMN")
+    if groups is not None:
+        raise UsageError(f"--by-groups cuts numbers of a file; --by {by} has none, leave it out")
+    return cast(SliceKind, by)
