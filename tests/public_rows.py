@@ -115,7 +115,7 @@ def repository_files(name: str, rows: int = 3) -> dict[str, bytes]:
     files = {}
     for split, pattern in NAMED_SETS[name].splits.items():
         file = pattern.replace("*", "00000-of-00001" if "-*" in pattern else "atkins")
-        files[file] = file_content(file, [_varied(name, split, number) for number in range(rows)])
+        files[file] = file_content(file, [varied(name, split, number) for number in range(rows)])
     return files
 
 
@@ -142,7 +142,7 @@ def write_repository(folder: Path, name: str, rows: int = 3) -> Path:
     return folder
 
 
-def _varied(name: str, split: str, number: int) -> dict[str, Any]:
+def varied(name: str, split: str, number: int) -> dict[str, Any]:
     """A set's row with texts and ids of its own."""
     row = dict(ROWS[name])
     for column in ("question", "question_stem", "Question", "sentence", "premise", "text", "problem_text", "Body"):

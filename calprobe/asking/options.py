@@ -61,6 +61,8 @@ class AskOptions:
     def __post_init__(self) -> None:
         if self.study is not None and self.study not in STUDIES:
             near = did_you_mean(self.study, STUDIES)
+            if self.study == "kissling":  # the one study of scores, see calprobe.scoring
+                near = "; kissling scores statements: `calprobe score --study kissling`"
             raise UsageError(f"--study {self.study}: known studies are {', '.join(STUDIES)}{near}")
         for name in self.collect or ():
             _check_collected(name)
@@ -195,6 +197,7 @@ STUDIES: Mapping[str, Study] = {
             "counterfactual": "targets",
             "answer_type": "any",
         },
+        draw=1000,
     ),
     "science-labels": Study(
         "Benchmarking Uncertainty Estimation in LLM Replies for Natural Science QA, experiment 1",
@@ -217,6 +220,7 @@ STUDIES: Mapping[str, Study] = {
             "top_p": 1.0,
             "seed": 42,
         },
+        draw=250,
     ),
     "wording": Study(
         "Mapping from Meaning: Addressing the Miscalibration of Prompt-Sensitive Language Models",
@@ -230,6 +234,7 @@ STUDIES: Mapping[str, Study] = {
             "seed": 42,
             "paraphrases": "hand",
         },
+        draw=1000,
     ),
 }
 # Options that change what a study asks; others change where and how the run is made.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from calprobe.cli.arguments import joined_option, list_option
+from calprobe.cli.arguments import joined_option, list_option, typed
 from calprobe.cli.output import print_result
 from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import printable, printable_json, say
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     "--probe",
     metavar="bear|bear-big|mini|factor|DIR|FILE.csv",
     help="The probe.  [default: mini for tiny-clm and tiny-mlm, else bear]",
+)
+@click.option(
+    "--study",
+    type=click.Choice(["kissling"]),
+    help="Set what a published study scores; --probe, --templates and --template-set override it. kissling, arXiv"
+    " 2601.18901: BEAR under all twelve templates of kissling2026.",
 )
 @out_option("runs/MODEL-PROBE")
 @joined_option(
@@ -100,7 +106,15 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the dry run as JSON.")
 @quiet_option
 def command(
-    model: str, probe: str | None, out: Path | None, dry_run: bool, as_json: bool, quiet: bool, **given: Any
+    *,
+    model: str,
+    probe: str | None,
+    study: str | None,
+    out: Path | None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
 ) -> None:
     """Score every statement of a probe with a language model.
 
@@ -111,9 +125,12 @@ def command(
         calprobe score --model smollm2-135m --probe mini
         calprobe score --model gemma-7b --templates paraphrases --device cuda
         calprobe score --model gemma-7b --templates paraphrases --dry-run
+        calprobe score --model gpt2 --study kissling
     """
     if as_json and not dry_run:
         raise UsageError("--json is for --dry-run; a run is printed as JSON by `calprobe report RUN --json`")
+    if study is not None:
+        probe, given = _by_study(study, probe, given)
     # Set before torch is imported: waiting threads that spin make scoring several times slower when other processes
     # need the same cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -137,6 +154,16 @@ def command(
         sys.exit(stopped.exit_code)
     if rank == 0:
         say(_next_step(run))
+
+
+def _by_study(study: str, probe: str | None, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The probe and the parameters with what the study fixes, where nothing else was typed."""
+    from calprobe.scoring.options import STUDIES
+
+    found, context = STUDIES[study], click.get_current_context()
+    fixed = {"templates": found.templates, "template_set": found.template_set}
+    own = {name: value for name, value in fixed.items() if not typed(context, name)}
+    return probe or found.probe, {**given, **own}
 
 
 def scoring_options(given: Mapping[str, Any], *, quiet: bool) -> ScoreOptions:

@@ -37,6 +37,19 @@ DEFAULT_WORD_SPLIT: WordSplit = "tokenizer"
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreStudy:
+    """What a published study scores."""
+
+    source: str
+    probe: str
+    templates: str
+    template_set: str
+
+
+STUDIES: Mapping[str, ScoreStudy] = {"kissling": ScoreStudy("arXiv 2601.18901", "bear", "all", "kissling2026")}
+
+
+@dataclass(frozen=True, slots=True)
 class ScoreOptions:
     """Which statements of the probe are scored, and how.
 

@@ -16,7 +16,7 @@ import pytest
 from asked_samples import PROMPTS, choice, question_set
 from fake_backend import ABLE, FakeBackend
 
-from calprobe.asking import AskOptions, Interrupted, ask
+from calprobe.asking import AskOptions, Interrupted, ask, plan_of
 from calprobe.asking.progress import AskProgress
 from calprobe.backends.protocol import Pending
 from calprobe.errors import CalprobeError, UsageError
@@ -436,6 +436,18 @@ def test_a_study_keeps_its_rule_of_drawing_and_records_other_questions(tmp_path:
     origin = run.manifest.origin()
     assert origin["study"] == "audit, overridden by --prompts made-up --variants direct --limit 2"
     assert origin["questions"] == "mini (2 questions, rule first)"
+
+
+@pytest.mark.parametrize(("study", "drawn"), [("stated", 1000), ("wording", 1000), ("science-answers", 250)])
+def test_a_study_draws_from_a_larger_set_and_takes_all_of_a_smaller_one(study: str, drawn: int, tmp_path: Path) -> None:
+    options = AskOptions(study=study, collect=("answer",), paraphrases="none")
+    for count in (drawn - 1, drawn + 1):
+        file = tmp_path / f"of-{count}.jsonl"
+        lines = [{"id": f"q{at}", "question": f"What is {at}?", "answer": [f"x{at}"]} for at in range(count)]
+        file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        (asked,) = plan_of(file, options).sets
+        assert len(asked.questions) == min(count, drawn)
+        assert asked.source.rule == ("all" if count < drawn else "nested")
 
 
 def test_progress_counts_replies_and_failures(tmp_path: Path) -> None:

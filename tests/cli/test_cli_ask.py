@@ -99,6 +99,7 @@ def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[
             "--study audits: known studies are audit, stated, science-labels, science-answers, wording; "
             "did you mean audit?",
         ),
+        (["--study", "kissling"], "kissling scores statements: `calprobe score --study kissling`"),
         (["--samples", "3"], "--samples 3: greedy samples are all the same; give --temperature, such as 1"),
         (["--samples", "0"], "--samples must be a whole number of at least 1, got 0"),
         (["--top-p", "0"], "--top-p must be above 0, and 1 at most, got 0.0"),

@@ -14,7 +14,9 @@ from tiny_models import save_tiny_model
 
 from calprobe.cli import main
 from calprobe.cli.app import cli
+from calprobe.errors import UsageError
 from calprobe.runs import open_run
+from calprobe.scoring import ScoreOptions
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +53,28 @@ def test_options_reach_the_run(model: Path, tmp_path: Path, capsys: pytest.Captu
     assert output.out == ""  # results go into the run; stdout is for data
     assert "next: calprobe report" in output.err
     assert "statements/s" not in output.err  # --quiet
+
+
+@pytest.mark.parametrize(
+    ("typed", "scored"),
+    [
+        ((), ("bear", "all", "kissling2026")),
+        (("--probe", "mini", "--templates", "0,1"), ("mini", "0,1", "kissling2026")),
+        (("--template-set", "native"), ("bear", "all", "native")),
+    ],
+)
+def test_a_study_sets_what_is_scored_and_options_override_it(
+    typed: tuple[str, ...], scored: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, str, str | None]] = []
+
+    def preview(model: str, probe: str, out: Path | None, options: ScoreOptions, loading: Any) -> None:
+        seen.append((probe, options.templates, options.template_set))
+        raise UsageError("seen")
+
+    monkeypatch.setattr("calprobe.scoring.preview", preview)
+    assert run_cli("score", "--model", "tiny-clm", "--study", "kissling", "--dry-run", *typed) == 2
+    assert seen == [scored]
 
 
 def test_progress_of_a_captured_run_is_lines(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
