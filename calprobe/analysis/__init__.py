@@ -6,6 +6,7 @@ from calprobe.analysis.answer_frame import answers, show
 from calprobe.analysis.answers import Answer, Shown, ShowOptions
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report import AskedReport
+from calprobe.analysis.averages import Average, averages, reduction_averages
 from calprobe.analysis.compare_pairs import named_pairs, named_run
 from calprobe.analysis.compare_results import Comparison
 from calprobe.analysis.compare_runs import compare
@@ -31,6 +32,7 @@ __all__ = [
     "AnswerOptions",
     "AskedOptions",
     "AskedReport",
+    "Average",
     "CompareOptions",
     "Comparison",
     "CurveOptions",
@@ -55,6 +57,7 @@ __all__ = [
     "answer_option_curve",
     "answers",
     "asked_confidences",
+    "averages",
     "calibration",
     "compare",
     "compare_reductions",
@@ -65,6 +68,7 @@ __all__ = [
     "options_curve",
     "prompt_sensitivity",
     "readings",
+    "reduction_averages",
     "report",
     "show",
 ]

@@ -105,6 +105,23 @@ def cost(run: RunFacts) -> Iterable[str]:
         yield f"{tokens} of {statements} scored in {spent.wall_s or spent.score_s:,.0f} s"
 
 
+def cost_of_templates(run: RunFacts) -> tuple[str, ...]:
+    """What one wording has cost, the paraphrases and all templates: estimators read one or several; or nothing."""
+    numbers = [template.number for template in run.manifest.templates]
+    paraphrases = [template.number for template in run.manifest.templates if template.kind == "paraphrase"]
+    every = run.cost_of(numbers)
+    if every is None or len(numbers) < 2:
+        return ()
+    first = paraphrases[0] if paraphrases else numbers[0]
+    parts = {f"template {first}": [first], f"{len(paraphrases)} paraphrases": paraphrases, "all templates": numbers}
+    found = {tuple(own): name for name, own in reversed(parts.items()) if own}  # each set of templates once
+    texts = [
+        f"{run.cost_of(own).tokens:,} for {name}"  # type: ignore[union-attr]
+        for own, name in sorted(found.items(), key=lambda item: len(item[0]))
+    ]
+    return (f"scored tokens: {', '.join(texts)}",)
+
+
 def _completions(run: RunFacts) -> str:
     """Completions and cut contexts, if the run scores completions; else empty."""
     if not run.manifest.scores_completions:

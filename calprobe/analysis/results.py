@@ -103,6 +103,7 @@ class RunReport:
                 for estimator in self.estimators
             },
             "temperatures": {own.name: list(own.fitted) for own in self.estimators if own.fitted},
+            "estimator_cost": {estimator.name: self._cost_json(estimator) for estimator in self.estimators},
             "coverage": {estimator.name: estimate_json(estimator.coverage) for estimator in self.estimators},
             "answered": {
                 estimator.name: {name: estimate_json(estimate) for name, estimate in estimator.answered.items()}
@@ -118,6 +119,11 @@ class RunReport:
             **({} if self.slices is None or not self.slices.covariate else {"covariate": self.slices.covariate_json()}),
             **{key: found.to_json() for key, found in asked.items() if found is not None},
         }
+
+    def _cost_json(self, estimator: EstimatorReport) -> dict[str, int] | None:
+        """Statements and scored tokens of the templates that it reads; None where an import does not know them."""
+        found = self.facts.cost_of(estimator.templates)
+        return None if found is None else {"statements": found.statements, "tokens": found.tokens}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from calprobe.analysis.json_values import cost_json
 from calprobe.analysis.run_names import model_name
 from calprobe.runs import Manifest, Progress, ScoreTable, SourceRecord
+from calprobe.runs.run import TemplateCost
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Recorded:
     cut_contexts: Mapping[str, int]  # by relation, without zeros
     progress: Progress
     path: Path | None = None  # of the folder; None: in memory
+    costs: Mapping[int, TemplateCost] = field(default_factory=dict)  # by template; none: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,16 @@ class RunFacts:
     def progress(self) -> Progress:
         """What the run has cost. Raises as `manifest`."""
         return of_folder(self.label, self.recorded).progress
+
+    def cost_of(self, templates: Iterable[int]) -> TemplateCost | None:
+        """What was scored under these templates; None where an import does not know it, and for a table of scores."""
+        costs = {} if self.recorded is None else self.recorded.costs
+        found = TemplateCost(0, 0)
+        for number in templates:
+            if number not in costs:
+                return None
+            found += costs[number]
+        return found
 
     @property
     def partial(self) -> bool:

@@ -218,7 +218,7 @@ def scored_run(label: str, run: Run, options: ReportOptions) -> ScoredRun:
     table = run.table(options.reduction, options.compat)
     return ScoredRun(
         label=label,
-        recorded=Recorded(run.manifest, run.cut_contexts, run.progress, run.path),
+        recorded=Recorded(run.manifest, run.cut_contexts, run.progress, run.path, run.template_costs),
         relations=frozenset(run.complete_relations),
         instances=Instances(table.relation, table.instance, np.diff(table.offsets)),
         estimators=_by_name(table),

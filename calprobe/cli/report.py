@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from calprobe.analysis.plots import Look
     from calprobe.analysis.tables import Table
 
-TABLES = ("summary", "runs", "wording", "slices", "paper")
+TABLES = ("summary", "models", "averages", "runs", "wording", "slices", "paper")
 
 
 @click.command(short_help="Show accuracy and calibration of runs.")
@@ -229,7 +229,10 @@ def _of_kinds(tables: Tables[Report], kinds: tuple[str, ...] | None) -> Tables[R
     def chosen(report: Report) -> list[Table]:
         found = [table for table in tables(report) if kinds is None or table.kind in kinds]
         if not found:
-            needs = "summary needs several runs, slices --by, paper --against, wording two paraphrases (in text)"
+            needs = (
+                "summary needs several runs, models and averages three, slices --by, paper --against, "
+                "wording two paraphrases (in text)"
+            )
             raise UsageError(f"--tables {','.join(kinds or ())}: the report has no such table; {needs}")
         # A file of numbers leaves out a table of numbers that others have; alone it has them.
         return found if any(table.tidy for table in found) else [replace(table, tidy=True) for table in found]

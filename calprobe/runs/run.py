@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
@@ -26,6 +26,17 @@ from calprobe.words import Compat as Compat
 from calprobe.words import Reduction as Reduction
 
 _NAMED = 4  # runs in a folder that are named where the folder itself was given
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateCost:
+    """What was scored: a statement for each candidate, and their scored tokens."""
+
+    statements: int
+    tokens: int
+
+    def __add__(self, other: TemplateCost) -> TemplateCost:
+        return TemplateCost(self.statements + other.statements, self.tokens + other.tokens)
 
 
 class Run(StoredRun[PieceScores]):
@@ -71,6 +82,19 @@ class Run(StoredRun[PieceScores]):
             if piece.cut_contexts:
                 counts[piece.relation] = max(piece.cut_contexts, counts.get(piece.relation, 0))
         return counts
+
+    @cached_property
+    def template_costs(self) -> dict[int, TemplateCost]:
+        """What was scored under each template, by number, over complete relations; empty where an import lacks it."""
+        complete = set(self.complete_relations)
+        costs: dict[int, TemplateCost] = {}
+        for piece in self.pieces:
+            if piece.n_tokens is None:
+                return {}
+            if piece.relation in complete:
+                own = TemplateCost(len(piece.n_tokens), int(piece.n_tokens.sum(dtype=np.int64)))
+                costs[piece.template] = costs.get(piece.template, TemplateCost(0, 0)) + own
+        return costs
 
     def table(self, reduction: Reduction = "sum", compat: Compat | None = None) -> ScoreTable:
         """Scores of all complete relations under one reduction, templates ascending.

@@ -17,6 +17,7 @@ from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.tables import Table
 from calprobe.analysis.tables.against import against_table
 from calprobe.analysis.tables.answers import answers_table
+from calprobe.analysis.tables.averages import averages_table, models_table
 from calprobe.analysis.tables.labels import TableName, table_names
 from calprobe.analysis.tables.report import estimators_table
 from calprobe.analysis.tables.slices import sortable_slices, trend_table
@@ -60,6 +61,7 @@ def _page(contents: ReportContents) -> PageView:
         ("definitions", "Definitions", True),
         ("made", "How it was made", True),
     ]
+    summary = summary_table(report) if len(report.runs) > 1 else None
     return PageView(
         title=page_title(facts),
         subtitle="What the model knows, and whether its confidence says so. "
@@ -70,7 +72,10 @@ def _page(contents: ReportContents) -> PageView:
         definitions=_definitions(report),
         made=options_made(report.options),
         manifests=manifests(facts),
-        summary=summary_table(report) if len(report.runs) > 1 else None,
+        summary=summary,
+        across=()
+        if summary is None
+        else tuple(filter(None, (models_table(report), averages_table(report, summary.columns)))),
         figures=across,
     )
 

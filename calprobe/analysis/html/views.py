@@ -114,7 +114,7 @@ class PageView:
     summary: Table | None = None  # of several runs, a row for each
     figures: tuple[FigureView, ...] = ()  # over all runs
     pairs: tuple[PairView, ...] = ()  # of a comparison
-    across: tuple[Table, ...] = ()  # of several asked runs
+    across: tuple[Table, ...] = ()  # of several runs: models and averages; of asked ones all that is across them
     sections: tuple[SectionView, ...] = ()  # of an overview
 
     @property

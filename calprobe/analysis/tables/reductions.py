@@ -14,6 +14,7 @@ from calprobe.analysis.prose import (
 )
 from calprobe.analysis.reductions import ReductionsReport, RunReductions
 from calprobe.analysis.tables.against import against_table
+from calprobe.analysis.tables.averages import reduction_averages_table
 from calprobe.analysis.tables.labels import TableName, about, table_names
 from calprobe.analysis.tables.types import Column, Row, Table
 from calprobe.metrics import Estimate
@@ -26,9 +27,14 @@ COLUMNS = (
 
 
 def reductions_tables(report: ReductionsReport) -> tuple[Table, ...]:
-    """A table for each run: accuracy and ACE of base and their harmonic mean under each reduction that it knows."""
+    """A table for each run: accuracy and ACE of base and their harmonic mean under each reduction that it knows.
+
+    Of three runs or more, their averages follow.
+    """
     names = table_names("reductions", [run.facts for run in report.runs])
-    return tuple(table for run in report.runs for table in _run_tables(run, report, names[run.label]))
+    averages = reduction_averages_table(report)
+    tables = [table for run in report.runs for table in _run_tables(run, report, names[run.label])]
+    return (*tables, *([] if averages is None else [averages]))
 
 
 def _run_tables(run: RunReductions, report: ReductionsReport, name: TableName) -> Iterator[Table]:

@@ -11,6 +11,7 @@ from calprobe.analysis.prose import (
     accuracies,
     calibration_sentences,
     cluster_notes,
+    cost_of_templates,
     heading,
     remarks,
     report_notes,
@@ -20,6 +21,7 @@ from calprobe.analysis.prose import (
 )
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
 from calprobe.analysis.tables.against import against_table
+from calprobe.analysis.tables.averages import averages_table, models_table
 from calprobe.analysis.tables.labels import TableName, about, table_names
 from calprobe.analysis.tables.more_numbers import intervals_table, recalibration_table
 from calprobe.analysis.tables.slices import slices_table, trend_table
@@ -40,18 +42,24 @@ def report_tables(report: Report) -> tuple[Table, ...]:
     """
     names = table_names("calibration", [run.facts for run in report.runs])
     tables = [table for run in report.runs for table in _run_tables(run, report, names[run.label])]
-    return (*([summary_table(report)] if len(report.runs) > 1 else []), *tables)
+    return (*_across_runs(report), *tables)
 
 
 def report_sections(report: Report) -> tuple[Table, ...]:
     """The tables that a terminal shows: those of a paper, and what the wording changes in each run."""
     names = table_names("calibration", [run.facts for run in report.runs])
     sections = [table for run in report.runs for table in _sections(run, report, names[run.label])]
-    if len(report.runs) < 2:
-        return tuple(sections)
-    summary = summary_table(report)
+    across = tuple(_across_runs(report))
     # The lines that say how a run was scored stand before its own tables.
-    return (replace(summary, heading=(summary.caption,)), *sections)
+    return (*(replace(table, heading=(table.caption,)) for table in across), *sections)
+
+
+def _across_runs(report: Report) -> Iterator[Table]:
+    """Of several runs: a row each, then of three or more the models and the averages."""
+    if len(report.runs) > 1:
+        summary = summary_table(report)
+        yield summary
+        yield from filter(None, (models_table(report), averages_table(report, summary.columns)))
 
 
 def _run_tables(run: RunReport, report: Report, name: TableName) -> Iterator[Table]:
@@ -88,7 +96,7 @@ def estimators_table(run: RunReport, report: Report, name: TableName) -> Table:
         stub="estimator",
         columns=(*metrics[:1], COVERAGE, *metrics[1:]) if some_failed else tuple(metrics),
         rows=tuple(_estimator_rows(run, report, with_coverage=some_failed)),
-        heading=(*heading(run.facts), *accuracies(run), *calibration_sentences(run)),
+        heading=(*heading(run.facts), *accuracies(run), *calibration_sentences(run), *cost_of_templates(run.facts)),
         lead=tuple(map(sentence, (*remarks(run), *cluster_notes(run.facts.relations, report.options)))),
         general=tuple(report_notes(report)),
         directions=True,

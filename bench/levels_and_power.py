@@ -1,0 +1,294 @@
+"""Level and power of the tests of calibration, and coverage of the intervals that interval_coverage.py leaves out.
+
+Prints Markdown tables (docs/methods.md has them), percent of the trials.
+
+    python bench/levels_and_power.py tests --instances 583
+    python bench/levels_and_power.py relations
+    python bench/levels_and_power.py intervals --instances 583
+    python bench/levels_and_power.py bands
+    python bench/levels_and_power.py equivalence
+    python bench/levels_and_power.py within
+
+tests: how often each p-value of perfect calibration is below 0.05, in a calibrated world (the level) and in others (the
+power). relations: the same where models are calibrated over all relations, but not within each one, by instances and by
+relations. intervals: how often 95 % intervals cover the value of a sample of a million. bands: how often the band of an
+accuracy-rejection curve holds the whole curve. equivalence: how often two models are called equal within a margin.
+within: slope of mean confidence on the stated percentage, differences of seven markers from the plain statement under
+max-T, and the standard deviation of accuracy over templates.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calprobe.analysis.sensitivity import template_sd
+from calprobe.arrays import Floats
+from calprobe.metrics import (
+    AtCoverage,
+    Estimate,
+    Metric,
+    PairedDraws,
+    Resampling,
+    accuracy_bands,
+    bootstrap,
+    max_t,
+    mean_draws,
+    paired_draws,
+    standard_metrics,
+)
+from calprobe.metrics.sample import sort_instances
+
+BELOW = 0.05
+MANY = 1_000_000  # instances of the sample that the truth is taken from
+TESTS = (
+    *("spiegelhalter_p", "ace_p", "ece_p", "smooth_ece_p", "ecce_mad_p", "ecce_range_p", "max_calibration_error_p"),
+    *("gap", "cox_intercept", "cox_slope"),
+)
+INTERVALS = (
+    *("confidence_gap", "brier_skill", "cox_intercept", "cox_slope", "brier_mcb", "brier_dsc", "nll_mcb", "nll_dsc"),
+    *("auroc", "e_aurc"),
+)
+RELATIONS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """From a confidence to the probability of being right, with confidences of some distribution."""
+
+    name: str
+    right: Callable[[Floats], Floats]
+    alpha: float = 1.0  # of the beta distribution of the confidences
+    beta: float = 1.0
+
+    def draw(self, rng: np.random.Generator, n_instances: int) -> tuple[Floats, Floats]:
+        """Confidence and correctness, both [instances]."""
+        confidence = rng.beta(self.alpha, self.beta, n_instances)
+        return confidence, (rng.random(n_instances) < self.right(confidence)).astype(np.float64)
+
+
+def _logit(confidence: Floats) -> Floats:
+    clipped = np.clip(confidence, 1e-12, 1 - 1e-12)
+    return np.log(clipped) - np.log1p(-clipped)
+
+
+def _line(shift: float, slope: float) -> Callable[[Floats], Floats]:
+    return lambda confidence: 1 / (1 + np.exp(-(shift + slope * _logit(confidence))))
+
+
+WORLDS = (
+    World("calibrated", lambda confidence: confidence),
+    World("calibrated, mostly wrong", lambda confidence: confidence, 0.6, 2.4),
+    World("too sure by 0.3 on the logit scale", _line(-0.3, 1.0)),
+    World("too extreme, slope 0.7", _line(0.0, 0.7)),
+    World("sine: off by 0.1, either way", lambda f: np.clip(f + 0.1 * np.sin(2 * np.pi * f), 0, 1)),
+    World("gpt2-like: mostly wrong, too sure", lambda f: 0.06 + 0.2 * f, 1.5, 2.0),
+)
+
+
+def main() -> None:
+    """Print the table for the options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    tables = {
+        "tests": print_tests,
+        "relations": print_relations,
+        "intervals": print_intervals,
+        "bands": print_bands,
+        "equivalence": print_equivalence,
+        "within": print_within,
+    }
+    parser.add_argument("what", choices=tables)
+    parser.add_argument("--instances", type=int, default=583, help="instances of a trial (default: 583)")
+    parser.add_argument("--trials", type=int, default=200, help="samples drawn for each row (default: 200)")
+    parser.add_argument("--resamples", type=int, default=200, help="bootstrap resamples of a trial (default: 200)")
+    options = parser.parse_args()
+    print(f"{options.instances} instances, {options.trials} trials a row, {options.resamples} resamples\n")
+    tables[options.what](options.instances, options.trials, options.resamples)
+
+
+def metrics_of(names: Sequence[str]) -> list[Metric]:
+    """The metrics of these names, and the errors that p-values are of."""
+    errors = {name.removesuffix("_p") for name in names if name.endswith("_p")} - {"spiegelhalter"}
+    return [metric for metric in standard_metrics() if metric.name in {*names, *errors}]
+
+
+def rejected(found: dict[str, Estimate]) -> list[bool]:
+    """Which of TESTS find miscalibration: p below 0.05, or an interval without the value of a calibrated model."""
+    perfect = {"gap": ("confidence_gap", 0.0), "cox_intercept": ("cox_intercept", 0.0), "cox_slope": ("cox_slope", 1.0)}
+    answers = []
+    for name in TESTS:
+        if name in perfect:
+            own, value = found[perfect[name][0]], perfect[name][1]
+            answers.append(not own.low <= value <= own.high)
+        else:
+            answers.append(found[name].value < BELOW)
+    return answers
+
+
+def print_tests(instances: int, trials: int, resamples: int) -> None:
+    """Level and power of every test of calibration."""
+    print("| world |", " | ".join(TESTS), "|")
+    print("|---|" + "---:|" * len(TESTS))
+    metrics = metrics_of((*TESTS, "confidence_gap"))
+    for place, world in enumerate(WORLDS):
+        rng = np.random.default_rng([41, place])
+        below = [
+            rejected(bootstrap(metrics, *world.draw(rng, instances), Resampling(resamples, trial)))
+            for trial in range(trials)
+        ]
+        print(
+            f"| {world.name} |", " | ".join(f"{100 * share:.0f}" for share in np.mean(below, axis=0)), "|", flush=True
+        )
+
+
+def print_relations(instances: int, trials: int, resamples: int) -> None:
+    """The level where relations are off in either direction, by what is drawn."""
+    print("| relations off by up to, drawn |", " | ".join(TESTS), "|")
+    print("|---|" + "---:|" * len(TESTS))
+    metrics = metrics_of((*TESTS, "confidence_gap"))
+    for spread in (0.0, 0.15):
+        rng = np.random.default_rng([42, round(spread * 100)])
+        below: dict[bool, list[list[bool]]] = {False: [], True: []}
+        for trial in range(trials):
+            relation = np.sort(rng.integers(RELATIONS, size=instances)).astype(np.float64)
+            confidence = spread + (1 - 2 * spread) * rng.random(instances)
+            off = rng.uniform(-spread, spread, RELATIONS)[relation.astype(int)]
+            correct = (rng.random(instances) < confidence + off).astype(np.float64)
+            for by, own in below.items():
+                drawn = Resampling(resamples, trial)
+                own.append(rejected(bootstrap(metrics, confidence, correct, drawn, relation if by else None)))
+        for by, own in below.items():
+            cells = " | ".join(f"{100 * share:.0f}" for share in np.mean(own, axis=0))
+            print(f"| {spread}, {'relations' if by else 'instances'} | {cells} |", flush=True)
+
+
+def print_intervals(instances: int, trials: int, resamples: int) -> None:
+    """Coverage, and mean value against the truth."""
+    print("| world |", " | ".join(INTERVALS), "|")
+    print("|---|" + "---:|" * len(INTERVALS))
+    metrics = [metric for metric in standard_metrics() if metric.name in INTERVALS]
+    for place, world in enumerate(WORLDS):
+        rng = np.random.default_rng([43, place])
+        truth = {name: own.value for name, own in bootstrap(metrics, *world.draw(rng, MANY), Resampling(0)).items()}
+        found = [
+            bootstrap(metrics, *world.draw(rng, instances), Resampling(resamples, trial)) for trial in range(trials)
+        ]
+        cells = []
+        for name in INTERVALS:
+            covers = np.mean([own[name].low <= truth[name] <= own[name].high for own in found])
+            mean = np.mean([own[name].value for own in found])
+            cells.append(f"{100 * covers:.0f} ({truth[name]:z.3f}: {mean:z.3f})")
+        print(f"| {world.name} |", " | ".join(cells), "|", flush=True)
+
+
+def print_bands(instances: int, trials: int, resamples: int) -> None:
+    """How often all points of the true curve lie within the points' intervals, and within the band."""
+    print("| world | all within the intervals of the points | within the band |")
+    print("|---|---:|---:|")
+    coverage = np.arange(10, 101) / 100  # of the share kept: below a tenth hardly anything is left
+    for place, world in enumerate(WORLDS):
+        rng = np.random.default_rng([44, place])
+        whole = sort_instances(*world.draw(rng, MANY))
+        truth = AtCoverage(whole, coverage)(np.ones((1, MANY), dtype=np.int64))[0]
+        inside = []
+        for trial in range(trials):
+            curve = AtCoverage(sort_instances(*world.draw(rng, instances)), coverage)
+            band = accuracy_bands({"": curve}, instances, Resampling(resamples, trial))[""]
+            inside.append(
+                [
+                    bool(((low <= truth) & (truth <= high)).all())
+                    for low, high in ((band.low, band.high), (band.band_low, band.band_high))
+                ]
+            )
+        print(f"| {world.name} |", " | ".join(f"{100 * own:.0f}" for own in np.mean(inside, axis=0)), "|", flush=True)
+
+
+def print_equivalence(instances: int, trials: int, resamples: int) -> None:
+    """How often the Brier scores of two models are called equal within 0.02, by their true difference."""
+    print("| Brier: true difference | p of equivalence < 0.05 | p of no difference < 0.05 |")
+    print("|---:|---:|---:|")
+    brier = [metric for metric in standard_metrics() if metric.name == "brier"]
+    for gap in (0.0, 0.1, 2**0.5 / 10, 0.2):
+        rng = np.random.default_rng([45, round(gap * 1000)])
+        below = []
+        for trial in range(trials):
+            confidence = rng.uniform(0.2, 1, instances)
+            first, second = rng.random(instances), rng.random(instances)
+            second = np.where(rng.random(instances) < 0.5, first, second)
+            samples = {
+                "a": (confidence, (first < confidence).astype(np.float64)),
+                "b": (confidence - gap, (second < confidence).astype(np.float64)),
+            }
+            draws = paired_draws(brier, samples, [("a", "b")], Resampling(resamples, trial))["a", "b"]["brier"]
+            below.append([draws.equivalence(0.02) < BELOW, draws.difference().p_value < BELOW])
+        # Of a shift of calibrated confidences by `gap`, the Brier score rises by its square.
+        cells = " | ".join(f"{100 * share:.0f}" for share in np.mean(below, axis=0))
+        print(f"| {gap**2:.3f} | {cells} |", flush=True)
+
+
+def print_within(instances: int, trials: int, resamples: int) -> None:
+    """Slope, markers and templates of one run, without an effect and with one."""
+    print("| true slope | covers | p < 0.05 |")
+    print("|---:|---:|---:|")
+    stated = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+    weights = (stated - stated.mean()) / ((stated - stated.mean()) ** 2).sum()
+    for slope in (0.0, 0.01, 0.02):
+        rng = np.random.default_rng([46, round(slope * 100)])
+        found = []
+        for trial in range(trials):
+            level = rng.uniform(0.2, 0.7, instances)
+            shifts = slope * stated + rng.normal(0, 0.1, (instances, 5))
+            confidence = np.clip(level[:, None] + shifts, 0, 1)
+            own = mean_draws(confidence @ weights, Resampling(resamples, trial)).difference()
+            found.append([own.low <= slope <= own.high, own.p_value < BELOW])
+        print(f"| {slope} |", " | ".join(f"{100 * share:.0f}" for share in np.mean(found, axis=0)), "|", flush=True)
+
+    print("\n| markers: accuracy lower by | any, uncorrected | any, max-T | the shifted marker, max-T |")
+    print("|---:|---:|---:|---:|")
+    metrics = [metric for metric in standard_metrics() if metric.name in ("accuracy", "ace", "brier")]
+    for shift in (0.0, 0.04, 0.08):
+        rng = np.random.default_rng([47, round(shift * 100)])
+        found = [_markers(rng, instances, shift, metrics, Resampling(resamples, trial)) for trial in range(trials)]
+        print(f"| {shift} |", " | ".join(f"{100 * share:.0f}" for share in np.mean(found, axis=0)), "|", flush=True)
+
+    print("\n| templates: true sd of accuracy | mean of the estimates | plain sd of the accuracies |")
+    print("|---:|---:|---:|")
+    for spread in (0.0, 0.02, 0.05, 0.1):
+        rng = np.random.default_rng([48, round(spread * 100)])
+        squares = []
+        for _ in range(5 * trials):
+            hardness = rng.uniform(0.2, 0.8, instances)
+            right = rng.random((5, instances)) < hardness + rng.normal(0, spread, 5)[:, None]
+            squares.append([template_sd(right.astype(np.float64)), right.mean(axis=1).std(ddof=1)])
+        root = np.sqrt(np.mean(np.square(squares), axis=0))
+        print(f"| {spread:.2f} |", " | ".join(f"{own:.3f}" for own in root), "|", flush=True)
+
+
+def _markers(
+    rng: np.random.Generator, instances: int, shift: float, metrics: list[Metric], resampling: Resampling
+) -> list[bool]:
+    """Seven markers against the plain statement, of which the first is less accurate."""
+    confidence, luck = rng.uniform(0.2, 0.95, instances), rng.random(instances)
+    samples = {"plain": (confidence, (luck < confidence).astype(np.float64))}
+    for marker in range(7):
+        drawn = np.where(rng.random(instances) < 0.7, luck, rng.random(instances))
+        own = np.clip(confidence + rng.normal(0, 0.03, instances), 0, 1)
+        samples[str(marker)] = own, (drawn < confidence - (shift if marker == 0 else 0)).astype(np.float64)
+    pairs = [(str(marker), "plain") for marker in range(7)]
+    drawn_pairs = paired_draws(metrics, samples, pairs, resampling)
+    tests: list[PairedDraws] = [draws for pair in pairs for draws in drawn_pairs[pair].values()]
+    p_values = np.array([test.difference().p_value for test in tests])
+    corrected = max_t([test.statistic for test in tests], [test.null_statistics() for test in tests])
+    corrected = np.maximum(corrected, p_values)
+    return [
+        bool((p_values < BELOW).any()),
+        bool((corrected < BELOW).any()),
+        bool((corrected[: len(metrics)] < BELOW).any()),
+    ]
+
+
+if __name__ == "__main__":
+    main()
