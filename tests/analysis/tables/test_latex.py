@@ -209,5 +209,5 @@ def test_comparisons_compile_whatever_their_runs_are_called(comparison: Comparis
 
 def test_labels_differ(found: Report) -> None:
     labels = [table.label for table in report_tables(found)]
-    assert len(set(labels)) == len(labels) == 5
+    assert len(set(labels)) == len(labels) == 7
     assert all(label.isascii() and not set(label) & set("_%&#$ {}~^\\") for label in labels)
