@@ -3,9 +3,9 @@
     python bench/aot.py [--arch 80 86 89 90 100 120] [--few] [--json] [--out FILE]
 
 A line a kernel, architecture, dtype and choice of tiles and flags: registers a thread, stack (spills lie there), local
-memory, shared memory, matrix instructions and asynchronous copies in the PTX. `--few` compiles the largest tile of bf16
-alone. Exit status 1 when a kernel spills, needs more shared memory than a block may have, multiplies bf16 or fp16
-without tensor cores, or does not pipeline its loads.
+memory, shared memory, matrix instructions and asynchronous copies in the PTX. `--few` compiles the largest tile of
+bf16, and one of rotary positions. Exit status 1 when a kernel spills, needs more shared memory than a block may have,
+multiplies bf16 or fp16 without tensor cores, does not pipeline its loads, or does not round what it must.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ from calprobe.kernels import gated_unit_triton as gate
 from calprobe.kernels import gather_reduce_triton as gather
 from calprobe.kernels import linear_logprob_triton as linear
 from calprobe.kernels import rms_norm_triton as norm
+from calprobe.kernels import rotary_triton as rotary
 from calprobe.kernels import tree_attention_triton as tree
+from calprobe.kernels.arguments import RotaryRule
 from calprobe.kernels.tiles import (
     WIDEST_GATE,
     WIDEST_NORM,
@@ -53,13 +55,18 @@ SHARED_LIMIT = {80: 163 * 1024, 86: 99 * 1024, 89: 99 * 1024, 90: 227 * 1024, 10
 LIKE_ANOTHER = (89,)
 TYPE_NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
 INPUTS = ("p_hidden", "p_weight", "p_bias", "p_query", "p_key", "p_value", "p_out", "p_x", "p_gate", "p_up")
+ANGLES = ("p_cos", "p_sin")
 MODULES = {
     "_partial_lse_kernel": linear, "_target_logprob_kernel": linear, "_gather_reduce_kernel": gather,
     "_tree_attention_kernel": tree, "_rms_norm_kernel": norm, "_gated_unit_kernel": gate,
+    "_rotary_kernel": rotary,
 }  # fmt: skip
 # Heads, the states of gemma-7b, the widest row in one part, and one in three; gates of gemma-7b, and a narrow one.
 NORM_WIDTHS = (64, 3072, WIDEST_NORM, 2 * WIDEST_NORM + 8)
 GATE_WIDTHS = (24_576, 768)
+# Heads, their width and how much of it is turned: of Llama, of gemma-7b, and a quarter of each.
+HEADS = ((32, 128, 128), (16, 256, 256), (16, 256, 64))
+WAYS_TO_TURN = ((False, False, False), (True, False, True), (True, True, False))  # Llama, Cohere, GLM
 # Bytes of stack a thread that are no fault: with more than a hundred registers in use, ptxas may keep a few addresses
 # there, which are read once a tile.
 FEW_BYTES = 32
@@ -80,6 +87,7 @@ class Variant:
     constants: tuple[tuple[str, Any], ...]
     warps: int = 4
     stages: int = 3
+    fuses_products: bool = True  # with their sums
 
     @property
     def has_ones(self) -> bool:
@@ -96,6 +104,7 @@ class Variant:
         precision = [values["PRECISION"]] if self.dtype == "fp32" and "PRECISION" in values else []
         ones = ["ONES"] if self.has_ones else []
         width = [f"of {values['WIDTH']}"] if "WIDTH" in values else []
+        width += [f"turns {values['TURNED']}"] if "TURNED" in values else []
         return " ".join([blocks, *width, f"w{self.warps}", f"s{self.stages}", *precision, *flags, *ones])
 
 
@@ -115,6 +124,7 @@ class Usage:
     mma: int
     tcgen05: int
     async_copies: int  # of 16 bytes each, from global to shared memory while the products run
+    fused: int = 0  # float32 products fused with their sums, of a kernel that must not
 
     def faults(self) -> list[str]:
         """What keeps this kernel from being used on its card; empty when nothing does."""
@@ -129,6 +139,8 @@ class Usage:
             found.append("no tensor-core instruction")
         if multiplies and not self.async_copies and not self.label.endswith("ONES"):
             found.append("loads are not pipelined in 16 bytes")
+        if self.fused:
+            found.append(f"{self.fused} products are not rounded before they are added")
         return found
 
 
@@ -138,6 +150,7 @@ def variants(arch: int, few: bool) -> Iterator[Variant]:
     if few:
         yield _partial_lse(torch.bfloat16, "ieee", tile_choices(torch.bfloat16, "ieee", chosen)[-1], False)
         yield _tree_attention(torch.bfloat16, 64, False, False)
+        yield _rotary(torch.float32, HEADS[0], RotaryRule())
         return
     for variant in every_variant(chosen):
         is_one_of_a_tile = dict(variant.constants).get("HAS_SOFTCAP", True) and variant.dtype != "fp16"
@@ -167,6 +180,8 @@ def every_variant(chosen: TileSet) -> Iterator[Variant]:
             flags = ((True, False), (False, True)) if dtype != torch.float16 else ((False, True),)
             yield from (_rms_norm(dtype, width, *each) for each in flags)
         yield from (_gated_unit(dtype, width, times) for width in GATE_WIDTHS for times in (1, 2))
+        ways = WAYS_TO_TURN if dtype != torch.float16 else WAYS_TO_TURN[:1]
+        yield from (_rotary(dtype, heads, RotaryRule(*flags)) for heads in HEADS for flags in ways)
     for block_dim in tree.BLOCK_DIMS:
         for dtype in (torch.bfloat16, torch.float32):
             yield from (_tree_attention(dtype, block_dim, *flags) for flags in ((False, False), (True, True)))
@@ -214,6 +229,13 @@ def _gated_unit(dtype: torch.dtype, width: int, times: int) -> Variant:
     return Variant("_gated_unit_kernel", TYPE_NAMES[dtype], constants, warps)
 
 
+def _rotary(dtype: torch.dtype, heads: tuple[int, int, int], rule: RotaryRule) -> Variant:
+    options = rotary.rotary_sizes(*heads)
+    warps = options.pop("num_warps")
+    constants = (*((name.upper(), value) for name, value in asdict(rule).items()), *options.items())
+    return Variant("_rotary_kernel", TYPE_NAMES[dtype], constants, warps, fuses_products=False)
+
+
 def _kernel(name: str) -> Any:
     return getattr(MODULES[name], name)
 
@@ -230,15 +252,20 @@ def _constants(flag: bool, **others: Any) -> tuple[tuple[str, Any], ...]:
 
 
 def compile_variant(variant: Variant, arch: int) -> Usage:
-    """Compile for `sm_ARCH` and read off what it takes. Of the arguments only the pointers are known to be aligned."""
+    """Compile for `sm_ARCH` and read off what it takes. Pointers and strides alone are known to be aligned."""
     kernel = _kernel(variant.kernel)
     constants = dict(variant.constants)
     signature = {name: _argument_type(name, variant.dtype, constants) for name in kernel.arg_names}
-    divisible = {(i,): [["tt.divisibility", 16]] for i, name in enumerate(kernel.arg_names) if name.startswith("p_")}
+    aligned = [name.startswith(("p_", "x_", "out_", "cos_")) for name in kernel.arg_names]
+    divisible = {(i,): [["tt.divisibility", 16]] for i, is_aligned in enumerate(aligned) if is_aligned}
     compiled = triton.compile(
         ASTSource(kernel, signature, constants, divisible),
         target=GPUTarget("cuda", arch, 32),
-        options={"num_warps": variant.warps, "num_stages": variant.stages},
+        options={
+            "num_warps": variant.warps,
+            "num_stages": variant.stages,
+            "enable_fp_fusion": variant.fuses_products,
+        },
     )
     resources = _resources(compiled.asm["cubin"])
     ptx = compiled.asm["ptx"]
@@ -255,6 +282,7 @@ def compile_variant(variant: Variant, arch: int) -> Usage:
         mma=ptx.count("mma.sync"),
         tcgen05=ptx.count("tcgen05.mma"),
         async_copies=ptx.count("cp.async.cg"),
+        fused=0 if variant.fuses_products else _dumped(compiled.asm["cubin"], "-sass").count("FFMA"),
     )
 
 
@@ -262,19 +290,27 @@ def _argument_type(name: str, dtype: str, constants: dict[str, Any]) -> str:
     if name in constants:
         return "constexpr"
     if name.startswith("p_"):
+        if name in ANGLES:
+            return "*fp32" if constants["ROUNDS_LAST"] else "*" + dtype
         return "*" + (dtype if name in INPUTS else POINTERS[name])
     return "fp32" if name in ("scale", "softcap", "eps") else "i32"
 
 
 def _resources(cubin: bytes) -> dict[str, int]:
-    """Registers and bytes as `cuobjdump` of the triton package prints them; without a driver Triton knows none."""
-    tool = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
+    """Registers and bytes; without a driver Triton knows none."""
+    printed = _dumped(cubin, "--dump-resource-usage")
+    return {name: int(value) for name, value in re.findall(r"(REG|STACK|LOCAL):(\d+)", printed)}
+
+
+def _dumped(cubin: bytes, what: str) -> str:
+    """What `cuobjdump` of the triton package prints of it."""
+    tools = Path(triton.__file__).parent / "backends/nvidia/bin"
+    path = {"PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"}  # it calls nvdisasm
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        command = [str(tool), "--dump-resource-usage", file.name]
-        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return {name: int(value) for name, value in re.findall(r"(REG|STACK|LOCAL):(\d+)", printed)}
+        command = [str(tools / "cuobjdump"), what, file.name]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | path).stdout
 
 
 def main() -> int:

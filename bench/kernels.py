@@ -8,8 +8,8 @@ behind one another, so that it is the card's and not Python's. Before a ratio is
 float64 on a sample of rows: float32 results must agree to 1e-3 nats; in bf16, where plain torch rounds its logits, ours
 must be no further from float64 than the peer. A peer that is not installed, cannot run or disagrees gives a row that
 says so, and no ratio. The roof is `torch.mm` of the same hidden states and 4,096 words, on a CPU in float32. Scores of
-`gather_reduce` must equal the reference's to the last bit. `rms_norm` and `gated_unit` are timed on a card alone, in
-GB/s of what they must read and write: on a CPU nothing calls them.
+`gather_reduce` must equal the reference's to the last bit. `rms_norm`, `gated_unit` and `rotary` are timed on a card
+alone, in GB/s of what they must read and write: on a CPU nothing calls them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import calprobe
-from calprobe.kernels import gated_unit, gather_reduce, gather_reduce_reference, linear_logprob, rms_norm
+from calprobe.kernels import (
+    RotaryRule,
+    gated_unit,
+    gather_reduce,
+    gather_reduce_reference,
+    linear_logprob,
+    rms_norm,
+    rotary,
+)
 from calprobe.kernels.arguments import ANSWER
 
 SHAPES = {"gpt2": (50_257, 768), "smollm2": (49_152, 576), "gemma3-270m": (262_144, 640), "gemma-7b": (256_000, 3072)}
@@ -45,6 +53,8 @@ STATEMENTS = 209_499  # BEAR's, one template
 QUEUED = 20  # launches that are timed together on a card
 LAYER_ROWS = 32_768  # places of a full batch
 NORM_WIDTHS, GATE_WIDTHS = (256, 3072, 4096), (11_008, 24_576)  # gemma-7b's heads and states, a Llama's; their units'
+
+HEADS = ((16, 256), (32, 128))  # gemma-7b's queries, a Llama's
 
 Run = Callable[[], Tensor]
 
@@ -205,6 +215,35 @@ def layer_rows(device: torch.device, repeats: int, n_rows: int = LAYER_ROWS) -> 
             yield row
 
 
+def rotary_rows(device: torch.device, repeats: int, n_places: int = LAYER_ROWS) -> Iterator[dict[str, Any]]:
+    """`rotary` in bfloat16, against the steps in which models write it: the bits must be theirs."""
+    for n_heads, width in HEADS:
+        rng = torch.Generator(device).manual_seed(width)
+        x = torch.randn(1, n_places, n_heads, width, generator=rng, device=device).bfloat16().transpose(1, 2)
+        angles = torch.randn(1, n_places, width, generator=rng, device=device)
+        cos, sin = angles.cos().bfloat16(), angles.sin().bfloat16()
+        runs: dict[str, Run] = {
+            "calprobe": partial(rotary, x, cos, sin, RotaryRule()),
+            "torch": partial(turned, x, cos[:, None], sin[:, None]),
+        }
+        if not torch.equal(runs["calprobe"](), runs["torch"]()):
+            raise SystemExit(f"rotary has other bits than torch's steps, with heads of {width}")
+        found = timed(runs, device, repeats)
+        for name, times in found.items():
+            row = {"kernel": "rotary", "contestant": name, "dtype": "bfloat16", "places": n_places}
+            row |= {"heads": n_heads, "width": width} | times
+            row["gb_per_s"] = round((2 * x.nbytes + cos.nbytes + sin.nbytes) / times["p50"] / 1e6, 1)
+            if name != "calprobe":
+                row["times_as_slow_as_calprobe"] = round(times["p50"] / found["calprobe"]["p50"], 2)
+            yield row
+
+
+def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Llama's positions, in their steps."""
+    a, b = x.chunk(2, -1)
+    return x * cos + torch.cat([-b, a], -1) * sin
+
+
 def norm_runs(x: Tensor, weight: Tensor) -> tuple[Tensor, dict[str, Run]]:
     """The first rows in float64, and who computes them all."""
     runs: dict[str, Run] = {
@@ -339,6 +378,7 @@ def main() -> int:
         results += show(reduce_rows(device, options.repeats))
         if device.type == "cuda":
             results += show(layer_rows(device, options.repeats))
+            results += show(rotary_rows(device, options.repeats))
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(json.dumps({"machine": machine(device), "rows": results}, indent=1) + "\n")

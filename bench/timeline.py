@@ -10,8 +10,8 @@ parties, each of which takes one at a time and in order; a group waits for the p
 before    each group is written before the next one is computed; cuDNN makes a plan for each new shape of a batch;
           tokens come from transformers' own loop; groups are large
 pipeline  none of these
-kernels   the pipeline, and float32 as three products on tensor cores, tanh-GELU, RMSNorm and gated units in one kernel
-          each, and attention over the tree in preorder instead of rows of 512 places
+kernels   the pipeline, and float32 as three products on tensor cores, tanh-GELU, RMSNorm, gated units and rotary
+          positions in one kernel each, and attention over the tree in preorder instead of rows of 512 places
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from calprobe.kernels import RotaryRule
 from calprobe.models.activations import fast_activations
 from calprobe.models.forwards import other_forwards
 from calprobe.models.fused_layers import Forward, norms_among, unit_forward, units_among
+from calprobe.models.fused_rotary import rotary_forward, rotary_layers_among
 from calprobe.scoring import ScoreOptions
 from calprobe.scoring.scheduling import Group, Schedule, groups_of
 from calprobe.scoring.selection import Selection, select
@@ -150,7 +152,7 @@ def _is_view(func: Any) -> bool:
 def counted(config: Any, dtype: torch.dtype, fused: bool) -> Counted:
     """The work of a batch of `PLACES` in rows of `ROW`, through the network of that config.
 
-    `fused`: activations, norms and gated units are one kernel each.
+    `fused`: activations, norms, gated units and rotary positions are one kernel each.
     """
     from transformers import AutoModelForCausalLM
 
@@ -172,6 +174,12 @@ def one_kernel_each(network: torch.nn.Module) -> Iterator[tuple[torch.nn.Module,
     modules = list(network.modules())
     yield from ((norm, torch.neg) for norm in norms_among(modules))
     yield from ((unit, unit_forward(unit, torch.mul)) for unit, _ in units_among(modules))
+    yield from ((layer, rotary_forward(layer, _turn)) for layer in rotary_layers_among(modules))
+
+
+def _turn(heads: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, rule: RotaryRule) -> torch.Tensor:
+    torch.add(cos, sin)  # reads them, and writes a little that the kernel does not
+    return heads.neg()
 
 
 def batch_s(work: Counted, rates: Rates, dtype: str, in_preorder: bool) -> dict[str, float]:

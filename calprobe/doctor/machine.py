@@ -176,7 +176,7 @@ def _on_card(device: torch.device) -> Check:
             differences[case] = largest_difference(device, dtype, rows), _NEAR_ENOUGH
             case = f"attention in {dtype}, {rows} places"
             differences[case] = attention_difference(device, dtype, rows), _ROUNDED_NEAR_ENOUGH[dtype]
-            case = f"norms and gates in {dtype}, {rows} rows"
+            case = f"norms, gates and positions in {dtype}, {rows} rows"
             differences[case] = layer_difference(device, dtype, rows), _ROUNDED_NEAR_ENOUGH[dtype]
         except Exception as error:  # noqa: BLE001 - Triton, the compiler that it calls and the driver raise what they like
             return _unusable(device, case, error)
@@ -251,10 +251,18 @@ def attention_difference(device: torch.device, dtype: str, places: int) -> float
 
 
 def layer_difference(device: torch.device, dtype: str, rows: int) -> float:
-    """Largest absolute difference of norms and gated units of so many rows on `device` from their references."""
+    """Largest absolute difference of norms, gated units and positions of so many rows on `device` from references."""
     import torch
 
-    from calprobe.kernels import gated_unit, gated_unit_reference, rms_norm, rms_norm_reference
+    from calprobe.kernels import (
+        RotaryRule,
+        gated_unit,
+        gated_unit_reference,
+        rms_norm,
+        rms_norm_reference,
+        rotary,
+        rotary_reference,
+    )
 
     seeded = torch.Generator().manual_seed(0)
     gate, up = (torch.randn(rows, _WIDTH, generator=seeded).to(getattr(torch, dtype)) / 2 for _ in range(2))
@@ -266,6 +274,10 @@ def layer_difference(device: torch.device, dtype: str, rows: int) -> float:
     for activation in ("silu", "gelu_tanh"):
         got = gated_unit(gate.to(device), up.to(device), activation)
         pairs.append((gated_unit_reference(gate, up, activation), got))
+    heads = (gate.view(1, rows, -1, 32).transpose(1, 2), *(part[None, :, :24].contiguous() for part in (up, gate)))
+    for rule in (RotaryRule(), RotaryRule(neighbours=True, angle_of_pair=True, rounds_last=True)):
+        got = rotary(*(each.to(device) for each in heads), rule)
+        pairs.append((rotary_reference(*heads, rule), got))
     return max(float((want.float() - found.float().cpu()).abs().max()) for want, found in pairs)
 
 

@@ -1,7 +1,7 @@
-"""RMSNorm and the gated unit of decoders, each as one kernel on a card, for as long as a block lasts.
+"""RMSNorm, the gated unit and the rotary positions of decoders, each as one kernel on a card, while a block lasts.
 
-transformers writes a norm in six to eight element-wise steps in float32, and the unit in two. Residual sums and rotary
-positions stay torch's.
+transformers writes a norm in six to eight element-wise steps in float32, the unit in two, and positions in ten
+(`calprobe.models.fused_rotary`). Residual sums stay torch's.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from torch.nn import functional as F
 from calprobe.kernels import gated_unit, rms_norm
 from calprobe.kernels.arguments import FLOATS, Gate, triton_takes
 from calprobe.models.forwards import has_own_forward, other_forwards
+from calprobe.models.fused_rotary import rotary_forward, rotary_layers_among
 
-Forward = Callable[[Tensor], Tensor]
+Forward = Callable[..., Any]
 # Folders of transformers' models, with what their classes' names begin with. A file of another version may have no such
 # class. Norms by where they round and what they multiply by: `calprobe.kernels.rms_norm`.
 _ROUND_FIRST = {
@@ -65,11 +66,12 @@ _TWO, _ONE = _classes(_TWO_PRODUCTS, "MLP"), _classes(_ONE_PRODUCT, "MLP")
 
 @contextmanager
 def fused_layers(network: nn.Module, fused: bool = True) -> Iterator[None]:
-    """Let the norms and gated units of `network` that are on a card run as one kernel each; unless not `fused`.
+    """Let norms, gated units and rotary positions of `network` that are on a card run as one kernel; if `fused`.
 
-    Only modules of the classes of transformers that are named here, no subclasses, none with a wrapped `forward`; a
-    unit's products are its own modules, called as before. The results differ by rounding. The modules are changed in
-    place for as long as the block lasts; a block within a block changes nothing.
+    Only norms and units of the classes of transformers that are named here, no subclasses; attention layers of
+    transformers alone; none with a wrapped `forward`. The modules in them are called as before. The results of norms
+    and units differ by rounding; positions give the same bits. The modules are changed in place for as long as the
+    block lasts; a block within a block changes nothing.
     """
     with other_forwards(forwards_of(network) if fused else []):
         yield
@@ -79,8 +81,8 @@ def forwards_of(network: nn.Module) -> list[tuple[nn.Module, Forward]]:
     """The modules that `fused_layers` takes, each with what it then computes."""
     on_card = [module for module in network.modules() if _is_on_card(module)]
     norms = [(norm, _norm_forward(norm)) for norm in norms_among(on_card)]
-    units = units_among(on_card)
-    return [*norms, *((unit, unit_forward(unit, partial(gated_unit, activation=kind))) for unit, kind in units)]
+    units = [(unit, unit_forward(unit, partial(gated_unit, activation=kind))) for unit, kind in units_among(on_card)]
+    return [*norms, *units, *((layer, rotary_forward(layer)) for layer in rotary_layers_among(on_card))]
 
 
 def norms_among(modules: Iterable[nn.Module]) -> list[Any]:
@@ -131,7 +133,7 @@ def _is_on_card(module: nn.Module) -> bool:
 
 
 def _norm_forward(norm: Any) -> Forward:
-    own: Forward = norm.forward
+    own: Callable[[Tensor], Tensor] = norm.forward
     rule = _NORMS[_class_of(norm)]
     eps = norm.eps if rule["one_plus"] else norm.variance_epsilon
 

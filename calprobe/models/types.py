@@ -27,7 +27,7 @@ class LoadOptions:
     kind: ModelKind | None = None  # None: from the config's architectures
     dtype: Dtype = "auto"  # auto: the checkpoint's own on a GPU, float32 on a CPU
     precision: Precision = "auto"  # of float32 products on a GPU; auto: tf32x3 where it has tensor cores for it
-    fused: bool = True  # on a GPU, RMSNorm and gated units are one kernel each while the model scores
+    fused: bool = True  # on a GPU, RMSNorm, gated units and rotary positions are one kernel each while the model scores
     device: str = "auto"  # auto (GPU if there is one), cpu, cuda, cuda:N
     device_map: DeviceMap | None = None  # accelerate's: several GPUs, or GPU and CPU
     revision: str | None = None  # of a hub id, and of nothing else: branch, tag or commit

@@ -28,7 +28,7 @@ from calprobe.runs.task import RunManifest, sha256_of
 _EXTENT = ("template set", "templates", "relations", "limit")
 # What runs have that do not name it, and where a reader finds out about it.
 _EARLIER = {"precision": "ieee", "layers": "the model's own"}
-_ABOUT = {"precision": " (--precision)", "layers": " (norms and gated units; CALPROBE_KERNELS)"}
+_ABOUT = {"precision": " (--precision)", "layers": " (norms, gated units, positions; CALPROBE_KERNELS)"}
 # What another model has of its own: not named beside the model.
 _OF_MODEL = (
     *("revision", "tokenizer", "kind", "architecture", "attention", "path", "start token", "pll metric", "word split"),

@@ -103,7 +103,7 @@ class Settings:
     attention: str | None = None  # what transformers ran: sdpa, eager
     attention_kernel: str | None = None  # what torch's sdpa took in the self-check: efficient, flash, math, ..
     precision: str | None = None  # of calprobe's float32 products on a card: tf32x3, ieee; None: none, or not known
-    layers: str | None = None  # fused: norms and gated units on a card by calprobe's kernels; None: the model's own
+    layers: str | None = None  # fused: norms, gates, positions on a card by calprobe's kernels; None: the model's own
     device: str | None = None  # cpu, cuda:0
     device_name: str | None = None  # the card, or the processor and what torch uses of it
     cpu_products: str | None = (

@@ -49,6 +49,15 @@ class LogitRule:
         return dots if self.scale == 1.0 else dots.mul_(self.scale)
 
 
+@dataclass(frozen=True, slots=True)
+class RotaryRule:
+    """How a model turns its heads: Llama's way, unless one of these holds."""
+
+    neighbours: bool = False  # pairs are side by side (Cohere, GLM), not half a head apart
+    angle_of_pair: bool = False  # value j of the angles is that of pair j (GLM); else each value has its own
+    rounds_last: bool = False  # the products are float32, and their sum is rounded (Cohere, OLMo)
+
+
 class StatementScores(NamedTuple):
     """What `gather_reduce` returns; every tensor is [statements]."""
 

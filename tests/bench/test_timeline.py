@@ -29,9 +29,10 @@ def test_the_work_of_a_batch_by_hand() -> None:
     assert 14 <= saved <= 21
 
 
-def test_norms_and_gated_units_of_a_batch_by_hand() -> None:
+def test_norms_gated_units_and_positions_of_a_batch_by_hand() -> None:
     dim, inner, half = 32, 96, 2
     small = {"hidden_size": dim, "intermediate_size": inner, "num_attention_heads": 2, "head_dim": 16}
+    small["num_key_value_heads"] = 1
     own, fused = (
         counted(GemmaConfig(**small, num_hidden_layers=n, vocab_size=100), torch.bfloat16, fused=fused)
         for n, fused in ((3, False), (3, True))
@@ -40,8 +41,10 @@ def test_norms_and_gated_units_of_a_batch_by_hand() -> None:
     # Of a norm in steps: to float32 6, square 8, mean 4, product 8, factor 8, back 6 bytes a value; as a kernel 4. Of a
     # unit in steps: 4 and 6, as a kernel 6. The sum, the root and the weight are a value a row, or one row.
     norms, units = (3 * 2 + 1) * (40 - 2 * half), 3 * 2 * half
+    # Of positions in steps: half negated 2, put together 4, times cosine and sine 8, sum 6; as a kernel 4.
+    heads, turned = 2 * 16 + 1 * 16, 3 * (20 - 2 * half)
     assert own.elementwise_bytes - fused.elementwise_bytes == pytest.approx(
-        PLACES * (norms * dim + units * inner), rel=0.02
+        PLACES * (norms * dim + units * inner + turned * heads), rel=0.02
     )
 
 

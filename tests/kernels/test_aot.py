@@ -62,7 +62,7 @@ def test_every_kernel_compiles_for_every_card() -> None:
         own = [row for row in rows if row["arch"] == arch]
         assert {row["kernel"] for row in own} == {
             "_partial_lse_kernel", "_target_logprob_kernel", "_gather_reduce_kernel", "_tree_attention_kernel",
-            "_rms_norm_kernel", "_gated_unit_kernel"
+            "_rms_norm_kernel", "_gated_unit_kernel", "_rotary_kernel",
         }  # fmt: skip
         blocks = {(row["dtype"], row["label"].split()[0]) for row in own if row["kernel"] == "_partial_lse_kernel"}
         wanted = {("bf16", block(tiles)) for tiles in _HALF[table]}

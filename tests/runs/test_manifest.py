@@ -169,7 +169,7 @@ def test_a_run_that_does_not_name_its_precision_has_ieee() -> None:
 def test_a_run_that_does_not_name_its_layers_has_the_models_own() -> None:
     stored, fused = make_manifest(), make_manifest(layers="fused")
     assert stored.identity_hash != fused.identity_hash
-    about = "(norms and gated units; CALPROBE_KERNELS)"
+    about = "(norms, gated units, positions; CALPROBE_KERNELS)"
     assert stored.differences(fused) == [f"layers: the run has the model's own, requested fused {about}"]
     assert fused.differences(stored) == [f"layers: the run has fused, requested the model's own {about}"]
 
