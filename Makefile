@@ -35,7 +35,7 @@ LM_POLYGRAPH := lm-polygraph==0.7.0 rouge-score==0.1.2 nltk==3.10.4 absl-py==2.5
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo test test-proofs test-min test-vllm test-trackers test-engines test-references test-faults fuzz lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
+.PHONY: help install demo dist test test-dist test-extras test-proofs test-min test-vllm test-trackers test-engines test-references test-faults fuzz lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -143,6 +143,26 @@ $(MIN_VENV)/.installed: pyproject.toml tests/constraints/$(VERSIONS).txt
 
 test-min: $(MIN_VENV)/.installed ## what touches the libraries, with their oldest versions (3 GB) or with VERSIONS=transformers-4.57
 	OMP_NUM_THREADS=1 $(MIN_VENV)/bin/python -m pytest $(addprefix tests/,analysis confidence kernels metrics models runs scoring)
+
+# What builds and checks the archives is no part of them.
+DIST_VENV ?= .venv-dist
+DIST := build==1.6.1 twine==7.0.0 uv==0.13.9
+# The Python that `make test-dist` installs with: DIST_PYTHON=python3.13
+DIST_PYTHON ?= python3.11
+
+$(DIST_VENV)/.installed:
+	$(PYTHON) -m venv $(DIST_VENV)
+	$(DIST_VENV)/bin/python -m pip --disable-pip-version-check install --quiet $(DIST)
+	@touch $@
+
+dist: $(DIST_VENV)/.installed ## the wheel and the source archive, into dist/, compared with the repository file by file
+	$(DIST_VENV)/bin/python .ci/archives.py
+
+test-dist: dist ## both archives, installed where the repository is not, and used there (DIST_PYTHON=python3.11)
+	$(DIST_VENV)/bin/python .ci/installed.py --python $(DIST_PYTHON)
+
+test-extras: $(DIST_VENV)/.installed ## whether each extra can be resolved on Python 3.11, 3.12 and 3.13; nothing is installed
+	$(DIST_VENV)/bin/python .ci/extras.py
 
 lint: $(VENV)/.dev ## ruff and mypy
 	$(BIN)/ruff check .

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import click
@@ -351,10 +350,3 @@ def test_no_two_test_modules_share_a_name() -> None:
     # pytest puts each folder on the path, so the second of two modules with one name cannot be imported.
     names = [file.name for file in (ROOT / "tests").rglob("test_*.py")]
     assert sorted({name for name in names if names.count(name) > 1}) == []
-
-
-def test_every_folder_of_the_package_is_installed() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
-    folders = {file.parent.relative_to(ROOT) for file in (ROOT / "calprobe").rglob("*.py")}
-    installed = {name for name in settings["packages"] if name not in settings["package-dir"]}
-    assert {".".join(folder.parts) for folder in folders} == installed

@@ -81,7 +81,7 @@ def put_on(base: torch.nn.Module, adapter: Adapter) -> tuple[torch.nn.Module, bo
     try:
         from peft import PeftModel
     except ImportError:
-        raise DataMissingError(f"{adapter.folder} is an adapter and needs peft\npip install peft") from None
+        raise DataMissingError(f"{adapter.folder} is an adapter and needs peft\npip install 'calprobe[peft]'") from None
     try:
         with warnings.catch_warnings():
             # Missing keys would leave that part of the adapter without effect.

@@ -132,5 +132,5 @@ def test_without_peft(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return plain_import(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", no_peft)
-    with pytest.raises(DataMissingError, match="pip install peft"):
+    with pytest.raises(DataMissingError, match=r"pip install 'calprobe\[peft\]'"):
         load_model(str(tmp_path / "lora"))

