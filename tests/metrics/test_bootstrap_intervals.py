@@ -82,7 +82,7 @@ def test_the_seed_decides() -> None:
     rng = np.random.default_rng(0)
     confidence, correct = rng.random(80), rng.random(80) < 0.5
     one, again, other = (bootstrap(standard_metrics(), confidence, correct, Resampling(50, seed)) for seed in (1, 1, 2))
-    assert one == again
+    assert repr(one) == repr(again)  # some bounds are NaN, which equals nothing
     assert one["brier"].value == other["brier"].value
     assert one["brier"].low != other["brier"].low
 
