@@ -273,8 +273,8 @@ CONTRACT = {
         " --ray-address --ray-cpus"
     ),
     "report": (
-        "RUN --reduction --compat --format --json --bins --bootstrap --by --by-groups --estimator --against --plots --html"
-        " --reader --parse-threshold --window --calibrate --budget --budget-draws"
+        "RUN --reduction --compat --format --json --bins --bootstrap --by --by-groups --estimator --against --plots"
+        " --html --reader --parse-threshold --window --calibrate --budget --budget-draws"
     ),
     "show": (
         "RUN --wrong --right --surest --unsurest --relation --estimator --template --top --format --json --probe"

@@ -2,9 +2,9 @@
 
     python docs/examples/round_weights.py --bits 4 models/tiny-4bit
 
-Each group of 32 weights of a matrix shares one scale, and each weight becomes one of 2 ** bits - 1 multiples of it. The folder
-holds what these weights stand for, in float32, so that every tool can load it: it shows what rounding does to the
-answers, not what it saves.
+Each group of 32 weights of a matrix shares one scale, and each weight becomes one of 2 ** bits - 1 multiples of it. The
+folder holds what these weights stand for, in float32, so that every tool can load it: it shows what rounding does to
+the answers, not what it saves.
 """
 
 from __future__ import annotations
