@@ -20,7 +20,7 @@ from calprobe.statements import load_template_set
 from calprobe.training import ProbeCallback
 
 RELATIONS = ("author", "city-country", "main-language")
-STEPS, EVERY = 60, 20
+STEPS, EVERY = 120, 40
 
 
 def told() -> list[str]:
@@ -39,11 +39,12 @@ def tune(folder: Path, runs: Path, steps: int = STEPS, every: int = EVERY) -> li
     """Train, save the model to `folder`, and return the evaluations that hold the probe's numbers, in order."""
     torch.manual_seed(0)
     tiny = calprobe.load_model("tiny-clm")
+    network: Any = tiny.network
     data = [{"input_ids": tiny.tokenizer(f"{tiny.start_token}{text}")["input_ids"]} for text in told()]
     arguments = TrainingArguments(
         str(folder.with_name(folder.name + "-training")),
         max_steps=steps,
-        learning_rate=1e-3,
+        learning_rate=3e-3,
         per_device_train_batch_size=16,
         eval_strategy="steps",
         eval_steps=every,
@@ -55,7 +56,7 @@ def tune(folder: Path, runs: Path, steps: int = STEPS, every: int = EVERY) -> li
         use_cpu=True,
     )
     trainer = Trainer(
-        tiny.network.requires_grad_(True),
+        network.requires_grad_(True),
         arguments,
         data_collator=DataCollatorForLanguageModeling(tiny.tokenizer, mlm=False),
         train_dataset=data,
@@ -65,7 +66,7 @@ def tune(folder: Path, runs: Path, steps: int = STEPS, every: int = EVERY) -> li
     trainer.remove_callback(PrinterCallback)  # the table shows it all
     callback = ProbeCallback("mini", calprobe.ScoreOptions(relations=RELATIONS), runs).attach(trainer)
     trainer.train()
-    tiny.network.save_pretrained(folder)
+    network.save_pretrained(folder)
     tiny.tokenizer.save_pretrained(folder)
     return [logs for logs in trainer.state.log_history if f"{callback.prefix}accuracy" in logs]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -26,17 +27,19 @@ def rounded(weight: torch.Tensor, bits: int) -> torch.Tensor:
     groups = weight.reshape(-1, GROUP)
     largest = 2 ** (bits - 1) - 1
     scale = groups.abs().amax(dim=1, keepdim=True).clamp_min(1e-12) / largest
-    return ((groups / scale).round() * scale).reshape(weight.shape)
+    on_grid: torch.Tensor = (groups / scale).round() * scale
+    return on_grid.reshape(weight.shape)
 
 
 def save_rounded(bits: int, folder: Path) -> int:
     """The number of weights that were rounded."""
     loaded = calprobe.load_model("tiny-clm")
-    matrices = [weight for weight in loaded.network.parameters() if weight.ndim == 2]
+    network: Any = loaded.network
+    matrices = [weight for weight in network.parameters() if weight.ndim == 2]
     with torch.no_grad():
         for weight in matrices:
             weight.copy_(rounded(weight, bits))
-    loaded.network.save_pretrained(folder)
+    network.save_pretrained(folder)
     loaded.tokenizer.save_pretrained(folder)
     return sum(weight.numel() for weight in matrices)
 
