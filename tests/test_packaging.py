@@ -11,7 +11,7 @@ import calprobe
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 SETTINGS = PYPROJECT["tool"]["setuptools"]
-EXTRA = re.compile(r"calprobe\[([\w,-]+)\]")
+EXTRA = re.compile(r"calprobe\[([a-z,]+)\]")
 
 
 def folder_of(package: str) -> Path:
