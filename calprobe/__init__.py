@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calprobe.analysis import AskedOptions as AskedOptions
+    from calprobe.analysis import FourWaysOptions as FourWaysOptions
     from calprobe.analysis import ReportOptions as ReportOptions
     from calprobe.analysis import answers as answers
     from calprobe.analysis import asked_confidences as asked_confidences
+    from calprobe.analysis import compare_ways as compare_ways
     from calprobe.analysis import readings as readings
     from calprobe.analysis import report as report
     from calprobe.asking import AskOptions as AskOptions
@@ -37,6 +39,7 @@ _HOME = {
     "AskedOptions": "calprobe.analysis",
     "AskOptions": "calprobe.asking",
     "BackendOptions": "calprobe.backends",
+    "FourWaysOptions": "calprobe.analysis",
     "GradeOptions": "calprobe.grading",
     "LoadOptions": "calprobe.models",
     "ReportOptions": "calprobe.analysis",
@@ -44,6 +47,7 @@ _HOME = {
     "answers": "calprobe.analysis",
     "asked_confidences": "calprobe.analysis",
     "ask": "calprobe.asking",
+    "compare_ways": "calprobe.analysis",
     "confidences": "calprobe.confidence",
     "grade": "calprobe.grading",
     "load_model": "calprobe.models",
@@ -58,6 +62,7 @@ __all__ = [
     "AskOptions",
     "AskedOptions",
     "BackendOptions",
+    "FourWaysOptions",
     "GradeOptions",
     "LoadOptions",
     "ReportOptions",
@@ -66,6 +71,7 @@ __all__ = [
     "answers",
     "ask",
     "asked_confidences",
+    "compare_ways",
     "confidences",
     "grade",
     "load_model",

@@ -128,6 +128,7 @@ FLOORS: tuple[set[str], ...] = (
     },
     {"results"},
     {"against", "asked", "contents", "rank", "report_runs"},
+    {"four_ways"},
 )
 
 
@@ -282,7 +283,7 @@ CONTRACT = {
     ),
     "compare": (
         "RUN --pairs --by-domain --intersect --estimator --reduction --compat --format --json --bins --bootstrap"
-        " --cluster --seed --html"
+        " --cluster --seed --html --variants --facts"
     ),
     "curve": (
         "RUN --kind accuracy-rejection calibration options accuracy-ace markers exposure --estimator --reduction"

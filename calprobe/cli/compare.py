@@ -11,7 +11,14 @@ import click
 
 from calprobe.cli.arguments import joined_option, list_option, output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
-from calprobe.cli.compare_asked import AskedDifferences, are_runs_of_replies, compare_runs_of_replies, variant_pairs
+from calprobe.cli.compare_asked import AskedDifferences, compare_runs_of_replies, variant_pairs
+from calprobe.cli.compare_ways import (
+    SameFacts,
+    compare_same_facts,
+    facts_option,
+    of_both_kinds,
+    refuse_options_of_pairs,
+)
 from calprobe.cli.figure_options import LOOKS, figure_options
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import html_option, in_format, print_result, write_page
@@ -62,7 +69,7 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
     "--variants",
     metavar="A:B,..",
     help="Asked runs: compare variant A of the first RUN with variant B of the second, or of the same.  [default: each "
-    "variant with itself; of one RUN with its first]",
+    "variant with itself; of one RUN with its first] With a run of scores: names of variants, A,B.",
 )
 @readers_option
 @window_option
@@ -102,6 +109,7 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
 )
 @figure_options
 @html_option
+@facts_option
 @report_options(
     results="intervals and p-values",
     cluster="What is resampled.  [default: complete relations where there are 30 or more, else instances]",
@@ -125,6 +133,7 @@ def command(
     plot: Path | None,
     look: Look,
     page: Path | None,
+    facts: Path | None,
     options: ReportOptions,
     form: str,
 ) -> None:
@@ -132,7 +141,9 @@ def command(
 
     Any two runs with the same instances and templates: causal and masked, base and instruct, bf16 and fp32. Of one RUN:
     its estimators with each other, its epistemic markers with the plain statement, or two of its templates. Of runs of
-    replies: accuracy by reader, Brier score, ACE and AUROC by set and variant, on the questions that both have.
+    replies: accuracy by reader, Brier score, ACE and AUROC by set and variant, on the questions that both have. Runs of
+    scores with runs of replies to the same probe: the same facts in several ways, what is ranked right and answered
+    wrong, and the reverse.
 
     \b
         calprobe compare runs/tiny-clm-mini runs/tiny-mlm-mini
@@ -141,6 +152,7 @@ def command(
         calprobe compare runs/tiny-clm-mini --templates 0:1
         calprobe compare runs/llama-mmlu runs/qwen-mmlu --metric brier,auroc
         calprobe compare runs/llama-mmlu --variants fewshot_3:surface_paraphrase
+        calprobe compare runs/llama-bear runs/llama-bear-choice runs/llama-bear-open
     """
     from calprobe.analysis import CompareOptions, compare
     from calprobe.analysis.tables import comparison_tables, pair_tables
@@ -149,8 +161,11 @@ def command(
 
     _refuse_what_changes_nothing(len(runs), options, plot)
     named = labelled(runs, labels)
-    replies = are_runs_of_replies(named.values())
-    _refuse_options_of_others(replies)
+    scored, asked = of_both_kinds(named)
+    if scored and asked:
+        refuse_options_of_pairs()
+    else:
+        _refuse_options_of_others(bool(asked))
     log_to_stderr()
     keep_freed_memory()
     wanted = CompareOptions(
@@ -165,7 +180,11 @@ def command(
         margin=margin,
         correction=correction,
     )
-    if replies:
+    if scored and asked:
+        ways = SameFacts(readers, window, variants, form, plot, look, page, facts)
+        compare_same_facts(scored, asked, wanted, ways)
+        return
+    if asked:
         compare_runs_of_replies(
             named, wanted, AskedDifferences(readers, window, variant_pairs(variants), form, plot, look, page)
         )
@@ -194,6 +213,7 @@ def _refuse_what_changes_nothing(runs: int, options: ReportOptions, plot: Path |
 def _refuse_options_of_others(replies: bool) -> None:
     """Raise click.UsageError for an option that says nothing of this kind of runs."""
     context = click.get_current_context()
+    refuse_typed(context, ("facts",), "applies to runs of scores with runs of replies; leave it out")
     if replies:
         refuse_typed(
             context, ("intersect",), "has no meaning for runs of replies: these go by what both have; leave it out"

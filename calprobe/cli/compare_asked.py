@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,20 +27,6 @@ class AskedDifferences:
     plot: Path | None
     look: Look
     page: Path | None
-
-
-def are_runs_of_replies(paths: Iterable[str]) -> bool:
-    """Whether these are runs of replies. Raises UsageError where some are and some are not."""
-    from calprobe.runs import AskedRun, open_run
-
-    kinds = {path: isinstance(open_run(path), AskedRun) for path in paths}
-    if len(set(kinds.values())) > 1:
-        asked, scored = (next(path for path, own in kinds.items() if own is kind) for kind in (True, False))
-        raise UsageError(
-            f"{asked} is a run of replies, {scored} one of scores; compare takes runs of one kind\n"
-            "compare each with its own kind; `calprobe export RUN --what confidences` writes both, with the facts' ids"
-        )
-    return any(kinds.values())
 
 
 def compare_runs_of_replies(named: Mapping[str, str], options: CompareOptions, wanted: AskedDifferences) -> None:

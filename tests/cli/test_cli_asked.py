@@ -268,12 +268,11 @@ def test_options_of_compare_that_say_nothing_of_replies_are_refused(
     assert said in done.stderr
 
 
-def test_a_run_of_replies_is_not_compared_with_one_of_scores(run: str, tmp_path: Path) -> None:
+def test_a_run_of_replies_to_no_facts_is_not_compared_with_one_of_scores(run: str, tmp_path: Path) -> None:
     scored = write_run(tmp_path / "scored")
     done = calprobe("compare", run, scored)
     assert done.returncode == 2
-    assert f"{run} is a run of replies, {scored} one of scores; compare takes runs of one kind\n" in done.stderr
-    assert "--what confidences" in done.stderr
+    assert "no facts of a probe" in done.stderr
     assert calprobe("compare", scored, "--variants", "a:b").returncode == 2
 
 

@@ -1,0 +1,233 @@
+"""`compare_ways`: runs of scores and of replies over one probe, joined fact by fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from calprobe.analysis.asked.choice import known_estimators, known_names
+from calprobe.analysis.asked.folder import asked_runs
+from calprobe.analysis.asked.opened import Asked, read_sets
+from calprobe.analysis.asked.readers import check_used
+from calprobe.analysis.compare_corrected import corrected
+from calprobe.analysis.compare_numbers import Drawn
+from calprobe.analysis.four_ways.facts import Fact, Joined, Key, join
+from calprobe.analysis.four_ways.numbers import (
+    every_pair,
+    fair_pairs,
+    rank_correlations,
+    view_numbers,
+    view_pair,
+    way_numbers,
+)
+from calprobe.analysis.four_ways.options import DEFAULT_FOUR_WAYS, METRICS, OF_DIFFERENCES, FourWaysOptions
+from calprobe.analysis.four_ways.ranked import Offered, Ranked
+from calprobe.analysis.four_ways.records import asked_record, scored_record
+from calprobe.analysis.four_ways.results import FourWays
+from calprobe.analysis.four_ways.said import Replies, facts_asked
+from calprobe.analysis.four_ways.two_by_two import two_by_twos
+from calprobe.analysis.four_ways.ways import Way, letter_of, numbered
+from calprobe.analysis.run_facts import content_of
+from calprobe.analysis.scored_run import Runs, open_scored_runs
+from calprobe.errors import UsageError
+from calprobe.metrics import Metric, standard_metrics
+from calprobe.metrics.metric import is_resampled
+from calprobe.questions.types import Question
+from calprobe.runs import AskedRun
+
+AskedLike = AskedRun | str | Path
+AskedRuns = AskedLike | Sequence[AskedLike] | Mapping[str, AskedLike]  # a mapping gives names to its runs
+
+
+def compare_ways(scored: Runs, asked: AskedRuns, options: FourWaysOptions = DEFAULT_FOUR_WAYS) -> FourWays:
+    """The same facts ranked and answered: accuracy, calibration and order of each confidence, side by side.
+
+    Facts that every run has are taken, each once. A run of scores ranks all candidates and, where a run of replies
+    chooses from options, these options alone, by the same scores: both then have the same chance. Of several samples
+    of a question, the answer is the most frequent one. Differences are paired by fact, on the same resamples; complete
+    relations are resampled where there are 30 or more.
+
+    Args:
+        scored: runs of scores over one probe, open or by path; a mapping gives them names.
+        asked: runs of replies to facts of that probe, likewise; of the same model or of another.
+        options: which confidences, metrics, readers and variants; how to resample.
+    Raises:
+        UsageError: no run of either kind, runs of several probes, no fact that all have, or names of estimators,
+            metrics, readers or variants that there are not. DataMissingError: no run at a path. CalprobeError: a run is
+            damaged.
+
+    `compare_ways("runs/gemma-mini", ["runs/gemma-choice", "runs/gemma-open"]).two_by_two[0].answers_if_ranked.value`
+    is the share of the facts ranked right that are answered right.
+    """
+    opened = [Ranked.of(run) for run in open_scored_runs(scored, options.compare.scores)]
+    replies = asked_runs([asked] if isinstance(asked, AskedRun | str | Path) else asked)
+    return compare_opened(opened, replies, options)
+
+
+def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: FourWaysOptions) -> FourWays:
+    """The same of runs that are open. Raises UsageError."""
+    options = replace(options, compare=replace(options.compare, correction=options.compare.correction or "holm"))
+    labels = [own.run.label for own in ranked] + [own.label for own in asked]
+    if twice := next((label for label in labels if labels.count(label) > 1), None):
+        raise UsageError(f"{twice} is named twice: name each run once")
+    cells, left_out = _cells(ranked, asked, options)
+    found = _Ways.of(ranked, cells, options)
+    facts = tuple(_fact(ranked, key) for key in found.joined.keys)
+    drawn = Drawn.of(np.array([fact.relation for fact in facts], np.str_), options.compare)
+    metrics, of_differences = _metrics(options, METRICS), _metrics(options, OF_DIFFERENCES)
+    resampled = [metric for metric in of_differences if is_resampled(metric)]
+    ways = found.ways
+    views = [view for way in ways for view in way.views]
+    pairs = every_pair(ways) if options.compare.pairs == "all" else fair_pairs(ways)
+    return corrected(
+        FourWays(
+            runs=(*map(scored_record, ranked), *map(asked_record, asked)),
+            probe=ranked[0].run.manifest.probe.name,
+            facts=facts,
+            every=found.joined.every,
+            lacking=found.joined.lacking,
+            left_out=(*left_out, *found.without_options),
+            ways=tuple(way_numbers(way, drawn) for way in ways),
+            views=view_numbers(views, metrics, drawn),
+            pairs=tuple(view_pair(pair, resampled, drawn) for pair in pairs),
+            correlations=rank_correlations(views, drawn),
+            two_by_two=two_by_twos(ways, facts, drawn),
+            unit=drawn.unit,
+            metrics=metrics,
+            wanted=options,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """All ways to answer the facts that all runs have."""
+
+    joined: Joined
+    ways: tuple[Way, ...]
+    without_options: tuple[str, ...]  # a clause for each ranking of options that there is not
+
+    @classmethod
+    def of(cls, ranked: Sequence[Ranked], cells: Sequence[Replies], options: FourWaysOptions) -> _Ways:
+        of_scores, of_replies = _names(ranked, cells, options)
+        differing = [_differing(ranked, own) for own in cells]
+        sides = [own.holding() for own in ranked]
+        sides += [own.holding(faults) for own, faults in zip(cells, differing, strict=True)]
+        joined = join(sides)
+        offers = list(_offers(cells, joined.keys))
+        kinds = {own.run.label: [each for each in offers if own.knows(each.values())] for own in ranked}
+        # Rankings come first, so the letters of replies follow their number.
+        first = len(ranked) + sum(map(len, kinds.values()))
+        ways = []
+        for own in ranked:
+            ways.append(own.way(joined.keys, of_scores[own.run.label]))
+            for offer in kinds[own.run.label]:
+                letters = [letter_of(first + at) for at, cell in enumerate(cells) if _offer(cell, joined.keys) == offer]
+                ways.append(own.way_among(joined.keys, of_scores[own.run.label], Offered(", ".join(letters), offer)))
+        ways += [cell.way(joined.keys, of_replies) for cell in cells]
+        lacking = tuple(
+            f"{own.run.label}: its candidates, or options of questions, are not known in words: it ranks all candidates"
+            for own in ranked
+            if len(kinds[own.run.label]) < len(offers)
+        )
+        return cls(joined, numbered(ways), lacking)
+
+
+def _offers(cells: Iterable[Replies], keys: Sequence[Key]) -> Iterator[dict[Key, Question]]:
+    """The questions with options, once for all ways that offer the same."""
+    known: list[dict[Key, Question]] = []
+    for cell in cells:
+        offer = _offer(cell, keys)
+        if offer and offer not in known:
+            known.append(offer)
+            yield offer
+
+
+def _offer(cell: Replies, keys: Sequence[Key]) -> dict[Key, Question]:
+    """Each fact's options in a fixed order, whatever wording and order a question has; none of free answers."""
+    if not cell.is_choice:
+        return {}
+    questions = cell.questions()
+    return {key: _sorted(questions[key]) for key in keys}
+
+
+def _sorted(question: Question) -> Question:
+    if question.answer is None:
+        return question
+    order = sorted(range(len(question.options)), key=lambda place: question.options[place])
+    options = tuple(question.options[place] for place in order)
+    return Question(question.id, "", "choice", options, options, answer=order.index(question.answer))
+
+
+def _differing(ranked: Sequence[Ranked], cell: Replies) -> dict[Key, str]:
+    questions = cell.questions()
+    found: dict[Key, str] = {}
+    for own in ranked:
+        found |= own.differing(questions)
+    return found
+
+
+def _fact(ranked: Sequence[Ranked], key: Key) -> Fact:
+    own = next((own for own in ranked if own.texts.known), ranked[0])
+    return own.fact(key)
+
+
+def _cells(
+    ranked: Sequence[Ranked], asked: Sequence[Asked], options: FourWaysOptions
+) -> tuple[list[Replies], list[str]]:
+    """The cells that answer facts of the runs' probe, and a clause for what does not."""
+    if not ranked or not asked:
+        raise UsageError("give one run of scores or more, and one run of replies or more, over the same facts")
+    probes = {content_of(own.run.manifest.probe): own.run for own in ranked}
+    if len(probes) > 1:
+        one, other, *_ = probes.values()
+        raise UsageError(
+            f"{one.label} is of probe {one.manifest.probe.name}, {other.label} of another, "
+            f"{other.manifest.probe.name}; compare runs of one probe"
+        )
+    found, left_out, readers, variants = [], [], [], []
+    for run in asked:
+        sets = []
+        for own in read_sets(run, options.asked):
+            source = next(each.source for each in run.sets if each.name == own.name)
+            if source.probe is not None and ranked[0].run.manifest.probe.fingerprint not in (None, source.probe):
+                left_out.append(f"{run.label}, {own.name}: facts of another probe than {ranked[0].run.label}'s")
+                continue
+            sets.append(own)
+        cells, without = facts_asked(run, sets)
+        left_out += without
+        readers += [reader for own, variant in cells for reader in own.answers[variant]]
+        variants += [variant for _, variant in cells]
+        if options.variants is not None:
+            cells = [(own, variant) for own, variant in cells if variant in options.variants]
+        found += [Replies(run, own, variant, len(cells) > 1) for own, variant in cells]
+    if options.variants is not None:
+        known_names("--variants", options.variants, variants)
+    if not found:
+        raise UsageError("; ".join(["no replies to facts of the probe that was scored", *left_out]))
+    check_used(options.asked.readers, readers)
+    return found, left_out
+
+
+def _names(
+    ranked: Sequence[Ranked], cells: Sequence[Replies], options: FourWaysOptions
+) -> tuple[Mapping[str, Sequence[str]], Sequence[str] | None]:
+    """The estimators of each run of scores by its label, and those of replies (None: the usual ones of each cell)."""
+    wanted = options.compare.estimators
+    usual = {own.run.label: own.usual for own in ranked}
+    if wanted is None:
+        return usual, None
+    of_scores = dict.fromkeys(name for own in ranked for name in own.run.estimators)
+    of_replies = dict.fromkeys(name for cell in cells for name in cell.estimators)
+    names = known_estimators("the comparison", wanted, [*of_scores, *of_replies])
+    chosen = {own.run.label: tuple(name for name in names if name in own.run.estimators) for own in ranked}
+    said = tuple(name for name in names if name in of_replies)
+    return {label: own or usual[label] for label, own in chosen.items()}, said or None
+
+
+def _metrics(options: FourWaysOptions, defaults: Sequence[str]) -> tuple[Metric, ...]:
+    known = {metric.name: metric for metric in standard_metrics(options.compare.scores.ace_bins)}
+    return tuple(known[name] for name in known_names("--metric", options.compare.metrics or defaults, known))

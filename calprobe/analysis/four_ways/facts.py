@@ -1,0 +1,101 @@
+"""The facts that all runs have: which they are, and why others are left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from calprobe.errors import UsageError
+from calprobe.messages import counted
+from calprobe.questions.facts import fact_id
+
+Key = tuple[str, int]  # relation, line number in its file
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact of a probe, with its texts where they are known."""
+
+    relation: str
+    instance: int
+    subject: str | None
+    answer: str | None  # the right one
+
+    @property
+    def id(self) -> str:
+        """As questions have it, RELATION/INSTANCE."""
+        return fact_id(self.relation, self.instance)
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """How many facts that another run has one does not have, and why."""
+
+    of: str  # label of the run, and its variant where it has several
+    reasons: Mapping[str, int]
+
+    def __str__(self) -> str:
+        """A clause: lacks 12 of them (not scored 10, no reply 2)."""
+        listed = ", ".join(f"{reason} {number:,}" for reason, number in self.reasons.items())
+        return f"{self.of} lacks {counted(sum(self.reasons.values()), 'fact')} ({listed})"
+
+    def to_json(self) -> dict[str, object]:
+        """The object of a list."""
+        return {"run": self.of, "reasons": dict(self.reasons)}
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """The facts that one side has, and why it lacks others."""
+
+    of: str
+    there: frozenset[Key]
+    why: Mapping[Key, str]  # of facts that it should have
+    otherwise: str  # of all others that it lacks
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The facts of all sides."""
+
+    keys: tuple[Key, ...]  # sorted by relation, then by line number
+    every: int  # facts that any side has
+    lacking: tuple[Lacking, ...]
+
+
+def join(sides: Sequence[Holding]) -> Joined:
+    """The facts that all sides have, in the order of scored runs.
+
+    Raises UsageError without any.
+    """
+    every = frozenset[Key]().union(*(own.there | own.why.keys() for own in sides))
+    common = frozenset.intersection(*(own.there for own in sides))
+    if not common:
+        raise UsageError(_nothing(sides))
+    return Joined(tuple(sorted(common)), len(every), tuple(_lacking(sides, every)))
+
+
+def _lacking(sides: Sequence[Holding], every: frozenset[Key]) -> Iterator[Lacking]:
+    for own in sides:
+        reasons = Counter(own.why.get(key, own.otherwise) for key in every - own.there)
+        if reasons:
+            yield Lacking(own.of, dict(sorted(reasons.items())))
+
+
+def _nothing(sides: Sequence[Holding]) -> str:
+    most = ", ".join(f"{own.of} has {len(own.there):,}" for own in sides)
+    return (
+        f"no fact that all runs have: {most}; score and ask the same facts, such as "
+        "calprobe score --probe mini, calprobe ask --questions mini --as choice"
+    )
+
+
+def key_of(name: str) -> Key | None:
+    """The fact that a question's id names; None for another id.
+
+    >>> key_of("P36/7"), key_of("q7")
+    (('P36', 7), None)
+    """
+    relation, slash, number = name.rpartition("/")
+    return (relation, int(number)) if slash and number.isascii() and number.isdigit() else None

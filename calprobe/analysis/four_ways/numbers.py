@@ -1,0 +1,123 @@
+"""The numbers of views: accuracy, calibration, differences on the same facts, rank correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+from calprobe.analysis.compare_numbers import Drawn
+from calprobe.analysis.four_ways.results import RankCorrelation, ViewNumbers, ViewPair, WayNumbers
+from calprobe.analysis.four_ways.ways import Mask, View, Way
+from calprobe.analysis.meaningful import as_confidence, of_scale
+from calprobe.metrics import Estimate, Metric, PairedDraws, bootstrap_many, bootstrap_mean
+from calprobe.metrics.bootstrap import Predictions, draw_samples
+from calprobe.metrics.correlation import correlation
+from calprobe.metrics.intervals import interval
+
+Pair = tuple[View, View]
+
+
+def way_numbers(way: Way, drawn: Drawn) -> WayNumbers:
+    """How often a way is right, by whatever reads its answers."""
+    right = {way.by: way.correct} | dict(way.readers)
+    accuracy = {name: share(own, drawn) for name, own in right.items()}
+    return WayNumbers(way, accuracy, sum(said is None for said in way.said) if not way.is_ranking else 0)
+
+
+def share(values: Mask, drawn: Drawn, kept: Mask | None = None) -> Estimate:
+    """The share of the facts kept of which something holds, with its interval; NaN without any."""
+    own = values if kept is None else values[kept]
+    if not len(own):
+        return Estimate(float("nan"))
+    clusters = drawn.clusters if kept is None or drawn.clusters is None else drawn.clusters[kept]
+    return bootstrap_mean(own.astype(float), drawn.options.scores.resampling, clusters)
+
+
+def view_numbers(views: Sequence[View], metrics: Sequence[Metric], drawn: Drawn) -> tuple[ViewNumbers, ...]:
+    """Each view's metrics over the facts that have its confidence; views of the same facts see the same resamples."""
+    groups: dict[tuple[bytes, tuple[str, ...]], list[View]] = {}
+    for view in views:
+        names = tuple(metric.name for metric in meaningful(metrics, view))
+        groups.setdefault((view.read.tobytes(), names), []).append(view)
+    found: dict[int, Mapping[str, Estimate]] = {}
+    for (_, names), own in groups.items():
+        kept = own[0].read
+        if not kept.any():
+            found |= {view.number: dict.fromkeys(names, Estimate(float("nan"))) for view in own}
+            continue
+        samples = {str(view.number): sample_of(view, kept) for view in own}
+        chosen = [metric for metric in metrics if metric.name in names]
+        clusters = None if drawn.clusters is None else drawn.clusters[kept]
+        made = bootstrap_many(chosen, samples, drawn.options.scores.resampling, clusters)
+        found |= {view.number: made[str(view.number)] for view in own}
+    return tuple(ViewNumbers(view, int(view.read.sum()), found[view.number]) for view in views)
+
+
+def view_pair(pair: Pair, metrics: Sequence[Metric], drawn: Drawn) -> ViewPair:
+    """The metrics that have a meaning for both, and their differences, first minus second."""
+    first, second = pair
+    kept = first.read & second.read
+    if not kept.any():
+        return ViewPair(first, second, 0, ())
+    shown = [metric for metric in meaningful(metrics, first) if metric in meaningful(metrics, second)]
+    samples: dict[str, Predictions] = {"first": sample_of(first, kept), "second": sample_of(second, kept)}
+    clusters = None if drawn.clusters is None else drawn.clusters[kept]
+    draws = draw_samples(shown, samples, drawn.options.scores.resampling, clusters)
+    contrasts = []
+    for metric in shown:
+        one, two = draws["first"][metric.name], draws["second"][metric.name]
+        sides = interval(one, metric), interval(two, metric)
+        contrasts.append(drawn.contrast(None, metric.name, sides, PairedDraws.of(one, two, metric)))
+    return ViewPair(first, second, int(kept.sum()), tuple(contrasts))
+
+
+def fair_pairs(ways: Sequence[Way]) -> Iterator[Pair]:
+    """Each view of what is said, with the first of each ranking that is a fair one for it."""
+    for way in ways:
+        for ranking in fair_rankings(ways, way):
+            for view in way.views:
+                yield view, ranking.views[0]
+
+
+def every_pair(ways: Iterable[Way]) -> Iterator[Pair]:
+    """Every two views."""
+    yield from combinations((view for way in ways for view in way.views), 2)
+
+
+def fair_rankings(ways: Sequence[Way], answering: Way) -> list[Way]:
+    """Of each run of scores the ranking with the same chances as replies have: of their options, else of all."""
+    if answering.is_ranking:
+        return []
+    runs = dict.fromkeys(way.run for way in ways if way.kind == "ranking")
+    return [
+        next(
+            (way for way in ways if way.run == run and way.kind == "ranking of options" and offers(way, answering)),
+            next(way for way in ways if way.run == run and way.kind == "ranking"),
+        )
+        for run in runs
+    ]
+
+
+def offers(ranking: Way, answering: Way) -> bool:
+    """Whether a ranking of options is of those that a way chooses from."""
+    return answering.letter in ranking.of.split(", ")
+
+
+def rank_correlations(views: Sequence[View], drawn: Drawn) -> tuple[RankCorrelation, ...]:
+    """Spearman's rho of every two views over the facts that have both."""
+    resampling = drawn.options.scores.resampling
+    found = []
+    for first, second in combinations(views, 2):
+        own = correlation(first.sureness, second.sureness, resampling, drawn.clusters)
+        found.append(RankCorrelation(first, second, own.instances, own.of_ranks))
+    return tuple(found)
+
+
+def meaningful(metrics: Iterable[Metric], view: View) -> tuple[Metric, ...]:
+    """Those of the metrics that judge what a view says."""
+    return tuple(metric for metric in of_scale(metrics, view.scale) if metric.name not in view.lacks)
+
+
+def sample_of(view: View, kept: Mask) -> Predictions:
+    """Confidence and correctness of the facts kept; of an uncertainty its order."""
+    return as_confidence(view.confidence[kept], view.scale), view.correct[kept]

@@ -1,0 +1,192 @@
+"""Scores as a way of answering facts: the ranking of all candidates, and that of the options that a question offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from calprobe.analysis.four_ways.facts import Fact, Holding, Key
+from calprobe.analysis.four_ways.ways import View, Way
+from calprobe.analysis.scored_run import ScoredRun
+from calprobe.arrays import Ints
+from calprobe.confidence import BASE, Confidence, Distributions
+from calprobe.confidence.distributions import NO_PREDICTION
+from calprobe.interop.answer_texts import AnswerTexts, texts_if_known
+from calprobe.questions.types import Question
+from calprobe.runs import ScoreTable
+
+ANOTHER_ANSWER, ANOTHER_OPTIONS = "another right answer", "options that are no candidates"
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A run of scores, with the texts of its candidates where they are known."""
+
+    run: ScoredRun
+    texts: AnswerTexts
+
+    @classmethod
+    def of(cls, run: ScoredRun) -> Ranked:
+        """The run, with its texts."""
+        folder = None if run.recorded is None else run.recorded.path
+        return cls(run, texts_if_known(run.manifest, folder))
+
+    @cached_property
+    def places(self) -> dict[Key, int]:
+        """The place of each fact among the run's instances."""
+        found = self.run.instances
+        keys = zip(found.relation.tolist(), found.instance.tolist(), strict=True)
+        return {key: place for place, key in enumerate(keys)}
+
+    def holding(self) -> Holding:
+        """The facts that are scored."""
+        return Holding(self.run.label, frozenset(self.places), {}, "not scored")
+
+    def candidates(self, key: Key) -> list[str] | None:
+        """The texts of a fact's candidates; None where they are not known."""
+        if not self.texts.known:
+            return None
+        width = int(self.run.widths[self.places[key]])
+        found = [self.texts.label(*key, place) for place in range(width)]
+        return [text for text in found if text is not None]
+
+    def fact(self, key: Key) -> Fact:
+        """The fact with its texts."""
+        answer = int(self.run.table.answer_idx[self.places[key]])
+        return Fact(*key, self.texts.subject(*key), self.texts.label(*key, answer))
+
+    def differing(self, questions: Mapping[Key, Question]) -> dict[Key, str]:
+        """Questions that are not about the run's fact of that name, with the reason: another right answer, options."""
+        if not self.texts.known:
+            return {}
+        found = {}
+        for key, question in questions.items():
+            if key in self.places and (reason := self._fault(key, question)):
+                found[key] = reason
+        return found
+
+    def _fault(self, key: Key, question: Question) -> str:
+        answer = self.fact(key).answer
+        if question.answer is None:
+            right = answer is None or _reads(answer) in map(_reads, question.accepted)
+            return "" if right else ANOTHER_ANSWER
+        if not all(question.options):
+            return ""
+        if answer is None or _reads(answer) != _reads(question.options[question.answer]):
+            return ANOTHER_ANSWER
+        return ANOTHER_OPTIONS if self._columns(key, question) is None else ""
+
+    def _columns(self, key: Key, question: Question) -> list[int] | None:
+        return columns_of(question, self.candidates(key) or [], int(self.run.table.answer_idx[self.places[key]]))
+
+    def knows(self, questions: Iterable[Question]) -> bool:
+        """Whether the options of questions can be told from their texts, and the candidates."""
+        return self.texts.known and all(all(question.options) for question in questions)
+
+    def way(self, keys: Sequence[Key], names: Sequence[str]) -> Way:
+        """The ranking of all candidates. The first of the names gives the answers."""
+        places = np.array([self.places[key] for key in keys], np.int64)
+        found = {name: self.run.confidence(name) for name in names}
+        return self._made(found, places, keys, "", self.run.widths[places])
+
+    def way_among(self, keys: Sequence[Key], names: Sequence[str], offered: Offered) -> Way:
+        """The ranking of the options alone: the same scores, their softmax over these."""
+        distributions = Distributions.from_table(self._among(keys, offered.questions), self.run.closed_set.ties)
+        found = {name: self.run.estimators[name](distributions) for name in names}
+        widths = np.array([len(offered.questions[key].options) for key in keys], np.int64)
+        return self._made(found, np.arange(len(keys)), keys, offered.of, widths, offered.questions)
+
+    def _among(self, keys: Sequence[Key], questions: Mapping[Key, Question]) -> ScoreTable:
+        table = self.run.table
+        columns, answers = [], []
+        for key in keys:
+            place, question = self.places[key], questions[key]
+            own = self._columns(key, question)
+            if own is None or question.answer is None:  # such a question is not among the facts, see `differing`
+                raise ValueError(f"{question.id}: options that are no candidates")
+            columns.append(np.array(own, np.int64) + table.offsets[place])
+            answers.append(question.answer)
+        widths = [len(own) for own in columns]
+        at = [self.places[key] for key in keys]
+        return ScoreTable(
+            scores=table.scores[:, np.concatenate(columns)],
+            offsets=np.concatenate([[0], np.cumsum(widths)]).astype(np.int64),
+            answer_idx=np.array(answers, np.int64),
+            relation=table.relation[at],
+            instance=table.instance[at],
+            templates=table.templates,
+        )
+
+    def _made(
+        self,
+        found: Mapping[str, Confidence],
+        places: Ints,
+        keys: Sequence[Key],
+        of: str,
+        widths: Ints,
+        questions: Mapping[Key, Question] | None = None,
+    ) -> Way:
+        first = next(iter(found))
+        prediction = found[first].prediction[places]
+        said = zip(keys, prediction.tolist(), strict=True)
+        return Way(
+            kind="ranking of options" if of else "ranking",
+            run=self.run.label,
+            model=self.run.model,
+            variant="",
+            by=first,
+            chance=float((1 / widths).mean()),
+            said=tuple(self._said(key, place, questions) for key, place in said),
+            place=prediction,
+            correct=found[first].correct[places],
+            views=tuple(self._view(name, own, places) for name, own in found.items()),
+            of=of,
+        )
+
+    def _said(self, key: Key, place: int, questions: Mapping[Key, Question] | None) -> str | None:
+        if place == NO_PREDICTION:
+            return None
+        return self.texts.label(*key, place) if questions is None else questions[key].options[place]
+
+    def _view(self, name: str, found: Confidence, places: Ints) -> View:
+        own = self.run.estimators[name]
+        return View(name, own.definition, own.scale, found.confidence[places], found.correct[places], own.lacks)
+
+    @property
+    def usual(self) -> tuple[str, ...]:
+        """The confidence that is shown where none is named."""
+        return (BASE,) if BASE in self.run.estimators else tuple(self.run.estimators)[:1]
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """The options of a way that chooses."""
+
+    of: str  # its letter
+    questions: Mapping[Key, Question] = field(repr=False)
+
+
+def columns_of(question: Question, candidates: Sequence[str], answer: int) -> list[int] | None:
+    """The candidate that each option of a question is; None where one is none, or two are the same.
+
+    The right option is the right candidate, whatever other candidate reads the same.
+    """
+    known: dict[str, int] = {}
+    for place, text in enumerate(candidates):
+        known.setdefault(text, place)
+    found = [
+        answer if place == question.answer else known.get(option, -1) for place, option in enumerate(question.options)
+    ]
+    return found if min(found) >= 0 and len(set(found)) == len(found) else None
+
+
+def _reads(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def ranked(runs: Iterator[ScoredRun]) -> list[Ranked]:
+    """The runs with their texts."""
+    return [Ranked.of(run) for run in runs]

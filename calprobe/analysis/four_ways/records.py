@@ -1,0 +1,24 @@
+"""What headings say of the runs."""
+
+from __future__ import annotations
+
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.four_ways.ranked import Ranked
+from calprobe.analysis.four_ways.results import RunRecord
+from calprobe.messages import counted
+
+
+def scored_record(ranked: Ranked) -> RunRecord:
+    """A run of scores."""
+    facts = ranked.run.facts
+    return RunRecord(facts.label, facts.model, facts.partial, facts)
+
+
+def asked_record(run: Asked) -> RunRecord:
+    """A run of replies."""
+    questions = sum(len(own.questions) for own in run.sets)
+    state = f"PARTIAL, {run.extent}" if run.partial else "complete"
+    how = "; ".join([state, *(run.about[name] for name in ("asked by", "asked as") if name in run.about)])
+    return RunRecord(
+        run.label, run.model, run.partial, None, (how, f"model {run.model}, {counted(questions, 'question')}")
+    )

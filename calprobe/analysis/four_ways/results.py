@@ -1,0 +1,175 @@
+"""What is said of the same facts in several ways, as plain frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from calprobe.analysis.compare_results import Contrast, Corrected, Grounding
+from calprobe.analysis.four_ways.facts import Fact, Lacking
+from calprobe.analysis.four_ways.options import FourWaysOptions
+from calprobe.analysis.four_ways.ways import View, Way
+from calprobe.analysis.options import CompareOptions
+from calprobe.analysis.run_facts import RunFacts
+from calprobe.metrics import Difference, Estimate, Metric
+from calprobe.words import ClusterKind
+
+FEW = 10  # facts of a relation below which its own difference says little
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run, as headings describe it."""
+
+    label: str
+    model: str
+    partial: bool
+    facts: RunFacts | None  # None: of replies
+    lines: tuple[str, ...] = ()  # of replies: what was asked, and how
+
+    @property
+    def kind(self) -> str:
+        """Of scores or of replies."""
+        return "asked" if self.facts is None else "scored"
+
+
+@dataclass(frozen=True, slots=True)
+class ViewNumbers:
+    """A confidence in the facts' answers, judged."""
+
+    view: View
+    facts: int  # with a confidence
+    metrics: Mapping[str, Estimate]  # over these; those that have a meaning for its scale
+
+
+@dataclass(frozen=True, slots=True)
+class WayNumbers:
+    """How often a way of answering is right."""
+
+    way: Way
+    accuracy: Mapping[str, Estimate]  # of all facts, by estimator or reader, the one that answers first
+    unread: int  # facts without an answer, which count as wrong
+
+
+@dataclass(frozen=True, slots=True)
+class ViewPair:
+    """Two confidences on the facts that have both: the second way's number minus the first's."""
+
+    first: View
+    second: View
+    facts: int
+    contrasts: tuple[Contrast, ...]  # of the metrics that have a meaning for both; first minus second
+
+
+@dataclass(frozen=True, slots=True)
+class RankCorrelation:
+    """Spearman's rho of how sure two confidences are, fact by fact."""
+
+    first: View
+    second: View
+    facts: int  # with both
+    rho: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class RelationGap:
+    """How much more often a relation's facts are ranked right than answered right."""
+
+    relation: str
+    facts: int
+    ranks: float  # share ranked right
+    answers: float  # share answered right
+    difference: Estimate  # ranks minus answers
+    p_value: float  # McNemar's, exact
+    p_holm: float  # corrected for the relations of its table
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few facts to say much."""
+        return self.facts < FEW
+
+
+@dataclass(frozen=True, slots=True)
+class TwoByTwo:
+    """Ranked right and answered right, fact by fact. Shares are of all facts unless a condition is named."""
+
+    ranking: Way
+    answering: Way
+    fair: bool  # whether both choose from the same answers, or the answering way has no options
+    facts: int
+    counts: tuple[int, int, int, int]  # both right, only ranked right, only answered right, neither
+    shares: tuple[Estimate, Estimate, Estimate, Estimate]
+    answers_if_ranked: Estimate  # P(answers right | ranks right); NaN without any
+    answers_if_not: Estimate  # P(answers right | ranks wrong)
+    ranks_if_answered: Estimate  # P(ranks right | answers right)
+    ranks_if_not: Estimate  # P(ranks right | answers wrong)
+    difference: Difference  # accuracy of the ranking minus that of the answers
+    mcnemar_p: float  # exact; NaN where relations are resampled: it takes single facts
+    same_answer: float  # share of the facts with the same answer, right or wrong; NaN where the texts are not known
+    ranked_only: tuple[int, ...]  # places of the facts ranked right and answered wrong, the surest ranking first
+    answered_only: tuple[int, ...]  # the reverse, likewise
+    relations: tuple[RelationGap, ...]  # largest first, those of few facts last; none where it is not fair
+
+    @property
+    def title(self) -> str:
+        """Both ways by letter."""
+        return f"{self.ranking.letter} ranks, {self.answering.letter} answers"
+
+
+@dataclass(frozen=True, slots=True)
+class FourWays(Corrected):
+    """The same facts in several ways."""
+
+    runs: tuple[RunRecord, ...]
+    probe: str
+    facts: tuple[Fact, ...]
+    every: int  # facts that any run has
+    lacking: tuple[Lacking, ...]
+    left_out: tuple[str, ...]  # a clause for what is not compared at all
+    ways: tuple[WayNumbers, ...]
+    views: tuple[ViewNumbers, ...]
+    pairs: tuple[ViewPair, ...]
+    correlations: tuple[RankCorrelation, ...]  # of every two views
+    two_by_two: tuple[TwoByTwo, ...]
+    unit: ClusterKind  # what was resampled
+    metrics: tuple[Metric, ...]  # in the order of columns
+    wanted: FourWaysOptions
+
+    @property
+    def options(self) -> CompareOptions:  # type: ignore[override]  # a property in place of the field
+        """How the comparison was made, with the correction that was chosen."""
+        return self.wanted.compare
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Each once."""
+        return tuple(dict.fromkeys(run.model for run in self.runs))
+
+    @property
+    def contrasts(self) -> Iterator[Contrast]:
+        """Every difference between views."""
+        for pair in self.pairs:
+            yield from pair.contrasts
+
+    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
+        """The result with each contrast changed, in the order of `contrasts`."""
+        pairs = tuple(replace(pair, contrasts=tuple(map(change, pair.contrasts))) for pair in self.pairs)
+        return replace(self, pairs=pairs)
+
+    def way(self, letter: str) -> Way:
+        """The way of a letter."""
+        return next(own.way for own in self.ways if own.way.letter == letter)
+
+    def rho(self, first: View, second: View) -> Estimate:
+        """The rank correlation of two views, in any order; 1 of a view with itself."""
+        if first.number == second.number:
+            return Estimate(1.0)
+        pair = {first.number, second.number}
+        return next(own.rho for own in self.correlations if {own.first.number, own.second.number} == pair)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of `calprobe compare SCORED ASKED --json`: docs/reference/files.md describes it. NaN is None."""
+        from calprobe.analysis.four_ways.results_json import four_ways_json
+
+        return four_ways_json(self)

@@ -1,0 +1,170 @@
+"""Replies as a way of answering facts: one answer a fact, and the confidences in it.
+
+Of several samples of a question, the answer is the most frequent one, and a confidence is the mean over the samples
+that give it, as in the reading `.majority` of estimators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from calprobe.analysis.asked.opened import Asked, ReadSet
+from calprobe.analysis.asked.results import OpenedCell
+from calprobe.analysis.four_ways.facts import Holding, Key, key_of
+from calprobe.analysis.four_ways.ways import Mask, View, Way
+from calprobe.arrays import Ints
+from calprobe.confidence.asked import Answers, AskedConfidence, AskedEstimator
+from calprobe.confidence.asked.sample_estimators import GREEDY_READING, MAJORITY, of_majority, representative
+from calprobe.confidence.distributions import NO_PREDICTION
+from calprobe.messages import shortened
+from calprobe.questions.types import Question
+
+SHOWN = ("label", "p_true", "frequency", "answer_entropy", "semantic_entropy")  # and all that is stated, unless named
+LONGEST = 60  # characters of an answer
+
+
+@dataclass(frozen=True)
+class Replies:
+    """A set of facts under one variant, with the place of each fact's answer among the rows."""
+
+    run: Asked
+    found: ReadSet
+    variant: str
+    several: bool  # whether the run has other variants or sets with facts
+
+    @property
+    def opened(self) -> OpenedCell:
+        """The cell."""
+        return self.found.cells[self.variant]
+
+    @property
+    def answers(self) -> Answers:
+        """Under the reader that confidences go by."""
+        return next(iter(self.found.answers[self.variant].values()))
+
+    @property
+    def label(self) -> str:
+        """The run, with the variant where there are several."""
+        return f"{self.run.label}, {self.variant}" if self.several else self.run.label
+
+    @property
+    def sampled(self) -> bool:
+        """Whether facts have several answers."""
+        return self.opened.cell.clusters is not None
+
+    def questions(self) -> dict[Key, Question]:
+        """The questions that have a row."""
+        found = ((key_of(row.question.id), row.question) for row in self.opened.cell.rows)
+        return {key: question for key, question in found if key is not None}
+
+    def holding(self, differing: Mapping[Key, str]) -> Holding:
+        """The facts with an answer to read; `differing` are not the same fact in a scored run, by the reason."""
+        asked = {own.id for own in next(s for s in self.run.sets if s.name == self.found.name).questions}
+        keys = {key for name in asked if (key := key_of(name)) is not None}
+        there = frozenset(self.rows(self.answers)) - differing.keys()
+        why = {key: differing.get(key, "no reply") for key in keys - there}
+        return Holding(self.label, there, why, "not asked")
+
+    def rows(self, answers: Answers) -> dict[Key, int]:
+        """The row of each fact's answer under a reader; of an unread most frequent one, that of the first sample."""
+        rows = self.opened.cell.rows
+        if not self.sampled:
+            places = np.flatnonzero(answers.asked).tolist()
+        else:
+            read = replace(self.opened.read, answers=answers, drawn=None)
+            chosen = ((own, representative(own)) for own in read.samples)
+            places = [int(own.rows[0]) if place is None else place for own, place in chosen]
+        return {key: at for at in places if (key := key_of(rows[at].question.id)) is not None}
+
+    @cached_property
+    def estimators(self) -> dict[str, AskedEstimator]:
+        """By name, those with one confidence a fact: of samples the readings of the most frequent answer."""
+        known = self.opened.estimators
+        if not self.sampled:
+            return dict(known)
+        plain = {name: own for name, own in known.items() if not name.endswith((MAJORITY, GREEDY_READING))}
+        return {name: known.get(f"{name}{MAJORITY}", own) for name, own in plain.items()}
+
+    @property
+    def usual(self) -> tuple[str, ...]:
+        """The confidences that are shown where none are named; all where there are none of the usual ones."""
+        stated = {name for name, own in self.estimators.items() if own.evidence == "stated" and "." not in name}
+        return tuple(name for name in self.estimators if name in SHOWN or name in stated) or tuple(self.estimators)
+
+    def way(self, keys: Sequence[Key], names: Sequence[str] | None) -> Way:
+        """The answers to these facts, with the confidences of these names; None: the usual ones."""
+        answers, cell = self.answers, self.opened.cell
+        rows = self._places(answers, keys)
+        is_choice = self.is_choice
+        shown = self.usual if names is None else [name for name in names if name in self.estimators]
+        return Way(
+            kind="choice" if is_choice else "open",
+            run=self.run.label,
+            model=self.run.model,
+            variant=self.variant,
+            by=answers.reader,
+            chance=float(cell.chance[rows].mean()) if is_choice else float("nan"),
+            said=tuple(self._said(answers, at) for at in rows.tolist()),
+            place=answers.prediction[rows] if is_choice else np.full(len(rows), NO_PREDICTION),
+            correct=answers.correct[rows],
+            views=tuple(self._view(name, rows) for name in shown),
+            readers={name: self._right(own, keys) for name, own in self.found.answers[self.variant].items()},
+            sampled=self.sampled,
+        )
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether every question has options."""
+        return all(row.question.kind == "choice" for row in self.opened.cell.rows)
+
+    def _places(self, answers: Answers, keys: Sequence[Key]) -> Ints:
+        own = self.rows(answers)
+        return np.array([own[key] for key in keys], np.int64)
+
+    def _right(self, answers: Answers, keys: Sequence[Key]) -> Mask:
+        """Which facts are right by a reader; one that has no reply of a fact finds it wrong."""
+        own = self.rows(answers)
+        return np.array([key in own and bool(answers.correct[own[key]]) for key in keys], np.bool_)
+
+    def _said(self, answers: Answers, at: int) -> str | None:
+        question, place = self.opened.cell.rows[at].question, int(answers.prediction[at])
+        if place != NO_PREDICTION:
+            return question.options[place] or question.labels[place]
+        value = answers.readings[at].value
+        return None if value is None else shortened(f"{value:g}" if isinstance(value, float) else value, LONGEST)
+
+    def _view(self, name: str, rows: Ints) -> View:
+        own = self.estimators[name]
+        found, places = self._confidence(name), rows
+        if self.sampled:  # what is computed of all samples together stands at the first of them
+            first: dict[str, int] = {}
+            ids = [row.question.id for row in self.opened.cell.rows]
+            for at in np.flatnonzero(self.answers.asked).tolist():
+                first.setdefault(ids[at], at)
+            places = np.array([first[ids[at]] for at in rows.tolist()], np.int64)
+        return View(name, own.definition, own.scale, found.confidence[places], found.correct[places])
+
+    def _confidence(self, name: str) -> AskedConfidence:
+        opened, own = self.opened, self.estimators[name]
+        if own.name in opened.confidences and (not self.sampled or own.name.endswith(MAJORITY)):
+            return opened.confidences[own.name]
+        return of_majority(own.compute)(opened.read)
+
+
+def facts_asked(run: Asked, sets: Sequence[ReadSet]) -> tuple[list[tuple[ReadSet, str]], list[str]]:
+    """The cells of a run that answer facts, and a clause for each set or variant that does not."""
+    cells, left_out = [], []
+    for own in sets:
+        for variant, cell in own.cells.items():
+            rows = cell.cell.rows
+            if not any(key_of(row.question.id) for row in rows):
+                left_out.append(f"{run.label}, {own.name}, {variant}: no facts of a probe")
+            elif cell.cell.judges_options:
+                left_out.append(f"{run.label}, {own.name}, {variant}: verdicts on options, not answers to facts")
+            else:
+                cells.append((own, variant))
+    return cells, left_out

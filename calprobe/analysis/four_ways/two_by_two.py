@@ -1,0 +1,99 @@
+"""Ranked right, answered right: how often both, how often one alone, in which facts and in which relations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from calprobe.analysis.compare_numbers import Drawn
+from calprobe.analysis.four_ways.facts import Fact
+from calprobe.analysis.four_ways.numbers import fair_rankings, share
+from calprobe.analysis.four_ways.results import RelationGap, TwoByTwo
+from calprobe.analysis.four_ways.ways import Mask, Way
+from calprobe.metrics import holm, mcnemar, mean_draws
+from calprobe.metrics.paired_shares import paired_share_difference
+
+
+def two_by_twos(ways: Sequence[Way], facts: Sequence[Fact], drawn: Drawn) -> tuple[TwoByTwo, ...]:
+    """Each way that answers with the fair ranking of each run of scores, then with its ranking of all candidates."""
+    found = []
+    for answering in ways:
+        fair = fair_rankings(ways, answering)
+        for ranking in fair:
+            found.append(two_by_two(ranking, answering, facts, drawn, fair=True))
+        if fair:
+            others = [way for way in ways if way.kind == "ranking" and way not in fair]
+            found += [two_by_two(ranking, answering, facts, drawn, fair=False) for ranking in others]
+    return tuple(found)
+
+
+def two_by_two(ranking: Way, answering: Way, facts: Sequence[Fact], drawn: Drawn, *, fair: bool) -> TwoByTwo:
+    """The four shares, the conditional ones, and the facts and relations where one alone is right."""
+    ranks, answers = ranking.correct, answering.correct
+    cells = (ranks & answers, ranks & ~answers, ~ranks & answers, ~ranks & ~answers)
+    both, ranked_only, answered_only, neither = (int(own.sum()) for own in cells)
+    surest = np.nan_to_num(ranking.views[0].sureness, nan=-np.inf) if ranking.views else np.zeros(len(facts))
+    resampling = drawn.options.scores.resampling
+    return TwoByTwo(
+        ranking=ranking,
+        answering=answering,
+        fair=fair,
+        facts=len(facts),
+        counts=(both, ranked_only, answered_only, neither),
+        shares=(share(cells[0], drawn), share(cells[1], drawn), share(cells[2], drawn), share(cells[3], drawn)),
+        answers_if_ranked=share(answers, drawn, ranks),
+        answers_if_not=share(answers, drawn, ~ranks),
+        ranks_if_answered=share(ranks, drawn, answers),
+        ranks_if_not=share(ranks, drawn, ~answers),
+        difference=mean_draws(ranks.astype(float) - answers, resampling, drawn.clusters).difference(),
+        mcnemar_p=float("nan") if drawn.unit == "relation" else mcnemar(ranked_only, answered_only),
+        same_answer=_same(ranking, answering),
+        ranked_only=_sorted(cells[1], surest),
+        answered_only=_sorted(cells[2], surest),
+        relations=relation_gaps(ranks, answers, facts) if fair else (),
+    )
+
+
+def relation_gaps(ranks: Mask, answers: Mask, facts: Sequence[Fact]) -> tuple[RelationGap, ...]:
+    """Each relation's share ranked right minus that answered right, the largest first.
+
+    Holm's correction counts these relations.
+    """
+    relation = np.array([fact.relation for fact in facts], np.str_)
+    names = np.unique(relation).tolist()
+    places = [relation == name for name in names]
+    only = [(int((ranks & ~answers & own).sum()), int((~ranks & answers & own).sum())) for own in places]
+    p_values = [mcnemar(*counts) for counts in only]
+    rows = zip(names, places, only, p_values, holm(p_values).tolist(), strict=True)
+    found = [
+        RelationGap(
+            name,
+            int(own.sum()),
+            float(ranks[own].mean()),
+            float(answers[own].mean()),
+            paired_share_difference(*counts, int(own.sum())),
+            p_value,
+            p_holm,
+        )
+        for name, own, counts, p_value, p_holm in rows
+    ]
+    return tuple(sorted(found, key=lambda own: (own.few, -own.difference.value, own.relation)))
+
+
+def _sorted(cell: Mask, surest: np.ndarray) -> tuple[int, ...]:
+    return tuple(sorted(np.flatnonzero(cell).tolist(), key=lambda place: (-surest[place], place)))
+
+
+def _same(ranking: Way, answering: Way) -> float:
+    """The share of the facts with the same answer in words, by case and white space; NaN where none is known."""
+    pairs = list(zip(ranking.said, answering.said, strict=True))
+    if all(one is None for one, _ in pairs):
+        return float("nan")
+    return float(
+        np.mean([one is not None and other is not None and _reads(one) == _reads(other) for one, other in pairs])
+    )
+
+
+def _reads(text: str) -> str:
+    return " ".join(text.casefold().split()).strip(" .")

@@ -1,0 +1,102 @@
+"""A way of answering facts, and the confidences in it: plain arrays over the facts that all runs have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.arrays import Floats, Ints
+
+WayKind = Literal["ranking", "ranking of options", "choice", "open"]
+ViewScale = Literal["probability", "order", "uncertainty"]  # as estimators of scores and of replies have it
+Mask = npt.NDArray[np.bool_]  # [facts]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One confidence, in each fact's answer. Its name is that of its estimator."""
+
+    name: str
+    definition: str
+    scale: ViewScale
+    confidence: Floats  # [facts]; NaN where none could be read; of an uncertainty larger is less sure
+    correct: Mask  # [facts], of the answer that it speaks of
+    lacks: frozenset[str] = frozenset()  # names of metrics that have no meaning for it
+    number: int = 0  # 1, 2, .. over all ways
+    way: str = ""  # letter of its way
+
+    @property
+    def read(self) -> Mask:
+        """Which facts have a confidence."""
+        return ~np.isnan(self.confidence)
+
+    @property
+    def sureness(self) -> Floats:
+        """Larger is surer, whatever the scale."""
+        return -self.confidence if self.scale == "uncertainty" else self.confidence
+
+    @property
+    def title(self) -> str:
+        """With its number: 3 label."""
+        return f"{self.number} {self.name}"
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One run's way to answer: its ranking, or its replies under a variant."""
+
+    kind: WayKind
+    run: str  # label
+    model: str
+    variant: str  # of replies
+    by: str  # the estimator or reader that answers
+    chance: float  # what a blind guess would be right with; NaN where answers are free
+    said: tuple[str | None, ...]  # [facts], the answers; None: not read, or not known in words
+    place: Ints  # [facts], of the answer among the options, or the candidates; -1: none
+    correct: Mask  # [facts]
+    views: tuple[View, ...]
+    of: str = ""  # ranking of options: letters of the ways whose options they are
+    letter: str = ""  # A, B, .. over all ways
+    readers: Mapping[str, Mask] = field(default_factory=dict)  # of replies -> [facts], right by each
+    sampled: bool = False  # whether the answer is the most frequent of several
+
+    @property
+    def is_ranking(self) -> bool:
+        """Whether it ranks, and does not say."""
+        return self.kind in ("ranking", "ranking of options")
+
+    @property
+    def title(self) -> str:
+        """What it is, in a few words."""
+        if self.kind == "ranking":
+            return f"{self.run}: ranks all candidates"
+        if self.kind == "ranking of options":
+            return f"{self.run}: ranks the options of {self.of}"
+        how = "chooses an option" if self.kind == "choice" else "answers freely"
+        return f"{self.run}, {self.variant}: {how}"
+
+
+def numbered(ways: Iterable[Way]) -> tuple[Way, ...]:
+    """The ways, with letters in their order, and numbers for the views of all of them."""
+    found, number = [], 0
+    for place, way in enumerate(ways):
+        letter, views = letter_of(place), []
+        for view in way.views:
+            number += 1
+            views.append(replace(view, number=number, way=letter))
+        found.append(replace(way, letter=letter, views=tuple(views)))
+    return tuple(found)
+
+
+def letter_of(place: int) -> str:
+    """A to Z, then A2, B2, ..
+
+    >>> letter_of(0), letter_of(25), letter_of(26)
+    ('A', 'Z', 'A2')
+    """
+    rounds, own = divmod(place, 26)
+    return chr(ord("A") + own) + (str(rounds + 1) if rounds else "")

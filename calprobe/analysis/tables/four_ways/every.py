@@ -1,0 +1,86 @@
+"""All tables of the same facts in several ways, with what stands before and below them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from calprobe.analysis.four_ways.results import FourWays, RunRecord, TwoByTwo
+from calprobe.analysis.prose import DRAWN, heading, range_note, sentence
+from calprobe.analysis.tables.four_ways.disagreement import facts_table, relations_table, two_by_two_table
+from calprobe.analysis.tables.four_ways.views import correlation_table, differences_table, views_table, ways_table
+from calprobe.analysis.tables.types import Table
+from calprobe.messages import counted
+
+
+def four_ways_tables(found: FourWays) -> tuple[Table, ...]:
+    """Ways, confidences, their differences and correlations, ranked against answered, by relation, in single facts."""
+    tables = [
+        ways_table(found),
+        views_table(found),
+        differences_table(found),
+        correlation_table(found),
+        two_by_two_table(found),
+        relations_table(found),
+        facts_table(found),
+    ]
+    first, *others = [table for table in tables if table is not None and table.rows]
+    first = replace(first, heading=four_ways_heading(found), lead=tuple(joined_notes(found)))
+    return (first, *others[:-1], replace(others[-1], general=tuple(general_notes(found)))) if others else (first,)
+
+
+def four_ways_heading(found: FourWays) -> tuple[str, ...]:
+    """What each run is; whether one model is scored and another asked."""
+    lines = [line for run in found.runs for line in run_lines(run)]
+    models = {kind: {run.model for run in found.runs if run.kind == kind} for kind in ("scored", "asked")}
+    if models["scored"] != models["asked"]:
+        scored, asked = (", ".join(sorted(models[kind])) for kind in ("scored", "asked"))
+        lines.append(f"SEVERAL MODELS: scored {scored}; asked {asked}")
+    return (*lines, "")
+
+
+def run_lines(run: RunRecord) -> tuple[str, ...]:
+    """A run in lines, its label first."""
+    if run.facts is not None:
+        return heading(run.facts)
+    first, *others = run.lines
+    return (f"{run.label}: {first}", *others)
+
+
+def joined_notes(found: FourWays) -> Iterator[str]:
+    """How many facts are compared, and which are not."""
+    relations = len({fact.relation for fact in found.facts})
+    yield (
+        f"{counted(len(found.facts), 'fact')} of {counted(relations, 'relation')} that all runs have, of "
+        f"{found.every:,} that any of them has."
+    )
+    if found.lacking:
+        yield f"Left out: {'; '.join(map(str, found.lacking))}."
+    yield from map(sentence, found.left_out)
+    for own in found.two_by_two:
+        if own.fair:
+            yield _said_of_known(own)
+
+
+def _said_of_known(own: TwoByTwo) -> str:
+    """The one sentence for which two ways are compared."""
+    both, ranked_only, *_ = own.counts
+    known = both + ranked_only
+    share = "" if not known else f" ({both / known:.0%})"
+    return (
+        f"Of the {counted(known, 'fact')} that {own.ranking.letter} ranks right, {own.answering.letter} answers "
+        f"{both:,}{share} right."
+    )
+
+
+def general_notes(found: FourWays) -> Iterator[str]:
+    """How all numbers were made."""
+    scores = found.options.scores
+    if scores.resampling.n_resamples:
+        units = "the facts" if found.unit == "instance" else DRAWN[found.unit].replace("instances", "facts")
+        yield range_note(units, scores)
+    if any(own.way.sampled for own in found.ways):
+        yield (
+            "Of several samples of a question, the answer is the most frequent one, and a confidence the mean over the "
+            "samples that give it."
+        )

@@ -1,0 +1,80 @@
+"""`calprobe compare` of runs of scores and of replies over the same facts: what its options mean, what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from calprobe.cli.arguments import output_file, refuse_typed
+from calprobe.cli.output import in_format, print_result
+from calprobe.cli.terminal_text import say
+from calprobe.errors import UsageError
+
+if TYPE_CHECKING:
+    from calprobe.analysis.options import CompareOptions
+    from calprobe.analysis.plots import Look
+
+facts_option = click.option(
+    "--facts",
+    metavar="F.csv",
+    type=output_file(),
+    help="Runs of scores with runs of replies: write every fact, with all answers and confidences, a row a fact.",
+)
+_OF_PAIRS = ("baseline", "templates", "by_domain", "intersect")
+
+
+@dataclass(frozen=True, slots=True)
+class SameFacts:
+    """How replies are read, which variants are compared, and what is written."""
+
+    readers: tuple[str, ...] | None
+    window: int | None
+    variants: tuple[str, ...] | None
+    form: str
+    plot: Path | None
+    look: Look
+    page: Path | None
+    facts: Path | None
+
+
+def of_both_kinds(named: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The runs of scores, and those of replies, by name. Raises as `open_run`."""
+    from calprobe.runs import AskedRun, open_run
+
+    asked = {name: path for name, path in named.items() if isinstance(open_run(path), AskedRun)}
+    return {name: path for name, path in named.items() if name not in asked}, asked
+
+
+def refuse_options_of_pairs() -> None:
+    """Raise click.UsageError for an option that has no meaning for the same facts in several ways."""
+    what = "does not apply to runs of scores with runs of replies, which go by the facts that all have; leave it out"
+    refuse_typed(click.get_current_context(), _OF_PAIRS, what)
+
+
+def compare_same_facts(
+    scored: Mapping[str, str], asked: Mapping[str, str], options: CompareOptions, wanted: SameFacts
+) -> None:
+    """Print what is ranked and what is answered side by side, and write figures, page and facts where wanted."""
+    from calprobe.analysis.asked.options import AskedOptions
+    from calprobe.analysis.four_ways.compare_ways import compare_ways
+    from calprobe.analysis.four_ways.options import FourWaysOptions
+    from calprobe.analysis.tables.four_ways import four_ways_tables
+
+    if any(":" in name for name in wanted.variants or ()):
+        raise UsageError("--variants: with a run of scores give names of variants, such as direct,steps, no pairs A:B")
+    reading = AskedOptions(
+        wanted.readers, window=wanted.window, ace_bins=options.scores.ace_bins, resampling=options.scores.resampling
+    )
+    found = compare_ways(dict(scored), dict(asked), FourWaysOptions(options, reading, wanted.variants))
+    print_result(in_format(wanted.form, found, four_ways_tables, four_ways_tables))
+    if wanted.facts is not None:
+        from calprobe.analysis.four_ways.frame import facts_frame
+        from calprobe.runs import atomic
+
+        with atomic.named_file(wanted.facts, "name another --facts") as temporary:
+            facts_frame(found).to_csv(temporary, index=False)
+        say(f"wrote {wanted.facts}")
