@@ -19,8 +19,8 @@ from calprobe.analysis.curves.exposure import exposure
 from calprobe.analysis.curves.markers import markers
 from calprobe.analysis.curves.options import options_curve
 from calprobe.analysis.four_ways.compare_ways import compare_ways
+from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.options import FourWaysOptions
-from calprobe.analysis.four_ways.results import FourWays
 from calprobe.analysis.options import CompareOptions, ReportOptions, SliceOptions
 from calprobe.analysis.reductions import ReductionNumbers, ReductionsReport, RunReductions, compare_reductions
 from calprobe.analysis.reporting import asked_confidences, readings, report

@@ -18,9 +18,9 @@ from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.four_ways.compare_ways import compare_opened
 from calprobe.analysis.four_ways.frame import facts_frame
+from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.options import FourWaysOptions
 from calprobe.analysis.four_ways.ranked import Ranked
-from calprobe.analysis.four_ways.results import FourWays
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.scored_run import open_scored_runs
 from calprobe.analysis.tables.four_ways import four_ways_tables

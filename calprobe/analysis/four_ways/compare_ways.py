@@ -15,6 +15,7 @@ from calprobe.analysis.asked.readers import check_used
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_numbers import Drawn
 from calprobe.analysis.four_ways.facts import Fact, Joined, Key, join
+from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.numbers import (
     every_pair,
     fair_pairs,
@@ -26,7 +27,6 @@ from calprobe.analysis.four_ways.numbers import (
 from calprobe.analysis.four_ways.options import DEFAULT_FOUR_WAYS, METRICS, OF_DIFFERENCES, FourWaysOptions
 from calprobe.analysis.four_ways.ranked import Offered, Ranked
 from calprobe.analysis.four_ways.records import asked_record, scored_record
-from calprobe.analysis.four_ways.results import FourWays
 from calprobe.analysis.four_ways.said import Replies, facts_asked
 from calprobe.analysis.four_ways.two_by_two import two_by_twos
 from calprobe.analysis.four_ways.ways import Way, letter_of, numbered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calprobe.analysis.four_ways.results import FourWays
+from calprobe.analysis.four_ways.joint import FourWays
 
 if TYPE_CHECKING:
     import pandas as pd

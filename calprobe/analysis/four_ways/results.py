@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from calprobe.analysis.compare_results import Contrast, Corrected, Grounding
-from calprobe.analysis.four_ways.facts import Fact, Lacking
-from calprobe.analysis.four_ways.options import FourWaysOptions
+from calprobe.analysis.compare_results import Contrast
 from calprobe.analysis.four_ways.ways import View, Way
-from calprobe.analysis.options import CompareOptions
 from calprobe.analysis.run_facts import RunFacts
-from calprobe.metrics import Difference, Estimate, Metric
-from calprobe.words import ClusterKind
+from calprobe.metrics import Difference, Estimate
 
 FEW = 10  # facts of a relation below which its own difference says little
 
@@ -115,61 +110,3 @@ class TwoByTwo:
     def title(self) -> str:
         """Both ways by letter."""
         return f"{self.ranking.letter} ranks, {self.answering.letter} answers"
-
-
-@dataclass(frozen=True, slots=True)
-class FourWays(Corrected):
-    """The same facts in several ways."""
-
-    runs: tuple[RunRecord, ...]
-    probe: str
-    facts: tuple[Fact, ...]
-    every: int  # facts that any run has
-    lacking: tuple[Lacking, ...]
-    left_out: tuple[str, ...]  # a clause for what is not compared at all
-    ways: tuple[WayNumbers, ...]
-    views: tuple[ViewNumbers, ...]
-    pairs: tuple[ViewPair, ...]
-    correlations: tuple[RankCorrelation, ...]  # of every two views
-    two_by_two: tuple[TwoByTwo, ...]
-    unit: ClusterKind  # what was resampled
-    metrics: tuple[Metric, ...]  # in the order of columns
-    wanted: FourWaysOptions
-
-    @property
-    def options(self) -> CompareOptions:  # type: ignore[override]  # a property in place of the field
-        """How the comparison was made, with the correction that was chosen."""
-        return self.wanted.compare
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """Each once."""
-        return tuple(dict.fromkeys(run.model for run in self.runs))
-
-    @property
-    def contrasts(self) -> Iterator[Contrast]:
-        """Every difference between views."""
-        for pair in self.pairs:
-            yield from pair.contrasts
-
-    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
-        """The result with each contrast changed, in the order of `contrasts`."""
-        pairs = tuple(replace(pair, contrasts=tuple(map(change, pair.contrasts))) for pair in self.pairs)
-        return replace(self, pairs=pairs)
-
-    def way(self, letter: str) -> Way:
-        """The way of a letter."""
-        return next(own.way for own in self.ways if own.way.letter == letter)
-
-    def rho(self, first: View, second: View) -> Estimate:
-        """The rank correlation of two views, in any order; 1 of a view with itself."""
-        if first.number == second.number:
-            return Estimate(1.0)
-        pair = {first.number, second.number}
-        return next(own.rho for own in self.correlations if {own.first.number, own.second.number} == pair)
-
-    def to_json(self) -> dict[str, Any]:
-        """The object of `calprobe compare SCORED ASKED --json`: docs/reference/files.md describes it. NaN is None."""
-        from calprobe.analysis.four_ways.results_json import four_ways_json
-
-        return four_ways_json(self)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from calprobe.analysis.four_ways.facts import Fact
 from calprobe.analysis.four_ways.results import (
-    FourWays,
     RankCorrelation,
     RelationGap,
     TwoByTwo,
@@ -16,40 +17,12 @@ from calprobe.analysis.four_ways.results import (
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.metrics import Estimate
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 CELLS = ("both_right", "only_ranked_right", "only_answered_right", "neither_right")
 CONDITIONS = ("answers_if_ranked", "answers_if_not", "ranks_if_answered", "ranks_if_not")
 
 
-def four_ways_json(found: FourWays) -> dict[str, Any]:
-    """The whole result; NaN is None."""
-    return {
-        "runs": {
-            run.label: run.facts.to_json() | {"kind": "scored"}
-            if run.facts is not None
-            else {"model": run.model, "kind": "asked", "partial": run.partial}
-            for run in found.runs
-        },
-        "probe": found.probe,
-        "n": len(found.facts),
-        "facts_of_any": found.every,
-        "lacking": [own.to_json() for own in found.lacking],
-        "left_out": list(found.left_out),
-        "unit": found.unit,
-        "tests": found.tests,
-        "correction": found.correction,
-        "ways": {own.way.letter: _way(own) for own in found.ways},
-        "views": {str(own.view.number): _view(own, len(found.facts)) for own in found.views},
-        "differences": [_pair(own) for own in found.pairs],
-        "correlations": [_correlation(own) for own in found.correlations],
-        "two_by_two": [_table(own, found) for own in found.two_by_two],
-        "facts": list(_facts(found)),
-    }
-
-
-def _way(own: WayNumbers) -> dict[str, Any]:
+def way_json(own: WayNumbers) -> dict[str, Any]:
+    """A way of answering."""
     way = own.way
     return {
         "kind": way.kind,
@@ -65,7 +38,8 @@ def _way(own: WayNumbers) -> dict[str, Any]:
     }
 
 
-def _view(own: ViewNumbers, facts: int) -> dict[str, Any]:
+def view_json(own: ViewNumbers) -> dict[str, Any]:
+    """A confidence."""
     view = own.view
     return {
         "way": view.way,
@@ -73,17 +47,19 @@ def _view(own: ViewNumbers, facts: int) -> dict[str, Any]:
         "definition": view.definition,
         "scale": view.scale,
         "n": own.facts,
-        "coverage": own.facts / facts,
+        "coverage": own.facts / len(own.view.correct),
         "metrics": {name: estimate_json(value) for name, value in own.metrics.items()},
     }
 
 
-def _pair(own: ViewPair) -> dict[str, Any]:
+def pair_json(own: ViewPair) -> dict[str, Any]:
+    """Two confidences."""
     metrics = {contrast.metric: contrast.to_json() for contrast in own.contrasts}
     return {"first": own.first.number, "second": own.second.number, "n": own.facts, "metrics": metrics}
 
 
-def _correlation(own: RankCorrelation) -> dict[str, Any]:
+def correlation_json(own: RankCorrelation) -> dict[str, Any]:
+    """Their rank correlation."""
     return {
         "first": own.first.number,
         "second": own.second.number,
@@ -92,7 +68,8 @@ def _correlation(own: RankCorrelation) -> dict[str, Any]:
     }
 
 
-def _table(own: TwoByTwo, found: FourWays) -> dict[str, Any]:
+def two_by_two_json(own: TwoByTwo, facts: Sequence[Fact]) -> dict[str, Any]:
+    """Ranked right against answered right."""
     shares = {name: estimate_json(value) for name, value in zip(CELLS, own.shares, strict=True)}
     difference = own.difference
     return {
@@ -107,8 +84,8 @@ def _table(own: TwoByTwo, found: FourWays) -> dict[str, Any]:
         | {"p": number_json(difference.p_value)},
         "mcnemar_p": number_json(own.mcnemar_p),
         "same_answer": number_json(own.same_answer),
-        "only_ranked_right": [found.facts[place].id for place in own.ranked_only],
-        "only_answered_right": [found.facts[place].id for place in own.answered_only],
+        "only_ranked_right": [facts[place].id for place in own.ranked_only],
+        "only_answered_right": [facts[place].id for place in own.answered_only],
         "relations": [_relation(each) for each in own.relations],
     }
 
@@ -125,9 +102,11 @@ def _relation(own: RelationGap) -> dict[str, Any]:
     }
 
 
-def _facts(found: FourWays) -> Iterator[dict[str, Any]]:
+def facts_json(
+    facts: Sequence[Fact], ways: Sequence[WayNumbers], views: Sequence[ViewNumbers]
+) -> Iterator[dict[str, Any]]:
     """Every fact, with each way's answer and each view's confidence."""
-    for place, fact in enumerate(found.facts):
+    for place, fact in enumerate(facts):
         yield {
             "id": fact.id,
             "relation": fact.relation,
@@ -135,14 +114,13 @@ def _facts(found: FourWays) -> Iterator[dict[str, Any]]:
             "subject": fact.subject,
             "answer": fact.answer,
             "ways": {
-                own.way.letter: {"said": own.way.said[place], "correct": bool(own.way.correct[place])}
-                for own in found.ways
+                own.way.letter: {"said": own.way.said[place], "correct": bool(own.way.correct[place])} for own in ways
             },
             "views": {
                 str(own.view.number): {
                     "confidence": number_json(own.view.confidence[place]),
                     "correct": bool(own.view.correct[place]),
                 }
-                for own in found.views
+                for own in views
             },
         }

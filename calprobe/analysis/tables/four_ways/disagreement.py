@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from calprobe.analysis.compare_results import SIGNIFICANT
-from calprobe.analysis.four_ways.results import FEW, FourWays, TwoByTwo
+from calprobe.analysis.four_ways.joint import FourWays
+from calprobe.analysis.four_ways.results import FEW, TwoByTwo
 from calprobe.analysis.tables.four_ways.views import way_name
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.metrics import Difference

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from calprobe.analysis.four_ways.results import FourWays, RunRecord, TwoByTwo
+from calprobe.analysis.four_ways.joint import FourWays
+from calprobe.analysis.four_ways.results import RunRecord, TwoByTwo
 from calprobe.analysis.prose import DRAWN, heading, range_note, sentence
 from calprobe.analysis.tables.four_ways.disagreement import facts_table, relations_table, two_by_two_table
 from calprobe.analysis.tables.four_ways.views import correlation_table, differences_table, views_table, ways_table

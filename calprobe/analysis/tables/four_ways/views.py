@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calprobe.analysis.compare_prose import correction_notes, direction_notes
-from calprobe.analysis.four_ways.results import FourWays
+from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.analysis.tables.comparison import number_cells, number_columns, quantities, sides_named
 from calprobe.analysis.tables.types import Cell, Column, Row, Table

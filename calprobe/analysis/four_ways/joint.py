@@ -1,0 +1,108 @@
+"""The same facts in several ways: the whole result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from calprobe.analysis.compare_results import Contrast, Corrected, Grounding
+from calprobe.analysis.four_ways.facts import Fact, Lacking
+from calprobe.analysis.four_ways.options import FourWaysOptions
+from calprobe.analysis.four_ways.results import (
+    RankCorrelation,
+    RunRecord,
+    TwoByTwo,
+    ViewNumbers,
+    ViewPair,
+    WayNumbers,
+)
+from calprobe.analysis.four_ways.results_json import (
+    correlation_json,
+    facts_json,
+    pair_json,
+    two_by_two_json,
+    view_json,
+    way_json,
+)
+from calprobe.analysis.four_ways.ways import View, Way
+from calprobe.analysis.options import CompareOptions
+from calprobe.metrics import Estimate, Metric
+from calprobe.words import ClusterKind
+
+
+@dataclass(frozen=True, slots=True)
+class FourWays(Corrected):
+    """The same facts in several ways."""
+
+    runs: tuple[RunRecord, ...]
+    probe: str
+    facts: tuple[Fact, ...]
+    every: int  # facts that any run has
+    lacking: tuple[Lacking, ...]
+    left_out: tuple[str, ...]  # a clause for what is not compared at all
+    ways: tuple[WayNumbers, ...]
+    views: tuple[ViewNumbers, ...]
+    pairs: tuple[ViewPair, ...]
+    correlations: tuple[RankCorrelation, ...]  # of every two views
+    two_by_two: tuple[TwoByTwo, ...]
+    unit: ClusterKind  # what was resampled
+    metrics: tuple[Metric, ...]  # in the order of columns
+    wanted: FourWaysOptions
+
+    @property
+    def options(self) -> CompareOptions:  # type: ignore[override]  # a property in place of the field
+        """How the comparison was made, with the correction that was chosen."""
+        return self.wanted.compare
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Each once."""
+        return tuple(dict.fromkeys(run.model for run in self.runs))
+
+    @property
+    def contrasts(self) -> Iterator[Contrast]:
+        """Every difference between views."""
+        for pair in self.pairs:
+            yield from pair.contrasts
+
+    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
+        """The result with each contrast changed, in the order of `contrasts`."""
+        pairs = tuple(replace(pair, contrasts=tuple(map(change, pair.contrasts))) for pair in self.pairs)
+        return replace(self, pairs=pairs)
+
+    def way(self, letter: str) -> Way:
+        """The way of a letter."""
+        return next(own.way for own in self.ways if own.way.letter == letter)
+
+    def rho(self, first: View, second: View) -> Estimate:
+        """The rank correlation of two views, in any order; 1 of a view with itself."""
+        if first.number == second.number:
+            return Estimate(1.0)
+        pair = {first.number, second.number}
+        return next(own.rho for own in self.correlations if {own.first.number, own.second.number} == pair)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of `calprobe compare SCORED ASKED --json`: docs/reference/files.md describes it. NaN is None."""
+        return {
+            "runs": {
+                run.label: run.facts.to_json() | {"kind": "scored"}
+                if run.facts is not None
+                else {"model": run.model, "kind": "asked", "partial": run.partial}
+                for run in self.runs
+            },
+            "probe": self.probe,
+            "n": len(self.facts),
+            "facts_of_any": self.every,
+            "lacking": [own.to_json() for own in self.lacking],
+            "left_out": list(self.left_out),
+            "unit": self.unit,
+            "tests": self.tests,
+            "correction": self.correction,
+            "ways": {own.way.letter: way_json(own) for own in self.ways},
+            "views": {str(own.view.number): view_json(own) for own in self.views},
+            "differences": [pair_json(own) for own in self.pairs],
+            "correlations": [correlation_json(own) for own in self.correlations],
+            "two_by_two": [two_by_two_json(own, self.facts) for own in self.two_by_two],
+            "facts": list(facts_json(self.facts, self.ways, self.views)),
+        }
