@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from calprobe.cli.arguments import output_file, refuse_typed
-from calprobe.cli.output import in_format, print_result
+from calprobe.cli.output import in_format, print_result, write_page
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
+    from calprobe.analysis import FourWays
     from calprobe.analysis.options import CompareOptions
     from calprobe.analysis.plots import Look
 
@@ -71,6 +72,12 @@ def compare_same_facts(
     )
     found = compare_ways(dict(scored), dict(asked), FourWaysOptions(options, reading, wanted.variants))
     print_result(in_format(wanted.form, found, four_ways_tables, four_ways_tables))
+    if wanted.plot is not None:
+        _draw(found, wanted.plot, wanted.look)
+    if wanted.page is not None:
+        from calprobe.analysis.html.four_ways_view import four_ways_page
+
+        write_page(four_ways_page(found), wanted.page)
     if wanted.facts is not None:
         from calprobe.analysis.four_ways.frame import facts_frame
         from calprobe.runs import atomic
@@ -78,3 +85,16 @@ def compare_same_facts(
         with atomic.named_file(wanted.facts, "name another --facts") as temporary:
             facts_frame(found).to_csv(temporary, index=False)
         say(f"wrote {wanted.facts}")
+
+
+def _draw(found: FourWays, path: Path, look: Look) -> None:
+    """Write each figure beside the path: ways.pdf becomes ways-reliability.pdf, ways-two-by-two.pdf, .."""
+    from calprobe.analysis.four_ways.pictures import way_pictures
+    from calprobe.analysis.plots import drawing, save
+
+    for kind, draw in way_pictures(found).drawn():
+        place = path.with_name(f"{path.stem}-{kind}{path.suffix}")
+        with drawing(look.style):
+            figure = draw(look)
+        save(figure, place, look.style)
+        say(f"wrote {place}")

@@ -108,5 +108,5 @@ class TwoByTwo:
 
     @property
     def title(self) -> str:
-        """Both ways by letter."""
-        return f"{self.ranking.letter} ranks, {self.answering.letter} answers"
+        """Both ways, and whether their chances differ."""
+        return f"{self.ranking.name}, {self.answering.name}{'' if self.fair else ' (other chances)'}"

@@ -14,6 +14,7 @@ from calprobe.arrays import Floats, Ints
 WayKind = Literal["ranking", "ranking of options", "choice", "open"]
 ViewScale = Literal["probability", "order", "uncertainty"]  # as estimators of scores and of replies have it
 Mask = npt.NDArray[np.bool_]  # [facts]
+DONE = {"ranking": "ranks all", "ranking of options": "ranks options of {}", "choice": "chooses", "open": "says"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,11 @@ class Way:
     def is_ranking(self) -> bool:
         """Whether it ranks, and does not say."""
         return self.kind in ("ranking", "ranking of options")
+
+    @property
+    def name(self) -> str:
+        """Its letter, and what it does."""
+        return f"{self.letter} {DONE[self.kind].format(self.of)}"
 
     @property
     def title(self) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from calprobe.analysis.compare_results import SIGNIFICANT
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.results import FEW, TwoByTwo
-from calprobe.analysis.tables.four_ways.views import way_name
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.metrics import Difference
 
@@ -42,14 +41,8 @@ def two_by_two_table(found: FourWays) -> Table:
     )
 
 
-def pair_title(own: TwoByTwo) -> str:
-    """Both ways, and whether they have the same chance."""
-    fair = "" if own.fair else " (other chances)"
-    return f"{way_name(own.ranking)}, {way_name(own.answering)}{fair}"
-
-
 def _rows(own: TwoByTwo) -> Iterator[Row]:
-    group, keys = pair_title(own), {"ranking": own.ranking.letter, "answering": own.answering.letter}
+    group, keys = own.title, {"ranking": own.ranking.letter, "answering": own.answering.letter}
 
     def row(name: str, label: str, count: int | None, value: Cell) -> Row:
         return Row(label, (count, value), group=group, keys={**keys, "metric": name})
@@ -100,7 +93,7 @@ def relations_table(found: FourWays) -> Table:
                     own.p_value,
                     own.p_holm,
                 ),
-                group=pair_title(pair),
+                group=pair.title,
                 note="few facts" if own.few else "",
                 keys={"ranking": pair.ranking.letter, "answering": pair.answering.letter, "relation": own.relation},
                 significant=own.p_holm < SIGNIFICANT,

@@ -10,19 +10,6 @@ from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.analysis.tables.comparison import number_cells, number_columns, quantities, sides_named
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 
-DONE = {"ranking": "ranks all", "ranking of options": "ranks options of {}", "choice": "chooses", "open": "says"}
-
-
-def way_name(way: Way) -> str:
-    """Its letter, and what it does."""
-    done = {
-        "ranking": "ranks all",
-        "ranking of options": f"ranks options of {way.of}",
-        "choice": "chooses",
-        "open": "says",
-    }
-    return f"{way.letter} {done[way.kind]}"
-
 
 def way_title(way: Way) -> str:
     """The same with its run."""
@@ -41,7 +28,7 @@ def ways_table(found: FourWays) -> Table:
                 accuracy,
                 own.unread if name == way.by and not way.is_ranking else None,
             )
-            label = way_name(way) if name == way.by else f"{way.letter} by {name}"
+            label = way.name if name == way.by else f"{way.letter} by {name}"
             note = f"by {name}" if name == way.by else ""
             keys = {"run": way.run, "variant": way.variant, "way": way.letter, "by": name}
             rows.append(Row(label, cells, group=where, note=note, keys=keys))
@@ -140,7 +127,7 @@ def differences_table(found: FourWays) -> Table | None:
 
 
 def _of_way(found: FourWays, view: View) -> str:
-    return f"{view.title} ({way_name(found.way(view.way))})"
+    return f"{view.title} ({found.way(view.way).name})"
 
 
 def correlation_table(found: FourWays) -> Table | None:

@@ -1,0 +1,89 @@
+"""What figures and pages show of the same facts in several ways: reliability, combinations, relations, correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calprobe.analysis.compare_results import SIGNIFICANT
+from calprobe.analysis.curves.calibration import (
+    METRICS,
+    Calibration,
+    CalibrationLine,
+    calibration_line,
+    draw_calibration,
+)
+from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
+from calprobe.analysis.curves.dumbbell_figure import DumbbellRow, Dumbbells, draw_dumbbells
+from calprobe.analysis.curves.quarters_figure import Quarters, draw_quarters
+from calprobe.analysis.four_ways.joint import FourWays
+from calprobe.analysis.four_ways.results import TwoByTwo
+from calprobe.metrics import ACE_BINS, Resampling, bootstrap_many, standard_metrics
+
+if TYPE_CHECKING:
+    from calprobe.analysis.plots import Look
+
+PARTS = ("both right", "only ranked right", "only answered right", "neither right")
+Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
+
+
+@dataclass(frozen=True, slots=True)
+class WayPictures:
+    """The figures as numbers."""
+
+    calibration: Calibration  # `run` is the way; of views that are probabilities
+    quarters: tuple[Quarters, ...]
+    dumbbells: tuple[Dumbbells, ...]
+    correlations: Correlations | None  # None of a single view
+
+    def drawn(self) -> Iterator[tuple[str, Drawn]]:
+        """The kinds that there is something to draw of, each with the function that draws it."""
+        if self.calibration.lines:
+            yield "reliability", lambda look: draw_calibration(self.calibration, look)
+        if self.quarters:
+            yield "two-by-two", lambda look: draw_quarters(self.quarters, look)
+        if self.dumbbells:
+            yield "relations", lambda look: draw_dumbbells(self.dumbbells, look)
+        if self.correlations is not None:
+            own = self.correlations
+            yield "correlations", lambda look: draw_correlations([own], look)
+
+
+def way_pictures(found: FourWays) -> WayPictures:
+    """All figures of a comparison."""
+    views = [own.view for own in found.views]
+    values = tuple(tuple(found.rho(one, other).value for other in views) for one in views)
+    titles = tuple(view.title for view in views)
+    return WayPictures(
+        Calibration(tuple(_lines(found)), "facts"),
+        tuple(_quarters(own) for own in found.two_by_two if own.fair),
+        tuple(_dumbbells(own) for own in found.two_by_two if own.fair),
+        Correlations("Spearman's rho of how sure", titles, values) if len(views) > 1 else None,
+    )
+
+
+def _lines(found: FourWays) -> Iterator[CalibrationLine]:
+    bins = found.options.scores.ace_bins
+    metrics = [metric for metric in standard_metrics(bins) if metric.name in METRICS]
+    for own in found.views:
+        view, kept = own.view, own.view.read
+        if view.scale != "probability" or not kept.any():
+            continue
+        sample = view.confidence[kept], view.correct[kept]
+        values = bootstrap_many(metrics, {view.title: sample}, Resampling(0))[view.title]
+        name = found.way(view.way).name
+        # Twenty bins of a few facts would be a fact each.
+        yield calibration_line((name, name, view.title, ()), sample, values, None if bins == ACE_BINS else bins)
+
+
+def _quarters(own: TwoByTwo) -> Quarters:
+    both, ranked_only, answered_only, neither = (share.value for share in own.shares)
+    return Quarters(own.title, own.facts, PARTS, (both, ranked_only, answered_only, neither))
+
+
+def _dumbbells(own: TwoByTwo) -> Dumbbells:
+    rows = tuple(
+        DumbbellRow(gap.relation, gap.ranks, gap.answers, gap.facts, gap.p_holm < SIGNIFICANT) for gap in own.relations
+    )
+    return Dumbbells(own.title, "ranked right", "answered right", rows, own.answering.chance)
