@@ -24,15 +24,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def test_the_same_facts_are_shown_in_several_ways(runs: tuple[Path, Path], tmp_path: Path) -> None:
-    facts = tmp_path / "facts.csv"
-    done = calprobe(
-        "compare", *runs[::-1], *QUICK, "--variants", "direct", "--label", "asked=letters", "--facts", facts
-    )
+    facts, page, figure = (tmp_path / name for name in ("facts.csv", "page.html", "ways.svg"))
+    files = ("--facts", facts, "--html", page, "--plot", figure)
+    done = calprobe("compare", *runs[::-1], *QUICK, "--variants", "direct", "--label", "asked=letters", *files)
     assert done.returncode == 0, done.stderr
     assert "12 facts of 2 relations that all runs have, of 12 that any of them has." in done.stdout
     for said in ("A ranks all", "B ranks options of C", "C chooses", "letters, direct", "SEVERAL MODELS", "few facts"):
         assert said in done.stdout
     assert f"wrote {facts}" in done.stderr
+    drawn = ("reliability", "two-by-two", "relations", "correlations")
+    assert sorted(file.name for file in tmp_path.glob("*.svg")) == sorted(f"ways-{name}.svg" for name in drawn)
+    assert "letters" in page.read_text("utf-8")
     written = pd.read_csv(facts)
     assert len(written) == 12
     assert written["C_correct"].all()

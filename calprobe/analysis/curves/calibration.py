@@ -277,9 +277,11 @@ def _label(pairs: Sequence[frame.PanelPair], of: str) -> None:
     Where many rows are low, n stands for a word that would go on beside the next panel.
     """
     counted = of.capitalize() if len(of) < LONG or sum(pair.left for pair in pairs) <= HIGH_ROWS else "n"
+    most = max((pair.counts.get_ylim()[1] for pair in pairs), default=1.0)
     for pair in pairs:
         if pair is not pairs[0]:
             pair.counts.sharey(pairs[0].counts)
+        pair.counts.set_ylim(0, most)
         pair.curve.tick_params(labelleft=pair.left)
         pair.counts.tick_params(labelleft=pair.left, labelbottom=pair.lowest)
         if pair.left:

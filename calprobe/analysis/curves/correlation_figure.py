@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST_INCHES, MOST_INCHES = 3.0, 4.2  # width of a panel
-LABEL_INCHES = 1.0  # what names of prompts take beside a panel
+LABEL_INCHES = 1.0  # what names of prompts take beside a panel, at least
 TITLE_INCHES = 0.5
 POINTS, NUMBER = 6.5, 2.8  # size of the numbers at most; width of one with its gap, in their size
 MOST = 1.9  # value of the darkest colours
@@ -25,19 +25,23 @@ MOST = 1.9  # value of the darkest colours
 
 @dataclass(frozen=True, slots=True)
 class Correlations:
-    """Pearson's r of the confidences under each two prompts."""
+    """Correlations of the confidences under each two prompts, or of each two confidences."""
 
     title: str
     prompts: tuple[str, ...]
     values: tuple[tuple[float, ...], ...]  # [prompts][prompts], in [-1, 1]; NaN where undefined
+    of: str = "Pearson's correlation of the confidences under each two prompts"
+    numbered: bool = True  # whether a page puts numbers behind the names; False: they have them
 
 
 def draw_correlations(several: Sequence[Correlations], look: Look = DEFAULT_LOOK) -> Figure:
     """A panel for each; red above 0, blue below, the darker the farther from 0."""
     columns = 2 if len(several) > 1 and look.width >= 2 * LEAST_INCHES else 1
+    longest = max((len(name) for own in several for name in own.prompts), default=0)
+    labels = max(LABEL_INCHES, (longest + 2) * frame.LETTER / frame.POINTS_PER_INCH)
     rows = -(-max(len(several), 1) // columns)
-    side = min((look.width - LABEL_INCHES) / columns, MOST_INCHES)
-    figure = frame.blank_figure(look.width, (side + TITLE_INCHES) * rows + LABEL_INCHES)
+    side = min((look.width - labels) / columns, MOST_INCHES)
+    figure = frame.blank_figure(look.width, (side + TITLE_INCHES) * rows + labels)
     panels = frame.panel_grid(figure, max(len(several), 1), columns)
     for at, (axes, own) in enumerate(zip(panels, several, strict=False)):
         below = at + columns >= len(several)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calprobe.analysis.compare_results import SIGNIFICANT
@@ -19,12 +19,14 @@ from calprobe.analysis.curves.dumbbell_figure import DumbbellRow, Dumbbells, dra
 from calprobe.analysis.curves.quarters_figure import Quarters, draw_quarters
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.results import TwoByTwo
+from calprobe.analysis.run_names import state
 from calprobe.metrics import ACE_BINS, Resampling, bootstrap_many, standard_metrics
 
 if TYPE_CHECKING:
     from calprobe.analysis.plots import Look
 
 PARTS = ("both right", "only ranked right", "only answered right", "neither right")
+RHO = "Spearman's correlation of how sure each two confidences are"
 Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
 
 
@@ -32,7 +34,8 @@ Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
 class WayPictures:
     """The figures as numbers."""
 
-    calibration: Calibration  # `run` is the way; of views that are probabilities
+    title: str  # the models, and that runs are not of everything
+    calibration: Calibration  # of views that are probabilities; `run` is the title
     quarters: tuple[Quarters, ...]
     dumbbells: tuple[Dumbbells, ...]
     correlations: Correlations | None  # None of a single view
@@ -40,30 +43,36 @@ class WayPictures:
     def drawn(self) -> Iterator[tuple[str, Drawn]]:
         """The kinds that there is something to draw of, each with the function that draws it."""
         if self.calibration.lines:
-            yield "reliability", lambda look: draw_calibration(self.calibration, look)
+            yield "reliability", lambda look: draw_calibration(self.calibration, self._titled(look))
         if self.quarters:
-            yield "two-by-two", lambda look: draw_quarters(self.quarters, look)
+            yield "two-by-two", lambda look: draw_quarters(self.quarters, self._titled(look))
         if self.dumbbells:
-            yield "relations", lambda look: draw_dumbbells(self.dumbbells, look)
+            yield "relations", lambda look: draw_dumbbells(self.dumbbells, self._titled(look))
         if self.correlations is not None:
             own = self.correlations
-            yield "correlations", lambda look: draw_correlations([own], look)
+            yield "correlations", lambda look: draw_correlations([own], self._titled(look))
+
+    def _titled(self, look: Look) -> Look:
+        return replace(look, title=self.title) if look.title is None else look
 
 
 def way_pictures(found: FourWays) -> WayPictures:
     """All figures of a comparison."""
     views = [own.view for own in found.views]
     values = tuple(tuple(found.rho(one, other).value for other in views) for one in views)
-    titles = tuple(view.title for view in views)
+    titles = tuple(f"{view.title} ({view.way})" for view in views)
+    of = state(limited=any(run.limited for run in found.runs), partial=any(run.partial for run in found.runs))
+    title = f"{', '.join(found.models)}{of}"
     return WayPictures(
-        Calibration(tuple(_lines(found)), "facts"),
+        title,
+        Calibration(tuple(_lines(found, title)), "facts"),
         tuple(_quarters(own) for own in found.two_by_two if own.fair),
         tuple(_dumbbells(own) for own in found.two_by_two if own.fair),
-        Correlations("Spearman's rho of how sure", titles, values) if len(views) > 1 else None,
+        Correlations("Rank correlation", titles, values, RHO, numbered=False) if len(views) > 1 else None,
     )
 
 
-def _lines(found: FourWays) -> Iterator[CalibrationLine]:
+def _lines(found: FourWays, title: str) -> Iterator[CalibrationLine]:
     bins = found.options.scores.ace_bins
     metrics = [metric for metric in standard_metrics(bins) if metric.name in METRICS]
     for own in found.views:
@@ -72,9 +81,9 @@ def _lines(found: FourWays) -> Iterator[CalibrationLine]:
             continue
         sample = view.confidence[kept], view.correct[kept]
         values = bootstrap_many(metrics, {view.title: sample}, Resampling(0))[view.title]
-        name = found.way(view.way).name
+        name = f"{view.title} ({view.way})"
         # Twenty bins of a few facts would be a fact each.
-        yield calibration_line((name, name, view.title, ()), sample, values, None if bins == ACE_BINS else bins)
+        yield calibration_line((title, title, name, ()), sample, values, None if bins == ACE_BINS else bins)
 
 
 def _quarters(own: TwoByTwo) -> Quarters:

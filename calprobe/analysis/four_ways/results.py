@@ -24,6 +24,11 @@ class RunRecord:
     lines: tuple[str, ...] = ()  # of replies: what was asked, and how
 
     @property
+    def limited(self) -> bool:
+        """Whether it is of a part of its probe by request."""
+        return self.facts is not None and self.facts.limited
+
+    @property
     def kind(self) -> str:
         """Of scores or of replies."""
         return "asked" if self.facts is None else "scored"

@@ -22,12 +22,12 @@ def correlations(own: Correlations) -> Markup:
     ]
     for row, (prompt, values) in enumerate(zip(own.prompts, own.values, strict=True)):
         top = HEAD + SIDE * row
-        name = f"{prompt} {row + 1}"
+        name = f"{prompt} {row + 1}" if own.numbered else prompt
         parts.append(svg.element("text", name, x=NAMES - 8, y=top + SIDE / 2 + 4, class_="tick end"))
         for column, value in enumerate(values):
             parts += _cell(value, NAMES + SIDE * column, top, f"{prompt}, {own.prompts[column]}")
     width, height = NAMES + SIDE * size, HEAD + SIDE * size
-    label = "Pearson's correlation of the confidences under each two prompts."
+    label = f"{own.of}."
     return svg.element("svg", *parts, viewBox=f"0 0 {width} {height}", role="img", aria_label=label)
 
 

@@ -78,9 +78,9 @@ def relations_table(found: FourWays) -> Table:
             Column("facts", keys={"quantity": "n"}),
             Column("ranked right", keys={"quantity": "ranks_right"}),
             Column("answered right", keys={"quantity": "answers_right"}),
-            Column("difference", keys={"quantity": "difference"}),
-            Column("p", keys={"quantity": "p"}),
-            Column("Holm p", keys={"quantity": "p_holm"}),
+            Column("difference", keys={"quantity": "gap"}),
+            Column("p", keys={"quantity": "mcnemar_p"}),
+            Column("Holm p", keys={"quantity": "mcnemar_p_holm"}),
         ),
         rows=tuple(
             Row(

@@ -32,12 +32,15 @@ def four_ways_tables(found: FourWays) -> tuple[Table, ...]:
 
 def four_ways_heading(found: FourWays) -> tuple[str, ...]:
     """What each run is; whether one model is scored and another asked."""
-    lines = [line for run in found.runs for line in run_lines(run)]
+    return (*(line for run in found.runs for line in run_lines(run)), *models_note(found), "")
+
+
+def models_note(found: FourWays) -> Iterator[str]:
+    """That one model was scored and another asked, where that is so."""
     models = {kind: {run.model for run in found.runs if run.kind == kind} for kind in ("scored", "asked")}
     if models["scored"] != models["asked"]:
         scored, asked = (", ".join(sorted(models[kind])) for kind in ("scored", "asked"))
-        lines.append(f"SEVERAL MODELS: scored {scored}; asked {asked}")
-    return (*lines, "")
+        yield f"SEVERAL MODELS: scored {scored}; asked {asked}"
 
 
 def run_lines(run: RunRecord) -> tuple[str, ...]:
