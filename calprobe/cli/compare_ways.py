@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,7 @@ def compare_same_facts(
         wanted.readers, window=wanted.window, ace_bins=options.scores.ace_bins, resampling=options.scores.resampling
     )
     found = compare_ways(dict(scored), dict(asked), FourWaysOptions(options, reading, wanted.variants))
-    print_result(in_format(wanted.form, found, four_ways_tables, four_ways_tables))
+    print_result(in_format(wanted.form, found, partial(four_ways_tables, narrow=True), four_ways_tables))
     if wanted.plot is not None:
         _draw(found, wanted.plot, wanted.look)
     if wanted.page is not None:

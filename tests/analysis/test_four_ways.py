@@ -312,3 +312,29 @@ def test_tables_say_what_was_found(found: FourWays) -> None:
     facts = tables["facts"].rows
     assert [row.label for row in facts if row.group.startswith("B, C: ranked wrong")] == ["colour/3", "colour/2"]
     assert facts[0].group.startswith("B, C: ranked right, answered wrong, all 5")
+
+
+def test_a_handful_of_facts_has_neither_p_nor_correlation(folder: Path) -> None:
+    found = compared(folder, [made.choosing(keys=made.KEYS[:6])])
+    assert all(np.isnan(own.difference.p_value) for own in found.contrasts)
+    assert found.tests == 0
+    assert all(np.isnan(own.rho.value) and own.facts == 6 for own in found.correlations)
+    tables = {table.label: table for table in four_ways_tables(found)}
+    assert any("No intervals and p-values of fewer than 10 facts" in note for note in tables["view-differences"].notes)
+
+
+def test_many_confidences_are_correlated_in_a_few_letters_on_a_terminal(found: FourWays) -> None:
+    tables = {narrow: four_ways_tables(found, narrow=narrow)[3] for narrow in (True, False)}
+    assert len(found.views) == 6 > 5
+    brief, rho = tables[True].rows[0].cells[1], tables[False].rows[0].cells[1]
+    assert brief == f"{found.correlations[0].rho.value:+.2f}".replace("0.", ".")
+    assert rho is found.correlations[0].rho
+
+
+def test_where_relations_are_resampled_no_test_takes_single_facts(folder: Path) -> None:
+    options = CompareOptions(scores=ReportOptions(resampling=Resampling(20), cluster="relation"))
+    found = compared(folder, [made.choosing()], FourWaysOptions(options))
+    assert found.unit == "relation"
+    assert np.isnan(found.two_by_two[0].mcnemar_p)
+    assert np.isnan(found.two_by_two[0].shares[0].low)  # two relations are too few for an interval
+    assert found.to_json()["two_by_two"][0]["mcnemar_p"] is None

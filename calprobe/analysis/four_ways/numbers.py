@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from calprobe.analysis.compare_numbers import Drawn
-from calprobe.analysis.four_ways.results import RankCorrelation, ViewNumbers, ViewPair, WayNumbers
+from calprobe.analysis.four_ways.results import FEW, RankCorrelation, ViewNumbers, ViewPair, WayNumbers
 from calprobe.analysis.four_ways.ways import Mask, View, Way
 from calprobe.analysis.meaningful import as_confidence, of_scale
-from calprobe.metrics import Estimate, Metric, PairedDraws, bootstrap_many, bootstrap_mean
+from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling, bootstrap_many, bootstrap_mean
 from calprobe.metrics.bootstrap import Predictions, draw_samples
 from calprobe.metrics.correlation import correlation
 from calprobe.metrics.intervals import interval
@@ -62,7 +62,9 @@ def view_pair(pair: Pair, metrics: Sequence[Metric], drawn: Drawn) -> ViewPair:
     shown = [metric for metric in meaningful(metrics, first) if metric in meaningful(metrics, second)]
     samples: dict[str, Predictions] = {"first": sample_of(first, kept), "second": sample_of(second, kept)}
     clusters = None if drawn.clusters is None else drawn.clusters[kept]
-    draws = draw_samples(shown, samples, drawn.options.scores.resampling, clusters)
+    # A handful of facts that all agree would be significant on every resample.
+    resampling = drawn.options.scores.resampling if kept.sum() >= FEW else Resampling(0)
+    draws = draw_samples(shown, samples, resampling, clusters)
     contrasts = []
     for metric in shown:
         one, two = draws["first"][metric.name], draws["second"][metric.name]
@@ -104,12 +106,13 @@ def offers(ranking: Way, answering: Way) -> bool:
 
 
 def rank_correlations(views: Sequence[View], drawn: Drawn) -> tuple[RankCorrelation, ...]:
-    """Spearman's rho of every two views over the facts that have both."""
+    """Spearman's rho of every two views over the facts that have both; undefined with a handful of them."""
     resampling = drawn.options.scores.resampling
     found = []
     for first, second in combinations(views, 2):
         own = correlation(first.sureness, second.sureness, resampling, drawn.clusters)
-        found.append(RankCorrelation(first, second, own.instances, own.of_ranks))
+        rho = own.of_ranks if own.instances >= FEW else Estimate(float("nan"))
+        found.append(RankCorrelation(first, second, own.instances, rho))
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.analysis.run_facts import RunFacts
 from calprobe.metrics import Difference, Estimate
 
-FEW = 10  # facts of a relation below which its own difference says little
+FEW = 10  # facts below which intervals and p-values say little: of a relation, and of what two confidences share
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,10 @@ from calprobe.analysis.compare_results import SIGNIFICANT
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.results import FEW, TwoByTwo
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.messages import shortened
 from calprobe.metrics import Difference
 
+NOTHING, LONGEST = "(nothing read)", 32  # characters of an answer
 SHARES = {
     "both_right": "both right",
     "only_ranked_right": "only ranked right",
@@ -144,12 +146,13 @@ def _fact_rows(found: FourWays, pair: TwoByTwo) -> Iterator[Row]:
 
 def _fact_row(found: FourWays, pair: TwoByTwo, place: int, group: str) -> Row:
     fact, ranking = found.facts[place], pair.ranking
+    said = pair.answering.said[place]
     sure = float(ranking.views[0].confidence[place]) if ranking.views else None
     cells: Sequence[Cell] = (
         fact.subject,
         fact.answer,
         ranking.said[place],
         sure,
-        pair.answering.said[place] if pair.answering.said[place] is not None else "(nothing read)",
+        NOTHING if said is None else shortened(said, LONGEST),
     )
     return Row(fact.id, tuple(cells), group=group)

@@ -14,13 +14,16 @@ from calprobe.analysis.tables.types import Table
 from calprobe.messages import counted
 
 
-def four_ways_tables(found: FourWays) -> tuple[Table, ...]:
-    """Ways, confidences, their differences and correlations, ranked against answered, by relation, in single facts."""
+def four_ways_tables(found: FourWays, *, narrow: bool = False) -> tuple[Table, ...]:
+    """Ways, confidences, their differences and correlations, ranked against answered, by relation, in single facts.
+
+    `narrow`: for a terminal, with correlations of many confidences in a few letters.
+    """
     tables = [
         ways_table(found),
         views_table(found),
         differences_table(found),
-        correlation_table(found),
+        correlation_table(found, narrow=narrow),
         two_by_two_table(found),
         relations_table(found),
         facts_table(found),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from calprobe.analysis.compare_prose import correction_notes, direction_notes
 from calprobe.analysis.four_ways.joint import FourWays
+from calprobe.analysis.four_ways.results import FEW
 from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.analysis.tables.comparison import number_cells, number_columns, quantities, sides_named
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
+
+MOST = 5  # confidences whose correlations with their intervals a terminal has room for
 
 
 def way_title(way: Way) -> str:
@@ -98,6 +102,8 @@ def differences_table(found: FourWays) -> Table | None:
             note.replace("A - B: difference", "Difference: the first minus the second", 1)
             for note in correction_notes(found)
         ]
+    if any(pair.facts < FEW for pair in found.pairs):
+        notes.append(f"No intervals and p-values of fewer than {FEW} facts.")
     shown = {contrast.metric for contrast in contrasts}
     own = [metric for metric in found.metrics if metric.name in shown]
     notes += [note.replace("favours A", "favours the first") for note in direction_notes(own)]
@@ -130,11 +136,18 @@ def _of_way(found: FourWays, view: View) -> str:
     return f"{view.title} ({found.way(view.way).name})"
 
 
-def correlation_table(found: FourWays) -> Table | None:
-    """Spearman's rho of every two confidences."""
+def correlation_table(found: FourWays, *, narrow: bool = False) -> Table | None:
+    """Spearman's rho of every two confidences; on a narrow terminal those of many in a few letters."""
     views = [own.view for own in found.views]
     if len(views) < 2:
         return None
+    brief = narrow and len(views) > MOST
+    notes = [
+        f"Over the facts that have both, {FEW} at least; uncertainties count with the opposite sign, so that larger is "
+        "surer."
+    ]
+    if brief:
+        notes.append("Intervals: --format json, csv or markdown, or --html.")
     return Table(
         caption="Rank correlation (Spearman's rho) of how sure the confidences are",
         label="correlations",
@@ -143,11 +156,22 @@ def correlation_table(found: FourWays) -> Table | None:
         rows=tuple(
             Row(
                 view.title,
-                tuple(None if other is view else found.rho(view, other) for other in views),
+                tuple(_rho(found, (view, other), brief) for other in views),
                 keys={"view": str(view.number), "estimator": view.name, "metric": "spearman"},
             )
             for view in views
         ),
-        notes=("Over the facts that have both; uncertainties count with the opposite sign, so that larger is surer.",),
+        notes=tuple(notes),
         best_within=None,
     )
+
+
+def _rho(found: FourWays, pair: tuple[View, View], brief: bool) -> Cell:
+    """The correlation; nothing of a confidence with itself. In brief +.88."""
+    first, second = pair
+    if first is second:
+        return None
+    rho = found.rho(first, second)
+    if not brief:
+        return rho
+    return None if math.isnan(rho.value) else f"{rho.value:+z.2f}".replace("0.", ".", 1)
