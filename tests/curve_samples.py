@@ -76,8 +76,7 @@ def calibration(runs: Sequence[str] = (RUN,), estimators: Sequence[str] = ("base
                 BinnedError(
                     around(found.value),
                     bins,
-                    np.clip(bins.accuracy - 0.1, 0, 1),
-                    np.clip(bins.accuracy + 0.1, 0, 1),
+                    *(np.clip(bins.accuracy + reach, 0, 1) for reach in (-0.1, 0.1, -0.15, 0.15)),
                 )
             )
         grid = np.linspace(0, 1, 101)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from calprobe.analysis.curves.curve import AccuracyOf
     from calprobe.analysis.plots import Look
 
-OF_ONE_KIND = {"accuracy": "accuracy-ace", "overlay": "calibration"}  # by parameter
+OF_ONE_KIND = {"accuracy": "accuracy-ace", "among": "accuracy-ace", "overlay": "calibration"}  # by parameter
 
 
 class _ListsKinds(click.Command):
@@ -75,6 +75,14 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
     type=click.Choice(("own", "base")),
     help="accuracy-ace: accuracy of each estimator's own answers, or of base's.  [default: own]",
 )
+@click.option(
+    "--options",
+    "among",
+    type=click.IntRange(2),
+    metavar="K",
+    help="accuracy-ace: base and margin among K answer options of RUNs with more, the right one and others at random;"
+    " sets RUNs of several probes side by side.  [default: all options]",
+)
 @click.option("--overlay", is_flag=True, help="calibration: a figure with all estimators of a RUN in one panel.")
 @figure_options
 @report_options(formats=False, results="intervals and bands")
@@ -88,6 +96,7 @@ def command(
     out: Path,
     labels: tuple[str, ...],
     accuracy: AccuracyOf | None,
+    among: int | None,
     overlay: bool,
     look: Look,
     options: ReportOptions,
@@ -98,6 +107,7 @@ def command(
         calprobe curve runs/gpt2-bear --kind accuracy-rejection --out rejection.svg
         calprobe curve runs/gpt2-bear --kind calibration --estimator base,margin --out bins.csv
         calprobe curve runs/*-bear --kind accuracy-ace --width single --title "" --out figure4.pdf
+        calprobe curve runs/*-bear runs/*-factor --kind accuracy-ace --options 5 --out figure12.pdf
     """
     from dataclasses import replace
 
@@ -123,7 +133,7 @@ def command(
     if asked := are_runs_of_replies(named.values()):
         found: Curves = curve_of_replies(kind, named, options, estimators)
     else:
-        found = _compute(kind, named, CurveOptions(options, estimators, accuracy or "own"))
+        found = _compute(kind, named, CurveOptions(options, estimators, accuracy or "own", among))
     if drawn:
         if not asked:
             opened = {name: open_scores(path) for name, path in named.items()}

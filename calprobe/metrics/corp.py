@@ -82,8 +82,10 @@ def _terms(confidence: npt.ArrayLike, correct: npt.ArrayLike, parts: Sequence[Pa
 
 
 def _brier_miscalibration(sample: Sample, found: Isotonic) -> Floats:
-    # A recalibrated block of size w with r correct has the squared error r - r^2 / w.
-    return sample.squared_error - sample.accuracy + _mean(sample, found.sums(found.right**2 / found.size))
+    # A recalibrated block of size w with r correct has the squared error r - r^2 / w. Where clusters are turned round,
+    # correctness is any number, and its square another.
+    squares = sample.accuracy if sample.correct.ndim == 1 else sample.mean(sample.correct**2)
+    return sample.squared_error - squares + _mean(sample, found.sums(found.right**2 / found.size))
 
 
 def _brier_discrimination(sample: Sample, found: Isotonic) -> Floats:
@@ -134,7 +136,11 @@ def _term(
     compute: Part,
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> IsotonicMetric:
-    return IsotonicMetric(name, title, definition, better, compute, overfit=True, bounds=bounds, source=CORP)
+    # Miscalibration is 0 for a calibrated model, and then all of the value is chance; discrimination is not.
+    biased = better == "smaller"
+    return IsotonicMetric(
+        name, title, definition, better, compute, overfit=True, biased=biased, bounds=bounds, source=CORP
+    )
 
 
 def corp_metrics() -> tuple[IsotonicMetric, ...]:

@@ -46,15 +46,17 @@ class Excess:
         bias = float(defined(draws.resampled).mean()) - draws.value
         if draws.by_chance is None:
             return cls(bias, max(bias, 0.0))
-        by_chance = draws.value <= _quantile(np.sort(draws.by_chance), LEVEL)
-        return cls(bias, draws.value if by_chance else max(bias, 0.0))
+        if draws.value <= _quantile(np.sort(draws.by_chance), LEVEL):
+            return cls(bias, draws.value)
+        # What a fit gains from noise it gains of any model, and resampling does not show all of it.
+        return cls(bias, max(bias, float(draws.by_chance.mean()) if overfit else 0.0))
 
 
 def interval(draws: Draws, metric: Metric | None = None, trials: int = 0) -> Estimate:
     """The percentiles of the resampled values; of a biased metric shifted, see `bootstrap` and docs/methods.md.
 
-    Those of an overfit metric are shifted likewise; whether chance alone could have given its value is not asked. Where
-    all resamples agree there are none. A proportion of 0 or 1 of that many trials then has the exact interval of
+    Those of an overfit metric are shifted likewise; one that is not biased has no values by chance to be held against.
+    Where all resamples agree there are none. A proportion of 0 or 1 of that many trials then has the exact interval of
     Clopper and Pearson 1934, anything else no interval.
     """
     values = defined(draws.resampled)

@@ -33,7 +33,7 @@ def p_of_calibration(value: float, by_chance: Floats) -> float:
 
 
 def reference_metrics(errors: Iterable[Metric]) -> Iterator[ReferenceMetric]:
-    """Of ACE and ECE the mean and the 95th percentile if calibrated, of the largest gap the latter; p-values of all.
+    """Of ACE and ECE the mean and the 95th percentile if calibrated, of the largest gap the latter; p-values of these.
 
     Those of other errors are left out.
     """
@@ -83,5 +83,6 @@ SHOWN = {
     "smooth_ece": ("p",),
     "ecce_mad": ("p",),
     "ecce_range": ("p",),
+    "brier_mcb": ("p",),
 }
 PRIORITIES = {"ace_if_calibrated": 11, "ace_p": 12}

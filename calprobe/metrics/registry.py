@@ -33,7 +33,7 @@ def standard_metrics(ace_bins: int | None = ACE_BINS) -> tuple[Metric, ...]:
     ['accuracy', 'brier_skill', 'brier_resolution', 'brier_dsc', 'nll_dsc', 'auroc', 'prr']
     """
     errors = (*calibration_metrics(ace_bins), SMOOTH_ECE, DEBIASED_ECE, ECCE_MAD, ECCE_RANGE)
-    by_chance = reference_metrics(errors)
+    by_chance = reference_metrics((*errors, *corp_metrics()))
     rules = (BRIER, BRIER_SKILL, *decomposition_metrics(ace_bins), NLL, *corp_metrics())
     order = (AUROC, AURC, E_AURC, PRR)
     return (ACCURACY, MEAN_CONFIDENCE, CONFIDENCE_GAP, *errors, *by_chance, *calibration_tests(), *rules, *order)

@@ -170,7 +170,10 @@ def squared_error(sample: Sample) -> Floats:
 def nll_of(sample: Sample) -> Floats:
     """Mean negative log-likelihood of right and wrong in each resample, [resamples]; confidences are clipped."""
     clipped = np.clip(sample.confidence, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
-    return sample.mean(-np.where(sample.correct, np.log(clipped), np.log1p(-clipped)))
+    right, wrong = np.log(clipped), np.log1p(-clipped)
+    if sample.correct.ndim == 1:
+        return sample.mean(-np.where(sample.correct, right, wrong))
+    return sample.mean(-(wrong + sample.correct * (right - wrong)))  # correctness may be any number
 
 
 BRIER = SampleMetric(

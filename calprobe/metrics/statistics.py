@@ -103,7 +103,7 @@ def mcnemar(first_only: int, second_only: int) -> float:
     return float(min(Fraction(1), Fraction(2 * below, 2**draws)))
 
 
-def wilson_interval(successes: npt.ArrayLike, trials: npt.ArrayLike) -> tuple[Floats, Floats]:
+def wilson_interval(successes: npt.ArrayLike, trials: npt.ArrayLike, z: float = NORMAL) -> tuple[Floats, Floats]:
     """The 95 % score interval of each proportion k / n.
 
     `(k + z^2/2 -+ z sqrt(k (n - k) / n + z^2/4)) / (n + z^2)` with z = 1.96. Source: Wilson 1927, "Probable Inference,
@@ -112,6 +112,7 @@ def wilson_interval(successes: npt.ArrayLike, trials: npt.ArrayLike) -> tuple[Fl
     Args:
         successes: [proportions], k, within 0 and n.
         trials: [proportions], n, independent of each other.
+        z: normal quantile, 1.96 for each proportion's own interval; that of `simultaneous_normal` for all together.
     Returns:
         Lower and upper ends, both [proportions], in [0, 1]; they hold k / n, and have a width where it is 0 or 1. NaN
         where n is 0.
@@ -126,9 +127,9 @@ def wilson_interval(successes: npt.ArrayLike, trials: npt.ArrayLike) -> tuple[Fl
     if len(k) != len(n):
         raise ValueError(f"successes and trials must be of one length; got {len(k)} and {len(n)}")
     refuse("successes", "must lie within 0 and the number of trials", k, ~((k >= 0) & (k <= n)))
-    square = NORMAL**2
+    square = z**2
     with np.errstate(invalid="ignore", divide="ignore"):
-        reach = NORMAL * np.sqrt(k * (n - k) / n + square / 4)
+        reach = z * np.sqrt(k * (n - k) / n + square / 4)
         centre = k + square / 2
         share = k / n
         # Rounding could leave out a proportion of 0 or 1, which the ends are.

@@ -12,7 +12,16 @@ from simulations import TRIALS, chance
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, log_loss
 
-from calprobe.metrics import Resampling, bootstrap, brier, corp_brier, corp_log, isotonic_confidence, nll
+from calprobe.metrics import (
+    Resampling,
+    bootstrap,
+    brier,
+    corp_brier,
+    corp_log,
+    isotonic_confidence,
+    nll,
+    standard_metrics,
+)
 from calprobe.metrics.corp import corp_metrics
 from calprobe.metrics.isotonic import fit_isotonic
 from calprobe.metrics.metric import evaluate
@@ -105,6 +114,41 @@ def test_intervals_hold_the_value_and_cover() -> None:
             assert 0 <= found.low <= found.value <= found.high
             covered[name] += found.low <= truth[name] <= found.high
     assert min(covered.values()) / TRIALS >= 0.92 - chance(0.92), covered
+
+
+def test_miscalibration_of_a_calibrated_model_and_of_one_slightly_off_is_covered() -> None:
+    """Of right and wrong by f the truth is 0; by f + (1 - 2 f)/8 it is the mean of ((1 - 2 f)/8)^2, 1/192."""
+    worlds = {0.0: lambda f: f, 1 / 192: lambda f: f + (1 - 2 * f) / 8}
+    metrics = [metric for metric in standard_metrics() if metric.name in ("brier_mcb", "brier_mcb_p")]
+    for truth, right in worlds.items():
+        covered = rejected = 0
+        for trial in range(TRIALS):
+            rng = np.random.default_rng([10, trial])
+            confidence = rng.random(300)
+            correct = rng.random(300) < right(confidence)
+            found = bootstrap(metrics, confidence, correct, Resampling(60, trial))
+            own = found["brier_mcb"]
+            assert own.low <= own.value <= own.high
+            covered += own.low <= truth <= own.high
+            rejected += found["brier_mcb_p"].value < 0.05
+        assert covered / TRIALS >= 0.95 - chance(0.95), truth
+        assert truth or rejected / TRIALS <= 0.05 + chance(0.05)
+
+
+def test_turned_clusters_have_the_terms_of_their_own_least_squares() -> None:
+    """Correctness from -1 to 2: the squared error of the confidences, less that of scikit-learn's regression."""
+    rng = np.random.default_rng(11)
+    instances = sort_instances(rng.random(40), rng.random(40) < 0.5)
+    turned = instances.turned(rng.choice([-1.0, 1.0], (3, 40)))
+    found = evaluate([metric for metric in corp_metrics() if metric.name == "brier_mcb"], turned)["brier_mcb"]
+    for value, correct in zip(found, turned.correct, strict=True):
+        fitted = recalibrated_by_sklearn(instances.confidence, correct)
+        gained = np.mean((instances.confidence - correct) ** 2) - np.mean((fitted - correct) ** 2)
+        assert value == pytest.approx(gained, abs=1e-12)
+    losses = evaluate([metric for metric in standard_metrics() if metric.name == "nll"], turned)["nll"]
+    clipped = np.clip(instances.confidence, 1e-12, 1 - 1e-12)
+    linear = -(turned.correct * np.log(clipped) + (1 - turned.correct) * np.log1p(-clipped)).mean(axis=1)
+    np.testing.assert_allclose(losses, linear, atol=1e-12)
 
 
 def test_metrics_of_resamples_are_the_public_functions() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+from calprobe.analysis.curves.answer_options import MEASURED
 from calprobe.analysis.curves.curve import (
     DEFAULT_CURVE_OPTIONS,
     LEAD,
@@ -17,6 +19,7 @@ from calprobe.analysis.curves.curve import (
     Line,
     estimate_columns,
 )
+from calprobe.analysis.curves.fewer_options import among_options, check_options
 from calprobe.analysis.curves.inputs import (
     Reported,
     Values,
@@ -28,7 +31,7 @@ from calprobe.analysis.curves.inputs import (
 )
 from calprobe.analysis.palette import BLACK, COLOURS
 from calprobe.analysis.plots import frame
-from calprobe.analysis.plots.families import families
+from calprobe.analysis.plots.families import families, family_of
 from calprobe.analysis.plots.labels import Label
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.analysis.plots.named_points import write_names
@@ -52,37 +55,41 @@ class AccuracyAcePoint(Line):
     accuracy: Estimate  # of the estimator's own answers, or of base's
     ace: Estimate  # of the estimator
     model_kind: str | None  # causal or masked; None where the run does not say
+    probe: str = ""
+    options: int | None = None  # answer options that the run's larger answer spaces were cut to; None: its own
 
 
 @dataclass(frozen=True, slots=True)
 class RankCorrelation:
-    """Spearman's rank correlation of accuracy and ACE over the runs, for one estimator."""
+    """Spearman's rank correlation of accuracy and ACE over the runs of one probe, for one estimator."""
 
     estimator: str
     runs: int  # number of them
     rho: Estimate  # [-1, 1]; below 0: the more accurate, the better calibrated. NaN with fewer than four runs
+    probe: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AccuracyAce(Curves):
-    """Accuracy against ACE over runs. Columns: a row a (run, estimator), with the estimator's correlation in each."""
+    """Accuracy against ACE over runs. Columns: a row a (run, estimator), with its correlation over the probe's runs."""
 
     kind = "accuracy-ace"
     COLUMNS = (
         *(*LEAD, "accuracy", "accuracy_low", "accuracy_high", "ace", "ace_low", "ace_high"),
-        *("spearman", "spearman_low", "spearman_high", "model_kind", "accuracy_of"),
+        *("spearman", "spearman_low", "spearman_high", "model_kind", "accuracy_of", "probe", "options"),
     )
 
     points: tuple[AccuracyAcePoint, ...]
-    correlations: tuple[RankCorrelation, ...]  # one for each estimator
+    correlations: tuple[RankCorrelation, ...]  # one for each estimator and probe
     accuracy_of: AccuracyOf = "own"
 
     def _parts(self) -> Iterable[Columns]:
-        rho = {found.estimator: found.rho for found in self.correlations}
+        rho = {(found.estimator, found.probe): found.rho for found in self.correlations}
         for point in self.points:
             own = estimate_columns("accuracy", point.accuracy) | estimate_columns("ace", point.ace)
-            of = {"model_kind": point.model_kind or "", "accuracy_of": self.accuracy_of}
-            yield {**point.lead, **own, **estimate_columns("spearman", rho[point.estimator]), **of}
+            of = {"model_kind": point.model_kind or "", "accuracy_of": self.accuracy_of, "probe": point.probe}
+            of |= {"options": float("nan") if point.options is None else point.options}
+            yield {**point.lead, **own, **estimate_columns("spearman", rho[point.estimator, point.probe]), **of}
 
 
 def accuracy_ace(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> AccuracyAce:
@@ -92,25 +99,34 @@ def accuracy_ace(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> A
     over paraphrases have other answers than base, and votes that fail are wrong. `options.accuracy` of "base" takes
     the accuracy of base under every estimator.
 
-    The correlation's interval is over models (`spearman`), those of the points over instances.
+    The correlation's interval is over models (`spearman`), those of the points over instances. Runs of several probes
+    have a correlation for each. `options.among` cuts larger answer spaces to so many options (`among_options`), as in
+    Figure 12: accuracy and ACE of runs with other answer spaces are not comparable otherwise.
 
     Args:
-        runs: run folders, open or by path; several, best all of one probe.
+        runs: run folders, open or by path; several, of one probe or, best with `among`, of several.
         options: reduction, compat, number of ACE's bins, bootstrap; estimators, by default base, margin,
-            average_vote_2 and average_min; accuracy.
+            average_vote_2 and average_min, with `among` base and margin; accuracy.
     Returns:
-        A point for each run and estimator, and a correlation for each estimator over the runs that have both numbers:
-        NaN with fewer than four.
+        A point for each run and estimator, and a correlation for each estimator and probe over the runs that have both
+        numbers: NaN with fewer than four.
     Raises:
         UsageError: no run, one named twice, one without template 0 or a paraphrase, or an estimator that a run does not
-            have. DataMissingError, CalprobeError: as `report`.
+            have; fewer options than two, or such an estimator that is neither base nor margin. DataMissingError,
+            CalprobeError: as `report`.
     """
     metrics, points = metrics_named(("accuracy", "ace"), options.scores), []
-    for run in read_runs(runs, options.scores):
-        chosen = chosen_estimators(run, options, headline(Headline.PAPER), probabilities=True)
+    defaults = headline(Headline.PAPER) if options.among is None else MEASURED
+    if options.among is not None:
+        check_options(options.among, options.estimators or ())
+    for run in read_runs(runs, options.scores, several_probes=options.among is not None):
+        chosen = chosen_estimators(run, options, defaults, probabilities=True)
         if options.accuracy == "base":
             chosen_estimators(run, CurveOptions(estimators=(BASE,)), ())
         names = [estimator.name for estimator in chosen]
+        if options.among is not None and (few := among_options(run, options.among, names, options.scores)) is not None:
+            points += [replace(_point(run, own, few, "own"), options=options.among) for own in chosen]
+            continue
         asked = [BASE, *names] if options.accuracy == "base" else names
         samples = predictions(run.confidences(list(dict.fromkeys(asked))))
         values = bootstrap_many(metrics, samples, options.scores.resampling, run.clusters)
@@ -122,24 +138,29 @@ def _point(run: ScoredRun, estimator: Estimator, values: Values, accuracy: Accur
     own = estimator.name if accuracy == "own" else BASE
     kind = None if run.recorded is None else run.manifest.model.kind
     return AccuracyAcePoint(
-        *lead_of(run, estimator), values[own]["accuracy"], values[estimator.name]["ace"], model_kind=kind
+        *lead_of(run, estimator),
+        values[own]["accuracy"],
+        values[estimator.name]["ace"],
+        model_kind=kind,
+        probe="" if run.recorded is None else run.manifest.probe.name,
     )
 
 
 def correlated(points: Sequence[AccuracyAcePoint], accuracy: AccuracyOf = "own") -> AccuracyAce:
-    """The points with the rank correlation of each estimator that has any."""
-    names = dict.fromkeys(point.estimator for point in points)
-    return AccuracyAce(tuple(points), tuple(_correlation(name, points) for name in names), accuracy)
+    """The points with the rank correlation of each estimator that has any, over the runs of each probe."""
+    groups = dict.fromkeys((point.estimator, point.probe) for point in points)
+    return AccuracyAce(tuple(points), tuple(_correlation(*group, points) for group in groups), accuracy)
 
 
-def _correlation(estimator: str, points: Sequence[AccuracyAcePoint]) -> RankCorrelation:
+def _correlation(estimator: str, probe: str, points: Sequence[AccuracyAcePoint]) -> RankCorrelation:
     both = [
         (point.accuracy.value, point.ace.value)
         for point in points
-        if point.estimator == estimator and not math.isnan(point.accuracy.value + point.ace.value)
+        if (point.estimator, point.probe) == (estimator, probe)
+        and not math.isnan(point.accuracy.value + point.ace.value)
     ]
     accuracies, errors = zip(*both, strict=True) if both else ((), ())
-    return RankCorrelation(estimator, len(both), spearman(accuracies, errors))
+    return RankCorrelation(estimator, len(both), spearman(accuracies, errors), probe)
 
 
 def reported_accuracy_ace(found: Reported) -> AccuracyAce:
@@ -158,6 +179,7 @@ FEWEST_RUNS = 4  # a rank correlation of fewer is undefined, and the figure near
 PANEL_INCHES = 2.5
 LEAST_INCHES = 1.9  # width of a panel
 SPELLED_INCHES = 2.6  # of one that has room for the name of the correlation
+FILLS = ("full", "none", "left", "top")  # of the first probe, the second, ..
 BAR = "#c4c4c4"  # intervals: lighter than the lines that lead to names
 KIND_MARKERS: Mapping[str | None, str] = {"causal": "o", "masked": "s", None: "D"}
 
@@ -166,18 +188,21 @@ def draw_accuracy_ace(result: AccuracyAce, look: Look = DEFAULT_LOOK) -> Figure:
     """A panel for each estimator, a point for each run, with the rank correlation in the title.
 
     The points bear the names of the runs; where there are many, or a name finds no free place, their numbers in the
-    legend. Masked models have another marker than causal ones. Models of one family have a colour and a line.
+    legend. Masked models have another marker than causal ones. Models of one family have a colour and a line. Of
+    several probes, the points of the first are filled, and those of the others hollow, each with lines of its own.
     """
     size = (LEAST_INCHES, PANEL_INCHES)
-    figure, panels, columns = frame.panel_figure(len(result.correlations), look, size, 0.4)
+    estimators = list(dict.fromkeys(found.estimator for found in result.correlations))
+    figure, panels, columns = frame.panel_figure(len(estimators), look, size, 0.4)
     names, runs = run_names(result.points, look), _looks(result.points)
     labelled: list[tuple[Axes, list[Label]]] = []
-    for axes, found in zip(panels, result.correlations, strict=False):
-        points = [own for own in result.points if own.estimator == found.estimator]
+    for axes, estimator in zip(panels, estimators, strict=False):
+        points = [own for own in result.points if own.estimator == estimator]
         points = [own for own in points if math.isfinite(own.accuracy.value) and math.isfinite(own.ace.value)]
         _draw_points(axes, points, runs)
         name = "Spearman's ρ" if look.width / columns > SPELLED_INCHES else "ρ ="
-        frame.title_panel(axes, found.estimator, _spelled(found, name))
+        correlations = [found for found in result.correlations if found.estimator == estimator]
+        frame.title_panel(axes, estimator, _of_probes(correlations, name))
         labelled.append(
             (axes, [Label(names[own.run], own.accuracy.value, own.ace.value, runs[own.run].color) for own in points])
         )
@@ -195,25 +220,40 @@ class _Look:
 
     color: str
     marker: str
+    fill: str = "full"  # as matplotlib names it: by probe
 
     def dots(self) -> dict[str, Any]:
-        return {"color": self.color, "marker": self.marker, "linestyle": "none", "markersize": 4.5}
+        own = {"color": self.color, "marker": self.marker, "linestyle": "none", "markersize": 4.5}
+        if self.fill == "full":
+            return own
+        return own | {"fillstyle": self.fill, "markerfacecoloralt": "white", "markeredgewidth": 1.1}
 
 
 def _looks(points: Sequence[AccuracyAcePoint]) -> dict[str, _Look]:
-    """A colour for each family, ink for models without one; a marker for each kind of model."""
+    """A colour for each family, ink for models without one; a marker for each kind of model, a fill for each probe."""
     others = [color for color in COLOURS if color != BLACK]
-    colors = {run: others[at % len(others)] for at, family in enumerate(_family_runs(points)) for run in family}
-    return {own.run: _Look(colors.get(own.run, INK), KIND_MARKERS[own.model_kind]) for own in points}
+    joined = {run for family in _family_runs(points) for run in family}
+    called = {own.run: family_of(own.model) for own in points if own.run in joined}
+    places = {family: at for at, family in enumerate(dict.fromkeys(called.values()))}
+    colors = {run: others[places[family] % len(others)] for run, family in called.items()}
+    fills = dict(zip(_probes(points), cycle(FILLS), strict=False))
+    return {own.run: _Look(colors.get(own.run, INK), KIND_MARKERS[own.model_kind], fills[own.probe]) for own in points}
+
+
+def _probes(points: Sequence[AccuracyAcePoint]) -> list[str]:
+    return list(dict.fromkeys(own.probe for own in points))
 
 
 def _family_runs(points: Sequence[AccuracyAcePoint]) -> list[list[str]]:
-    """The runs of each family, the smaller models first. A model of two runs is in none: no order joins these."""
-    runs: dict[str, list[str]] = {}
-    for own in {own.run: own for own in points}.values():
-        runs.setdefault(own.model, []).append(own.run)
-    found = families(runs)
-    return [[runs[model][0] for model in family] for family in found if all(len(runs[own]) == 1 for own in family)]
+    """The runs of each family and probe, smaller models first. A model of two runs is in none: no order joins these."""
+    found = []
+    for probe in _probes(points):
+        runs: dict[str, list[str]] = {}
+        for own in {own.run: own for own in points if own.probe == probe}.values():
+            runs.setdefault(own.model, []).append(own.run)
+        several = families(runs)
+        found += [[runs[model][0] for model in own] for own in several if all(len(runs[model]) == 1 for model in own)]
+    return found
 
 
 def _kind_samples(points: Sequence[AccuracyAcePoint], runs: Mapping[str, _Look]) -> dict[str, Artist]:
@@ -222,6 +262,11 @@ def _kind_samples(points: Sequence[AccuracyAcePoint], runs: Mapping[str, _Look])
     samples: dict[str, Artist] = {
         names[kind]: frame.sample(**_Look(INK, KIND_MARKERS[kind]).dots()) for kind in kinds if len(kinds) > 1
     }
+    probes = {own.probe: (own.options, runs[own.run].fill) for own in points}
+    for probe, (options, fill) in probes.items():
+        if len(probes) > 1 or options is not None:
+            among = "" if options is None else f" among {options} options"
+            samples[f"{probe}{among}"] = frame.sample(**_Look(FAINT, "o", fill).dots())
     if _family_runs(points):
         samples["models of one family"] = frame.sample(color=FAINT, linewidth=0.8)
     return samples
@@ -250,6 +295,14 @@ def _draw_points(axes: Axes, points: Sequence[AccuracyAcePoint], runs: Mapping[s
 def _in_shares(limits: tuple[float, float]) -> tuple[float, float]:
     """The axis shows where the points are, and nothing beyond 0 and 1 but a margin."""
     return max(limits[0], -frame.MARGIN), min(limits[1], 1 + frame.MARGIN)
+
+
+def _of_probes(several: Sequence[RankCorrelation], name: str) -> str:
+    """The correlation; of several probes the value of each: BEAR −0.41, n = 16; factor −0.52, n = 10."""
+    if len(several) == 1:
+        return _spelled(several[0], name)
+    values = [f"{own.probe} {_signed(replace(own.rho, low=math.nan))}, n = {own.runs}" for own in several]
+    return f"ρ: {'; '.join(values)}".replace("nan", "none")
 
 
 def _spelled(found: RankCorrelation, name: str) -> str:

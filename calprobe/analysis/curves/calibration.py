@@ -38,9 +38,19 @@ from calprobe.analysis.plots.style import FAINT, INK
 from calprobe.analysis.scored_run import Runs, ScoredRun
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence import Estimator, Headline, headline
-from calprobe.metrics import Bins, Estimate, MetricResult, ace, bootstrap_many, ece, smooth_ece, wilson_interval
+from calprobe.metrics import (
+    Bins,
+    Estimate,
+    MetricResult,
+    ace,
+    bootstrap_many,
+    ece,
+    smooth_ece,
+    wilson_interval,
+)
 from calprobe.metrics.bins import width_edges
 from calprobe.metrics.bootstrap import Predictions
+from calprobe.metrics.simultaneous import simultaneous_normal
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -56,6 +66,8 @@ class BinnedError:
     bins: Bins
     low: Floats  # [bins], Wilson interval of the bin's accuracy; NaN for an empty bin
     high: Floats  # [bins]
+    band_low: Floats  # [bins], the same at the level at which those of all bins hold together (Šidák)
+    band_high: Floats  # [bins]
 
     def columns(self) -> Columns:
         """The bins as columns of `Calibration.frame`."""
@@ -68,6 +80,8 @@ class BinnedError:
             "accuracy": self.bins.accuracy,
             "low": self.low,
             "high": self.high,
+            "band_low": self.band_low,
+            "band_high": self.band_high,
         }
 
 
@@ -97,14 +111,15 @@ class Calibration(Curves):
     """Calibration curves. Columns: metric (ace, ece, smooth_ece) with its value and interval, then a row a bin.
 
     `lower` and `upper` are the bin's edges, `count` its instances, `confidence` their mean, `low` and `high` the
-    interval of `accuracy`. A row of smooth_ece is a point of its curve, with `density` for a count. Rows of the metric
-    `histogram` have no value: they count the instances in 20 bins of equal width.
+    interval of `accuracy`, `band_low` and `band_high` the intervals that hold for all bins at once. A row of smooth_ece
+    is a point of its curve, with `density` for a count. Rows of the metric `histogram` have no value: they count the
+    instances in 20 bins of equal width.
     """
 
     kind = "calibration"
     COLUMNS = (
         *(*LEAD, "metric", "value", "value_low", "value_high"),
-        *("lower", "upper", "count", "density", "confidence", "accuracy", "low", "high"),
+        *("lower", "upper", "count", "density", "confidence", "accuracy", "low", "high", "band_low", "band_high"),
     )
 
     lines: tuple[CalibrationLine, ...]
@@ -193,7 +208,8 @@ def _bins(result: MetricResult) -> Bins:
 def _binned(result: MetricResult, value: Estimate) -> BinnedError:
     bins = _bins(result)
     right = np.where(bins.count > 0, np.rint(bins.accuracy * bins.count), 0)
-    return BinnedError(value, bins, *wilson_interval(right, bins.count))
+    together = simultaneous_normal(int((bins.count > 0).sum()))
+    return BinnedError(value, bins, *wilson_interval(right, bins.count), *wilson_interval(right, bins.count, together))
 
 
 def _smooth(confidence: Floats, correct: npt.NDArray[np.bool_], value: Estimate) -> SmoothError:

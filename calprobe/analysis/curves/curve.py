@@ -35,6 +35,7 @@ class CurveOptions:
     scores: ReportOptions = DEFAULT_OPTIONS
     estimators: tuple[str, ...] | None = None  # by the names of `report`; None: the paper's, as far as a run has them
     accuracy: AccuracyOf = "own"  # accuracy-ace: of the estimator's own answers, or of base's
+    among: int | None = None  # accuracy-ace: answer options that larger answer spaces are cut to; None: all of them
 
 
 DEFAULT_CURVE_OPTIONS = CurveOptions()

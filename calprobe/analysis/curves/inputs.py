@@ -39,19 +39,19 @@ class Reported:
         return tuple(self.run.estimators[name] for name in self.estimators if name in self.values)
 
 
-def read_runs(runs: Runs, options: ReportOptions) -> Iterator[ScoredRun]:
+def read_runs(runs: Runs, options: ReportOptions, *, several_probes: bool = False) -> Iterator[ScoredRun]:
     """The runs one by one, each over its complete relations. Raises as `report`.
 
-    Logged are partial runs, and those that were not asked what the first one was.
+    Logged are partial runs, and those that were not asked what the first one was, or the first one of the same probe.
     """
-    first: ScoredRun | None = None
+    firsts: dict[str, ScoredRun] = {}
     for run in open_scored_runs(runs, options):
         complete, relations = len(run.relations), len(run.manifest.relations)
         if complete < relations:
             log.warning("%s: partial run: %d of %d relations", run.label, complete, relations)
         if limited := run.manifest.limits():
             log.warning("%s: limited: %s", run.label, limited)
-        first = first or run
+        first = firsts.setdefault(run.manifest.probe.name if several_probes else "", run)
         if run.questions != first.questions:
             log.warning(OTHER_QUESTIONS, run.label, first.label)
         yield run

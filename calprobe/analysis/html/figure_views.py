@@ -94,7 +94,8 @@ def _accuracy_ace(found: AccuracyAce) -> Iterator[FigureView]:
     places = series_places(list(dict.fromkeys(point.estimator for point in found.points)))
     numbered = ", ".join(f"{number} {run}" for run, number in numbers.items())
     known = [own for own in found.correlations if not math.isnan(own.rho.value)]
-    rho = "; ".join(f"{own.estimator} {signed_spelled(own.rho)}" for own in known)
+    several = len({own.probe for own in found.correlations}) > 1
+    rho = "; ".join(f"{f'{own.probe}, ' * several}{own.estimator} {signed_spelled(own.rho)}" for own in known)
     yield FigureView(
         "Accuracy and ACE",
         charts.accuracy_ace(found.points, places),

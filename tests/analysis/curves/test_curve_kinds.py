@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from calprobe.analysis import (
     options_curve,
     report,
 )
+from calprobe.analysis.curves import plot
 from calprobe.analysis.curves.exposure import exposure_ranges
 from calprobe.confidence import estimate
 from calprobe.errors import UsageError
@@ -199,6 +201,54 @@ def test_accuracy_is_the_estimators_own_or_that_of_base(folder: Path) -> None:
         found = accuracy_ace(folder / "a", CurveOptions(QUICK, ("average_vote_2",), accuracy))
         assert found.points[0].accuracy == metrics[of]["accuracy"]
         assert found.frame()[["model_kind", "accuracy_of"]].values.tolist() == [["causal", accuracy]]
+
+
+def test_among_fewer_options_the_points_are_those_of_the_curve_of_options(folder: Path, tmp_path: Path) -> None:
+    shapes = (("P1376", 4, 12), ("P30", 4, 10), ("P36", 4, 4))
+    runs = [run_of(tmp_path / f"r{seed}", seed, shapes=shapes) for seed in range(4)]
+    as_factor = lambda manifest: replace(manifest, probe=replace(manifest.probe, name="factor"))  # noqa: E731
+    other = run_of(tmp_path / "factor", change=as_factor, shapes=(("P36", 6, 4),))
+    options = CurveOptions(QUICK, among=5)
+    found = accuracy_ace([*runs, other], options)
+    lines = {(line.run, line.estimator): line for line in options_curve(runs, CurveOptions(QUICK)).lines}
+    for point in found.points[:-2]:
+        line = lines[point.run, point.estimator]
+        assert line.options[0] == point.options == 5
+        numbers = (line.means.accuracy[0], line.means.ace[0], line.high.accuracy[0], line.low.ace[0])
+        assert (point.accuracy.value, point.ace.value, point.accuracy.high, point.ace.low) == numbers
+    own = {e.name: e.metrics for e in report(other, QUICK).runs[0].estimators}
+    for point in found.points[-2:]:
+        assert (point.probe, point.options, point.ace) == ("factor", None, own[point.estimator]["ace"])
+    assert [(own.estimator, own.probe, own.runs) for own in found.correlations] == [
+        *(("base", "made-up", 4), ("margin", "made-up", 4), ("base", "factor", 1), ("margin", "factor", 1))
+    ]
+    whole = {(point.run, point.estimator): point.ace for point in accuracy_ace([*runs, other], OPTIONS).points}
+    assert whole[runs[0], "base"] != found.points[0].ace
+    plot(found)
+    with pytest.raises(UsageError, match="no estimator mixture"):
+        accuracy_ace(runs, CurveOptions(QUICK, ("mixture",), among=5))
+
+
+def test_a_run_with_few_options_is_not_named_beside_another_probe(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    as_factor = lambda manifest: replace(manifest, probe=replace(manifest.probe, name="factor"))  # noqa: E731
+    runs = [run_of(tmp_path / "a"), run_of(tmp_path / "b", change=as_factor, shapes=(("P36", 6, 4),))]
+    accuracy_ace(runs, CurveOptions(QUICK, among=3))
+    assert not caplog.messages
+    accuracy_ace(runs, OPTIONS)
+    assert len(caplog.messages) == 1
+
+
+def test_bins_have_a_band_for_all_of_them_at_once(folder: Path) -> None:
+    (line,) = calibration(folder / "a", CurveOptions(QUICK, ("base",))).lines
+    bins = line.ace.bins
+    together = NormalDist().inv_cdf((1 + 0.95 ** (1 / (bins.count > 0).sum())) / 2)
+    low, high = wilson_interval(bins.accuracy * bins.count, bins.count, together)
+    np.testing.assert_allclose([line.ace.band_low, line.ace.band_high], [low, high], atol=1e-12)
+    kept = bins.count > 0
+    assert (line.ace.band_low[kept] < line.ace.low[kept]).any()
+    assert (line.ace.band_low[kept] <= line.ace.low[kept]).all()
 
 
 def test_markers_stand_beside_the_plain_statement(folder: Path) -> None:

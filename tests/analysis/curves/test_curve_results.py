@@ -45,7 +45,7 @@ def calibration() -> Calibration:
     for measure in (ace, ece):
         found = measure(CONFIDENCE, CORRECT, 2)
         assert found.bins is not None
-        parts.append(BinnedError(Estimate(found.value), found.bins, np.zeros(2), np.ones(2)))
+        parts.append(BinnedError(Estimate(found.value), found.bins, *[np.zeros(2), np.ones(2)] * 2))
     smooth = SmoothError(Estimate(0.1), np.array([0.0, 1.0]), np.array([NAN, 0.5]), np.array([0.5, 1.5]))
     return Calibration((CalibrationLine(*RUN, 3, parts[0], parts[1], smooth, np.array([1, 2])),))
 
@@ -95,7 +95,7 @@ def test_a_table_has_its_columns_and_a_row_a_point(kind: str) -> None:
     assert len(frame) == n_rows
     assert not frame[["run", "model", "estimator"]].isna().any().any()
     undefined = {name for name in frame if frame[name].isna().all()}
-    assert {name for name in undefined if not name.endswith(("_low", "_high"))} <= {"spearman"}
+    assert {name for name in undefined if not name.endswith(("_low", "_high"))} <= {"spearman", "options"}
 
 
 @pytest.mark.parametrize("kind", EVERY)
