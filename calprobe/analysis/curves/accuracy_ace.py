@@ -88,8 +88,14 @@ class AccuracyAce(Curves):
         for point in self.points:
             own = estimate_columns("accuracy", point.accuracy) | estimate_columns("ace", point.ace)
             of = {"model_kind": point.model_kind or "", "accuracy_of": self.accuracy_of, "probe": point.probe}
-            of |= {"options": float("nan") if point.options is None else point.options}
-            yield {**point.lead, **own, **estimate_columns("spearman", rho[point.estimator, point.probe]), **of}
+            options = math.nan if point.options is None else point.options
+            yield {
+                **point.lead,
+                **own,
+                **estimate_columns("spearman", rho[point.estimator, point.probe]),
+                **of,
+                "options": options,
+            }
 
 
 def accuracy_ace(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> AccuracyAce:
