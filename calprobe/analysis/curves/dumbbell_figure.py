@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 ROW_INCHES, REST_INCHES, LEAST_INCHES = 0.16, 0.75, 2.6
 LONGEST = 24  # letters of a name
 FIRST, SECOND = 0, 1  # places in the palette
+# Around the other dot, where both stand at one place.
+_RING: Mapping[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.2, "markersize": 6.5, "zorder": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +68,10 @@ def _draw(axes: Axes, own: Dumbbells, entries: dict[str, Artist]) -> None:
     for at, row in enumerate(own.rows):
         width = 2.2 if row.sure else 0.8
         axes.plot([row.first, row.second], [at, at], color=FAINT, linewidth=width, marker="none", zorder=1)
-        axes.plot(row.first, at, **first.dots())
-        axes.plot(row.second, at, **second.dots())
+        axes.plot(row.first, at, **first.dots(), zorder=3)
+        axes.plot(row.second, at, **second.dots(), **_RING)
     entries[own.first] = frame.sample(**first.dots())
-    entries[own.second] = frame.sample(**second.dots())
+    entries[own.second] = frame.sample(**second.dots(), **_RING)
     if any(row.sure for row in own.rows):
         entries["corrected p < 0.05"] = frame.sample(color=FAINT, linewidth=2.2)
     axes.set_ylim(len(own.rows) - 0.4, -0.6)

@@ -106,7 +106,7 @@ class TwoByTwo:
     ranks_if_not: Estimate  # P(ranks right | answers wrong)
     difference: Difference  # accuracy of the ranking minus that of the answers
     mcnemar_p: float  # exact; NaN where relations are resampled: it takes single facts
-    same_answer: float  # share of the facts with the same answer, right or wrong; NaN where the texts are not known
+    same_answer: float  # share of the facts with the same answer, right or wrong; NaN of free answers and unknown texts
     ranked_only: tuple[int, ...]  # places of the facts ranked right and answered wrong, the surest ranking first
     answered_only: tuple[int, ...]  # the reverse, likewise
     relations: tuple[RelationGap, ...]  # largest first, those of few facts last; none where it is not fair

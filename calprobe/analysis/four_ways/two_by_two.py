@@ -86,9 +86,12 @@ def _sorted(cell: Mask, surest: np.ndarray) -> tuple[int, ...]:
 
 
 def _same(ranking: Way, answering: Way) -> float:
-    """The share of the facts with the same answer in words, by case and white space; NaN where none is known."""
+    """The share of the facts with the same answer in words, but for case and white space; NaN where none is known.
+
+    Free answers are in other words, whatever they say, and have none.
+    """
     pairs = list(zip(ranking.said, answering.said, strict=True))
-    if all(one is None for one, _ in pairs):
+    if answering.kind == "open" or all(one is None for one, _ in pairs):
         return float("nan")
     return float(
         np.mean([one is not None and other is not None and _reads(one) == _reads(other) for one, other in pairs])

@@ -12,7 +12,7 @@ from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.messages import shortened
 from calprobe.metrics import Difference
 
-NOTHING, LONGEST = "(nothing read)", 32  # characters of an answer
+NOTHING, LONGEST = "(nothing read)", 40  # characters of an answer
 SHARES = {
     "both_right": "both right",
     "only_ranked_right": "only ranked right",
