@@ -15,11 +15,27 @@ SAME = 1e-12  # spread of resampled values that is rounding
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A metric's value with its 95 % interval. NaN where undefined; the interval also where no resampling was asked."""
+    """A metric's value with its 95 % interval. NaN where undefined; the interval also where no resampling was asked.
+
+    Two with the same numbers are equal, also where both are undefined:
+
+    >>> Estimate(0.5) == Estimate(0.5, float("nan"), float("nan"))
+    True
+    """
 
     value: float
     low: float = float("nan")
     high: float = float("nan")
+
+    # As generated, it would go by which NaN it is until Python 3.12, and call no two of them equal from 3.13 on.
+    def __eq__(self, other: object) -> bool:
+        return self._numbers() == other._numbers() if isinstance(other, Estimate) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._numbers())
+
+    def _numbers(self) -> tuple[float | None, ...]:
+        return tuple(None if number != number else number for number in (self.value, self.low, self.high))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
 
 import calprobe
 
@@ -27,6 +28,25 @@ def test_a_few_steps_of_train_with_probe(tmp_path: Path) -> None:
     history = script.train(tmp_path, steps=4, every=2)
     assert [logs["step"] for logs in history] == [0, 2, 4]
     assert [line.split()[0] for line in script.table(history).splitlines()] == ["step", "0", "2", "4"]
+
+
+def test_a_few_steps_of_fine_tune(tmp_path: Path) -> None:
+    script = example("fine_tune")
+    assert len(script.told()) == 48
+    history = script.tune(tmp_path / "tuned", tmp_path / "runs", steps=1, every=1)
+    assert [logs["step"] for logs in history] == [0, 1]
+    assert (tmp_path / "tuned" / "config.json").is_file()
+
+
+def test_round_weights() -> None:
+    script = example("round_weights")
+    weight = torch.linspace(-1, 1, 64).reshape(2, 32)
+    grid = script.rounded(weight, 3)  # each row on multiples of a third of its largest value
+    largest = weight.abs().amax(dim=1, keepdim=True)
+    assert torch.allclose(grid * 3 / largest, (weight * 3 / largest).round())
+    assert torch.equal(script.rounded(grid, 3), grid)
+    with pytest.raises(ValueError, match="multiple of 32"):
+        script.rounded(weight[:, :30], 3)
 
 
 @pytest.mark.proof

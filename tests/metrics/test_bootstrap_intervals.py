@@ -22,7 +22,7 @@ from calprobe.metrics import (
 )
 from calprobe.metrics.bins import Binning, bin_sample
 from calprobe.metrics.bootstrap import draw_samples
-from calprobe.metrics.intervals import SAME
+from calprobe.metrics.intervals import SAME, Estimate
 from calprobe.metrics.metric import evaluate, is_resampled
 from calprobe.metrics.resamples import resample_counts
 from calprobe.metrics.sample import sort_instances
@@ -82,9 +82,18 @@ def test_the_seed_decides() -> None:
     rng = np.random.default_rng(0)
     confidence, correct = rng.random(80), rng.random(80) < 0.5
     one, again, other = (bootstrap(standard_metrics(), confidence, correct, Resampling(50, seed)) for seed in (1, 1, 2))
-    assert repr(one) == repr(again)  # some bounds are NaN, which equals nothing
+    assert one == again
     assert one["brier"].value == other["brier"].value
     assert one["brier"].low != other["brier"].low
+
+
+def test_estimates_are_equal_by_their_numbers_also_undefined_ones() -> None:
+    nan = float("nan")
+    assert Estimate(0.5, nan, -float("nan")) == Estimate(0.5)
+    assert hash(Estimate(nan)) == hash(Estimate(-nan))
+    assert Estimate(0.5) != Estimate(0.5, 0.4, 0.6)
+    assert Estimate(0.5) != Estimate(nan)
+    assert Estimate(0.5) != 0.5
 
 
 def test_unbinned_metrics_get_plain_percentiles() -> None:
