@@ -12,6 +12,7 @@ from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.curve_asked import are_runs_of_replies, curve_of_replies
 from calprobe.cli.figure_options import LOOKS, figure_options, naming
 from calprobe.cli.labels import label_option, labelled
+from calprobe.cli.report_asked import variants_option
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
     help="accuracy-ace: base and margin among K answer options of RUNs with more, the right one and others at random;"
     " sets RUNs of several probes side by side.  [default: all options]",
 )
+@variants_option
 @click.option("--overlay", is_flag=True, help="calibration: a figure with all estimators of a RUN in one panel.")
 @figure_options
 @report_options(formats=False, results="intervals and bands")
@@ -97,6 +99,7 @@ def command(
     labels: tuple[str, ...],
     accuracy: AccuracyOf | None,
     among: int | None,
+    variants: tuple[str, ...] | None,
     overlay: bool,
     look: Look,
     options: ReportOptions,
@@ -131,8 +134,9 @@ def command(
     log_to_stderr()
     keep_freed_memory()
     if asked := are_runs_of_replies(named.values()):
-        found: Curves = curve_of_replies(kind, named, options, estimators)
+        found: Curves = curve_of_replies(kind, named, options, estimators, variants)
     else:
+        refuse_typed(context, ["variants"], "applies to runs of replies alone; leave it out")
         found = _compute(kind, named, CurveOptions(options, estimators, accuracy or "own", among))
     if drawn:
         if not asked:

@@ -22,9 +22,13 @@ def are_runs_of_replies(paths: Iterable[str]) -> bool:
 
 
 def curve_of_replies(
-    kind: str, named: Mapping[str, str], options: ReportOptions, estimators: tuple[str, ...] | None
+    kind: str,
+    named: Mapping[str, str],
+    options: ReportOptions,
+    estimators: tuple[str, ...] | None,
+    variants: tuple[str, ...] | None = None,
 ) -> Calibration:
-    """The reliability diagrams of runs of replies, pooled over variants as in a report.
+    """The reliability diagrams of runs of replies, pooled over variants as in a report, or over some of them.
 
     Raises UsageError for another kind, which replies do not have, and for options of scores.
     """
@@ -36,4 +40,4 @@ def curve_of_replies(
         raise UsageError(f"--kind {kind} is of runs of scores; of runs of replies there is --kind {KIND}")
     if options.compat is not None:
         raise UsageError(f"--compat {options.compat} is of scores; leave it out")
-    return asked_calibration(asked_runs(named), AskedOptions(ace_bins=options.ace_bins), estimators)
+    return asked_calibration(asked_runs(named), AskedOptions(ace_bins=options.ace_bins, variants=variants), estimators)

@@ -30,6 +30,7 @@ from calprobe.cli.report_asked import (
     refuse_options_of_scores,
     report_asked_runs,
     threshold_option,
+    variants_option,
     window_option,
 )
 from calprobe.cli.report_mixture import OF_ONE_KIND, ONE_KIND, expanded, is_mixture, report_mixture
@@ -83,6 +84,7 @@ TABLES = ("summary", "models", "averages", "runs", "wording", "slices", "paper")
     " questions, and wording2025, Cox et al.",
 )
 @readers_option
+@variants_option
 @threshold_option
 @window_option
 @calibrate_option
@@ -105,6 +107,7 @@ def command(
     recalibrate: Recalibration | None,
     beside: str | None,
     readers: tuple[str, ...] | None,
+    variants: tuple[str, ...] | None,
     parse_threshold: float | None,
     window: int | None,
     calibrate: Calibrate | None,
@@ -153,7 +156,8 @@ def command(
     if _are_asked(named.values()):
         asked = _asked_options(options, readers, parse_threshold, window)
         planned = replace(asked, budget=answers_of(budget or ()), budget_draws=budget_draws or asked.budget_draws)
-        _report_asked(named, replace(planned, calibrate=calibrate, forms=estimators or ()), shown)
+        planned = replace(planned, variants=variants, calibrate=calibrate, forms=estimators or ())
+        _report_asked(named, planned, shown)
         return
     _refuse_options_of_replies(options, beside)
     if by is None and by_groups is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from calprobe.analysis.asked.report import AskedReport
     from calprobe.analysis.asked.results import AskedRunReport
     from calprobe.analysis.asked.stated.pictures import StatedPictures
-    from calprobe.analysis.curves.grouped_dots import GroupedDots
-    from calprobe.analysis.curves.size_figure import SizePanel
     from calprobe.analysis.plots import Look
     from calprobe.analysis.tables import Table
 
@@ -52,7 +50,7 @@ TABLES = (
     *("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed", "models"),
 )
 OF_SCORES = ("reduction", "ties", "by", "recalibrate", "cluster")  # parameters that say nothing of replies
-OF_REPLIES = ("readers", "parse_threshold", "window", "calibrate", "budget", "budget_draws")
+OF_REPLIES = ("readers", "variants", "parse_threshold", "window", "calibrate", "budget", "budget_draws")
 
 readers_option = list_option(
     "--reader",
@@ -61,6 +59,11 @@ readers_option = list_option(
     help="Asked runs: readers of answers to choice questions, of first_char, first_marker, last_marker and constrained;"
     " confidences go by the first. Numbers are read by number, open questions by short."
     "  [default: last_marker,first_char,constrained]",
+)
+variants_option = list_option(
+    "--variants",
+    metavar="NAME,..",
+    help="Asked runs: only these variants of the prompts, as if no other had been asked.  [default: all]",
 )
 threshold_option = click.option(
     "--parse-threshold",
@@ -110,9 +113,8 @@ def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Sh
     """Print the report, and write figures and page where they are wanted."""
     from calprobe.analysis.asked.choice import choose_asked
     from calprobe.analysis.asked.folder import asked_runs
-    from calprobe.analysis.asked.pictures import pictures, size_panels
+    from calprobe.analysis.asked.pictures import pictures
     from calprobe.analysis.asked.report_asked import report_asked
-    from calprobe.analysis.asked.science.pictures import kind_panels
     from calprobe.analysis.html import asked_page
 
     check_tables(shown, TABLES)
@@ -129,9 +131,7 @@ def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Sh
     if shown.plots is not None:
         partial = {run.label for run in found.runs if run.partial}
         _write_figures(found.runs, drawn, shown.plots, naming(shown.look, named, (), partial))
-        _write_joint_figures(size_panels(found.across, partial), shown.plots, shown.look)
-        studies = [run.labels for run in found.runs if run.labels is not None]
-        _write_kinds(kind_panels(studies, partial), shown.plots, shown.look)
+        _write_joint_figures(found, shown.plots, shown.look, partial)
     if shown.page is not None:
         write_page(asked_page(few, drawn), shown.page)
 
@@ -211,20 +211,22 @@ def _write_figures(runs: Sequence[AskedRunReport], drawn: Mapping[str, Pictures]
             _write_figure(draw, folder / f"{name}.{kind}", titled)
 
 
-def _write_joint_figures(panels: Sequence[SizePanel], folder: Path, look: Look) -> None:
+def _write_joint_figures(report: AskedReport, folder: Path, look: Look, partial: Collection[str]) -> None:
+    """The figures of several runs together, where there are any."""
+    from calprobe.analysis.asked.pictures import size_panels
+    from calprobe.analysis.asked.science.pictures import design_matrices, kind_panels
+    from calprobe.analysis.curves.grouped_dots import draw_grouped_dots
+    from calprobe.analysis.curves.matrix_figure import draw_matrices
     from calprobe.analysis.curves.size_figure import draw_sizes
     from calprobe.cli.report_plots import JOINT
 
-    if panels:
-        _write_figure(lambda look: draw_sizes(panels, look), folder / f"{JOINT}.sizes", look)
-
-
-def _write_kinds(panels: Sequence[GroupedDots], folder: Path, look: Look) -> None:
-    from calprobe.analysis.curves.grouped_dots import draw_grouped_dots
-    from calprobe.cli.report_plots import JOINT
-
-    if panels:
-        _write_figure(lambda look: draw_grouped_dots(panels, look), folder / f"{JOINT}.labels", look)
+    studies = [run.labels for run in report.runs if run.labels is not None]
+    if sizes := size_panels(report.across, partial):
+        _write_figure(lambda look: draw_sizes(sizes, look), folder / f"{JOINT}.sizes", look)
+    if kinds := kind_panels(studies, partial):
+        _write_figure(lambda look: draw_grouped_dots(kinds, look), folder / f"{JOINT}.labels", look)
+    if designs := design_matrices(studies, partial):
+        _write_figure(lambda look: draw_matrices(designs, look), folder / f"{JOINT}.designs", look)
 
 
 def _write_figure(draw: Drawn, path: Path, look: Look) -> None:

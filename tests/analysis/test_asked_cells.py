@@ -235,6 +235,17 @@ def test_means_leave_out_variants_below_the_threshold() -> None:
     assert below == ("quiz plain stated_decimal",)
 
 
+def test_variants_are_read_as_if_no_other_had_been_asked() -> None:
+    letters = {"plain": ["A"] * 4, "other": ["A", "A", "B", "B"]}
+    asked = made.asked(*made.answered(letters, [0] * 4))
+    for chosen, accuracy in ((("plain",), 1.0), (("other",), 0.5)):
+        options = AskedOptions(variants=chosen, resampling=QUICK)
+        (found,) = report(asked, options).sets["quiz"].cells.values()
+        assert (found.variant, found.accuracy["last_marker"].value.value) == (chosen[0], accuracy)
+    with pytest.raises(UsageError, match="no 'plane' in run; did you mean plain"):
+        report(asked, AskedOptions(variants=("plane",)))
+
+
 def test_all_lines_of_a_reliability_diagram_are_of_the_same_variants() -> None:
     letters = {"plain": ["A"] * 4, "other": ["A", "A", "B", "B"]}
     stated = {"plain": ["0.9", "0.9", "0.9", "unsure"], "other": ["0.5"] * 4}

@@ -13,6 +13,7 @@ from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.asked.science.label_results import LabelSet
+from calprobe.analysis.asked.science.pictures import design_matrices, use_panels
 from calprobe.analysis.asked.science.selection import halves
 from calprobe.analysis.asked.science.simulation import hidden_metrics, informed, polarised
 from calprobe.analysis.tables.asked import asked_tables
@@ -101,6 +102,22 @@ def test_a_label_that_is_preferred_wherever_it_stands_shows_in_its_sum_and_in_pe
     assert permuted.mean_of_orders["accuracy"].value == pytest.approx(0.25)
     # Over the orders every option gets the same.
     assert permuted.averaged["mean_confidence"].value == pytest.approx(0.25)
+
+
+def test_figures_have_what_each_label_gets_and_how_each_run_understands_each_design() -> None:
+    (run,) = report_asked([asked(knows)], OPTIONS).runs
+    assert run.labels is not None
+    panels = use_panels(run.labels)
+    assert [panel.title for panel in panels] == ["sums, direct", "sums, steps"]
+    assert panels[0].groups == ("A", "B", "C", "D")
+    for probability, right in panels[0].values:  # every label is right in a quarter of the questions
+        assert probability is not None
+        assert right is not None
+        assert (probability.value, right.value) == (pytest.approx(0.25), 0.25)
+    assert design_matrices([run.labels]) == ()
+    (matrix,) = design_matrices([run.labels, replace(run.labels, label="other")], {"other"})
+    assert (matrix.variants, matrix.sets) == (("run", "other (PARTIAL)"), ("direct", "steps"))
+    np.testing.assert_allclose(matrix.values, [[0.4, 0.9]] * 2)
 
 
 def test_a_model_that_knows_chooses_the_same_option_in_every_order() -> None:

@@ -12,6 +12,7 @@ import pytest
 from calprobe.analysis.asked.frames import confidences_frame
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.pictures import perturbation_panels
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import CellReport
 from calprobe.analysis.asked.results_json import run_json
@@ -122,6 +123,19 @@ def test_a_greedy_answer_with_a_conclusion_is_graded_by_that() -> None:
     found = frame[(frame.estimator == "answer_entropy.greedy") & frame.confidence.notna()]
     assert dict(zip(found.question, found.correct, strict=True)) == {"n0": True, "n1": False}
     assert confidences(made.asked(sums, replies), "frequency") == {(q.id, at): 1.0 for q in sums for at in (0, 1)}
+
+
+def test_variants_of_samples_have_a_figure_of_accuracy_and_auroc() -> None:
+    plain = run()
+    other = made.in_variant([replace(own, key=f"o{own.key}") for own in plain.replies], "other")
+    both = replace(plain, replies=(*plain.replies, *other), prompts=made.prompts(made.PLAIN, made.OTHER))
+    found = report_asked_run(both, OPTIONS)
+    (panel,) = perturbation_panels(found)
+    assert (panel.title, panel.groups) == ("quiz: answer_entropy", ("plain", "other"))
+    cell = found.sets["quiz"].cells["plain"]
+    assert panel.values[0] == panel.values[1]
+    assert panel.values[0] == (cell.accuracy["short"].value, cell.estimators["answer_entropy"].metrics["auroc"])
+    assert perturbation_panels(report_asked_run(plain, OPTIONS)) == ()
 
 
 def family(said: dict[str, list[str]] = SAID) -> Asked:

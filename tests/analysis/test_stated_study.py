@@ -21,6 +21,7 @@ from stated_samples import (
 from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.analysis.asked.stated.pictures import stated_pictures
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
 from calprobe.analysis.asked.stated.results_json import stated_json
 from calprobe.analysis.asked.stated.study import stated_run
@@ -96,6 +97,18 @@ def test_mean_confidence_by_condition_and_by_right_and_wrong() -> None:
     for condition, value in (("target", 0.95), ("counterfactual", 0.02), ("abstain1", 0.02)):
         assert [own["mean"].value.value for own in found[condition].values()] == CLOSE([value] * 3)
     assert found["target"]["wrong"]["mean"].answers == 15
+
+
+def test_the_distribution_of_confidences_by_condition() -> None:
+    asked = scripted_run({"facts": Scripted(CALIBRATED, calibrated)})
+    cells = [cell for own in read_sets(asked, OPTIONS) for cell in own.cells.values()]
+    pictures = stated_pictures(study(asked), cells, OPTIONS)
+    (found,) = pictures.distributions
+    shares = dict(zip(found.variants, found.values, strict=True))
+    # A third each of 0.1, 0.5 and 0.9, which are upper ends of bins; 0.95 lies in the last bin.
+    np.testing.assert_allclose(shares["original"], [1 / 3, 0, 0, 0, 1 / 3, 0, 0, 0, 1 / 3, 0])
+    np.testing.assert_allclose(shares["target"], [0] * 9 + [1])
+    assert [kind for kind, _ in pictures.drawn()][-1] == "distribution"
 
 
 def test_a_constant_model_is_consistent_and_means_nothing() -> None:

@@ -284,6 +284,8 @@ def test_reliability_diagrams_are_a_curve(run: str, tmp_path: Path) -> None:
     assert rows[0].startswith("run,model,estimator,metric") or "estimator" in rows[0]
     assert "quiz" in rows[1]
     assert calprobe("curve", run, "--kind", "calibration", "--out", tmp_path / "x.png").returncode == 0
+    done = calprobe("curve", run, "--kind", "calibration", "--variants", "plane", "--out", tmp_path / "x.png")
+    assert "--variants: no 'plane' in" in done.stderr
 
 
 def test_two_runs_have_what_only_several_show(run: str, tmp_path: Path) -> None:

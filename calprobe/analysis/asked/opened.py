@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -27,6 +27,7 @@ from calprobe.confidence.asked.cell import FINAL
 from calprobe.confidence.asked.entry import Read
 from calprobe.confidence.asked.labels import NO_ANSWER
 from calprobe.errors import UsageError
+from calprobe.messages import no_such
 from calprobe.metrics.recalibration import calibrated_uncertainty
 from calprobe.prompts.types import PromptSet
 from calprobe.questions.types import QuestionSet
@@ -106,10 +107,22 @@ def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
     sizes = {own.name: len(own.questions) for own in asked.sets}
     if options.window is not None:
         _check_ranks(asked)
-    for name, cells in cells_of(asked.sets, asked.replies, asked.grades, asked.turns, asked.perturbations).items():
+    found = cells_of(asked.sets, asked.replies, asked.grades, asked.turns, asked.perturbations)
+    _check_variants(asked.label, options.variants, [name for cells in found.values() for name in cells])
+    for name, every in found.items():
+        cells = {own: cell for own, cell in every.items() if options.variants is None or own in options.variants}
+        if not cells:
+            continue
         answers = {variant: _answers(asked, cell, options) for variant, cell in cells.items()}
         opened = {variant: _opened(cell, answers[variant], way, asked, options) for variant, cell in cells.items()}
         yield ReadSet(name, sizes[name], opened, answers)
+
+
+def _check_variants(label: str, wanted: Sequence[str] | None, known: Sequence[str]) -> None:
+    """Raise UsageError for a variant that is wanted and that the run has not."""
+    for name in wanted or ():
+        if name not in known:
+            raise UsageError(f"--variants: {no_such(name, dict.fromkeys(known), f'in {label}')}")
 
 
 def _way(asked: Asked, options: AskedOptions) -> WayToRead:

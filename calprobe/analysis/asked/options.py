@@ -27,6 +27,7 @@ class AskedOptions:
     calibrate: Calibrate | None = None  # a map from uncertainties to confidences, fitted on other questions
     budget: tuple[int, ...] = ()  # numbers of answers to plan wordings and samples for
     budget_draws: int = 5  # of each plan
+    variants: tuple[str, ...] | None = None  # these alone, as if no other had been asked; None: all
     forms: tuple[str, ...] = ()  # estimators beside the usual ones, such as semantic_entropy.likelihood
 
     def __post_init__(self) -> None:

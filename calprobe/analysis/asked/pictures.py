@@ -21,6 +21,7 @@ from calprobe.analysis.asked.results import (
     SizeAndSpread,
     SizePoint,
 )
+from calprobe.analysis.asked.science.pictures import use_panels
 from calprobe.analysis.asked.stated.pictures import StatedPictures, stated_pictures
 from calprobe.analysis.curves.budget_figure import BudgetPanel, draw_budgets
 from calprobe.analysis.curves.calibration import (
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 NORMALISED = "label"
 SAMPLED = ("p_true", "frequency")
+# What perturbations are compared by: the paper's measure where answers were judged, else one that needs no model.
+PERTURBED = ("variance_total", "answer_entropy")
 Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
 
 
@@ -57,6 +60,8 @@ class Pictures:
     budgets: tuple[BudgetPanel, ...] = ()  # by set, variant and number of answers
     shares: tuple[SharePanel, ...] = ()  # by set, variant and way to put answers as points
     stated: StatedPictures | None = None  # of a run that asks for confidences by several prompts
+    labels: tuple[GroupedDots, ...] = ()  # of a run of label probabilities, by set and design
+    perturbed: tuple[GroupedDots, ...] = ()  # by set: accuracy and AUROC of variants with samples
 
     def drawn(self) -> Iterator[tuple[str, Drawn]]:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
@@ -70,6 +75,10 @@ class Pictures:
             yield "budget", lambda look: draw_budgets(self.budgets, look)
         if self.shares:
             yield "wording", lambda look: draw_shares(self.shares, look)
+        if self.labels:
+            yield "labels", lambda look: draw_grouped_dots(self.labels, look)
+        if self.perturbed:
+            yield "perturbations", lambda look: draw_grouped_dots(self.perturbed, look)
         if self.stated is not None:
             yield from self.stated.drawn()
 
@@ -84,6 +93,8 @@ def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
         budget_panels(run),
         share_panels(run),
         None if run.stated is None else stated_pictures(run.stated, run.cells, options),
+        () if run.labels is None else use_panels(run.labels),
+        perturbation_panels(run),
     )
 
 
@@ -125,6 +136,33 @@ def _budget_panel(title: str, budget: CellBudget, reading: str, measures: Sequen
         tuple(measures.index(name) for name in own),
         tuple(tuple(known.get((name, plan)) for plan in budget.plans) for name in own),
     )
+
+
+def perturbation_panels(run: AskedRunReport) -> tuple[GroupedDots, ...]:
+    """A panel for each set with several variants of samples: accuracy, and the AUROC of one uncertainty, pooled.
+
+    The uncertainty is the first of PERTURBED that every variant has an AUROC of; a set without one has no panel.
+    """
+    return tuple(
+        GroupedDots(
+            f"{own.name}: {measure}",
+            "accuracy, AUROC",
+            "variant",
+            tuple(cell.variant for cell in cells),
+            ("accuracy", "AUROC"),
+            tuple((cell.accuracy[cell.reader].value, cell.estimators[measure].metrics["auroc"]) for cell in cells),
+        )
+        for own in run.sets.values()
+        for cells in [[cell for cell in own.cells.values() if cell.samples is not None]]
+        if len(cells) > 1
+        for measure in [next((name for name in PERTURBED if all(_has_order(cell, name) for cell in cells)), None)]
+        if measure is not None
+    )
+
+
+def _has_order(cell: CellReport, measure: str) -> bool:
+    found = cell.estimators.get(measure)
+    return found is not None and "auroc" in found.metrics and bool(np.isfinite(found.metrics["auroc"].value))
 
 
 def share_panels(run: AskedRunReport) -> tuple[SharePanel, ...]:

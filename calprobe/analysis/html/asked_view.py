@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from calprobe.analysis.asked.pictures import Pictures, size_panels
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.asked.science.label_results import LabelStudy
-from calprobe.analysis.asked.science.pictures import kind_panels
+from calprobe.analysis.asked.science.pictures import design_matrices, kind_panels
+from calprobe.analysis.curves.grouped_dots import GroupedDots
 from calprobe.analysis.curves.share_figure import SHARES
 from calprobe.analysis.curves.size_figure import SizePanel, spelled_rho
 from calprobe.analysis.html import asked_charts, charts, definitions
@@ -37,7 +38,12 @@ def _page(report: AskedReport, pictures: dict[str, Pictures]) -> PageView:
     runs = tuple(_run(run, at, tables, pictures[run.label]) for at, run in enumerate(report.runs))
     partial = {run.label for run in report.runs if run.partial}
     joint = tuple(_sizes(panel) for panel in size_panels(report.across, partial))
-    joint += tuple(_kinds([run.labels for run in report.runs if run.labels is not None], partial))
+    studies = [run.labels for run in report.runs if run.labels is not None]
+    joint += tuple(_kinds(studies, partial))
+    joint += tuple(
+        FigureView(own.title, asked_charts.matrix(own), "Mean raw probability on the labels, by run and prompt design.")
+        for own in design_matrices(studies, partial)
+    )
     sections = [
         ("runs", "Runs", True),
         ("figures", "Figures", any(run.figures for run in runs) or bool(joint)),
@@ -141,8 +147,26 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
             f"what the ratio is where no wording matters.{exact}",
             tuple(Choice(name, at, charts.key(at)) for at, name in enumerate(SHARES.values())),
         )
+    yield from _dots(
+        found.labels,
+        "Labels",
+        "Share of the probability that each label gets, normalised over the labels, and share of "
+        "the questions of which it is the right one.",
+    )
+    yield from _dots(
+        found.perturbed,
+        "Perturbations",
+        "Accuracy of all samples of a variant, and AUROC of one uncertainty, each sample "
+        "with its own correctness, with 95 % intervals over questions.",
+    )
     if found.stated is not None:
         yield from stated_figures(found.stated)
+
+
+def _dots(panels: Sequence[GroupedDots], what: str, caption: str) -> Iterator[FigureView]:
+    for own in panels:
+        keys = tuple(Choice(name, place, charts.key(place)) for place, name in enumerate(own.legend))
+        yield FigureView(f"{what}: {own.title}", asked_charts.grouped_dots(own, caption), caption, keys)
 
 
 def _sizes(panel: SizePanel) -> FigureView:

@@ -36,6 +36,13 @@ def stated_figures(found: StatedPictures) -> Iterator[FigureView]:
             "95 % intervals.",
             tuple(Choice(name, at, charts.key(at)) for at, name in enumerate(condition.legend)),
         )
+    for matrix in found.distributions:
+        yield FigureView(
+            _titled("Distribution of confidences", matrix.title),
+            asked_charts.matrix(matrix),
+            "Of all prompts together: the share of the stated confidences in each tenth of the scale, by what stood in "
+            "the place of the answer; a bin has its upper end.",
+        )
 
 
 def _titled(title: str, more: str) -> str:

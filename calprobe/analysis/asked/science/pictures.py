@@ -1,4 +1,4 @@
-"""The figure of several runs of label probabilities: base, instruct and reasoning models of a family side by side."""
+"""Figures of label probabilities: what each label gets; of several runs families side by side, and designs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from calprobe.analysis.asked.science.label_results import LabelDesign, LabelStudy
 from calprobe.analysis.curves.grouped_dots import GroupedDots
+from calprobe.analysis.curves.matrix_figure import Matrix
 from calprobe.analysis.plots.families import family_of
 from calprobe.analysis.run_names import last_names, state
 from calprobe.metrics import Estimate
@@ -47,6 +48,51 @@ def kind_panels(studies: Sequence[LabelStudy], partial: Collection[str] = ()) ->
         for name in sets
         for title, value in SHOWN.items()
     )
+
+
+def use_panels(study: LabelStudy) -> tuple[GroupedDots, ...]:
+    """A panel for each set and design: the share of the probability that each label gets, and of the right answers.
+
+    Probabilities are normalised over the labels. None of a design without rows.
+    """
+    return tuple(
+        GroupedDots(
+            f"{own.set}, {own.variant}",
+            "share of the questions",
+            "label",
+            tuple(use.label for use in own.uses),
+            ("probability", "right"),
+            tuple((Estimate(use.mass / own.rows), Estimate(use.gold / own.rows)) for use in own.uses),
+            reach=0.3,
+        )
+        for found in study.sets.values()
+        for own in found.designs
+        if own.rows
+    )
+
+
+def design_matrices(studies: Sequence[LabelStudy], partial: Collection[str] = ()) -> tuple[Matrix, ...]:
+    """Comprehension of each run under each design, a matrix for each set; none of one run. Partial runs say so."""
+    if len(studies) < 2:
+        return ()
+    names = last_names([own.label for own in studies])
+    return tuple(
+        _design_matrix(name, studies, names, partial) for name in dict.fromkeys(s for own in studies for s in own.sets)
+    )
+
+
+def _design_matrix(
+    name: str, studies: Sequence[LabelStudy], names: Mapping[str, str], partial: Collection[str]
+) -> Matrix:
+    found = {
+        own.label: {d.variant: d.comprehension.value for d in own.sets[name].designs}
+        for own in studies
+        if name in own.sets
+    }
+    designs = tuple(dict.fromkeys(design for own in found.values() for design in own))
+    rows = tuple(tuple(own.get(design, float("nan")) for design in designs) for own in found.values())
+    labels = tuple(names[label] + state(partial=label in partial) for label in found)
+    return Matrix("comprehension", f"Comprehension, {name}", labels, designs, rows)
 
 
 def _family(model: str) -> str:

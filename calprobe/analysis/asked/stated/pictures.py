@@ -11,18 +11,21 @@ import numpy as np
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.stated.cells import AS_SAID, StatedCell, pooled
-from calprobe.analysis.asked.stated.fidelity import MEAN, SPLITS
+from calprobe.analysis.asked.stated.fidelity import MEAN, ORIGINAL, SPLITS
 from calprobe.analysis.asked.stated.opening import stated_cell
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
 from calprobe.analysis.curves.calibration import METRICS, Calibration, calibration_line, draw_calibration
 from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
 from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
+from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
 from calprobe.metrics import Resampling, bootstrap_many, standard_metrics
 
 if TYPE_CHECKING:
     from calprobe.analysis.plots import Look
+    from calprobe.arrays import Floats
 
 Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
+TENTHS = tuple(f"to {upper}" for upper in (".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9", "1"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class StatedPictures:
     panels: Calibration  # a line for each prompt, over all sets
     correlations: tuple[Correlations, ...]
     conditions: tuple[GroupedDots, ...]  # mean confidences by what stood in the answer's place
+    distributions: tuple[Matrix, ...] = ()  # share of the confidences in each tenth of the scale, likewise
 
     def drawn(self) -> Iterator[tuple[str, Drawn]]:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
@@ -41,6 +45,8 @@ class StatedPictures:
             yield "correlation", lambda look: draw_correlations(self.correlations, look)
         if self.conditions:
             yield "conditions", lambda look: draw_grouped_dots(self.conditions, look)
+        if self.distributions:
+            yield "distribution", lambda look: draw_matrices(self.distributions, look)
 
 
 def stated_pictures(run: StatedRun, cells: Sequence[OpenedCell], options: AskedOptions) -> StatedPictures:
@@ -58,7 +64,11 @@ def stated_pictures(run: StatedRun, cells: Sequence[OpenedCell], options: AskedO
     return StatedPictures(
         Calibration(tuple(lines), "questions"),
         tuple(_correlations(own, titles[variant]) for variant, own in scopes.items() if own.pairs),
-        tuple(_conditions(own, titles[variant]) for variant, own in scopes.items() if own.conditions),
+        tuple(filter(_has_means, (_conditions(own, titles[variant]) for variant, own in scopes.items()))),
+        tuple(
+            _distribution(pooled([own for own in found if own.variant == variant]), titles[variant])
+            for variant in variants
+        ),
     )
 
 
@@ -70,6 +80,7 @@ def side_by_side(named: Sequence[tuple[str, StatedPictures]]) -> StatedPictures 
         Calibration(()),
         tuple(replace(found, title=_title(name, found.title)) for name, own in named for found in own.correlations),
         tuple(replace(found, title=_title(name, found.title)) for name, own in named for found in own.conditions),
+        tuple(replace(found, title=_title(name, found.title)) for name, own in named for found in own.distributions),
     )
 
 
@@ -106,3 +117,26 @@ def _conditions(own: StatedScope, title: str) -> GroupedDots:
     )
     names = tuple(own.conditions)
     return GroupedDots(title, "mean confidence", "answer", names, SPLITS, rows, reach=0.45, of="answers")
+
+
+def _has_means(own: GroupedDots) -> bool:
+    """Whether there is any dot: no answer may have a confidence under every prompt."""
+    return any(found is not None for row in own.values for found in row)
+
+
+def _distribution(cell: StatedCell, title: str) -> Matrix:
+    """Of all prompts together, the share of the confidences of each condition in each of ten bins (a, b]."""
+    said = cell.by(AS_SAID)
+    matrices = {ORIGINAL: said.own, **said.replaced}
+    rows = tuple(_shares(own.confidence) for own in matrices.values())
+    return Matrix("distribution", title, tuple(matrices), TENTHS, rows)
+
+
+def _shares(confidence: Floats) -> tuple[float, ...]:
+    """The share of the confidences that were read in each tenth; NaN where none was."""
+    read = confidence[~np.isnan(confidence)]
+    if not len(read):
+        return (float("nan"),) * len(TENTHS)
+    # 0 belongs to the first bin, as in ECE.
+    places = np.maximum(np.ceil(np.round(read * len(TENTHS), 9)), 1).astype(int) - 1
+    return tuple((np.bincount(places, minlength=len(TENTHS)) / len(read)).tolist())
