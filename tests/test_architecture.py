@@ -275,7 +275,7 @@ CONTRACT = {
     ),
     "report": (
         "RUN --reduction --compat --format --json --bins --bootstrap --by --by-groups --estimator --against --plots"
-        " --html --reader --parse-threshold --window --calibrate --budget --budget-draws"
+        " --html --reader --variants --parse-threshold --window --calibrate --budget --budget-draws"
     ),
     "show": (
         "RUN --wrong --right --surest --unsurest --relation --estimator --template --top --format --json --probe"
@@ -287,7 +287,8 @@ CONTRACT = {
     ),
     "curve": (
         "RUN --kind accuracy-rejection calibration options accuracy-ace markers exposure --estimator --reduction"
-        " --compat --bins --bootstrap --cluster --seed --out --accuracy --overlay --width --title --style --label"
+        " --compat --bins --bootstrap --cluster --seed --out --accuracy --variants --overlay --width --title --style"
+        " --label"
     ),
     "export": "RUN --what candidates tokens confidences lm-pub-quiz replies labels readings hub-card --out --source",
     "import": "lm-pub-quiz lm-eval replies",
