@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import same_facts as made
-from scipy.stats import binomtest, spearmanr
+from scipy.stats import binomtest, mannwhitneyu, spearmanr
 
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
@@ -92,6 +92,9 @@ def test_ranked_right_against_answered_right_by_hand(found: FourWays) -> None:
     conditions = (fair.answers_if_ranked, fair.answers_if_not, fair.ranks_if_answered, fair.ranks_if_not)
     assert [own.value for own in conditions] == pytest.approx([3 / 8, 2 / 4, 3 / 5, 5 / 7])
     assert fair.difference.value == pytest.approx(3 / 12)
+    sureness, answers = fair.ranking.views[0].confidence, fair.answering.correct
+    wins = mannwhitneyu(sureness[answers], sureness[~answers]).statistic
+    assert fair.foretold.value == pytest.approx(wins / (5 * 7))
     assert fair.mcnemar_p == pytest.approx(binomtest(5, 7).pvalue)
     assert {found.facts[place].id for place in fair.answered_only} == {"colour/2", "colour/3"}
     assert {found.facts[place].id for place in fair.ranked_only} == {

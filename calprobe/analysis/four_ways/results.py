@@ -104,6 +104,7 @@ class TwoByTwo:
     answers_if_not: Estimate  # P(answers right | ranks wrong)
     ranks_if_answered: Estimate  # P(ranks right | answers right)
     ranks_if_not: Estimate  # P(ranks right | answers wrong)
+    foretold: Estimate  # AUROC of the ranking's confidence for right answers: does it tell what will be said right?
     difference: Difference  # accuracy of the ranking minus that of the answers
     mcnemar_p: float  # exact; NaN where relations are resampled: it takes single facts
     same_answer: float  # share of the facts with the same answer, right or wrong; NaN of free answers and unknown texts

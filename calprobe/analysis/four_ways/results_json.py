@@ -80,6 +80,7 @@ def two_by_two_json(own: TwoByTwo, facts: Sequence[Fact]) -> dict[str, Any]:
         "counts": dict(zip(CELLS, own.counts, strict=True)),
         "shares": shares,
         **{name: estimate_json(getattr(own, name)) for name in CONDITIONS},
+        "foretold": estimate_json(own.foretold),
         "difference": (estimate_json(Estimate(difference.value, difference.low, difference.high)) or {})
         | {"p": number_json(difference.p_value)},
         "mcnemar_p": number_json(own.mcnemar_p),

@@ -11,8 +11,10 @@ from calprobe.analysis.four_ways.facts import Fact
 from calprobe.analysis.four_ways.numbers import fair_rankings, share
 from calprobe.analysis.four_ways.results import RelationGap, TwoByTwo
 from calprobe.analysis.four_ways.ways import Mask, Way
-from calprobe.metrics import holm, mcnemar, mean_draws
+from calprobe.analysis.meaningful import as_confidence
+from calprobe.metrics import Estimate, bootstrap_many, holm, mcnemar, mean_draws
 from calprobe.metrics.paired_shares import paired_share_difference
+from calprobe.metrics.ranking import AUROC
 
 
 def two_by_twos(ways: Sequence[Way], facts: Sequence[Fact], drawn: Drawn) -> tuple[TwoByTwo, ...]:
@@ -33,7 +35,7 @@ def two_by_two(ranking: Way, answering: Way, facts: Sequence[Fact], drawn: Drawn
     ranks, answers = ranking.correct, answering.correct
     cells = (ranks & answers, ranks & ~answers, ~ranks & answers, ~ranks & ~answers)
     both, ranked_only, answered_only, neither = (int(own.sum()) for own in cells)
-    surest = np.nan_to_num(ranking.views[0].sureness, nan=-np.inf) if ranking.views else np.zeros(len(facts))
+    surest = ranking.views[0].sureness
     resampling = drawn.options.scores.resampling
     return TwoByTwo(
         ranking=ranking,
@@ -46,6 +48,7 @@ def two_by_two(ranking: Way, answering: Way, facts: Sequence[Fact], drawn: Drawn
         answers_if_not=share(answers, drawn, ~ranks),
         ranks_if_answered=share(ranks, drawn, answers),
         ranks_if_not=share(ranks, drawn, ~answers),
+        foretold=_foretold(ranking, answers, drawn),
         difference=mean_draws(ranks.astype(float) - answers, resampling, drawn.clusters).difference(),
         mcnemar_p=float("nan") if drawn.unit == "relation" else mcnemar(ranked_only, answered_only),
         same_answer=_same(ranking, answering),
@@ -53,6 +56,13 @@ def two_by_two(ranking: Way, answering: Way, facts: Sequence[Fact], drawn: Drawn
         answered_only=_sorted(cells[2], surest),
         relations=relation_gaps(ranks, answers, facts) if fair else (),
     )
+
+
+def _foretold(ranking: Way, answers: Mask, drawn: Drawn) -> Estimate:
+    view = ranking.views[0]
+    sample = as_confidence(view.confidence, view.scale), answers
+    made = bootstrap_many([AUROC], {view.name: sample}, drawn.options.scores.resampling, drawn.clusters)
+    return made[view.name][AUROC.name]
 
 
 def relation_gaps(ranks: Mask, answers: Mask, facts: Sequence[Fact]) -> tuple[RelationGap, ...]:

@@ -55,6 +55,7 @@ def _rows(own: TwoByTwo) -> Iterator[Row]:
     of = (both + ranked, answered + neither, both + answered, ranked + neither)
     for (name, label), count in zip(CONDITIONS.items(), of, strict=True):
         yield row(name, label, count, getattr(own, name))
+    yield row("foretold", "AUROC of ranking's confidence for answers", own.facts, own.foretold)
     yield row("difference", "ranked right minus answered right", own.facts, own.difference)
     if not math.isnan(own.mcnemar_p):
         yield row("mcnemar_p", "McNemar p", ranked + answered, own.mcnemar_p)
@@ -147,7 +148,7 @@ def _fact_rows(found: FourWays, pair: TwoByTwo) -> Iterator[Row]:
 def _fact_row(found: FourWays, pair: TwoByTwo, place: int, group: str) -> Row:
     fact, ranking = found.facts[place], pair.ranking
     said = pair.answering.said[place]
-    sure = float(ranking.views[0].confidence[place]) if ranking.views else None
+    sure = float(ranking.views[0].confidence[place])
     cells: Sequence[Cell] = (
         fact.subject,
         fact.answer,

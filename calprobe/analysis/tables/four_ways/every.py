@@ -35,7 +35,7 @@ def four_ways_tables(found: FourWays, *, narrow: bool = False) -> tuple[Table, .
 
 def four_ways_heading(found: FourWays) -> tuple[str, ...]:
     """What each run is; whether one model is scored and another asked."""
-    return (*(line for run in found.runs for line in run_lines(run)), *models_note(found), "")
+    return (*(line for run in found.runs for line in run_lines(run)), *models_note(found))
 
 
 def models_note(found: FourWays) -> Iterator[str]:
@@ -73,7 +73,7 @@ def _said_of_known(own: TwoByTwo) -> str:
     """The one sentence for which two ways are compared."""
     both, ranked_only, *_ = own.counts
     known = both + ranked_only
-    share = "" if not known else f" ({both / known:.0%})"
+    share = "" if not known else f" ({100 * both / known:.0f} %)"
     return (
         f"Of the {counted(known, 'fact')} that {own.ranking.letter} ranks right, {own.answering.letter} answers "
         f"{both:,}{share} right."

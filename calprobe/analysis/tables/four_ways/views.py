@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from calprobe.analysis.compare_prose import correction_notes, direction_notes
 from calprobe.analysis.four_ways.joint import FourWays
@@ -11,6 +12,7 @@ from calprobe.analysis.four_ways.results import FEW
 from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.analysis.tables.comparison import number_cells, number_columns, quantities, sides_named
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.metrics import Metric
 
 MOST = 5  # confidences whose correlations with their intervals a terminal has room for
 
@@ -69,7 +71,7 @@ def views_table(found: FourWays) -> Table:
         caption="Confidences in the same facts",
         label="views",
         stub="confidence",
-        columns=(Column("n", keys={"quantity": "n"}), *(Column.of(metric, ranked=False) for metric in found.metrics)),
+        columns=(Column("n", keys={"quantity": "n"}), *map(_column, found.metrics)),
         rows=tuple(
             Row(
                 own.view.title,
@@ -86,6 +88,11 @@ def views_table(found: FourWays) -> Table:
         directions=True,
         best_within=None,
     )
+
+
+def _column(metric: Metric) -> Column:
+    """The column of a metric, which every format has: all of them were chosen for this table."""
+    return replace(Column.of(metric, ranked=False), printed=True)
 
 
 def differences_table(found: FourWays) -> Table | None:
