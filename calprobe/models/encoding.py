@@ -28,6 +28,18 @@ class Spans:
     words: npt.NDArray[np.int64] | None  # [tokens] as the tokenizer numbers them within each text; None: not asked
 
 
+@dataclass(frozen=True, slots=True)
+class BareTokenizer:
+    """A backend without the class that transformers puts around it."""
+
+    backend_tokenizer: Any  # tokenizers.Tokenizer
+    n_special: int
+
+    def num_special_tokens_to_add(self) -> int:
+        """Around a text."""
+        return self.n_special
+
+
 def encode(texts: list[str], tokenizer: Any, with_words: bool) -> Spans:
     """Tokens of each text, whole and unpadded, without the special tokens that the tokenizer puts around them.
 
@@ -37,7 +49,7 @@ def encode(texts: list[str], tokenizer: Any, with_words: bool) -> Spans:
         empty = np.zeros(0, np.int64)
         return Spans(empty.astype(np.int32), empty, empty, np.zeros(1, np.int64), empty if with_words else None)
     with TOKENIZER_LOCK:
-        if _only_hands_on(tokenizer):
+        if only_hands_on(tokenizer):
             encodings = _from_backend(texts, tokenizer)
         else:
             encodings = _from_call(texts, tokenizer, with_words)
@@ -65,8 +77,10 @@ def _put_in(
     return put_in
 
 
-def _only_hands_on(tokenizer: Any) -> bool:
+def only_hands_on(tokenizer: Any) -> bool:
     """Whether a call of `tokenizer` gives what its backend gives: all steps of it are those of transformers' bases."""
+    if isinstance(tokenizer, BareTokenizer):
+        return True
     if not getattr(tokenizer, "is_fast", False):
         return False
     steps = (getattr(type(tokenizer), step, None) for step in _STEPS)

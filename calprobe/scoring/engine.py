@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import TypeVar
@@ -26,10 +28,11 @@ from calprobe.scoring.executor import Executor
 from calprobe.scoring.fit import Way, check_paths, find_way
 from calprobe.scoring.options import PATHS_OF, Path, ScoreOptions
 from calprobe.scoring.path_choice import executor_of
-from calprobe.scoring.pieces import PreparedGroup, prepare_group
+from calprobe.scoring.pieces import Elsewhere, PreparedGroup, prepare_group
 from calprobe.scoring.progress import Advance, no_progress
 from calprobe.scoring.scheduling import Group, Schedule
 from calprobe.scoring.selection import Selection
+from calprobe.scoring.token_workers import token_workers, worker_count
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -125,10 +128,16 @@ class Engine:
 
         `begin` is called with the names of a group's relations before the group is scored.
         """
-        for ready in prefetched(groups, self._prepare, prefetch):
-            begin(ready.relations)
-            pieces = self._back_off.score(ready, advance)
-            yield ScoredGroup(pieces, self._back_off.batch_tokens, self._way.path)
+        # Of several processes each has a Python of its own, and takes one group at a time.
+        count = worker_count(self.model, self.schedule.n_statements(self.schedule.groups)) if prefetch > 1 else 0
+        with token_workers(self.model, count) as workers:
+            elsewhere = partial(workers.rows_of, self._masking.word_split) if workers else None
+            prepare = partial(self._prepare, elsewhere)
+            with closing(prefetched(groups, prepare, max(prefetch, count + 1), max(1, count))) as prepared:
+                for ready in prepared:
+                    begin(ready.relations)
+                    pieces = self._back_off.score(ready, advance)
+                    yield ScoredGroup(pieces, self._back_off.batch_tokens, self._way.path)
 
     def _next_path(self, what: str) -> Executor | None:
         """The executor of the next path that agrees with the model's own forward, and a warning; None if it may not."""
@@ -143,14 +152,14 @@ class Engine:
         log.warning("%s\nthe %s path failed there; this group and all later ones take the %s path", what, failed, path)
         return executor
 
-    def _prepare(self, group: Group) -> PreparedGroup:
+    def _prepare(self, elsewhere: Elsewhere | None, group: Group) -> PreparedGroup:
         """The group tokenised and planned with the current budget; runs in another thread."""
         pieces = [
             (self._instead.get(piece) or self.schedule.relation(piece), self._templates.template(*piece))
             for piece in group
         ]
         try:
-            return prepare_group(pieces, self.model, self._back_off.executor, self._masking)
+            return prepare_group(pieces, self.model, self._back_off.executor, self._masking, elsewhere)
         except MemoryError as error:
             shown = ", ".join(f"{relation}, template {number}" for relation, number in group[:1])
             raise CalprobeError(
@@ -159,13 +168,13 @@ class Engine:
             ) from error
 
 
-def prefetched(items: Iterable[T], prepare: Callable[[T], R], ahead: int = _PREFETCH) -> Iterator[R]:
-    """`prepare(item)` for each item, in order; another thread prepares up to `ahead` items while the caller has one.
+def prefetched(items: Iterable[T], prepare: Callable[[T], R], ahead: int = _PREFETCH, threads: int = 1) -> Generator[R]:
+    """`prepare(item)` for each item, in order; other threads prepare up to `ahead` items while the caller has one.
 
     An error of `prepare` is raised at its item's turn. Leaving early cancels what has not begun.
     """
     source = iter(items)
-    with ThreadPoolExecutor(1, thread_name_prefix="prepare") as pool:
+    with ThreadPoolExecutor(threads, thread_name_prefix="prepare") as pool:
         under_way: deque[Future[R]] = deque(pool.submit(prepare, item) for item in islice(source, ahead))
         try:
             while under_way:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -28,6 +28,10 @@ _BETWEEN_COUNTS_S = 0.5
 # Tokens that are planned and run at once for long texts (FACTOR): about ten batches on a CPU, so that progress is
 # visible and a plan stays small.
 _STRETCH = 2**15
+
+
+# The token rows of each piece, where another process makes them; else None.
+Elsewhere = Callable[[Sequence[tuple[Relation, Template]]], Sequence[TokenRows] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +126,22 @@ def prepare_group(
     model: LoadedModel,
     executor: Executor,
     masking: Masking = NOTHING_MASKED,
+    elsewhere: Elsewhere | None = None,
 ) -> PreparedGroup:
     """Fill and tokenise each piece, and plan all of them together.
 
-    `masking` is a masked model's. Raises CalprobeError if a statement does not fit the model (tokens or length).
+    `masking` is a masked model's; `elsewhere` may give the tokens of the pieces, as they would be here. Raises
+    CalprobeError if a statement does not fit the model (tokens or length).
     """
-    tokenised = tokenise_pieces(pieces, model, masking)
+    pieces = list(pieces)
+    rows = elsewhere and elsewhere(pieces)
+    if rows is None:
+        tokenised = tokenise_pieces(pieces, model, masking)
+    else:
+        tokenised = tuple(
+            TokenisedPiece(relation, template.number, own)
+            for (relation, template), own in zip(pieces, rows, strict=True)
+        )
     return PreparedGroup(tokenised, _plans(tokenised, executor), executor)
 
 

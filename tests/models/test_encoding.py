@@ -36,11 +36,11 @@ REAL = {"smollm2": smollm2, "gemma3": gemma3, "minilm-mlm": minilm_mlm}
 
 
 def same_as_a_call(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert encoding._only_hands_on(tokenizer)
+    assert encoding.only_hands_on(tokenizer)
     for with_words in (False, True):
         fast = encode(TEXTS, tokenizer, with_words)
         with monkeypatch.context() as patch:
-            patch.setattr(encoding, "_only_hands_on", lambda tokenizer: False)
+            patch.setattr(encoding, "only_hands_on", lambda tokenizer: False)
             called = encode(TEXTS, tokenizer, with_words)
         for name in ("ids", "start", "end", "offsets", *(("words",) if with_words else ())):
             one, other = getattr(fast, name), getattr(called, name)
@@ -96,5 +96,5 @@ def test_a_class_that_changes_what_it_is_given_is_called() -> None:
 
 
 def test_a_tokenizer_without_a_backend_is_called() -> None:
-    assert encoding._only_hands_on(word_piece())
-    assert not encoding._only_hands_on(PreTrainedTokenizerBase())
+    assert encoding.only_hands_on(word_piece())
+    assert not encoding.only_hands_on(PreTrainedTokenizerBase())
