@@ -169,36 +169,50 @@ def test_no_worker_outlives_its_block(error: type[BaseException], causal: Loaded
 
 
 SCRIPT = """
-import os, sys, time
+import sys, time
 from pathlib import Path
 with Path(sys.argv[1]).open("a") as file: file.write("run\\n")  # no guard: a new import would add a line
-import torch
-from tiny_models import loaded, tiny_tokenizer
-from calprobe.models.token_server import Request
+from calprobe.models.token_server import Request, Served
 from calprobe.probes import Instance, Relation
-from calprobe.scoring.token_workers import token_workers
+from calprobe.scoring.token_workers import TokenWorkers
 request = Request(((Relation("P", ("a", "b"), (Instance(0, "x", 0),)), "[X] [Y]"),), None)
-with token_workers(loaded(torch.nn.Identity(), tokenizer=tiny_tokenizer()), 1) as workers:
-    workers.rows(request)
-    assert len(workers.rows(request)) == 1
-    print(workers.workers[0].process.pid, flush=True)
-    time.sleep(60)
+workers = TokenWorkers(Served("tiny", "causal", Path(sys.argv[2]).read_text("utf-8"), 0, None, None), 1)
+workers.rows(request)
+assert len(workers.rows(request)) == 1
+print(workers.workers[0].process.pid, flush=True)
+time.sleep(60)
 """
 
 
-def test_a_worker_ends_with_a_killed_process_and_does_not_run_its_script(tmp_path: Path) -> None:
-    script, log = tmp_path / "script.py", tmp_path / "log"
+@pytest.mark.proof  # imports torch anew; that a server ends with its input is shown above
+def test_a_worker_ends_with_a_killed_process_and_does_not_run_its_script(causal: LoadedModel, tmp_path: Path) -> None:
+    script, log, backend = tmp_path / "script.py", tmp_path / "log", tmp_path / "backend.json"
     script.write_text(SCRIPT)
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
-    with subprocess.Popen([sys.executable, str(script), str(log)], stdout=subprocess.PIPE, env=environment) as run:
+    backend.write_text(causal.tokenizer.backend_tokenizer.to_str(), "utf-8")
+    command = [sys.executable, str(script), str(log), str(backend)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as run:
         assert run.stdout is not None
         worker = int(run.stdout.readline())
         run.kill()
-    deadline = time.monotonic() + 30
-    while is_running(worker) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not is_running(worker)
+    assert ends(worker)
     assert log.read_text() == "run\n"
+
+
+def test_a_worker_ends_with_its_input(causal: LoadedModel) -> None:
+    with workers_of(causal, 1) as workers:
+        assert workers is not None
+        process = workers.workers[0].process
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(30) == 0
+
+
+def ends(process: int) -> bool:
+    """Whether it is gone soon."""
+    deadline = time.monotonic() + 30
+    while is_running(process) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not is_running(process)
 
 
 def is_running(process: int) -> bool:
