@@ -136,8 +136,9 @@ def from_frame(frame: Frame) -> list[TokenRows]:
         for size in each:
             arrays.append(np.frombuffer(body, size[0], size[1], start) if size else None)
             start += arrays[-1].nbytes if size else 0
-        contexts = None if arrays[4] is None else Contexts(*arrays[4:])
-        found.append(TokenRows(*arrays[:4], contexts=contexts))
+        ids, roles, offsets, words, lengths, cut = arrays
+        contexts = None if lengths is None else Contexts(lengths, cut)
+        found.append(TokenRows(ids, roles, offsets, words, contexts))
     return found
 
 
