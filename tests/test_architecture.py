@@ -22,7 +22,7 @@ KNOWS: dict[str, set[str]] = {
     "heap": set(),
     "statements": {"probes"},
     "planning": set(),
-    "models": {"statements", "planning", "kernels"},
+    "models": {"probes", "statements", "planning", "kernels"},
     "questions": {"probes", "statements"},
     "prompts": {"probes", "questions"},
     "runs": {"probes", "prompts", "questions"},
