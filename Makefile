@@ -35,7 +35,7 @@ LM_POLYGRAPH := lm-polygraph==0.7.0 rouge-score==0.1.2 nltk==3.10.4 absl-py==2.5
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo dist test test-dist test-extras test-proofs test-min test-vllm test-trackers test-engines test-references test-faults fuzz lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
+.PHONY: help install demo dist test test-dist test-extras test-proofs test-min test-vllm test-trackers test-integrations test-engines test-references test-faults fuzz lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -119,6 +119,20 @@ $(TRACKERS_VENV)/.installed: pyproject.toml
 
 test-trackers: $(TRACKERS_VENV)/.installed ## --log with each tracker's own library, offline, in their own environment (2 GB)
 	OMP_NUM_THREADS=1 $(TRACKERS_VENV)/bin/python -m pytest -m "" tests/trackers tests/sweep/test_run_log.py tests/cli/test_cli_sweep_log.py tests/training/test_training_log.py
+
+# inspect_ai and lm-eval with their dependencies, a few of which are older than in constraints.txt.
+INTEGRATIONS_VENV ?= .venv-integrations
+INTEGRATIONS_PIP := $(INTEGRATIONS_VENV)/bin/python -m pip --disable-pip-version-check install --quiet
+INTEGRATIONS := inspect_ai==0.3.285 lm-eval==0.4.13
+
+$(INTEGRATIONS_VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(INTEGRATIONS_VENV)
+	$(INTEGRATIONS_PIP) torch==2.13.0
+	$(INTEGRATIONS_PIP) --editable . pytest hypothesis $(INTEGRATIONS)
+	@touch $@
+
+test-integrations: $(INTEGRATIONS_VENV)/.installed ## metrics and imports in inspect_ai and lm-evaluation-harness themselves, in their own environment (3 GB)
+	OMP_NUM_THREADS=1 $(INTEGRATIONS_VENV)/bin/python -m pytest -m "" tests/integrations tests/interop
 
 test-engines: $(VENV)/.engines ## sweeps on real clusters of this machine: Ray; Slurm (apt: slurmctld slurmd munge; as root)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/sweep/test_on_slurm.py tests/sweep/test_slurm_cluster.py tests/sweep/test_on_real_slurm.py tests/sweep/test_on_ray.py -m "" --durations=0

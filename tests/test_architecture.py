@@ -37,6 +37,8 @@ KNOWS: dict[str, set[str]] = {
     "analysis": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
     "trackers": set(),
     "sweep": {"analysis", "runs", "trackers"},
+    # Inside other tools, each module of which only its tool's users import.
+    "integrations": {"answers", "metrics", "runs"},
     # These two stand at the other end, where nothing knows them.
     "doctor": {"kernels", "metrics", "models", "planning", "probes", "analysis", "runs", "scoring", "statements"},
     "training": {"metrics", "models", "probes", "analysis", "runs", "scoring", "trackers"},
@@ -291,13 +293,14 @@ CONTRACT = {
         " --label"
     ),
     "export": "RUN --what candidates tokens confidences lm-pub-quiz replies labels readings hub-card --out --source",
-    "import": "lm-pub-quiz lm-eval replies",
+    "import": "lm-pub-quiz lm-eval inspect replies",
     "merge": "RUN --out --partial",
     "runs": (
         "DIR --model --probe --questions --state --kind --since --sort --numbers --no-numbers --paths --format --json"
     ),
     "import lm-pub-quiz": "DIR --probe --out",
-    "import lm-eval": "FILE --out --model",
+    "import lm-eval": "FILE --out --model --metric --filter --correct-at --regrade",
+    "import inspect": "FILE --out --model --scorer --correct-at --regrade",
     "import replies": "FILE --questions --out --model",
     "rank": "FILE --score --correct --correct-at --uncertainty --group --baseline --format --json --bins --bootstrap",
     "fetch": "bear factor mmlu gsm8k",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from calprobe.runs.alternatives import least_entropy
 from calprobe.runs.asked_questions import StoredSet, write_questions
 from calprobe.runs.asked_records import BackendRecord, QuestionSetRecord
 from calprobe.runs.folder import RecordFolder
+from calprobe.runs.replies import Finish
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +31,17 @@ _MISSING = "the imported file has no such reply"
 
 class AskedFolder(RecordFolder[AskManifest, PieceReplies]):
     """The folder of an asked run that is being written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who made the replies."""
+
+    model: str
+    tool: str = NAME
+    versions: Mapping[str, str] = field(default_factory=dict)  # of the tool
+    settings: Mapping[str, str] = field(default_factory=dict)  # how it asked, each as text or JSON
+    revision: str | None = None  # of the model
 
 
 def import_replies(
@@ -48,15 +61,21 @@ def import_replies(
         ProbeFormatError: a line cannot be read, or names a question that the sets do not have; names file, line and
             fix. UsageError: `out` is not empty.
     """
-    lines = list(read_reply_lines(path))
+    return make_run(list(read_reply_lines(path)), out, questions, Origin(model))
+
+
+def make_run(
+    lines: Sequence[ReplyLine], out: Path, questions: Sequence[QuestionSet], origin: Origin
+) -> RecordFolder[AskManifest, PieceReplies]:
+    """Make an asked run at `out` of replies, whole or not at all; see `import_replies`."""
     sets = _asked_sets(lines, questions)
     known = {(own.name, question.id): question for own in sets for question in own.questions}
     replies = [reply for line in lines for reply in _replies(line, known[line.set, line.question])]
     stored = [StoredSet.of(own) for own in sets]
     pieces = list(_pieces(replies))
     manifest = AskManifest(
-        model=ModelRecord(model, id=model),
-        backend=BackendRecord(NAME, imported=True),
+        model=ModelRecord(origin.model, id=origin.model, revision=origin.revision),
+        backend=BackendRecord(origin.tool, origin.versions, origin.settings, imported=True),
         sets=tuple(
             QuestionSetRecord(own.name, len(own.questions), kept.fingerprint, own.source)
             for own, kept in zip(sets, stored, strict=True)
@@ -134,17 +153,24 @@ def _reply(line: ReplyLine, stage: str, text: str, question: Question | None) ->
         variant=line.variant,
         stage=stage,
         text=text,
-        finish="length" if own and line.finish == "length" else "stop",
+        finish=_finish(line) if own else "stop",
         paraphrase=line.paraphrase,
         sample=line.sample,
         prompt=line.prompt if own else "",
         token_ids=line.tokens if own else None,
         logprobs=line.logprobs if own else None,
         reasoning=line.reasoning if own else None,
-        label_scores=_scores(line, question) if question is not None and line.labels else None,
+        label_scores=_scores(line, question) if question is not None else None,
         correct=line.correct if own else None,
         alternatives=_alternatives(line) if own else None,
+        error=line.error if own else "",
     )
+
+
+def _finish(line: ReplyLine) -> Finish:
+    if line.error:
+        return "error"
+    return "length" if line.finish == "length" else "stop"
 
 
 def _alternatives(line: ReplyLine) -> Alternatives | None:
@@ -155,8 +181,10 @@ def _alternatives(line: ReplyLine) -> Alternatives | None:
     return Alternatives.of(positions, [least_entropy([p for *_, p in own]) for own in positions], complete=False)
 
 
-def _scores(line: ReplyLine, question: Question) -> LabelScores:
+def _scores(line: ReplyLine, question: Question) -> LabelScores | None:
     """The labels' log-probabilities at the first position; a label that the line lacks was not seen."""
+    if not line.labels:
+        return line.label_scores
     if unknown := [label for label in line.labels if label not in question.labels]:
         line.fail(f"labels has {unknown[0]!r}; the labels of question {question.id} are {', '.join(question.labels)}")
     values = np.array([[line.labels.get(label, -np.inf) for label in question.labels]])

@@ -12,6 +12,7 @@ import numpy as np
 from calprobe.errors import ProbeFormatError
 from calprobe.messages import did_you_mean
 from calprobe.probes.json_files import read_json_lines
+from calprobe.runs import LabelScores
 
 STATED = "import"  # the name of stated confidences that stand in the lines themselves
 _KEYS = {
@@ -57,11 +58,13 @@ class ReplyLine:
     # Of each token: texts with log-probabilities, the token that was generated first; None: not given.
     alternatives: tuple[tuple[tuple[str, float], ...], ...] | None = None
     labels: Mapping[str, float] = field(default_factory=dict)  # label -> log-probability at the first position
+    label_scores: LabelScores | None = None  # at several positions, in place of `labels`; no key of a file
     stated: str | None = None
     correct: bool | None = None
     finish: str = "stop"
     prompt: str = ""
     reasoning: str | None = None
+    error: str = ""  # why there is no reply; no key of a file
 
     @property
     def key(self) -> tuple[str, str, str, int, str, int]:

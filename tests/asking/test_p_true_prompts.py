@@ -14,7 +14,6 @@ from fake_backend import ABLE, FakeBackend
 
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.local.closed import reply_tree
-from calprobe.backends.window import Step, WindowToken, window_label_scores
 from calprobe.confidence.asked.cell import Row
 from calprobe.confidence.asked.p_true import _reading
 from calprobe.errors import UsageError
@@ -22,6 +21,7 @@ from calprobe.prompts import load_prompts
 from calprobe.prompts.loading import p_true_text
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import AskedRun, Reply
+from calprobe.runs.window import Step, WindowToken, window_label_scores
 
 OPEN = QuestionSet("s", (Question("o1", "Who?", "open", accepted=("Ann",)),), SetSource("x" * 64))
 CHOICE = QuestionSet("c", (Question("1", "Which?", "choice", ("x", "y"), ("A", "B"), answer=0),), SetSource("x" * 64))

@@ -11,11 +11,11 @@ from tiny_backends import TEMPLATE, asked, dialogue, own_logprobs, tiny_backend
 
 from calprobe.backends import Decoding
 from calprobe.backends.local import TransformersBackend
-from calprobe.backends.window import Step, WindowToken, tokens_in_front, window_alternatives
 from calprobe.confidence.samples import token_entropy
 from calprobe.runs import Alternatives, Reply
 from calprobe.runs.decode import DecodeError
 from calprobe.runs.reply_json import reply_from_json, reply_json, whole_texts
+from calprobe.runs.window import Step, WindowToken, tokens_in_front, window_alternatives
 
 K = 5
 HOT = Decoding(8, temperature=3.0, seed=1)

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from calprobe.backends.label_rule import LABEL_RULE, LABEL_RULE_OF_WINDOW, said_label
 from calprobe.backends.local.labels import LOCAL_LABEL_RULE, LabelVocabulary
-from calprobe.backends.window import Step, WindowToken, window_label_scores
+from calprobe.runs.label_rule import LABEL_RULE, LABEL_RULE_OF_WINDOW, said_label
+from calprobe.runs.window import Step, WindowToken, window_label_scores
 
 TOKENS = ("A", " A", "\nA", "A ", "a", "B", "AB", "B\n")
 LABELS = ("A", "B")

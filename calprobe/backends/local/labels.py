@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from calprobe.backends.label_rule import LABEL_RULE, said_label
 from calprobe.backends.local.closed import Forms, ReplyTree, reply_tree
 from calprobe.backends.local.token_text import Ids as Ids
 from calprobe.backends.local.token_text import TokenText
 from calprobe.models.tokenizers import TOKENIZER_LOCK
+from calprobe.runs.label_rule import LABEL_RULE, said_label
 from calprobe.runs.replies import LabelScores
 
 LOCAL_LABEL_RULE = (

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from calprobe.backends.thoughts import FAMILIES, Split, split_thought
-from calprobe.backends.window import Step, WindowToken
 from calprobe.messages import shortened
+from calprobe.runs.window import Step, WindowToken
 
 _REASONING = ("reasoning_content", "reasoning")  # where servers keep a thought apart from the reply
 

@@ -11,19 +11,19 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from calprobe.backends.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.backends.openai.answers import Answer
 from calprobe.backends.openai.client import Client, RequestFailedError
 from calprobe.backends.openai.server import EXTRAS, Server, look_at
 from calprobe.backends.options import ADDRESS, KEY, BackendOptions, check_address
 from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
 from calprobe.backends.request import Request
-from calprobe.backends.window import tokens_in_front, window_alternatives, window_label_scores
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs.alternatives import Alternatives
+from calprobe.runs.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.runs.manifest_records import ModelRecord, ModelSize
 from calprobe.runs.replies import Finish, LabelScores, Reply
 from calprobe.runs.reply_json import whole_texts
+from calprobe.runs.window import tokens_in_front, window_alternatives, window_label_scores
 
 _OPENAI = "https://api.openai.com/v1"
 _NO_KEY = "none"  # what servers without keys get

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
-from calprobe.backends.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.backends.options import BackendOptions
 from calprobe.backends.protocol import Capabilities, Dialogue, Pending
 from calprobe.backends.request import Request
 from calprobe.backends.vllm.opening import Opened, opened
-from calprobe.backends.window import Step, WindowToken, window_alternatives, window_label_scores
 from calprobe.runs.alternatives import Alternatives
+from calprobe.runs.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.runs.manifest_records import ModelRecord
 from calprobe.runs.replies import TOO_LONG, Finish, Reply
+from calprobe.runs.window import Step, WindowToken, window_alternatives, window_label_scores
 
 if TYPE_CHECKING:
     from calprobe.backends.local.chat import Prompt, PromptWriter

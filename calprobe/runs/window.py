@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calprobe.backends.label_rule import said_label
 from calprobe.runs.alternatives import Alternatives, least_entropy
+from calprobe.runs.label_rule import said_label
 from calprobe.runs.replies import LabelScores
 
 

@@ -1,0 +1,246 @@
+"""The samples that lm-evaluation-harness logs of generated text (`generate_until`) as a run of replies.
+
+A task is a question set, a document a question named by its doc_id, each repeat a sample. The file has a line for each
+filter of the task: filters take the answer out of the reply, and the metric is of that answer.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
+from calprobe.interop.lm_eval import SOURCE, Evaluation
+from calprobe.interop.lm_eval_files import task_name
+from calprobe.interop.lm_eval_samples import LARGEST_DOC
+from calprobe.interop.reply_import import Origin, make_run
+from calprobe.interop.reply_lines import ReplyLine
+from calprobe.messages import no_such
+from calprobe.probes.json_files import read_json_lines
+from calprobe.questions.gold import QuestionFault, letters, place_of
+from calprobe.questions.types import Question, QuestionSet, SetSource
+from calprobe.runs import AskManifest, PieceReplies
+from calprobe.runs.folder import RecordFolder
+
+_MEND = "give a samples_*.jsonl as lm-evaluation-harness writes it"
+_Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HarnessGrades:
+    """Which of the harness's numbers are the grades."""
+
+    metric: str | None = None  # None: exact_match, or the only one
+    filter: str | None = None  # None: the task's first
+    correct_at: float | None = None  # the least value that is right; None: 1 is, and 0 is wrong
+    kept: bool = True  # False: no grades; calprobe reads and grades the replies itself
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedImport:
+    """A run that was made of samples, and what a reader of its numbers should know."""
+
+    run: RecordFolder[AskManifest, PieceReplies]
+    notes: tuple[str, ...]  # a sentence each
+
+
+def are_generated(files: Sequence[Path]) -> bool:
+    """Whether these are samples of generated text. Raises UsageError where some are and some are not."""
+    found = {path: _is_generated(path) for path in files}
+    if len(set(found.values())) < 2:
+        return all(found.values())
+    texts, choices = ([path.name for path in files if found[path] is wanted] for wanted in (True, False))
+    raise UsageError(
+        f"{len(texts)} of these are of generated text ({', '.join(texts[:3])}), {len(choices)} of log-likelihoods "
+        f"({', '.join(choices[:3])}); import the files of each kind by themselves"
+    )
+
+
+def import_generated(
+    files: Sequence[Path], out: Path, evaluation: Evaluation, grades: HarnessGrades | None = None
+) -> GeneratedImport:
+    """Make an asked run at `out` of samples of generated text, whole or not at all.
+
+    Args:
+        files: samples_TASK_DATE.jsonl, one or several, each of another task.
+        out: the run folder, empty or absent.
+        evaluation: see `calprobe.interop.lm_eval.evaluation_of`.
+        grades: which of the harness's numbers say what is right; None: exact_match under the first filter.
+    Raises:
+        ProbeFormatError: a line cannot be read, or its grade is neither right nor wrong; names file and line.
+        UsageError: no such filter or metric, two files of one task, or `out` is not empty.
+    """
+    chosen = HarnessGrades() if grades is None else grades
+    lines: list[ReplyLine] = []
+    sets: dict[str, QuestionSet] = {}
+    settings: dict[str, str] = {}
+    notes: list[str] = []
+    for path in files:
+        name = task_name(path)
+        if name in sets:
+            raise UsageError(f"{path}: another file has the task {name} too; import each evaluation by itself")
+        by_filter = _rows(path)
+        filter_name = _filter(path, by_filter, chosen.filter)
+        rows = by_filter[filter_name]
+        metric = _metric(path, rows, chosen) if chosen.kept else None
+        if metric is not None and any(len(_replies(row, place)) > 1 for place, row in rows):
+            notes.append(f"{name}: several replies a document, of which {metric} is one number; calprobe grades each")
+            metric = None
+        elif metric is not None and len(by_filter) > 1:
+            others = ", ".join(other for other in by_filter if other != filter_name)
+            notes.append(f"{name}: {metric} under the filter {filter_name}; --filter takes others ({others})")
+        sets[name] = _question_set(name, rows)
+        settings[name] = json.dumps(_settings(rows[0][1], metric, filter_name), sort_keys=True, default=str)
+        lines += [line for place, row in rows for line in _lines(place, row, name, metric, chosen.correct_at)]
+    versions = {"lm_eval": evaluation.harness} if evaluation.harness else {}
+    origin = Origin(evaluation.model, SOURCE, versions, settings, evaluation.revision)
+    return GeneratedImport(make_run(lines, out, tuple(sets.values()), origin), tuple(notes))
+
+
+def _is_generated(path: Path) -> bool:
+    """By its first line: the second argument of a request is how to generate, or the text that is scored."""
+    try:
+        _, row = next(iter(read_json_lines(path)))
+    except CalprobeError:
+        return False  # whoever reads the file next says what is wrong
+    first = _first_request(row)
+    return len(first) > 1 and isinstance(first[1], dict)
+
+
+def _first_request(row: _Row) -> list[Any]:
+    """Context and settings of a document's request, in either form that the harness has had."""
+    arguments = row.get("arguments")
+    if isinstance(arguments, dict):
+        first = arguments.get("gen_args_0")
+        return [first.get("arg_0"), first.get("arg_1")] if isinstance(first, dict) else []
+    first = arguments[0] if isinstance(arguments, list) and arguments else None
+    return list(first) if isinstance(first, list) else []
+
+
+def _rows(path: Path) -> dict[str, list[tuple[str, _Row]]]:
+    """The lines with their places, by filter, each document once under each."""
+    found: dict[str, list[tuple[str, _Row]]] = {}
+    seen: dict[tuple[str, int], str] = {}
+    for number, row in read_json_lines(path):
+        place, doc_id, name = f"{path}:{number}", row.get("doc_id"), str(row.get("filter", "none"))
+        if type(doc_id) is not int or not 0 <= doc_id <= LARGEST_DOC:
+            raise ProbeFormatError(f"{place}: doc_id {doc_id!r:.60} is not a number from 0; {_MEND}")
+        if (name, doc_id) in seen:
+            what = f"doc_id {doc_id} again (filter {name}), as in {seen[name, doc_id]}"
+            raise ProbeFormatError(f"{place}: {what}; import each evaluation by itself")
+        seen[name, doc_id] = place
+        found.setdefault(name, []).append((place, row))
+    return found
+
+
+def _filter(path: Path, there: Mapping[str, Any], wanted: str | None) -> str:
+    if wanted is not None and wanted not in there:
+        raise UsageError(f"{path}: {no_such(wanted, there)}: --filter")
+    return next(iter(there)) if wanted is None else wanted
+
+
+def _metric(path: Path, rows: Sequence[tuple[str, _Row]], grades: HarnessGrades) -> str | None:
+    """The metric whose values are the grades; None where the samples have none."""
+    there = rows[0][1].get("metrics")
+    names = [str(name) for name in there] if isinstance(there, list) else []
+    if grades.metric is not None:
+        if grades.metric not in names:
+            raise UsageError(f"{path}: no metric {grades.metric!r}; there is {', '.join(names) or 'none'}")
+        return grades.metric
+    if "exact_match" in names or not names:
+        return "exact_match" if names else None
+    if len(names) > 1:
+        raise UsageError(f"{path}: metrics {', '.join(names)}; give the one that grades: --metric {names[0]}")
+    return names[0]
+
+
+def _question_set(name: str, rows: Sequence[tuple[str, _Row]]) -> QuestionSet:
+    questions = tuple(_question(place, row) for place, row in sorted(rows, key=lambda own: own[1]["doc_id"]))
+    fingerprint = hashlib.sha256(repr(questions).encode("utf-8", "backslashreplace")).hexdigest()
+    return QuestionSet(name, questions, SetSource(fingerprint, available=len(questions)))
+
+
+def _question(place: str, row: _Row) -> Question:
+    doc = row.get("doc")
+    known = doc if isinstance(doc, dict) else {}
+    key, prompt = str(row["doc_id"]), (*_first_request(row), None)[0]
+    asked = known.get("question")
+    text = _clean(asked if isinstance(asked, str) and asked.strip() else str(prompt or f"document {key}"))
+    targets = _targets(row.get("target"))
+    options: list[Any] = next((known[name] for name in ("options", "choices") if isinstance(known.get(name), list)), [])
+    if len(options) > 1 and all(isinstance(own, str) for own in options) and len(targets) == 1:
+        try:
+            labels = letters(len(options))
+            right = place_of(targets[0], options, labels)
+            return Question(key, text, "choice", tuple(map(_clean, options)), labels, answer=right)
+        except QuestionFault:
+            pass  # the target names no option, so the question is one for free text
+    return Question(key, text, "open", accepted=targets or ("",))
+
+
+def _targets(target: object) -> tuple[str, ...]:
+    """What counts as right; of several the harness logs the list as Python writes it."""
+    text = str(target).strip()
+    if text.startswith("[") and text.endswith("]"):
+        try:
+            listed = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            listed = None
+        if isinstance(listed, list) and listed and all(isinstance(own, str) for own in listed):
+            return tuple(dict.fromkeys(_clean(own).strip() for own in listed if own.strip()))
+    return (_clean(text),) if text else ()
+
+
+def _replies(row: _Row, place: str) -> list[str]:
+    """The replies, without what filters make of them."""
+    resps = row.get("resps")
+    replies = resps[0] if isinstance(resps, list) and len(resps) == 1 else None
+    if not isinstance(replies, list) or not replies or not all(isinstance(own, str) for own in replies):
+        raise ProbeFormatError(f"{place}: resps must be one list of texts; {_MEND}")
+    return replies
+
+
+def _lines(place: str, row: _Row, name: str, metric: str | None, correct_at: float | None) -> list[ReplyLine]:
+    prompt = (*_first_request(row), None)[0]
+    correct = None if metric is None else _grade(place, row, metric, correct_at)
+    return [
+        ReplyLine(
+            place=place,
+            set=name,
+            question=str(row["doc_id"]),
+            text=_clean(text),
+            sample=sample,
+            prompt=_clean(prompt) if isinstance(prompt, str) else "",
+            correct=correct,
+        )
+        for sample, text in enumerate(_replies(row, place))
+    ]
+
+
+def _grade(place: str, row: _Row, metric: str, correct_at: float | None) -> bool:
+    value = row.get(metric)
+    if isinstance(value, str) or not isinstance(value, int | float) or math.isnan(value):
+        raise ProbeFormatError(f"{place}: {metric} is {value!r:.60}, no grade of one reply; give --regrade")
+    if correct_at is not None:
+        return value >= correct_at
+    if value not in (0, 1):
+        what = f"{metric} is {value:g}, neither right (1) nor wrong (0)"
+        raise ProbeFormatError(f"{place}: {what}; give --correct-at Q: from Q on is right")
+    return value == 1
+
+
+def _settings(row: _Row, metric: str | None, filter_name: str) -> dict[str, Any]:
+    how = (*_first_request(row), {}, {})[1]
+    graded = {} if metric is None else {"graded by": metric, "filter": filter_name}
+    return graded | (how if isinstance(how, dict) else {})
+
+
+def _clean(text: str) -> str:
+    """What is no UTF-8 becomes `?`."""
+    return text.encode("utf-8", "replace").decode("utf-8")
