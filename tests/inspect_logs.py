@@ -101,7 +101,7 @@ def _evaluated(task: Task, said: dict[str, Any], folder: Path, format: str, **op
         own.usage = ModelUsage()  # or a tokenizer is fetched to count
         return own
 
-    model = get_model("mockllm/model", custom_outputs=reply)
+    model = get_model("mockllm/model", memoize=False, custom_outputs=reply)
     (log,) = eval(task, model=model, log_dir=str(folder), log_format=format, display="none", max_samples=1, **options)
     return log
 

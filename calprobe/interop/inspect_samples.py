@@ -72,7 +72,6 @@ def line_of(
 ) -> ReplyLine:
     """The sample's reply with its grade; a sample that failed, or that has no grade where others have, as an error.
 
-    Label probabilities are those at the first token and wherever a letter was generated.
 
     Raises ProbeFormatError for a grade that is neither right nor wrong.
     """
@@ -95,7 +94,7 @@ def line_of(
         sample=max(sample.epoch - 1, 0),
         logprobs=tuple(min(token.logprob, 0.0) for token in tokens) if tokens else None,
         alternatives=_alternatives(tokens),
-        label_scores=_label_scores(tokens, question, _reply(sample)),
+        label_scores=_label_scores(tokens, question, _reply(sample), first=grading.kept),
         stated=None if error or confidence is None else np.format_float_positional(confidence, trim="0"),
         correct=correct,
         finish="length" if sample.limit is not None or _stop(sample) in _CUT else "stop",
@@ -163,12 +162,13 @@ def _alternatives(tokens: Sequence[Any]) -> tuple[tuple[tuple[str, float], ...],
     )
 
 
-def _label_scores(tokens: Sequence[Any], question: Question, text: str) -> LabelScores | None:
+def _label_scores(tokens: Sequence[Any], question: Question, text: str, *, first: bool) -> LabelScores | None:
+    """Label probabilities where the windows have any; of replies that come graded, and are not read, at the `first`."""
     if not question.labels or not tokens or not all(token.top_logprobs for token in tokens):
         return None
-    return window_label_scores(
-        question.labels, [Step(_own(t), [_own(o) for o in t.top_logprobs]) for t in tokens], text
-    )
+    steps = [Step(_own(token), [_own(other) for other in token.top_logprobs]) for token in tokens]
+    found = window_label_scores(question.labels, steps, text)
+    return found if (found.covered[0] if first else found.covered).any() else None
 
 
 def _own(token: Any) -> WindowToken:

@@ -105,7 +105,7 @@ def test_documented_tasks_have_calprobe_s_numbers(evaluated: tuple[dict[str, Any
     results, folder = evaluated
     (samples,) = folder.glob("samples_capitals_2*")
     run = import_lm_eval([samples], tmp_path / "run", evaluation_of([samples]))
-    base = report(run.path, ReportOptions(resampling=Resampling(0))).to_json()["estimators"]["base"]
+    base = report(run.path, ReportOptions(resampling=Resampling(0))).to_json()[str(run.path)]["estimators"]["base"]
     found = results["capitals"]
     assert found["acc,none"] == base["accuracy"]["value"]
     for name in ("ece", "smooth_ece", "brier", "auroc"):

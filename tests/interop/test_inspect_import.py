@@ -56,6 +56,7 @@ def test_choices_keep_the_grades_of_the_log(tmp_path: Path) -> None:
     assert '"dataset": "cities"' in manifest.backend.settings["capitals"]
     cell = report_asked_run(asked_of("run", run), OPTIONS).sets["capitals"].cells["import"]
     assert (cell.rows, cell.failed) == (5, 1)
+    assert not [name for name in cell.estimators if name.startswith("label")]  # no reply begins with a letter
     assert cell.accuracy["given"].value.value == 0.6
 
 
