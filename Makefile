@@ -129,10 +129,22 @@ $(INTEGRATIONS_VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(INTEGRATIONS_VENV)
 	$(INTEGRATIONS_PIP) torch==2.13.0
 	$(INTEGRATIONS_PIP) --editable . pytest hypothesis $(INTEGRATIONS)
+	$(INTEGRATIONS_PIP) --no-deps $(LM_POLYGRAPH)
 	@touch $@
 
-test-integrations: $(INTEGRATIONS_VENV)/.installed ## metrics and imports in inspect_ai and lm-evaluation-harness themselves, in their own environment (3 GB)
+# uqlm wants older NumPy, pandas and transformers than the others have, and so an older pyarrow.
+UQLM_VENV ?= .venv-uqlm
+UQLM_PIP := $(UQLM_VENV)/bin/python -m pip --disable-pip-version-check install --quiet
+
+$(UQLM_VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(UQLM_VENV)
+	$(UQLM_PIP) torch==2.13.0
+	$(UQLM_PIP) --editable . pytest hypothesis uqlm==0.6.7 'pyarrow<22'
+	@touch $@
+
+test-integrations: $(INTEGRATIONS_VENV)/.installed $(UQLM_VENV)/.installed ## inside inspect_ai, lm-evaluation-harness, lm-polygraph and uqlm themselves, in two environments (6 GB)
 	OMP_NUM_THREADS=1 $(INTEGRATIONS_VENV)/bin/python -m pytest -m "" tests/integrations tests/interop
+	OMP_NUM_THREADS=1 $(UQLM_VENV)/bin/python -m pytest -m "" tests/integrations/test_rank_recipes.py
 
 test-engines: $(VENV)/.engines ## sweeps on real clusters of this machine: Ray; Slurm (apt: slurmctld slurmd munge; as root)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/sweep/test_on_slurm.py tests/sweep/test_slurm_cluster.py tests/sweep/test_on_real_slurm.py tests/sweep/test_on_ray.py -m "" --durations=0
