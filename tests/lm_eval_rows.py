@@ -1,4 +1,4 @@
-"""Lines as lm-evaluation-harness logs them of multiple-choice tasks, made up for tests."""
+"""Lines as lm-evaluation-harness logs them of multiple-choice tasks and generated text, made up for tests."""
 
 from __future__ import annotations
 
@@ -26,6 +26,21 @@ def choice_row(
         "metrics": ["acc"],
     }
     return row if acc is None else row | {"acc": acc}
+
+
+def generated_row(doc_id: int, *replies: str, **more: Any) -> dict[str, Any]:
+    """A document of generated text, with a reply for each repeat, in the form of 0.4.3 and later."""
+    return {
+        "doc_id": doc_id,
+        "doc": {"question": f"Question {doc_id}?"},
+        "target": "yes",
+        "arguments": {"gen_args_0": {"arg_0": f"Q{doc_id}:", "arg_1": {"until": ["."]}}},
+        "resps": [list(replies)],
+        "filtered_resps": list(replies[:1]),
+        "filter": "none",
+        "metrics": ["exact_match"],
+        "exact_match": 1.0,
+    } | more
 
 
 def write_samples(path: Path, rows: Sequence[object]) -> Path:

@@ -15,10 +15,12 @@ import numpy as np
 
 from calprobe.errors import ProbeFormatError, UsageError
 from calprobe.interop.reply_lines import ReplyLine
+from calprobe.messages import shortened, shown
 from calprobe.questions.types import Question
 from calprobe.runs import LabelScores
 from calprobe.runs.window import Step, WindowToken, window_label_scores
 
+LONGEST_ERROR = 300  # characters
 LONGEST_PROMPT = 20_000  # characters; of a longer conversation the end is kept
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # of inspect_ai: correct, partial, incorrect, no answer
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -113,7 +115,7 @@ def _asked(given: Any) -> str:
 
 def _error(sample: Any) -> str:
     if sample.error is not None:
-        return (str(sample.error.message).strip().splitlines() or ["error"])[0]
+        return shortened(shown((str(sample.error.message).strip().splitlines() or ["error"])[0]), LONGEST_ERROR)
     return "" if sample.output.choices else "no output of the model"
 
 

@@ -13,18 +13,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from labelled_runs import named_probe
-from lm_eval_rows import choice_row
+from lm_eval_rows import choice_row, generated_row
 from probe_folders import ENTRY, OTHER, ROW, without, write
 from run_samples import make_manifest, make_piece, write_run
 
 from calprobe.errors import UsageError
 from calprobe.interop.lm_eval import Evaluation, evaluation_of, import_lm_eval
+from calprobe.interop.lm_eval_replies import import_generated
 from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
 from calprobe.interop.score_tables import read_scored_answers
 from calprobe.probes import Probe, load_probe
 from calprobe.probes.factor import COMPLETIONS, CONTEXT, read_factor
 from calprobe.probes.folder import read_probe_folder
-from calprobe.runs import open_run
+from calprobe.runs import open_asked, open_run
 from calprobe.runs.labels import read_labels, write_labels
 from calprobe.runs.manifest_file import manifest_json
 from calprobe.statements import load_template_set, select_templates
@@ -139,6 +140,12 @@ def _samples(folder: Path, content: bytes) -> None:
     assert run.table().n_instances == sum(relation.n_instances for relation in run.manifest.relations) > 0
 
 
+def _generated(folder: Path, content: bytes) -> None:
+    (folder / "a.jsonl").write_bytes(content)
+    run = open_asked(import_generated([folder / "a.jsonl"], folder / "run", Evaluation("m")).run.path)
+    assert run.manifest.n_questions > 0
+
+
 def _results(folder: Path, content: bytes) -> None:
     samples = folder / "samples_a_2026-01-02T03-04-05.6.jsonl"
     samples.write_text(json.dumps(choice_row(0, [-1.0, -2.0], 0)) + "\n")
@@ -222,6 +229,7 @@ READERS: dict[str, Reader] = {
     "labels": Reader(_labels, _labels_bytes()),
     "lm_eval_samples": _json(_samples, choice_row(0, [-1.0, -2.0, -3.5], 0), choice_row(1, [-1.0, -2.0], 0)),
     "lm_eval_places": _json(_samples, choice_row(0, [-1.0, -2.0], 0), choice_row(2, [-1.0, -2.0], 0) | {"target": 0}),
+    "lm_eval_generated": _json(_generated, generated_row(0, "yes"), generated_row(1, "no", exact_match=0.0)),
     "lm_eval_results": _json(_results, {"model_name": "m", "config": {"model_dtype": "torch.float32"}}),
     "lm_pub_quiz_metadata": _json(_lm_pub_quiz(None), {"P1": PUBLISHED}),
     "lm_pub_quiz_rows": _json(_lm_pub_quiz(json.dumps({"P1": PUBLISHED}).encode()), *PUBLISHED_ROWS),

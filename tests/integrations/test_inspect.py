@@ -119,7 +119,7 @@ def results_of(log: EvalLog) -> dict[str, float]:
 
 
 def test_the_documented_task_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    first, second = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)  # untitled: of inspect_ai
     for name, text in (("legs", first), ("mine", second)):
         (tmp_path / f"{name}_of_the_page.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))

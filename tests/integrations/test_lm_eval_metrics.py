@@ -15,6 +15,9 @@ from sources import ROOT
 
 lm_eval = pytest.importorskip("lm_eval")
 
+from lm_eval.api.model import LM  # noqa: E402
+from lm_eval.tasks import TaskManager  # noqa: E402
+
 from calprobe.analysis import ReportOptions, report  # noqa: E402
 from calprobe.integrations import lm_eval as ours  # noqa: E402
 from calprobe.integrations.numbers import NUMBERS  # noqa: E402
@@ -64,7 +67,7 @@ SAMPLED = (
 
 def written_tasks(folder: Path) -> list[str]:
     """The task files of the page, and what they lack there; their names."""
-    whole, _, short, *_ = re.findall(r"```yaml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
+    whole, _, short, _ = re.findall(r"```yaml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
     head = whole.replace("task: capitals", "task: capitals_plain").replace("class:", "# class:")
     plain = head[: head.index("metric_list")] + short + "  - metric: brier_score\n"
     texts = {"capitals": whole, "capitals_plain": plain, "capitals_said": SAID, "capitals_sampled": SAMPLED}
@@ -135,6 +138,40 @@ def test_generated_samples_of_the_package_are_read(evaluated: tuple[dict[str, An
     assert np.mean([bool(own) for own in grades]) == results["capitals_said"]["exact_match,first_word"] > 0
     made = import_generated([sampled], tmp_path / "sampled", evaluation_of([sampled]))
     assert len(open_asked(made.run.path).pieces[0].replies) == 3 * len(DOCS)
+
+
+class Scripted(LM):
+    """A model that says what it is told to."""
+
+    def __init__(self, said: dict[str, str]) -> None:
+        super().__init__()
+        self.said = said
+
+    def generate_until(self, requests: list[Any], *_: Any, **__: Any) -> list[str]:
+        return [next(text for key, text in self.said.items() if key in request.args[0]) for request in requests]
+
+    def loglikelihood(self, requests: list[Any], *_: Any, **__: Any) -> list[tuple[float, bool]]:
+        raise NotImplementedError
+
+    loglikelihood_rolling = loglikelihood  # type: ignore[assignment]
+
+
+def test_a_stated_confidence_has_its_documented_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (task,) = re.findall(r'```yaml title="tasks/legs.yaml"\n(.*?)```', PAGE, re.DOTALL)
+    (code,) = re.findall(r'```python title="tasks/legs.py"\n(.*?)```', PAGE, re.DOTALL)
+    docs = [
+        {"question": f"How many legs has a {animal}?", "answer": legs} for animal, legs in (("hen", "2"), ("ant", "6"))
+    ]
+    docs.append({"question": "How many legs has a snake?", "answer": "0"})
+    (tmp_path / "legs.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+    (tmp_path / "legs.yaml").write_text(task.replace("legs.jsonl", str(tmp_path / "legs.jsonl")))
+    (tmp_path / "legs.py").write_text(code)
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    model = Scripted({"hen": "2\n90%", "ant": "8\nI am 70% sure.", "snake": "0\nThat is easy."})
+    manager = TaskManager(include_path=str(tmp_path), include_defaults=False)
+    found = lm_eval.simple_evaluate(model, tasks=["legs"], task_manager=manager, bootstrap_iters=0)["results"]["legs"]
+    assert found["ece,none"] == pytest.approx((0.1 + 0.7) / 2)
+    assert (found["acc,none"], found["stated,none"]) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
 AGGREGATIONS: dict[str, Callable[[Any], float]] = {name: getattr(ours, name) for name in NUMBERS}

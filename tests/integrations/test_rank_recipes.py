@@ -1,4 +1,4 @@
-"""The recipes of docs/how-to/rank.md for other tools, run by the real packages, and what `calprobe rank` says of them."""
+"""The recipes of docs/how-to/rank.md for other tools, run by the real packages, and ranked by calprobe."""
 
 from __future__ import annotations
 

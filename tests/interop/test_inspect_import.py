@@ -112,6 +112,13 @@ def test_a_sample_that_was_left_unscored_is_a_failed_request(tmp_path: Path) -> 
     assert [error for error in errors if error] == ["no grade by with_confidence (grader_failed)"]
 
 
+def test_an_error_keeps_no_secret(tmp_path: Path) -> None:
+    log = stored_log("sums")
+    log.samples[0].error = Logged(message=f"No answer of https://me:hunter2@host/v1\nfrom {Path.home()}/x")
+    made = import_logs({"a": log}, tmp_path / "run")
+    assert made.notes == ("sums: 1 sample failed, no reply: No answer of https://***@host/v1",)
+
+
 def test_limits_and_cut_replies_are_said(tmp_path: Path) -> None:
     log = stored_log("sums")
     log.status = "cancelled"

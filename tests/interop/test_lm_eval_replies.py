@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lm_eval_rows import generated_row as row
 from lm_eval_rows import write_samples
 
 from calprobe.analysis.asked.folder import asked_of
@@ -21,21 +22,6 @@ from calprobe.runs import open_asked
 DATA = Path(__file__).resolve().parent.parent / "data" / "lm_eval_generated"
 SAID, SAMPLED = (next(DATA.glob(f"samples_capitals_{name}_*")) for name in ("said", "sampled"))
 OPTIONS = AskedOptions(resampling=Resampling(0))
-
-
-def row(doc_id: int, *replies: str, **more: Any) -> dict[str, Any]:
-    """A document in the form of 0.4.3 and later."""
-    return {
-        "doc_id": doc_id,
-        "doc": {"question": f"Question {doc_id}?"},
-        "target": "yes",
-        "arguments": {"gen_args_0": {"arg_0": f"Q{doc_id}:", "arg_1": {"until": ["."]}}},
-        "resps": [list(replies)],
-        "filtered_resps": list(replies[:1]),
-        "filter": "none",
-        "metrics": ["exact_match"],
-        "exact_match": 1.0,
-    } | more
 
 
 def accuracy(path: Path, name: str) -> dict[str, float]:
