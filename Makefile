@@ -143,7 +143,7 @@ $(UQLM_VENV)/.installed: pyproject.toml
 	@touch $@
 
 test-integrations: $(INTEGRATIONS_VENV)/.installed $(UQLM_VENV)/.installed ## inside inspect_ai, lm-evaluation-harness, lm-polygraph and uqlm themselves, in two environments (6 GB)
-	OMP_NUM_THREADS=1 $(INTEGRATIONS_VENV)/bin/python -m pytest -m "" tests/integrations tests/interop
+	OMP_NUM_THREADS=1 $(INTEGRATIONS_VENV)/bin/python -m pytest -m "" tests/integrations tests/interop tests/test_doctests.py -k "not examples_hold or integrations"
 	OMP_NUM_THREADS=1 $(UQLM_VENV)/bin/python -m pytest -m "" tests/integrations/test_rank_recipes.py
 
 test-engines: $(VENV)/.engines ## sweeps on real clusters of this machine: Ray; Slurm (apt: slurmctld slurmd munge; as root)

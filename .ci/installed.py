@@ -22,8 +22,11 @@ ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = {"3.11": "constraints.txt"}
 OTHER_CONSTRAINTS = "tests/constraints/newer-python.txt"
 TORCH = "torch==2.13.0"
-# What extras bring: modules that import one of these need not be importable.
-OF_EXTRAS = ("mlflow", "openai", "peft", "ray", "submitit", "tensorboard", "trackio", "vllm", "wandb")
+# What extras and other tools bring: modules that import one of these need not be importable.
+OF_EXTRAS = (
+    *("inspect_ai", "lm_eval", "mlflow", "openai", "peft", "ray", "submitit", "tensorboard", "trackio", "vllm"),
+    "wandb",
+)
 
 QUESTIONS = """\
 {"id": "planet", "question": "Which planet is the largest?", "options": ["Mars", "Jupiter"], "answer": "Jupiter"}

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # What a CUDA build of torch brings; torch pins it itself.
 _OF_CUDA = ("nvidia-", "cuda-")
 # Pinned themselves; what they pull is not, for they have environments of their own in the Makefile.
-_ELSEWHERE = {"mlflow", "trackio", "vllm", "wandb"}
+_ELSEWHERE = {"inspect-ai", "mlflow", "trackio", "vllm", "wandb"}
 
 
 def own_requirements() -> list[Requirement]:

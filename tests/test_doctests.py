@@ -36,6 +36,8 @@ def test_examples_are_found() -> None:
 def test_examples_hold(name: str) -> None:
     if name.endswith("_triton"):
         pytest.importorskip("triton", reason="Triton exists for Linux on x86-64 only")
+    if name in ("calprobe.integrations.inspect_ai", "calprobe.integrations.lm_eval"):
+        pytest.importorskip(name.rpartition(".")[2], reason="make test-integrations has the tools")
     failed, _ = doctest.testmod(import_module(name))
     assert failed == 0
 

@@ -54,7 +54,9 @@ def test_choices_keep_the_grades_of_the_log(tmp_path: Path) -> None:
     assert manifest.is_import
     assert manifest.backend.versions == {"inspect_ai": "0.3.285"}
     assert '"dataset": "cities"' in manifest.backend.settings["capitals"]
-    cell = report_asked_run(asked_of("run", run), OPTIONS).sets["capitals"].cells["import"]
+    asked = asked_of("run", run)
+    assert asked.about["asked by"] == "inspect_ai 0.3.285"
+    cell = report_asked_run(asked, OPTIONS).sets["capitals"].cells["import"]
     assert (cell.rows, cell.failed) == (5, 1)
     assert not [name for name in cell.estimators if name.startswith("label")]  # no reply begins with a letter
     assert cell.accuracy["given"].value.value == 0.6

@@ -12,6 +12,7 @@ from calprobe.analysis.asked.opened import Asked, AskedAs
 from calprobe.analysis.run_names import model_name
 from calprobe.confidence.asked.cell import ANSWER, FINAL, GREEDY, GREEDY_FINAL
 from calprobe.errors import UsageError
+from calprobe.interop.reply_import import NAME
 from calprobe.messages import counted
 from calprobe.questions.types import QuestionSet
 from calprobe.runs import AskedRun, AskManifest, Reply, StoredGrade, StoredGrades, open_run
@@ -82,7 +83,7 @@ def _opened(label: str, run: str | Path | AskedRun) -> AskedRun:
 
 def _about(manifest: AskManifest) -> dict[str, str]:
     """What the manifest says that a reader of the numbers has to know."""
-    found = {"asked by": "another tool" if manifest.is_import else manifest.describe()}
+    found = {"asked by": _tool(manifest) if manifest.is_import else manifest.describe()}
     if rule := manifest.backend.settings.get("label_forms"):
         found["label tokens"] = rule
     if not manifest.is_import:
@@ -93,6 +94,12 @@ def _about(manifest: AskManifest) -> dict[str, str]:
     unknown = "number of parameters not known" + ("" if manifest.is_import else " (calprobe ask --parameters N)")
     found |= {} if manifest.is_import else manifest.origin()
     return found | {"size": unknown if size is None else _size(size)}
+
+
+def _tool(manifest: AskManifest) -> str:
+    """The tool that replies were imported from, if the import knows it."""
+    backend = manifest.backend
+    return "another tool" if backend.name == NAME else " ".join([backend.name, *backend.versions.values()])
 
 
 _SAID = {"base": "plain text, as a base model", "instruct": "chat", "reasoning": "chat, with thoughts kept apart"}
