@@ -7,8 +7,18 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
-from calprobe import metrics
-from calprobe.metrics import MetricResult
+from calprobe.metrics import (
+    MetricResult,
+    ace,
+    aurc,
+    auroc,
+    brier,
+    confidence_gap,
+    ece,
+    mean_confidence,
+    nll,
+    smooth_ece,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +34,13 @@ class Number:
 
 
 NUMBERS: Mapping[str, Number] = {
-    "ece": Number(metrics.ece, False),
-    "ace": Number(metrics.ace, False),
-    "smooth_ece": Number(metrics.smooth_ece, False),
-    "brier": Number(metrics.brier, False),
-    "nll": Number(metrics.nll, False),
-    "auroc": Number(metrics.auroc, True),
-    "aurc": Number(metrics.aurc, False),
-    "mean_confidence": Number(metrics.mean_confidence, True),
-    "confidence_gap": Number(metrics.confidence_gap, False),
+    "ece": Number(ece, False),
+    "ace": Number(ace, False),
+    "smooth_ece": Number(smooth_ece, False),
+    "brier": Number(brier, False),
+    "nll": Number(nll, False),
+    "auroc": Number(auroc, True),
+    "aurc": Number(aurc, False),
+    "mean_confidence": Number(mean_confidence, True),
+    "confidence_gap": Number(confidence_gap, False),
 }

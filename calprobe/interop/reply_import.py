@@ -19,13 +19,12 @@ from calprobe.questions.types import Question, QuestionSet, SetSource
 from calprobe.runs import Alternatives, AskedPiece, AskManifest, LabelScores, ModelRecord, PieceReplies, Reply
 from calprobe.runs.alternatives import least_entropy
 from calprobe.runs.asked_questions import StoredSet, write_questions
-from calprobe.runs.asked_records import BackendRecord, QuestionSetRecord
+from calprobe.runs.asked_records import UNKNOWN_TOOL, BackendRecord, QuestionSetRecord
 from calprobe.runs.folder import RecordFolder
 from calprobe.runs.replies import Finish
 
 log = logging.getLogger(__name__)
 
-NAME = "import"
 _MISSING = "the imported file has no such reply"
 
 
@@ -38,7 +37,7 @@ class Origin:
     """Who made the replies."""
 
     model: str
-    tool: str = NAME
+    tool: str = UNKNOWN_TOOL
     versions: Mapping[str, str] = field(default_factory=dict)  # of the tool
     settings: Mapping[str, str] = field(default_factory=dict)  # how it asked, each as text or JSON
     revision: str | None = None  # of the model
@@ -200,7 +199,7 @@ def _prompts(replies: Sequence[Reply]) -> PromptSet:
     stated = tuple(stage.removeprefix("stated:") for stage in stages if stage.startswith("stated:"))
     fingerprint = hashlib.sha256(repr((variants, stated)).encode("utf-8", "backslashreplace")).hexdigest()
     return PromptSet(
-        NAME,
+        UNKNOWN_TOOL,
         fingerprint,
         tuple(Variant(name, "", 0) for name in variants),
         tuple(Stated(name, "", "x", 0) for name in stated),

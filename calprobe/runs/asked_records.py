@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from calprobe.questions.types import SetSource
 
+UNKNOWN_TOOL = "import"  # the backend's name where replies came in a file that does not say what made them
+
 
 @dataclass(frozen=True, slots=True)
 class BackendRecord:

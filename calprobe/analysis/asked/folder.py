@@ -12,10 +12,10 @@ from calprobe.analysis.asked.opened import Asked, AskedAs
 from calprobe.analysis.run_names import model_name
 from calprobe.confidence.asked.cell import ANSWER, FINAL, GREEDY, GREEDY_FINAL
 from calprobe.errors import UsageError
-from calprobe.interop.reply_import import NAME
 from calprobe.messages import counted
 from calprobe.questions.types import QuestionSet
 from calprobe.runs import AskedRun, AskManifest, Reply, StoredGrade, StoredGrades, open_run
+from calprobe.runs.asked_records import UNKNOWN_TOOL
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.meanings import StoredMeanings, read_meanings
 
@@ -99,7 +99,7 @@ def _about(manifest: AskManifest) -> dict[str, str]:
 def _tool(manifest: AskManifest) -> str:
     """The tool that replies were imported from, if the import knows it."""
     backend = manifest.backend
-    return "another tool" if backend.name == NAME else " ".join([backend.name, *backend.versions.values()])
+    return "another tool" if backend.name == UNKNOWN_TOOL else " ".join([backend.name, *backend.versions.values()])
 
 
 _SAID = {"base": "plain text, as a base model", "instruct": "chat", "reasoning": "chat, with thoughts kept apart"}
