@@ -38,7 +38,7 @@ def draw_correlations(several: Sequence[Correlations], look: Look = DEFAULT_LOOK
     """A panel for each; red above 0, blue below, the darker the farther from 0."""
     columns = 2 if len(several) > 1 and look.width >= 2 * LEAST_INCHES else 1
     longest = max((len(name) for own in several for name in own.prompts), default=0)
-    labels = max(LABEL_INCHES, (longest + 2) * frame.LETTER / frame.POINTS_PER_INCH)
+    labels = max(LABEL_INCHES, (longest + 4) * frame.LETTER / frame.POINTS_PER_INCH)
     rows = -(-max(len(several), 1) // columns)
     side = min((look.width - labels) / columns, MOST_INCHES)
     figure = frame.blank_figure(look.width, (side + TITLE_INCHES) * rows + labels)
