@@ -128,7 +128,7 @@ def test_json_has_the_contracts_form(run_path: Path) -> None:
     assert set(content) == {
         "model", "kind", "probe", "instances", "partial", "limited", "same_tokens", "candidates", "accuracy",
         "bear_score", "estimators", "sensitivity", "uncertainty", "intervals", "coverage", "answered", "ties",
-        "temperatures", "cost",
+        "temperatures", "cost", "estimator_cost",
     }  # fmt: skip
     names = [metric.name for metric in (*standard_metrics(), *multiclass_metrics())]
     assert list(content["estimators"]) == [
