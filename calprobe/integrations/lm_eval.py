@@ -185,9 +185,8 @@ def _register() -> None:
         name = PREFIX + function.__name__
         register_aggregation(name)(function)
         better = NUMBERS[function.__name__].larger_is_better
-        register_metric(metric=name, aggregation=name, higher_is_better=better, output_type="multiple_choice")(
-            _passed_on
-        )
+        direction = {} if better is None else {"higher_is_better": better}
+        register_metric(metric=name, aggregation=name, output_type="multiple_choice", **direction)(_passed_on)
 
 
 _register()

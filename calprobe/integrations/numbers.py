@@ -26,7 +26,7 @@ class Number:
     """A number of `calprobe.metrics` by name."""
 
     compute: Callable[[npt.ArrayLike, npt.ArrayLike], MetricResult]
-    larger_is_better: bool
+    larger_is_better: bool | None  # None: it has no direction
 
     def of(self, confidence: npt.ArrayLike, correct: npt.ArrayLike) -> float:
         """Its value; NaN without instances. Raises ValueError for a confidence outside [0, 1]."""
@@ -41,6 +41,6 @@ NUMBERS: Mapping[str, Number] = {
     "nll": Number(nll, False),
     "auroc": Number(auroc, True),
     "aurc": Number(aurc, False),
-    "mean_confidence": Number(mean_confidence, True),
-    "confidence_gap": Number(confidence_gap, False),
+    "mean_confidence": Number(mean_confidence, None),
+    "confidence_gap": Number(confidence_gap, None),
 }

@@ -75,7 +75,8 @@ def written_tasks(folder: Path) -> list[str]:
     for name, text in texts.items():
         placed = text.replace("capitals.jsonl", str(folder / "capitals.jsonl"))
         (folder / f"{name}.yaml").write_text(placed)
-    included = "include: capitals.yaml\ntask: capitals_included\nmetric_list:\n  - metric: calprobe_nll\n"
+    metrics = "metric_list:\n  - metric: calprobe_nll\n  - metric: calprobe_confidence_gap\n"
+    included = f"include: capitals.yaml\ntask: capitals_included\n{metrics}"
     (folder / "capitals_included.yaml").write_text(included)
     return [*texts, "capitals_included"]
 
@@ -114,6 +115,8 @@ def test_documented_tasks_have_calprobe_s_numbers(evaluated: tuple[dict[str, Any
     for name in ("ece", "smooth_ece", "brier", "auroc"):
         assert found[f"calprobe_{name},none"] == pytest.approx(base[name]["value"], abs=1e-9)
     assert results["capitals_plain"]["likelihood,none"] == found["calprobe_ece,none"]
+    gap = results["capitals_included"]["calprobe_confidence_gap,none"]
+    assert gap == pytest.approx(base["confidence_gap"]["value"], abs=1e-9)
     assert results["capitals_included"]["calprobe_nll,none"] == pytest.approx(base["nll"]["value"], abs=1e-9)
 
 
