@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -88,7 +87,7 @@ def read_log(path: Path) -> Any:
 
     Raises CalprobeError if inspect_ai is not installed, ProbeFormatError if it cannot read the file.
     """
-    if path.suffix == ".eval" and not zipfile.is_zipfile(path):
+    if path.suffix == ".eval" and not _is_archive(path):
         raise ProbeFormatError(f"{path}: not a log of inspect_ai (.eval files are zip archives); copy the file again")
     try:
         from inspect_ai.log import read_eval_log
@@ -101,6 +100,11 @@ def read_log(path: Path) -> Any:
     except Exception as error:  # a damaged file can end in any of its own and its libraries' errors
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise ProbeFormatError(f"{path}: inspect_ai cannot read it ({said:.200}); give a log that it wrote") from error
+
+
+def _is_archive(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"PK"  # as every zip archive begins
 
 
 def _origin(logs: Mapping[str, Any], model: str | None) -> Origin:

@@ -27,7 +27,7 @@ def paired_share_difference(first_only: int, second_only: int, instances: int) -
 
     >>> found = paired_share_difference(5, 1, 20)
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
-    (0.2, -0.052, 0.416)
+    (0.2, -0.058, 0.422)
     """
     if min(first_only, second_only) < 0 or first_only + second_only > instances:
         raise ValueError(

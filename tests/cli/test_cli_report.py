@@ -91,7 +91,7 @@ def test_all_reductions(run_path: Path) -> None:
         (["RUN", "--bootstrap", -1], 2, "Invalid value for '--bootstrap'"),
         (["RUN", "--reduction", "median"], 2, "Invalid value for '--reduction'"),
         (["RUN", "--cluster", "template"], 2, "Invalid value for '--cluster'"),
-        (["RUN", "--by", "template"], 2, "Invalid value for '--by'"),
+        (["RUN", "--by", "template"], 2, "--by: no 'template'; give some of relation, domain, cardinality, or a file"),
         (["RUN", "--by", "domain", "--estimator", "best"], 2, "has no estimator best"),
         (["RUN", "--estimator", "best"], 2, "the report has no estimator best (no such name"),
         (["RUN", "--by", "domain", "--reduction", "all"], 2, "leave out --by or --reduction all"),
