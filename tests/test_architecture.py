@@ -118,7 +118,7 @@ def test_no_import_goes_in_a_circle() -> None:
 FLOORS: tuple[set[str], ...] = (
     {
         *("options", "json_values", "groups", "meaningful", "number_text", "palette", "plots", "run_names"),
-        "covariates",
+        *("calibration_file", "covariates"),
         "run_facts",
     },
     {"scored_run"},
@@ -276,8 +276,9 @@ CONTRACT = {
         " --ray-address --ray-cpus"
     ),
     "report": (
-        "RUN --reduction --compat --format --json --bins --bootstrap --by --by-groups --estimator --against --plots"
-        " --html --reader --variants --parse-threshold --window --calibrate --budget --budget-draws"
+        "RUN --reduction --compat --format --json --bins --bootstrap --by --by-groups --recalibrate --save-maps"
+        " --estimator --against --plots --html --reader --variants --parse-threshold --window --calibrate --budget"
+        " --budget-draws"
     ),
     "show": (
         "RUN --wrong --right --surest --unsurest --relation --estimator --template --top --format --json --probe"

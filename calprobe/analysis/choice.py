@@ -57,7 +57,7 @@ def _of_run(run: RunReport, estimators: Sequence[str], metrics: Sequence[str]) -
     own = {estimator.name: estimator for estimator in run.estimators}
     after, intervals = run.recalibrated, run.intervals
     if after is not None:
-        after = replace(after, estimators=_only(after.estimators, estimators))
+        after = replace(after, estimators=_only(after.estimators, estimators), maps=_only(after.maps, estimators))
     if intervals is not None:
         intervals = {
             kind: replace(found, estimators=_only(found.estimators, estimators)) for kind, found in intervals.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from calprobe.analysis.calibration_file import CalibrationFile
 from calprobe.analysis.covariates import Covariate
 from calprobe.errors import UsageError
 from calprobe.metrics import ACE_BINS, Resampling
@@ -34,7 +35,8 @@ class ReportOptions:
     )
     slices: SliceOptions | None = None  # None: none
     ties: Ties = "draw"  # which of the candidates that share the largest score is the prediction
-    recalibrate: Recalibration | None = None  # a map of confidences, fitted on other relations; None: none
+    # Maps of confidences, fitted on other relations or given in a file; None: none.
+    recalibrate: Recalibration | CalibrationFile | None = None
     slice_bins: int | None = None  # `ace_bins` of slices, which have few instances
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from calprobe import messages
 from calprobe.analysis.asked.across import across_runs
 from calprobe.analysis.asked.cell_report import metrics_of
 from calprobe.analysis.asked.compare_asked import compare_asked
@@ -221,7 +222,7 @@ def _scored_side(run: RunReport, path: str) -> TaskRun:
     return TaskRun(
         label=run.label,
         model=run.facts.model,
-        path=path,
+        path=messages.shown(path),
         partial=run.facts.partial,
         n=run.instances,
         accuracy=metrics.get("accuracy", UNDEFINED),
@@ -237,7 +238,7 @@ def _asked_side(run: AskedRunReport, path: str) -> TaskRun:
     return TaskRun(
         label=run.label,
         model=run.model,
-        path=path,
+        path=messages.shown(path),
         partial=run.partial,
         n=sum(cell.rows for cell in cells),
         accuracy=_mean([cell.accuracy[cell.reader].value for cell in cells]),

@@ -12,6 +12,7 @@ import numpy as np
 
 from calprobe.analysis.json_values import cost_json
 from calprobe.analysis.run_names import model_name
+from calprobe.messages import shown
 from calprobe.runs import Manifest, Progress, ScoreTable, SourceRecord
 from calprobe.runs.run import TemplateCost
 
@@ -99,7 +100,7 @@ class RunFacts:
         if self.recorded is None:
             return {"instances": self.instances, "partial": self.partial}
         return {
-            "model": self.manifest.model.name,
+            "model": shown(self.manifest.model.name),
             "kind": self.manifest.model.kind,
             "probe": self.manifest.probe.name,
             "instances": self.instances,

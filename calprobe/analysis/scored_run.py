@@ -266,11 +266,13 @@ def _restricted(table: ScoreTable, rows: Ints, places: Ints) -> ScoreTable:
         relation=table.relation[places],
         instance=table.instance[places],
         templates=tuple(table.templates[row] for row in rows),
+        own_candidates=table.own_candidates,
     )
 
 
 def _by_name(table: ScoreTable) -> dict[str, Estimator]:
-    return {estimator.name: estimator for estimator in available_estimators(table.templates)}
+    found = available_estimators(table.templates, shared=table.shares_candidates)
+    return {estimator.name: estimator for estimator in found}
 
 
 def _opened(run: RunLike) -> Run:

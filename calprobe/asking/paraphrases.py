@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from calprobe.answers.comparing import comparable
 from calprobe.answers.short import normalised
 from calprobe.errors import UsageError
-from calprobe.messages import counted
+from calprobe.messages import counted, shown
 from calprobe.questions import Question, QuestionSet
 from calprobe.questions.paraphrase_file import ParaphraseFile
 from calprobe.runs.asked_records import ParaphraseRecord
@@ -117,7 +117,7 @@ def with_paraphrases(
     dropped = sum((found.dropped for found in every.values()), Counter[str]())
     noted = sum((found.noted for found in every.values()), Counter[str]())
     record = ParaphraseRecord(
-        path=file.path,
+        path=shown(str(file.path)),
         fingerprint=file.fingerprint,
         sources=file.sources,
         wordings=wanted,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from calprobe.cli.output import in_format, print_result, printed_json, tables_text, write_page
+from calprobe.messages import shown
 
 if TYPE_CHECKING:
     from calprobe.analysis.overview import OverviewOptions, Task
@@ -59,7 +60,7 @@ def write_overview(out: Path, tasks: Sequence[Task], options: OverviewOptions) -
             log.warning("%s: not written: %s", path, error)
         else:
             links[task.name] = f"{FOLDER}/{quote(path.name)}"
-    found = overview(str(out), every, options)
+    found = overview(shown(str(out)), every, options)
     tables = overview_tables(found)
     write_text(folder / "overview.csv", tidy_csv(tables) + "\n")
     write_text(folder / "overview.json", printed_json(found) + "\n")

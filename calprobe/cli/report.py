@@ -15,6 +15,13 @@ from calprobe.cli.common import asked_compat, estimators_option, report_options
 from calprobe.cli.figure_options import LOOKS, figure_options, naming
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import Tables, html_option, in_format, print_result, write_page
+from calprobe.cli.recalibrate_options import (
+    check_maps,
+    recalibrate_option,
+    recalibrated_by,
+    save_maps_option,
+    write_maps,
+)
 from calprobe.cli.report_asked import (
     TABLES as TABLES_OF_REPLIES,
 )
@@ -36,7 +43,7 @@ from calprobe.cli.report_asked import (
 from calprobe.cli.report_mixture import OF_ONE_KIND, ONE_KIND, expanded, is_mixture, report_mixture
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
-from calprobe.words import AskedBeside, Calibrate, Recalibration
+from calprobe.words import AskedBeside, Calibrate
 
 if TYPE_CHECKING:
     from calprobe.analysis import Report, ReportOptions
@@ -70,11 +77,8 @@ TABLES = ("summary", "models", "averages", "runs", "wording", "slices", "paper")
     help=f"Tables to print, of {', '.join(TABLES)}; of asked runs, of {', '.join(TABLES_OF_REPLIES)}."
     "  [default: all; wording in text only]",
 )
-@click.option(
-    "--recalibrate",
-    type=click.Choice(get_args(Recalibration)),
-    help="Also show confidences recalibrated by a map that was fitted on other relations.",
-)
+@recalibrate_option
+@save_maps_option
 @click.option(
     "--against",
     "beside",
@@ -104,7 +108,8 @@ def command(
     estimators: tuple[str, ...] | None,
     metrics: tuple[str, ...] | None,
     tables: tuple[str, ...] | None,
-    recalibrate: Recalibration | None,
+    recalibrate: str | None,
+    save_maps: Path | None,
     beside: str | None,
     readers: tuple[str, ...] | None,
     variants: tuple[str, ...] | None,
@@ -163,20 +168,21 @@ def command(
     if by is None and by_groups is not None:
         raise UsageError("--by-groups cuts numbers of a file; give --by FILE:COLUMN")
     if all_reductions:
-        _refuse_of_one_reduction(shown, {"--recalibrate": recalibrate, "--by": by})
+        _refuse_of_one_reduction(shown, {"--recalibrate": recalibrate, "--save-maps": save_maps, "--by": by})
     check_tables(shown, TABLES)
     _check_looks(shown)
     from calprobe.analysis import SliceOptions
     from calprobe.heap import keep_freed_memory
 
+    check_maps(recalibrate, save_maps, named)
     slices = None if by is None else SliceOptions(sliced_by(by, by_groups), estimators)
-    options = replace(options, slices=slices, recalibrate=recalibrate)
+    options = replace(options, slices=slices, recalibrate=None if recalibrate is None else recalibrated_by(recalibrate))
     log_to_stderr()
     keep_freed_memory()
     if all_reductions:
         _report_reductions(named, options, shown)
     else:
-        _report_scores(named, options, shown)
+        _report_scores(named, options, shown, save_maps)
 
 
 def _report_reductions(named: Mapping[str, str], options: ReportOptions, shown: Shown) -> None:
@@ -191,8 +197,10 @@ def _report_reductions(named: Mapping[str, str], options: ReportOptions, shown: 
     print_result(in_format(shown.form, compared, reductions_tables, reductions_tables))
 
 
-def _report_scores(named: Mapping[str, str], options: ReportOptions, shown: Shown) -> None:
-    """Print the report, and write figures and page where they are wanted."""
+def _report_scores(
+    named: Mapping[str, str], options: ReportOptions, shown: Shown, save_maps: Path | None = None
+) -> None:
+    """Print the report, and write maps, figures and page where they are wanted."""
     from calprobe.analysis import report
     from calprobe.analysis.against import against
     from calprobe.analysis.choice import check_choice, choose
@@ -207,6 +215,8 @@ def _report_scores(named: Mapping[str, str], options: ReportOptions, shown: Show
     few = choose(every, shown.estimators, shown.metrics)
     sections, in_files = _of_kinds(report_sections, shown.tables), _of_kinds(report_tables, shown.tables)
     print_result(in_format(shown.form, few, sections, in_files))
+    if save_maps is not None:
+        write_maps(found, save_maps)
     if shown.plots is not None or shown.page is not None:
         limited = {run.label for run in found.runs if run.facts.limited}
         partial = {run.label for run in found.runs if run.facts.partial}

@@ -41,16 +41,26 @@ class Distributions:
     answer_idx: Ints  # [instances], place of the right candidate within the instance's own
     rank: Ints  # [instances], 0 .. instances - 1, each once: the order that seeded draws go by
     keys: Keys | None = None  # [instances], what ties are drawn by; None: the first of tied candidates
+    # [instances], equal for those that have the same candidates in the same order, -1 for candidates of its own; None:
+    # not known.
+    shared: Ints | None = None
 
     @classmethod
-    def from_scores(cls, scores: npt.ArrayLike, offsets: npt.ArrayLike, answer_idx: npt.ArrayLike) -> Distributions:
+    def from_scores(
+        cls,
+        scores: npt.ArrayLike,
+        offsets: npt.ArrayLike,
+        answer_idx: npt.ArrayLike,
+        shared: npt.ArrayLike | None = None,
+    ) -> Distributions:
         """Of scores [templates, candidates], ranked as they come; raises as `softmax`, and for a misplaced answer.
 
-        Of candidates with the same largest probability, the first is the prediction.
+        Of candidates with the same largest probability, the first is the prediction. `shared` is as the field.
         """
         logprobs, bounds = checked_scores(scores, offsets)
         answers = check_answers(answer_idx, bounds)
-        return cls(logprobs, bounds, answers, np.arange(len(answers)))
+        groups = None if shared is None else _checked_groups(shared, bounds)
+        return cls(logprobs, bounds, answers, np.arange(len(answers)), shared=groups)
 
     @classmethod
     def from_table(cls, table: ScoreTable, ties: Ties = "draw") -> Distributions:
@@ -58,7 +68,7 @@ class Distributions:
 
         Of candidates with the same largest probability, one is drawn (`tie_breaking`), or the first is taken.
         """
-        found = cls.from_scores(table.scores, table.offsets, table.answer_idx)
+        found = cls.from_scores(table.scores, table.offsets, table.answer_idx, table.shared_sets())
         rank = np.empty_like(found.rank)
         rank[np.lexsort((table.instance, table.relation))] = found.rank
         keys = tie_keys(table.relation, table.instance) if ties == "draw" else None
@@ -104,6 +114,17 @@ class Distributions:
         peak = np.maximum.reduceat(self.probabilities[row], self.offsets[:-1])
         hit: npt.NDArray[np.bool_] = self.probabilities[row][self.offsets[:-1] + self.answer_idx] == peak
         return hit
+
+
+def _checked_groups(shared: npt.ArrayLike, offsets: Ints) -> Ints:
+    """Groups [instances] of as many candidates each; raises ValueError for others."""
+    groups, widths = np.asarray(shared, np.int64), np.diff(offsets)
+    if groups.shape != widths.shape:
+        raise ValueError(f"shared must have a number for each of {len(widths)} instances; got shape {groups.shape}")
+    kept = groups >= 0
+    if len(np.unique(groups[kept])) < len(np.unique(np.stack([groups[kept], widths[kept]]), axis=1).T):
+        raise ValueError("shared must give one number only to instances of as many candidates")
+    return groups
 
 
 def find_peaks(probabilities: Floats, offsets: Ints, keys: Keys | None = None) -> Peak:

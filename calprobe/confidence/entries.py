@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from calprobe.runs import TemplateRecord
 
 Group = Literal["intrinsic", "consistency", "grounding", "beyond the paper", "given"]
-Needs = Literal["closed_set", "given"]  # evidence: the scores of every candidate; or none, a table has the confidences
+# Evidence: the scores of every candidate; of candidates that a relation's instances share; or none, a table has the
+# confidences.
+Needs = Literal["closed_set", "shared_set", "given"]
 Scale = Literal["probability", "order"]  # what a confidence means: the probability to be right, or a rank alone
 
 VERBAL = ("possibly", "certainly")

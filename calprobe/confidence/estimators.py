@@ -26,6 +26,7 @@ from calprobe.confidence.paraphrases import (
     fixed_mean_confidence,
     mixture_confidence,
 )
+from calprobe.confidence.prior import pmi_confidence
 from calprobe.confidence.single_template import (
     base_confidence,
     chance_confidence,
@@ -153,6 +154,15 @@ ENTRIES: tuple[Entry, ...] = (
         of_one_template,
         scale="order",  # accuracy does not start at 0 where it does
     ),
+    Entry(
+        "pmi",
+        "beyond the paper",
+        "largest probability, each candidate's divided by its mean over the relation's other subjects",
+        "Holtzman et al. 2021, section 2; prior as Zhou et al. 2024",
+        pmi_confidence,
+        of_one_template,
+        needs="shared_set",
+    ),
 )
 
 
@@ -165,11 +175,12 @@ def headline(level: Headline) -> tuple[str, ...]:
     return tuple(name for entry in ENTRIES for name, own in entry.headlines.items() if own <= level)
 
 
-def available_estimators(templates: Sequence[TemplateRecord]) -> tuple[Estimator, ...]:
+def available_estimators(templates: Sequence[TemplateRecord], *, shared: bool = True) -> tuple[Estimator, ...]:
     """Every estimator that these templates suffice for, in the order of reports.
 
     Args:
         templates: the run's, in the order of the rows of its scores.
+        shared: whether instances share candidates, so that a candidate's probability has a mean over subjects.
 
     >>> from calprobe.runs import TemplateRecord
     >>> paraphrases = [TemplateRecord(3, "paraphrase"), TemplateRecord(4, "paraphrase")]
@@ -177,9 +188,10 @@ def available_estimators(templates: Sequence[TemplateRecord]) -> tuple[Estimator
     {'base': (3,), 'margin': (3,), 'average_vote_2': (3, 4), 'average_min': (3, 4), 'average_max': (3, 4), \
 'consistency_vote_2': (3, 4), 'consistency_min': (3, 4), 'consistency_max': (3, 4), 'mixture': (3, 4), \
 'fixed_mean': (3, 4), 'fixed_agreement': (3, 4), 'entropy': (3,), 'temperature': (3,), 'temperature_top': (3,), \
-'chance': (3,)}
+'chance': (3,), 'pmi': (3,)}
     """
-    return tuple(estimator for entry in ENTRIES for estimator in entry.bind(entry, templates))
+    entries = (entry for entry in ENTRIES if shared or entry.needs != "shared_set")
+    return tuple(estimator for entry in entries for estimator in entry.bind(entry, templates))
 
 
 def estimator_groups(templates: Sequence[TemplateRecord]) -> dict[str, tuple[Estimator, ...]]:
@@ -189,7 +201,7 @@ def estimator_groups(templates: Sequence[TemplateRecord]) -> dict[str, tuple[Est
     >>> found = estimator_groups([TemplateRecord(0, "paraphrase"), TemplateRecord(5, "verbal", "possibly")])
     >>> {group: [estimator.name for estimator in estimators] for group, estimators in found.items()}
     {'intrinsic': ['base', 'margin'], 'grounding': ['marker_possibly'], \
-'beyond the paper': ['entropy', 'temperature', 'temperature_top', 'chance']}
+'beyond the paper': ['entropy', 'temperature', 'temperature_top', 'chance', 'pmi']}
     """
     groups: dict[str, tuple[Estimator, ...]] = {}
     for estimator in available_estimators(templates):
@@ -213,4 +225,5 @@ def estimate(table: ScoreTable, ties: Ties = "draw") -> dict[str, Confidence]:
     {'base': 0.75, 'margin': 0.5, 'entropy': 0.188722, 'temperature': 0.75, 'temperature_top': 0.75, 'chance': 0.5}
     """
     distributions = Distributions.from_table(table, ties)
-    return {estimator.name: estimator(distributions) for estimator in available_estimators(table.templates)}
+    found = available_estimators(table.templates, shared=table.shares_candidates)
+    return {estimator.name: estimator(distributions) for estimator in found}

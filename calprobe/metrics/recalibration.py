@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_confidence, check_correct, check_vector, refuse
+from calprobe.metrics.calibration_map import CalibrationMap, Form
 from calprobe.metrics.calibration_tests import logit
 from calprobe.metrics.isotonic import isotonic_confidence
 from calprobe.metrics.logistic import fit_logistic, sigmoid
@@ -55,11 +56,34 @@ def recalibrated(
     >>> found.tolist()
     [0.5, 0.5, 0.5, 0.5]
     """
+    return fit_folds(confidence, correct, groups, method, n_folds, seed)[0]
+
+
+def fit_folds(
+    confidence: npt.ArrayLike,
+    correct: npt.ArrayLike,
+    groups: npt.ArrayLike,
+    method: Recalibration,
+    n_folds: int = FOLDS,
+    seed: int = SEED,
+) -> tuple[Floats, tuple[CalibrationMap, ...]]:
+    """What `recalibrated` gives, and the maps of its folds. Arguments and errors are those of `recalibrated`.
+
+    >>> right = [True, False, True, False]
+    >>> fit_folds([0.9, 0.9, 0.9, 0.9], right, ["P30", "P30", "P36", "P36"], "platt")[1][0].to_json()
+    {'form': 'constant', 'share': 0.5}
+    """
     values = check_confidence(confidence)
     right = check_correct(correct, len(values)).astype(np.float64)
     if method not in get_args(Recalibration):
         raise ValueError(f"method must be one of {', '.join(get_args(Recalibration))}; got {method!r}")
-    return _by_folds(values, right, groups, lambda given, own: fit_map(given, own, method), (n_folds, seed))
+    maps: list[CalibrationMap] = []
+
+    def fit(given: Floats, own: Floats) -> Map:
+        maps.append(fit_map(given, own, method))
+        return maps[-1]
+
+    return _by_folds(values, right, groups, fit, (n_folds, seed)), tuple(maps)
 
 
 def calibrated_uncertainty(
@@ -103,8 +127,10 @@ def _fit_uncertainty(sure: Floats, correct: Floats, method: Calibrate) -> Map:
     share = float(correct.mean())
     right = float(correct.sum())
     targets = np.where(correct > 0, (right + 1) / (right + 2), 1 / (len(correct) - right + 2))
-    fitted = None if share in (0.0, 1.0) else _logistic(_with_intercept, sure, targets)
-    return fitted or (lambda given: np.full(len(given), share))
+    found = None if share in (0.0, 1.0) else fit_logistic(_with_intercept(sure), targets)
+    if found is None:
+        return lambda given: np.full(len(given), share)
+    return lambda given: sigmoid(_with_intercept(given) @ found)
 
 
 def _with_intercept(given: Floats) -> Floats:
@@ -130,58 +156,54 @@ def _by_folds(
     return found
 
 
-def fit_map(confidence: Floats, correct: Floats, method: Recalibration) -> Map:
+def fit_map(confidence: Floats, correct: Floats, method: Recalibration) -> CalibrationMap:
     """The map of that method, fitted on these instances, of which there is one at least."""
     share = float(correct.mean())
     fitted = None if share in (0.0, 1.0) else _FITS[method](confidence, correct)
-    return fitted or (lambda given: np.full(len(given), share))
+    return fitted or CalibrationMap("constant", {"share": share})
 
 
-def _isotonic(confidence: Floats, correct: Floats) -> Map:
+def _isotonic(confidence: Floats, correct: Floats) -> CalibrationMap:
     """Steps, with straight lines between the end of one and the start of the next, as scikit-learn predicts."""
     starts, shares = isotonic_confidence(confidence, correct)
     ascending = np.sort(confidence)
     ends = ascending[np.concatenate([np.searchsorted(ascending, starts[1:]) - 1, [len(ascending) - 1]])]
-    knots = np.stack([starts, ends], axis=1).ravel()
-    heights = np.repeat(shares, 2)
-    return lambda given: np.interp(given, knots, heights)
+    ends_of_steps = zip(np.stack([starts, ends], axis=1).ravel().tolist(), np.repeat(shares, 2).tolist(), strict=True)
+    return CalibrationMap("isotonic", knots=tuple(dict.fromkeys(ends_of_steps)))
 
 
-def _platt(confidence: Floats, correct: Floats) -> Map | None:
-    return _logistic(lambda given: np.stack([np.ones(len(given)), logit(given)], axis=1), confidence, correct)
+def _platt(confidence: Floats, correct: Floats) -> CalibrationMap | None:
+    features = np.stack([np.ones(len(confidence)), logit(confidence)], axis=1)
+    return _of("platt", ("a", "b"), fit_logistic(features, correct))
 
 
-def _temperature(confidence: Floats, correct: Floats) -> Map | None:
-    return _logistic(lambda given: logit(given)[:, None], confidence, correct)
+def _temperature(confidence: Floats, correct: Floats) -> CalibrationMap | None:
+    """As a temperature; None where confidence says nothing, whose temperature would be infinite."""
+    found = fit_logistic(logit(confidence)[:, None], correct)
+    return None if found is None or found[0] == 0 else _of("temperature", ("T",), 1 / found)
 
 
-def _beta(confidence: Floats, correct: Floats) -> Map | None:
+def _beta(confidence: Floats, correct: Floats) -> CalibrationMap | None:
     """A coefficient that would be negative is left out, and the others fitted again; then none may be negative."""
-
-    def features(given: Floats) -> Floats:
-        clipped = np.clip(given, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
-        return np.stack([np.ones(len(given)), np.log(clipped), -np.log1p(-clipped)], axis=1)
-
-    own, columns = features(confidence), [0, 1, 2]
-    coefficients = fit_logistic(own, correct)
-    if coefficients is not None and (coefficients[1:] < 0).any():
-        columns = [0, 2] if coefficients[1] < 0 else [0, 1]
-        coefficients = fit_logistic(own[:, columns], correct)
-    if coefficients is None or (coefficients[1:] < 0).any():
+    clipped = np.clip(confidence, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    features = np.stack([np.log(clipped), -np.log1p(-clipped), np.ones(len(confidence))], axis=1)
+    columns = [0, 1, 2]
+    found = fit_logistic(features, correct)
+    if found is not None and (found[:2] < 0).any():
+        columns = [1, 2] if found[0] < 0 else [0, 2]
+        found = fit_logistic(features[:, columns], correct)
+    if found is None or (found[:-1] < 0).any():
         return None
-    return _applied(lambda given: features(given)[:, columns], coefficients)
+    complete = np.zeros(3)
+    complete[columns] = found
+    return _of("beta", ("a", "b", "c"), complete)
 
 
-def _logistic(features: Map, confidence: Floats, correct: Floats) -> Map | None:
-    coefficients = fit_logistic(features(confidence), correct)
-    return None if coefficients is None else _applied(features, coefficients)
+def _of(form: Form, names: tuple[str, ...], coefficients: Floats | None) -> CalibrationMap | None:
+    return None if coefficients is None else CalibrationMap(form, dict(zip(names, coefficients.tolist(), strict=True)))
 
 
-def _applied(features: Map, coefficients: Floats) -> Map:
-    return lambda given: sigmoid(features(given) @ coefficients)
-
-
-_FITS: dict[Recalibration, Callable[[Floats, Floats], Map | None]] = {
+_FITS: dict[Recalibration, Callable[[Floats, Floats], CalibrationMap | None]] = {
     "isotonic": _isotonic,
     "platt": _platt,
     "beta": _beta,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import get_args
 
 from calprobe.errors import UsageError
-from calprobe.messages import did_you_mean
+from calprobe.messages import did_you_mean, shown
 from calprobe.probes.json_files import read_json_object
 from calprobe.prompts.entries import Entry
 from calprobe.prompts.placeholders import ANSWER_PLACEHOLDERS, LAYOUT_PLACEHOLDERS
@@ -71,7 +71,7 @@ def load_prompts(name: str | Path) -> PromptSet:
             f"no prompt set {str(name)!r}; give {', '.join(PROMPT_SETS)} or the path of a JSON file"
             f"{did_you_mean(str(name), PROMPT_SETS)}"
         )
-    return _read(path, path.stem, str(path))
+    return _read(path, path.stem, shown(str(path)))
 
 
 def p_true_text() -> str:

@@ -122,6 +122,11 @@ class Run(StoredRun[PieceScores]):
             relation=np.repeat(np.array([piece.relation for piece in first], dtype=np.str_), counts),
             instance=_concatenate([p.instance[::k] for p, k in zip(first, widths, strict=True)]).astype(np.int64),
             templates=tuple(records),
+            own_candidates=frozenset(
+                relation.name
+                for relation in self.manifest.relations
+                if relation.cardinality is None or relation.scored == "completion"
+            ),
         )
 
     def reductions(self, compat: Compat | None = None) -> tuple[Reduction, ...]:

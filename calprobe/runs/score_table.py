@@ -29,11 +29,31 @@ class ScoreTable:
     relation: npt.NDArray[np.str_]  # [instances]
     instance: npt.NDArray[np.int64]  # [instances], line number in the relation's file, from 0
     templates: tuple[TemplateRecord, ...]
+    own_candidates: frozenset[str] = frozenset()  # relations whose instances have candidates of their own
 
     @property
     def n_instances(self) -> int:
         """Number of instances; 0 for a run without a relation that has all of its templates scored."""
         return len(self.instance)
+
+    def shared_sets(self) -> npt.NDArray[np.int64]:
+        """A number for each relation whose instances share candidates, -1 for candidates of their own: [instances].
+
+        Answer spaces of different sizes are not shared.
+        """
+        names, of = np.unique(self.relation, return_inverse=True)
+        widths = np.diff(self.offsets)
+        numbers = np.arange(len(names))
+        for number, name in enumerate(names.tolist()):
+            if name in self.own_candidates or len(np.unique(widths[of == number])) > 1:
+                numbers[number] = -1
+        return numbers[of.reshape(-1)].astype(np.int64)
+
+    @property
+    def shares_candidates(self) -> bool:
+        """Whether there are two instances that share candidates."""
+        shared = self.shared_sets()
+        return bool((np.unique(shared[shared >= 0], return_counts=True)[1] > 1).any())
 
     def frame(self) -> pd.DataFrame:
         """A row for each candidate under each template, sorted by relation, template, instance and candidate.

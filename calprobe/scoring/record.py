@@ -10,6 +10,7 @@ from importlib import metadata
 
 import torch
 
+from calprobe.messages import shown
 from calprobe.models import LoadedModel
 from calprobe.models.parameters import parameter_counts
 from calprobe.runs import Manifest, ModelRecord, Settings, StartToken
@@ -83,12 +84,12 @@ def model_record(model: LoadedModel) -> ModelRecord:
     base, _, adapter = model.source.partition(" + ")
     counts = parameter_counts(model.network)
     return ModelRecord(
-        name=model.name,
-        id=base,
+        name=shown(model.name),
+        id=shown(base),
         revision=model.revision,
         kind=model.kind,
         architecture=model.architecture,
-        adapter=adapter or None,
+        adapter=shown(adapter) or None,
         weights_fingerprint=model.weights_fingerprint,
         tokenizer_fingerprint=model.tokenizer_fingerprint,
         note=model.note,

@@ -113,7 +113,7 @@ class Selection:
     def template_source(self) -> SourceRecord:
         """Name and fingerprint of the templates that are scored."""
         names = [relation.name for relation in self.relations]
-        return SourceRecord(self.template_set.name, self.template_set.fingerprint(names, self.numbers))
+        return SourceRecord(shown(self.template_set.name), self.template_set.fingerprint(names, self.numbers))
 
 
 def select(probe: Probe, options: ScoreOptions) -> Selection:

@@ -134,7 +134,7 @@ def test_json_has_the_contracts_form(run_path: Path) -> None:
     assert list(content["estimators"]) == [
         "base", "margin", "average_vote_2", "average_min", "average_max", "consistency_vote_2", "consistency_min",
         "consistency_max", "mixture", "fixed_mean", "fixed_agreement", "entropy", "temperature", "temperature_top",
-        "chance",
+        "chance", "pmi",
     ]  # fmt: skip
     assert all(list(metrics) == names for metrics in content["estimators"].values())
     for found_one in (content["accuracy"], content["bear_score"], content["estimators"]["margin"]["ace"]):

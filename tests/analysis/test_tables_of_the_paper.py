@@ -118,7 +118,17 @@ def test_columns_of_the_papers_tables(run: Run, tokens: pd.DataFrame, probe: Pro
     (found,) = report(run, ReportOptions(compat=compat, resampling=Resampling(0))).runs
     estimators = {estimator.name: estimator for estimator in found.estimators}
     assert set(estimators) == {
-        *(*expected, "mixture", "fixed_mean", "fixed_agreement", "entropy", "temperature", "temperature_top", "chance")
+        *(
+            *expected,
+            "mixture",
+            "fixed_mean",
+            "fixed_agreement",
+            "entropy",
+            "temperature",
+            "temperature_top",
+            "chance",
+            "pmi",
+        )
     }
     for name, numbers in expected.items():
         mine = tuple(estimators[name].metrics[metric].value for metric in ("accuracy", "ace", "brier"))

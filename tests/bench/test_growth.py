@@ -49,7 +49,7 @@ def test_all_estimators_run_on_a_table_and_none_is_perfect() -> None:
 def test_the_plain_side_gives_the_same_confidences() -> None:
     table = random_table(80, 12, seed=3)
     found = estimate(table)
-    for name in ("temperature", "temperature_top", "fixed_mean", "fixed_agreement"):
+    for name in ("temperature", "temperature_top", "fixed_mean", "fixed_agreement", "pmi"):
         del found[name]  # the plain side has none
     assert distance(found, plain_confidences(table)) <= 1e-12
 
@@ -83,7 +83,13 @@ def test_rows_beside_pandas() -> None:
     table = random_table(60, 12)
     first, second = beside_estimators(table), beside_bootstrap(table, Resampling(15))
     names = {estimator.name for estimator in available_estimators(table.templates)}
-    without = {"fixed_mean", "fixed_agreement", "temperature", "temperature_top"}  # the plain side has none of these
+    without = {
+        "fixed_mean",
+        "fixed_agreement",
+        "temperature",
+        "temperature_top",
+        "pmi",
+    }  # the plain side has none of these
     assert names - plain_confidences(table).keys() == without
     assert first["what"] == f"{len(names - without)} estimators, 12 templates"
     for found in (first, second):

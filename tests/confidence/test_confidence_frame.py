@@ -30,7 +30,8 @@ def table(templates: tuple[TemplateRecord, ...] = (TemplateRecord(0, "paraphrase
 
 def test_rows_by_hand() -> None:
     found = confidences(table())
-    assert found["estimator"].tolist() == ["base", "margin", "entropy", "temperature", "temperature_top", "chance"] * 3
+    names = ["base", "margin", "entropy", "temperature", "temperature_top", "chance", "pmi"]
+    assert found["estimator"].tolist() == names * 3
     found = found[found["estimator"].isin(["base", "margin"])].reset_index(drop=True)
     p, q = 1 / (1 + np.exp(-1)), 1 / (1 + np.exp(-2))
     expected = [

@@ -43,7 +43,7 @@ ALL_NAMES = [
     "consistency_vote_2", "consistency_vote_3", "consistency_vote_4", "consistency_vote_5", "consistency_min",
     "consistency_max",
     "marker_possibly", "marker_certainly", "marker_0", "marker_25", "marker_50", "marker_75", "marker_100",
-    "mixture", "fixed_mean", "fixed_agreement", "entropy", "temperature", "temperature_top", "chance",
+    "mixture", "fixed_mean", "fixed_agreement", "entropy", "temperature", "temperature_top", "chance", "pmi",
 ]  # fmt: skip
 ON_ONE = [
     base_confidence,
@@ -76,14 +76,12 @@ def test_names_of_the_papers_templates() -> None:
         reads[name] == (0, 1, 2, 3, 4) for name in (*ALL_NAMES[2:14], "mixture", "fixed_mean", "fixed_agreement")
     )
     assert [reads[f"marker_{marker}"] for marker in MARKERS] == [(number,) for number in range(5, 12)]
-    assert [reads[name] for name in ("base", "margin", "entropy", "temperature", "temperature_top", "chance")] == [
-        (0,)
-    ] * 6
+    assert [reads[name] for name in (*ALL_NAMES[:2], *ALL_NAMES[-5:])] == [(0,)] * 7
 
 
 def test_one_paraphrase_has_nothing_to_agree_with() -> None:
     found = available_estimators([TemplateRecord(3, "paraphrase"), TemplateRecord(6, "verbal", "certainly")])
-    names = ["base", "margin", "marker_certainly", "entropy", "temperature", "temperature_top", "chance"]
+    names = ["base", "margin", "marker_certainly", "entropy", "temperature", "temperature_top", "chance", "pmi"]
     assert [estimator.name for estimator in found] == names
 
 
@@ -100,7 +98,17 @@ def test_any_number_of_paraphrases(n: int) -> None:
     votes = [f"vote_{k}" for k in range(2, n + 1)]
     aggregated = [f"{family}_{g}" for family in ("average", "consistency") for g in (*votes, "min", "max")]
     fixed = ["mixture", "fixed_mean", "fixed_agreement"]
-    assert names == ["base", "margin", *aggregated, *fixed, "entropy", "temperature", "temperature_top", "chance"]
+    assert names == [
+        "base",
+        "margin",
+        *aggregated,
+        *fixed,
+        "entropy",
+        "temperature",
+        "temperature_top",
+        "chance",
+        "pmi",
+    ]
 
 
 def test_average_and_consistency_by_hand() -> None:
@@ -202,7 +210,8 @@ def test_which_estimators_are_distributions() -> None:
     rng = np.random.default_rng(0)
     spaces = Distributions.from_scores(rng.normal(0, 3, (12, 10)), [0, 4, 10], [1, 2])
     complete = {estimator.name: estimator(spaces) for estimator in available_estimators(PAPER)}
-    with_p = {name: found for name, found in complete.items() if found.probabilities is not None}
+    assert complete["pmi"].failed.all()  # no two of these instances share candidates
+    with_p = {name: found for name, found in complete.items() if found.probabilities is not None and name != "pmi"}
     assert set(with_p) == {
         "base",
         "mixture",

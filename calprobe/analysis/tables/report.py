@@ -23,7 +23,7 @@ from calprobe.analysis.results import EstimatorReport, Report, RunReport
 from calprobe.analysis.tables.against import against_table
 from calprobe.analysis.tables.averages import averages_table, models_table
 from calprobe.analysis.tables.labels import TableName, about, table_names
-from calprobe.analysis.tables.more_numbers import intervals_table, recalibration_table
+from calprobe.analysis.tables.more_numbers import intervals_table, maps_table, recalibration_table
 from calprobe.analysis.tables.slices import slices_table, trend_table
 from calprobe.analysis.tables.summary import summary_table
 from calprobe.analysis.tables.types import Column, Row, Table
@@ -64,7 +64,7 @@ def _across_runs(report: Report) -> Iterator[Table]:
 
 def _run_tables(run: RunReport, report: Report, name: TableName) -> Iterator[Table]:
     yield estimators_table(run, report, name)
-    yield from filter(None, (intervals_table(run, name), recalibration_table(run, name)))
+    yield from filter(None, (intervals_table(run, name), recalibration_table(run, name), maps_table(run, name)))
     if run.slices is not None:
         yield slices_table(run.facts, run.slices, report.options, name)
         if (trend := trend_table(run.facts, run.slices, name)) is not None:

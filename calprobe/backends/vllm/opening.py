@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calprobe.backends.options import BackendOptions
 from calprobe.errors import CalprobeError
+from calprobe.messages import shown
 from calprobe.runs.manifest_records import ModelRecord, ModelSize
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ def opened(name: str, options: BackendOptions, load_options: LoadOptions | None)
     config = engine.llm_engine.model_config
     hf_config, tokenizer = config.hf_config, engine.get_tokenizer()
     record = ModelRecord(
-        name=name,
-        id=source.location,
+        name=shown(name),
+        id=shown(source.location),
         revision=revision or getattr(hf_config, "_commit_hash", None),
         kind="causal",
         architecture=(getattr(hf_config, "architectures", None) or [None])[0],

@@ -1,0 +1,56 @@
+"""Paths below the home folder are stored and shown with a ~, wherever a run keeps them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from commands import calprobe
+
+from calprobe.probes import load_probe
+from calprobe.prompts.loading import load_prompts
+from calprobe.scoring import ScoreOptions
+from calprobe.scoring.selection import select
+
+PACKAGE = Path(str(__import__("calprobe").__file__)).parent
+
+
+def test_names_of_files_below_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    shutil.copy(PACKAGE.parent / "templates" / "prompts" / "audit.json", tmp_path / "prompts.json")
+    shutil.copy(PACKAGE.parent / "templates" / "mini.json", tmp_path / "mini.json")
+    assert load_prompts(str(tmp_path / "prompts.json")).path == "~/prompts.json"
+    options = ScoreOptions(template_set=str(tmp_path / "mini.json"), relations=("month",))
+    assert select(load_probe("mini"), options).template_source().name == "~/mini.json"
+
+
+@pytest.mark.proof
+def test_no_file_of_a_run_names_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, runs = tmp_path / "home" / "ada", tmp_path / "runs"
+    model = home / "models" / "mine"
+    shutil.copytree(PACKAGE / "models" / "tiny" / "tiny-clm", model)
+    wordings = home / "mini.json"
+    shutil.copy(PACKAGE.parent / "templates" / "mini.json", wordings)
+    (home / "facts.jsonl").write_text(
+        '{"id": "1", "question": "Which is larger?", "options": ["one", "two"], "answer": "two"}\n', "utf-8"
+    )
+    shutil.copy(PACKAGE.parent / "templates" / "prompts" / "audit.json", home / "prompts.json")
+    runs.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    given = ("--template-set", wordings, "--relations", "month", "--limit", 2)
+    scored = calprobe("score", "--model", model, "--probe", "mini", *given, "--out", runs / "scored")
+    assert scored.returncode == 0, scored.stderr
+    how = ("--questions", home / "facts.jsonl", "--prompts", home / "prompts.json", "--max-new-tokens", 2)
+    asked = calprobe("ask", "--model", model, *how, "--variants", "format_change", "--out", runs / "asked")
+    assert asked.returncode == 0, asked.stderr
+    kept = {path: path.read_bytes() for path in runs.rglob("*") if path.is_file()}
+    assert not [path for path, content in kept.items() if str(home).encode() in content]
+    assert json.loads((runs / "scored" / "manifest.json").read_text("utf-8"))["model"]["name"] == "~/models/mine"
+    page = tmp_path / "page.html"
+    shown = calprobe("report", runs / "scored", "--bootstrap", 0, "--json", "--html", page)
+    assert shown.returncode == 0, shown.stderr
+    assert str(home) not in shown.stdout + page.read_text("utf-8")
+    again = calprobe("score", "--model", model, "--probe", "mini", *given, "--out", runs / "scored")
+    assert again.returncode == 0, again.stderr
