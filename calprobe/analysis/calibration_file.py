@@ -11,7 +11,6 @@ from typing import Any, NoReturn, Self, get_args
 from calprobe.errors import DataMissingError, ProbeFormatError, UsageError
 from calprobe.messages import shown
 from calprobe.metrics.calibration_map import CalibrationMap
-from calprobe.probes.json_files import read_json_object
 from calprobe.words import Recalibration
 
 WHAT = "calprobe calibration maps"
@@ -75,8 +74,11 @@ def read_calibration(named: str) -> CalibrationFile:
         raise DataMissingError(
             f"{named}: no such file; write one with `calprobe report RUN --recalibrate .. --save-maps`"
         )
-    found = read_json_object(path).content
-    if found.get("what") != WHAT or found.get("method") not in get_args(Recalibration):
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        _fail(named, str(error))
+    if not isinstance(found, dict) or found.get("what") != WHAT or found.get("method") not in get_args(Recalibration):
         _fail(named, f'has no "what": "{WHAT}", or no method that is known')
     try:
         maps = {str(name): CalibrationMap.from_json(own) for name, own in found["maps"].items()}

@@ -102,6 +102,10 @@ def test_files_that_do_not_fit(runs: tuple[str, str], file: Path, tmp_path: Path
         with pytest.raises(ProbeFormatError, match=said):
             read_calibration(str(path))
     given = read_calibration(str(file))
+    for text in ("[]", "{", "\xff"):
+        path.write_bytes(text.encode("latin-1"))
+        with pytest.raises(ProbeFormatError, match="not a file of calibration maps"):
+            read_calibration(str(path))
     refused: list[tuple[CalibrationFile, ReportOptions, type[CalprobeError], str]] = [
         (given, replace(QUICK, reduction="mean"), UsageError, "fitted with --reduction sum, this report has mean"),
         (replace(given, maps={"own": given.maps["base"]}), QUICK, UsageError, "maps of own, of none that"),
