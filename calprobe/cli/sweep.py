@@ -27,7 +27,7 @@ from calprobe.messages import counted
 
 if TYPE_CHECKING:
     from calprobe.cli.sweep_log import RunLogging
-    from calprobe.sweep import Attempt, Engine, Job, Planned, Sweep
+    from calprobe.sweep import Attempt, Engine, Job, Misfit, Planned, Sweep
 
 MOST_JOBS = 1024  # at once
 
@@ -104,15 +104,24 @@ def command(
     costs.store.write()
     engine = engine_of(engine_name, EngineOptions(jobs, own))
     record = read_record(sweep.out)
-    try:
-        engine.check([each for each in planned if not record.is_done(each.job)])
-    except UsageError as error:
-        raise UsageError(f"{sweep.path}: {error}") from error
+    misfits = engine.misfits([each for each in planned if not record.is_done(each.job)])
+    if misfits and not dry_run:
+        first = misfits[0]
+        raise UsageError(f"{sweep.path}: {' '.join(first.job.tables)}: {first.job.name} {first.why}\n{first.remedy}")
     trackers = trackers_of(sweep, log_to, project)
     if dry_run:
+        _warn(misfits)
         print_result(sweep_preview(sweep, planned, engine))
     else:
         _run(sweep, planned, engine, quiet, logging_runs(sweep, trackers, project), with_report=report)
+
+
+def _warn(misfits: Sequence[Misfit]) -> None:
+    """Say on stderr what could not run here; a plan may be made on a smaller machine."""
+    for each in misfits:
+        say(f"{each.job.name} {each.why}")
+    if misfits:
+        say(f"without --dry-run, {counted(len(misfits), 'such job')} would be refused here")
 
 
 def _run(

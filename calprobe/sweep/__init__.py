@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calprobe.sweep.definition import Job, Sweep, read_sweep
-from calprobe.sweep.engine import Engine
+from calprobe.sweep.engine import Engine, Misfit
 from calprobe.sweep.local import Local
 from calprobe.sweep.order import Planned, expected, longest_first
 from calprobe.sweep.progress import SweepProgress
@@ -14,6 +14,7 @@ __all__ = [
     "Engine",
     "Job",
     "Local",
+    "Misfit",
     "Planned",
     "Record",
     "Sweep",

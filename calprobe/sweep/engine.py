@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -21,6 +22,15 @@ Started = Callable[[Job], None]
 Ended = Callable[[Job, Attempt], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A job that could never run where the engine runs jobs."""
+
+    job: Job
+    why: str  # goes on after the job's name: `needs about 152.0 GiB of memory, and ..`
+    remedy: str  # a sentence
+
+
 class Engine(Protocol):
     """Runs jobs, each as a process of its own somewhere."""
 
@@ -34,8 +44,8 @@ class Engine(Protocol):
         """Memory that all jobs together may take; infinite where the engine sees to it itself."""
         ...
 
-    def check(self, jobs: Sequence[Planned]) -> None:
-        """Raise UsageError for a job that could never run here, as far as that is known before it is tried."""
+    def misfits(self, jobs: Sequence[Planned]) -> list[Misfit]:
+        """The jobs that could never run here, as far as that is known before they are tried."""
         ...
 
     def run(self, jobs: Sequence[Planned], out: Path, started: Started, ended: Ended) -> None:

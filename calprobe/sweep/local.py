@@ -14,12 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from calprobe.errors import UsageError
 from calprobe.interrupts import Interrupted
 from calprobe.messages import counted, reason
 from calprobe.runs.lock import read_owner
 from calprobe.sweep import tether
-from calprobe.sweep.engine import Ended, Started, attempt_at, not_begun
+from calprobe.sweep.engine import Ended, Misfit, Started, attempt_at, not_begun
 from calprobe.sweep.order import Fitting, Planned, longest_first
 from calprobe.sweep.record import Attempt, log_path
 
@@ -56,22 +55,20 @@ class Local:
         """See `Engine`."""
         return self.jobs or len(self.places)
 
-    def check(self, jobs: Sequence[Planned]) -> None:
+    def misfits(self, jobs: Sequence[Planned]) -> list[Misfit]:
         """See `Engine`."""
-        large = next((each for each in jobs if each.bytes > self.total_bytes), None)
-        if large is not None:
-            needs, has = (f"{value / 2**30:,.1f} GiB" for value in (large.bytes, self.total_bytes))
-            raise UsageError(
-                f"{large.job.tables[0]} needs about {needs} of memory, and {has} are free here; give it a dtype of "
-                "half the size, or leave it to a larger machine"
-            )
-        for each in jobs:
-            if (needed := self.places_of(each)) > len(self.places):
-                raise UsageError(
-                    f"{' '.join(each.job.tables)}: {each.job.name} takes {needed:,} GPUs, and "
-                    f"{counted(len(self.places), 'GPU')} can be used here; lower tensor-parallel or pipeline-parallel, "
-                    "or leave it to a larger machine"
-                )
+        return [found for each in jobs if (found := self._misfit(each)) is not None]
+
+    def _misfit(self, planned: Planned) -> Misfit | None:
+        if planned.bytes > self.total_bytes:
+            needs, has = (f"{value / 2**30:,.1f} GiB" for value in (planned.bytes, self.total_bytes))
+            why, smaller = f"needs about {needs} of memory, and {has} are free here", "Give it a dtype of half the size"
+        elif (needed := self.places_of(planned)) > len(self.places):
+            why = f"takes {needed:,} GPUs, and {counted(len(self.places), 'GPU')} can be used here"
+            smaller = "Lower tensor-parallel or pipeline-parallel"
+        else:
+            return None
+        return Misfit(planned.job, why, f"{smaller}, or leave it to a larger machine")
 
     def run(self, jobs: Sequence[Planned], out: Path, started: Started, ended: Ended) -> None:
         """See `Engine`.

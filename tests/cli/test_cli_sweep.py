@@ -126,18 +126,21 @@ def test_a_dry_run_shows_all_jobs_with_their_size_and_makes_nothing(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("arguments", [["--dry-run"], []])
-def test_a_job_that_the_engine_could_never_run_is_said_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+def test_a_sweep_refuses_what_the_engine_could_never_run_and_a_dry_run_says_it_of_each_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line: Any = None  # to a driver; nothing is to be run
     cluster = OnRay("auto", (Node("a", 2, 0, 2**20),), line)
     monkeypatch.setattr("calprobe.cli.sweep.engine_of", lambda name, options: cluster)
-    code, out, said = swept(write(tmp_path, JOBS), capsys, "--on", "ray", *arguments)
+    file, unfit = write(tmp_path, JOBS), r"(tiny-clm/[a-z-]+) needs 2 cores and .* GiB of memory, and no node of"
+    code, out, said = swept(file, capsys, "--on", "ray")
     assert (code, out) == (2, "")
-    assert re.search(
-        "tiny-clm/[a-z-]+ needs 2 cores and .* GiB of memory, and no node of the Ray cluster has them", said
-    )
+    assert said.startswith(f"calprobe: {file}: [models.tiny-clm] [")
+    assert len(re.findall(unfit, said)) == 1
+    code, out, said = swept(file, capsys, "--on", "ray", "--dry-run")  # a sweep may be planned on a smaller machine
+    assert (code, len(set(re.findall(unfit, said)))) == (0, 2)
+    assert said.endswith("without --dry-run, 2 such jobs would be refused here\n")
+    assert "2 jobs, " in out
     assert not (tmp_path / "out").exists()
 
 

@@ -9,7 +9,6 @@ import pytest
 from sweep_script import planned
 
 from calprobe.cli.sweep_engines import EngineOptions, engine_of
-from calprobe.errors import UsageError
 from calprobe.sweep import Local
 
 GIB = 2**30
@@ -31,7 +30,6 @@ def test_jobs_take_one_card_or_as_many_as_they_are_told_or_fill(monkeypatch: pyt
         planned("shared", out, **{"tensor-parallel": 2, "pipeline-parallel": 2}),
     ]
     assert [engine.places_of(each) for each in jobs] == [1, 3, 4, 4]
-    engine.check(jobs)
-    with pytest.raises(UsageError, match=r"^\[models.m\]: m/more takes 8 GPUs, and 4 GPUs can be used here"):
-        engine.check([planned("more", out, **{"tensor-parallel": 8})])
+    (found,) = engine.misfits([*jobs, planned("more", out, **{"tensor-parallel": 8})])
+    assert (found.job.name, found.why) == ("m/more", "takes 8 GPUs, and 4 GPUs can be used here")
     assert (engine_of("local", EngineOptions(jobs=8)).at_once, engine.at_once) == (8, 4)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from calprobe.errors import CalprobeError, UsageError
+from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
 from calprobe.runs.lock import locked
 from calprobe.sweep import Attempt, Job, Local, Planned, expected, longest_first, tether
@@ -131,11 +131,13 @@ def test_small_jobs_pass_a_large_one_only_while_it_could_not_start() -> None:
     assert sorted(start.values())[:3] == [0, 0, 0]
 
 
-def test_a_job_that_needs_more_than_there_is_is_refused_before_any_begins() -> None:
+def test_each_job_that_needs_more_than_there_is_is_named_with_what_there_is() -> None:
     engine = Local(({},), total_bytes=3 * 2**30)
-    engine.check([planned("a", size=3 * 2**30)])
-    with pytest.raises(UsageError, match=r"^\[models.m\] needs about 4.0 GiB of memory, and 3.0 GiB are free"):
-        engine.check([planned("a"), planned("b", size=2**32)])
+    found = engine.misfits([planned("a", size=3 * 2**30), planned("b", size=2**32), planned("c", size=2**33)])
+    assert [(each.job.name, each.why) for each in found] == [
+        ("m/b", "needs about 4.0 GiB of memory, and 3.0 GiB are free here"),
+        ("m/c", "needs about 8.0 GiB of memory, and 3.0 GiB are free here"),
+    ]
 
 
 def test_ctrl_c_ends_the_jobs_and_says_so(tmp_path: Path) -> None:

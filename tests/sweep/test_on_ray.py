@@ -22,7 +22,7 @@ import pytest
 import sweep_script
 from sweep_script import planned
 
-from calprobe.errors import CalprobeError, UsageError
+from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
 from calprobe.sweep import Attempt, Planned
 from calprobe.sweep.on_ray import OnRay, connected
@@ -197,8 +197,8 @@ def test_no_cluster_and_a_job_that_fits_on_no_node(tmp_path: Path, cluster: Clus
         with pytest.raises(CalprobeError, match="it wants its token: set RAY_AUTH_MODE=token"):
             connected(cluster.address)
     assert engine.at_once == 1
-    with pytest.raises(UsageError, match="m/large needs 1 core and 931,322"):
-        engine.check([planned("small", tmp_path), planned("large", tmp_path, size=10**15)])
+    (found,) = engine.misfits([planned("small", tmp_path), planned("large", tmp_path, size=10**15)])
+    assert (found.job.name, found.why[:27]) == ("m/large", "needs 1 core and 931,322.6 ")
     engine.line.close()
 
 

@@ -17,12 +17,12 @@ import pytest
 from sweep_script import planned
 
 from calprobe.cli.sweep_engines import EngineOptions, engine_of
-from calprobe.errors import CalprobeError, UsageError
+from calprobe.errors import CalprobeError
 from calprobe.runs.lock import SweepStart
 from calprobe.sweep import tether
 from calprobe.sweep.on_ray import folders
 from calprobe.sweep.on_ray.driver import Driver, _Job
-from calprobe.sweep.on_ray.needs import Needs, Node, needs_of, places, refuse_unfit
+from calprobe.sweep.on_ray.needs import Needs, Node, misfits_of, needs_of, places
 from calprobe.sweep.on_ray.task import Order, _own_folder
 
 GIB = 2**30
@@ -55,12 +55,10 @@ def test_a_job_takes_one_gpu_or_as_many_as_its_model_fills() -> None:
 
 def test_a_job_that_fits_nowhere_is_named_with_what_there_is() -> None:
     jobs = [planned("small", Path("out")), planned("large", Path("out"), size=99 * GIB)]
-    refuse_unfit(jobs[:1], [needs()], [SMALL])
-    with pytest.raises(UsageError) as caught:
-        refuse_unfit(jobs, [needs(), needs(99 * GIB, (SMALL,))], [SMALL, SMALL])
-    assert str(caught.value).startswith(
-        "[models.m]: m/large needs 2 cores and 99.0 GiB of memory, and no node of the Ray cluster has them: "
-        "2 x 2 cores, 0 GPUs, 4.0 GiB\n"
+    (found,) = misfits_of(jobs, [needs(), needs(99 * GIB, (SMALL,))], [SMALL, SMALL])
+    assert (found.job.name, found.why) == (
+        "m/large",
+        "needs 2 cores and 99.0 GiB of memory, and no node of the Ray cluster has them: 2 x 2 cores, 0 GPUs, 4.0 GiB",
     )
     assert Needs(8, 2, GIB).shown == "8 cores, 2 GPUs and 1.0 GiB of memory"
 

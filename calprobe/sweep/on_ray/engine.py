@@ -29,8 +29,8 @@ from calprobe.interrupts import Interrupted
 from calprobe.messages import counted, reason
 from calprobe.runs.atomic import write_text
 from calprobe.sweep.definition import Job
-from calprobe.sweep.engine import Ended, Started, attempt_at
-from calprobe.sweep.on_ray.needs import Node, needs_of, places, refuse_unfit
+from calprobe.sweep.engine import Ended, Misfit, Started, attempt_at
+from calprobe.sweep.on_ray.needs import Node, misfits_of, needs_of, places
 from calprobe.sweep.order import Planned, longest_first
 from calprobe.sweep.record import LOGS, log_path
 
@@ -130,9 +130,9 @@ class OnRay:
         """See `Engine`."""
         return float("inf")
 
-    def check(self, jobs: Sequence[Planned]) -> None:
+    def misfits(self, jobs: Sequence[Planned]) -> list[Misfit]:
         """See `Engine`."""
-        refuse_unfit(jobs, [needs_of(planned, self.nodes, self.cpus) for planned in jobs], self.nodes)
+        return misfits_of(jobs, [needs_of(planned, self.nodes, self.cpus) for planned in jobs], self.nodes)
 
     def run(self, jobs: Sequence[Planned], out: Path, started: Started, ended: Ended) -> None:
         """See `Engine`. Raises CalprobeError where the cluster is lost."""

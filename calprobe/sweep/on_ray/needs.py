@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from calprobe.errors import UsageError
 from calprobe.messages import counted
+from calprobe.sweep.engine import Misfit
 from calprobe.sweep.gpus import gpus_of
 from calprobe.sweep.order import Planned
 
@@ -90,14 +90,14 @@ def _gpus(planned: Planned, with_gpus: Sequence[Node]) -> int:
     return gpus_of(planned, min(node.gpus for node in with_gpus), min(cards, default=None))
 
 
-def refuse_unfit(planned: Sequence[Planned], needs: Sequence[Needs], nodes: Sequence[Node]) -> None:
-    """Raise UsageError for a job that would wait for ever, since no machine of the cluster has what it needs."""
-    for each, its in zip(planned, needs, strict=True):
-        if not any(its.fit(node) for node in nodes):
-            raise UsageError(
-                f"{' '.join(each.job.tables)}: {each.job.name} needs {its.shown}, and no node of the Ray cluster has "
-                f"them: {_shown(nodes)}\nStart a larger node; or give it --ray-cpus, or a dtype of half the size"
-            )
+def misfits_of(planned: Sequence[Planned], needs: Sequence[Needs], nodes: Sequence[Node]) -> list[Misfit]:
+    """The jobs that would wait for ever, since no machine of the cluster has what they need."""
+    remedy = "Start a larger node; or give it --ray-cpus, or a dtype of half the size"
+    return [
+        Misfit(each.job, f"needs {its.shown}, and no node of the Ray cluster has them: {_shown(nodes)}", remedy)
+        for each, its in zip(planned, needs, strict=True)
+        if not any(its.fit(node) for node in nodes)
+    ]
 
 
 def _shown(nodes: Sequence[Node]) -> str:

@@ -18,7 +18,7 @@ from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
 from calprobe.messages import counted, reason
 from calprobe.runs.lock import forget_ended_job
-from calprobe.sweep.engine import CALPROBE, Ended, Started, attempt_at
+from calprobe.sweep.engine import CALPROBE, Ended, Misfit, Started, attempt_at
 from calprobe.sweep.on_slurm.arrays import Array, Words, arrays_in
 from calprobe.sweep.on_slurm.cluster import Cluster, Listed
 from calprobe.sweep.on_slurm.task import Task
@@ -62,8 +62,9 @@ class OnSlurm:
         """See `Engine`; Slurm sees to it."""
         return float("inf")
 
-    def check(self, jobs: Sequence[Planned]) -> None:
+    def misfits(self, jobs: Sequence[Planned]) -> list[Misfit]:
         """See `Engine`; Slurm refuses itself what no node of it has, when it is submitted."""
+        return []
 
     def run(self, jobs: Sequence[Planned], out: Path, started: Started, ended: Ended) -> None:
         """See `Engine`. Ctrl-C cancels the jobs; SIGTERM and SIGHUP, as of a lost connection, end this process alone.
