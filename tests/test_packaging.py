@@ -43,6 +43,12 @@ def test_there_is_one_version() -> None:
     assert f"\n## {version}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
+def test_the_page_lists_every_extra_for_users() -> None:
+    page = (ROOT / "docs" / "reference" / "compatibility.md").read_text("utf-8").partition("\n## Extras")[2]
+    named = {name for row in re.findall(r"^\| (`[^|]+) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert set(PYPROJECT["project"]["optional-dependencies"]) - {"dev", "docs", "fuzz"} <= named
+
+
 def test_extras_that_code_and_documentation_name_exist() -> None:
     offered = set(PYPROJECT["project"]["optional-dependencies"])
     files = [*(ROOT / "calprobe").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]

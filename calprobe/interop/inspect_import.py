@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,10 +11,10 @@ from typing import Any
 
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.interop.inspect_samples import Grading, line_of, question_of, scorer_of
-from calprobe.interop.reply_import import Origin, make_run
+from calprobe.interop.reply_import import Origin, make_run, set_of_log
 from calprobe.interop.reply_lines import ReplyLine
 from calprobe.messages import counted
-from calprobe.questions.types import Question, QuestionSet, SetSource
+from calprobe.questions.types import QuestionSet
 from calprobe.runs import AskManifest, PieceReplies
 from calprobe.runs.folder import RecordFolder
 
@@ -74,9 +73,10 @@ def import_logs(
             what = "multiple_choice shuffled the options, so the letters of replies are not those of the options"
             raise UsageError(f"{file}: {what}; leave --regrade out")
         scorer = scorer_of(file, samples, chosen.scorer)
+        _refuse_repeated(file, samples)
         questions = {str(sample.id): question_of(sample) for sample in samples}
         own = [line_of(sample, questions[str(sample.id)], name, file, scorer, chosen) for sample in samples]
-        sets[name] = _question_set(name, tuple(questions.values()))
+        sets[name] = set_of_log(name, questions.values())
         lines += _with_all_stated(own)
         notes += _notes(log, name, own, samples)
     return InspectImport(make_run(lines, out, tuple(sets.values()), origin), tuple(notes))
@@ -132,6 +132,15 @@ def _settings(log: Any) -> dict[str, Any]:
     return {key: value for key, value in (found | config).items() if value is not None}
 
 
+def _refuse_repeated(file: str, samples: Sequence[Any]) -> None:
+    """Raise ProbeFormatError where two samples would be one reply; 1 and "1" are one id here."""
+    found = Counter((str(sample.id), sample.epoch) for sample in samples)
+    for (key, epoch), count in found.items():
+        if count > 1:
+            what = f"{count:,} samples have the id {key} in epoch {epoch}"
+            raise ProbeFormatError(f"{file}: {what}; give each an id of its own, or import each evaluation by itself")
+
+
 def _set_name(log: Any) -> str:
     return str(log.eval.task).rpartition("/")[2]
 
@@ -145,11 +154,6 @@ def _with_all_stated(lines: Sequence[ReplyLine]) -> list[ReplyLine]:
     if all(line.stated is None for line in lines):
         return list(lines)
     return [replace(line, stated="") if line.stated is None and not line.error else line for line in lines]
-
-
-def _question_set(name: str, questions: tuple[Question, ...]) -> QuestionSet:
-    fingerprint = hashlib.sha256(repr(questions).encode("utf-8", "backslashreplace")).hexdigest()
-    return QuestionSet(name, questions, SetSource(fingerprint, available=len(questions)))
 
 
 def _notes(log: Any, name: str, lines: Sequence[ReplyLine], samples: Sequence[Any]) -> list[str]:

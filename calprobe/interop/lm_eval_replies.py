@@ -7,7 +7,6 @@ filter of the task: filters take the answer out of the reply, and the metric is 
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -19,12 +18,12 @@ from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.interop.lm_eval import SOURCE, Evaluation
 from calprobe.interop.lm_eval_files import task_name
 from calprobe.interop.lm_eval_samples import LARGEST_DOC
-from calprobe.interop.reply_import import Origin, make_run
+from calprobe.interop.reply_import import Origin, make_run, set_of_log
 from calprobe.interop.reply_lines import ReplyLine
 from calprobe.messages import no_such
 from calprobe.probes.json_files import read_json_lines
 from calprobe.questions.gold import QuestionFault, letters, place_of
-from calprobe.questions.types import Question, QuestionSet, SetSource
+from calprobe.questions.types import Question, QuestionSet
 from calprobe.runs import AskManifest, PieceReplies
 from calprobe.runs.folder import RecordFolder
 
@@ -95,7 +94,8 @@ def import_generated(
         elif metric is not None and len(by_filter) > 1:
             others = ", ".join(other for other in by_filter if other != filter_name)
             notes.append(f"{name}: {metric} under the filter {filter_name}; --filter takes others ({others})")
-        sets[name] = _question_set(name, rows)
+        by_doc = sorted(rows, key=lambda own: own[1]["doc_id"])
+        sets[name] = set_of_log(name, (_question(place, row) for place, row in by_doc))
         settings[name] = json.dumps(_settings(rows[0][1], metric, filter_name), sort_keys=True, default=str)
         lines += [line for place, row in rows for line in _lines(place, row, name, metric, chosen.correct_at)]
     versions = {"lm_eval": evaluation.harness} if evaluation.harness else {}
@@ -127,7 +127,7 @@ def _rows(path: Path) -> dict[str, list[tuple[str, _Row]]]:
     """The lines with their places, by filter, each document once under each."""
     found: dict[str, list[tuple[str, _Row]]] = {}
     seen: dict[tuple[str, int], str] = {}
-    for number, row in read_json_lines(path):
+    for number, row in read_json_lines(path, _MEND):
         place, doc_id, name = f"{path}:{number}", row.get("doc_id"), str(row.get("filter", "none"))
         if type(doc_id) is not int or not 0 <= doc_id <= LARGEST_DOC:
             raise ProbeFormatError(f"{place}: doc_id {doc_id!r:.60} is not a number from 0; {_MEND}")
@@ -160,25 +160,19 @@ def _metric(path: Path, rows: Sequence[tuple[str, _Row]], grades: HarnessGrades)
     return names[0]
 
 
-def _question_set(name: str, rows: Sequence[tuple[str, _Row]]) -> QuestionSet:
-    questions = tuple(_question(place, row) for place, row in sorted(rows, key=lambda own: own[1]["doc_id"]))
-    fingerprint = hashlib.sha256(repr(questions).encode("utf-8", "backslashreplace")).hexdigest()
-    return QuestionSet(name, questions, SetSource(fingerprint, available=len(questions)))
-
-
 def _question(place: str, row: _Row) -> Question:
     doc = row.get("doc")
     known = doc if isinstance(doc, dict) else {}
     key, prompt = str(row["doc_id"]), (*_first_request(row), None)[0]
     asked = known.get("question")
-    text = _clean(asked if isinstance(asked, str) and asked.strip() else str(prompt or f"document {key}"))
+    text = asked if isinstance(asked, str) and asked.strip() else str(prompt or f"document {key}")
     targets = _targets(row.get("target"))
     options: list[Any] = next((known[name] for name in ("options", "choices") if isinstance(known.get(name), list)), [])
     if len(options) > 1 and all(isinstance(own, str) for own in options) and len(targets) == 1:
         try:
             labels = letters(len(options))
             right = place_of(targets[0], options, labels)
-            return Question(key, text, "choice", tuple(map(_clean, options)), labels, answer=right)
+            return Question(key, text, "choice", tuple(options), labels, answer=right)
         except QuestionFault:
             pass  # the target names no option, so the question is one for free text
     return Question(key, text, "open", accepted=targets or ("",))
@@ -186,15 +180,15 @@ def _question(place: str, row: _Row) -> Question:
 
 def _targets(target: object) -> tuple[str, ...]:
     """What counts as right; of several the harness logs the list as Python writes it."""
-    text = str(target).strip()
+    text = "" if target is None else str(target).strip()
     if text.startswith("[") and text.endswith("]"):
         try:
             listed = ast.literal_eval(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             listed = None
         if isinstance(listed, list) and listed and all(isinstance(own, str) for own in listed):
-            return tuple(dict.fromkeys(_clean(own).strip() for own in listed if own.strip()))
-    return (_clean(text),) if text else ()
+            return tuple(dict.fromkeys(own.strip() for own in listed if own.strip()))
+    return (text,) if text else ()
 
 
 def _replies(row: _Row, place: str) -> list[str]:
@@ -214,9 +208,9 @@ def _lines(place: str, row: _Row, name: str, metric: str | None, correct_at: flo
             place=place,
             set=name,
             question=str(row["doc_id"]),
-            text=_clean(text),
+            text=text,
             sample=sample,
-            prompt=_clean(prompt) if isinstance(prompt, str) else "",
+            prompt=prompt if isinstance(prompt, str) else "",
             correct=correct,
         )
         for sample, text in enumerate(_replies(row, place))
@@ -225,12 +219,12 @@ def _lines(place: str, row: _Row, name: str, metric: str | None, correct_at: flo
 
 def _grade(place: str, row: _Row, metric: str, correct_at: float | None) -> bool:
     value = row.get(metric)
-    if isinstance(value, str) or not isinstance(value, int | float) or math.isnan(value):
+    if not isinstance(value, int | float) or (isinstance(value, float) and math.isnan(value)):
         raise ProbeFormatError(f"{place}: {metric} is {value!r:.60}, no grade of one reply; give --regrade")
     if correct_at is not None:
         return value >= correct_at
     if value not in (0, 1):
-        what = f"{metric} is {value:g}, neither right (1) nor wrong (0)"
+        what = f"{metric} is {value!r:.30}, neither right (1) nor wrong (0)"
         raise ProbeFormatError(f"{place}: {what}; give --correct-at Q: from Q on is right")
     return value == 1
 
@@ -239,8 +233,3 @@ def _settings(row: _Row, metric: str | None, filter_name: str) -> dict[str, Any]
     how = (*_first_request(row), {}, {})[1]
     graded = {} if metric is None else {"graded by": metric, "filter": filter_name}
     return graded | (how if isinstance(how, dict) else {})
-
-
-def _clean(text: str) -> str:
-    """What is no UTF-8 becomes `?`."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from calprobe.runs.asked_questions import StoredSet, write_questions
 from calprobe.runs.asked_records import UNKNOWN_TOOL, BackendRecord, QuestionSetRecord
 from calprobe.runs.folder import RecordFolder
 from calprobe.runs.replies import Finish
+from calprobe.runs.reply_json import whole, whole_texts
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +70,7 @@ def make_run(
     """Make an asked run at `out` of replies, whole or not at all; see `import_replies`."""
     sets = _asked_sets(lines, questions)
     known = {(own.name, question.id): question for own in sets for question in own.questions}
-    replies = [reply for line in lines for reply in _replies(line, known[line.set, line.question])]
+    replies = [whole_texts(reply) for line in lines for reply in _replies(line, known[line.set, line.question])]
     stored = [StoredSet.of(own) for own in sets]
     pieces = list(_pieces(replies))
     manifest = AskManifest(
@@ -86,6 +87,21 @@ def make_run(
     )
     records = [_record(piece, replies, sets) for piece in pieces]
     return AskedFolder.write_whole(out, manifest, records, also=lambda folder: write_questions(folder, stored))
+
+
+def set_of_log(name: str, questions: Iterable[Question]) -> QuestionSet:
+    """The questions that a log itself holds, as a set; what files cannot hold of their texts becomes U+FFFD."""
+    kept = tuple(
+        replace(
+            each,
+            text=whole(each.text),
+            options=tuple(map(whole, each.options)),
+            accepted=tuple(map(whole, each.accepted)),
+        )
+        for each in questions
+    )
+    fingerprint = hashlib.sha256(repr(kept).encode("utf-8", "backslashreplace")).hexdigest()
+    return QuestionSet(name, kept, SetSource(fingerprint, available=len(kept)))
 
 
 def _asked_sets(lines: Sequence[ReplyLine], given: Sequence[QuestionSet]) -> list[QuestionSet]:

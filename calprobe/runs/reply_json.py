@@ -97,9 +97,9 @@ def whole_texts(reply: Reply) -> Reply:
     True
     """
     texts = {name: value for name in _NAMES if isinstance(value := getattr(reply, name), str)}
-    broken = {name: _whole(text) for name, text in texts.items() if not _is_whole(text)}
+    broken = {name: whole(text) for name, text in texts.items() if not _is_whole(text)}
     if reply.alternatives is not None:
-        reply = replace(reply, alternatives=reply.alternatives.with_texts(map(_whole, reply.alternatives.texts)))
+        reply = replace(reply, alternatives=reply.alternatives.with_texts(map(whole, reply.alternatives.texts)))
     return replace(reply, **broken) if broken else reply  # type: ignore[arg-type]  # names of texts
 
 
@@ -111,7 +111,12 @@ def _is_whole(text: str) -> bool:
     return True
 
 
-def _whole(text: str) -> str:
+def whole(text: str) -> str:
+    """The text with U+FFFD for each half of a surrogate pair.
+
+    >>> whole("\\ud83d!") == "\\ufffd!"
+    True
+    """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 
+from calprobe.messages import reason
 from calprobe.models import LoadedModel
 from calprobe.models.token_server import Request, Served, from_frame, read_frame, write_frame
 from calprobe.planning.token_rows import TokenRows
@@ -45,8 +46,14 @@ class TokenWorkers:
     """Processes that make token rows; any thread may ask, and waits for one that is free."""
 
     def __init__(self, served: Served, count: int) -> None:
-        """Start them; they get ready while the caller goes on."""
-        self.workers = [_Worker(served, count) for _ in range(count)]
+        """Start them; they get ready while the caller goes on. Raises OSError where the system starts none."""
+        self.workers: list[_Worker] = []
+        try:
+            for _ in range(count):
+                self.workers.append(_Worker(served, count))
+        except OSError:
+            self.close()
+            raise
         self._free: SimpleQueue[_Worker | None] = SimpleQueue()
         for worker in self.workers:
             self._free.put(worker)
@@ -122,9 +129,8 @@ class _Worker:
 
     def end(self) -> int:
         """End the process; its exit code."""
-        with suppress(subprocess.TimeoutExpired):
-            return self.process.wait(0)
-        self.process.kill()
+        if self.process.poll() is None:
+            self.process.kill()
         code = self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
@@ -135,13 +141,21 @@ class _Worker:
 
 @contextmanager
 def token_workers(model: LoadedModel, count: int) -> Iterator[TokenWorkers | None]:
-    """So many workers for the block; None if there shall be none, or if the model's tokenizer cannot be sent."""
-    served = Served.of(model) if count else None
-    if served is None:
-        yield None
-        return
-    workers = TokenWorkers(served, count)
+    """So many workers for the block; None if there are none, or if the model's tokenizer cannot be sent."""
+    workers = _started(model, count)
     try:
         yield workers
     finally:
-        workers.close()
+        if workers is not None:
+            workers.close()
+
+
+def _started(model: LoadedModel, count: int) -> TokenWorkers | None:
+    served = Served.of(model) if count else None
+    if served is None:
+        return None
+    try:
+        return TokenWorkers(served, count)
+    except OSError as error:  # too many processes, say
+        log.warning("no process that makes tokens can be started: %s; its work is done here, slower", reason(error))
+        return None

@@ -181,6 +181,21 @@ def test_logs_that_do_not_belong_together(tmp_path: Path) -> None:
         import_logs({"a": shuffled}, tmp_path / "run", Grading(kept=False))
 
 
+def test_two_samples_of_one_id_are_refused(tmp_path: Path) -> None:
+    log = stored_log("sums")
+    log.samples[2].id = str(log.samples[0].id)  # "1" beside 1: two questions, which would be one
+    with pytest.raises(ProbeFormatError, match="a: 2 samples have the id 1 in epoch 1; give each an id of its own"):
+        import_logs({"a": log}, tmp_path / "run")
+
+
+def test_half_a_character_becomes_a_replacement_character(tmp_path: Path) -> None:
+    log = stored_log("capitals")
+    log.samples[0].choices[0] = log.samples[0].input = log.samples[0].output.completion = "x\ud83d"
+    run = open_asked(import_logs({"a": log}, tmp_path / "run").run.path)
+    (question, *_), (reply, *_) = run.questions["capitals"].questions, run.pieces[0].replies
+    assert (question.text, question.options[0], reply.text) == ("x\ufffd",) * 3
+
+
 def test_a_file_that_is_no_log(tmp_path: Path) -> None:
     file = tmp_path / "quiz.eval"
     file.write_text("{}")

@@ -91,6 +91,17 @@ def test_several_right_answers_and_graded_qualities(tmp_path: Path) -> None:
     assert [reply.correct for reply in run.pieces[0].replies] == [True, False]
 
 
+def test_a_document_without_a_right_answer_has_no_accepted_text(tmp_path: Path) -> None:
+    bare = {key: value for key, value in row(0, "None").items() if key != "target"}
+    file = write_samples(
+        tmp_path / "samples.jsonl", [bare, row(1, "None", target=None), row(2, "\ud83d", target="\ud83d")]
+    )
+    made = import_generated([file], tmp_path / "run", Evaluation("m"), HarnessGrades(kept=False))
+    run = open_asked(made.run.path)
+    assert [question.accepted for question in run.questions["samples"].questions] == [("",), ("",), ("\ufffd",)]
+    assert [reply.text for reply in run.pieces[0].replies] == ["None", "None", "\ufffd"]
+
+
 @pytest.mark.parametrize(
     ("rows", "grades", "error", "said"),
     [
@@ -98,6 +109,8 @@ def test_several_right_answers_and_graded_qualities(tmp_path: Path) -> None:
         ([row(-1, "a")], HarnessGrades(), ProbeFormatError, ":1: doc_id -1 is not a number from 0"),
         ([row(0, "a", resps=[["a"], ["b"]])], HarnessGrades(), ProbeFormatError, ":1: resps must be one list of texts"),
         ([row(0, "a", exact_match=0.5)], HarnessGrades(), ProbeFormatError, "neither right (1) nor wrong (0); give --"),
+        ([row(0, "a", exact_match=10**400)], HarnessGrades(), ProbeFormatError, "neither right (1) nor wrong (0)"),
+        ([], HarnessGrades(), ProbeFormatError, "empty file; give a samples_*.jsonl"),
         ([row(0, "a", exact_match="x")], HarnessGrades(), ProbeFormatError, "no grade of one reply; give --regrade"),
         ([row(0, "a", metrics=["f1", "bleu"])], HarnessGrades(), UsageError, "metrics f1, bleu; give the one that"),
         ([row(0, "a")], HarnessGrades("rouge"), UsageError, "no metric 'rouge'; there is exact_match"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -151,6 +152,26 @@ def test_a_worker_that_dies_leaves_its_work(causal: LoadedModel, caplog: pytest.
     assert [record.getMessage() for record in caplog.records] == [
         "a process that makes tokens has ended (exit code -9); its work is done here, slower"
     ]
+
+
+def test_a_system_that_starts_no_more_processes(
+    causal: LoadedModel, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    started: list[Any] = []
+    popen = subprocess.Popen
+
+    def full(*given: Any, **named: Any) -> Any:
+        if started:
+            raise BlockingIOError(errno.EAGAIN, "no more")
+        started.append(popen(*given, **named))
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", full)
+    with workers_of(causal, 2) as workers:
+        assert workers is None
+        assert started[0].poll() == -signal.SIGKILL
+    (said,) = caplog.messages
+    assert said.startswith("no process that makes tokens can be started: Resource temporarily unavailable; its work")
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
