@@ -158,7 +158,7 @@ def quantile_groups(values: npt.ArrayLike, groups: int = GROUPS) -> tuple[Group,
 def groups_of(covariate: Covariate, values: Sequence[float | str | None]) -> tuple[Group, ...]:
     """The groups of these values, and last of all the instances that have none: [instances] masks.
 
-    Categories are in natural order.
+    Categories are in natural order. Each group has a name of its own.
     """
     lacking = np.array([value is None for value in values], np.bool_)
     if covariate.numeric:
@@ -167,7 +167,12 @@ def groups_of(covariate: Covariate, values: Sequence[float | str | None]) -> tup
         texts = np.array(["" if value is None else str(value) for value in values], object)
         names = sorted(set(texts[~lacking].tolist()), key=natural_order)
         found = tuple(Group(name, (texts == name) & ~lacking) for name in names)
-    return (*found, Group(f"no {covariate.name}", lacking)) if lacking.any() else found
+    if not lacking.any():
+        return found
+    name, names = f"no {covariate.name}", {group.name for group in found}
+    while name in names:  # a category of that name
+        name = f"({name})"
+    return (*found, Group(name, lacking))
 
 
 def as_numbers(values: Iterable[float | str | None]) -> Floats:
@@ -227,7 +232,10 @@ def _number(value: object) -> float | None:
         return None
     if isinstance(value, str) and not re.fullmatch(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?", value, re.I):
         return None
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of JSON can be larger than any float
+        return None
     return number if math.isfinite(number) else None
 
 

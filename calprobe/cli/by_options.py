@@ -39,7 +39,10 @@ def sliced_by(by: str, groups: int | None) -> SliceKind | Covariate:
     from calprobe.analysis.covariates import GROUPS, is_covariate, read_covariate
 
     if is_covariate(by):
-        return read_covariate(by, GROUPS if groups is None else groups)
+        found = read_covariate(by, GROUPS if groups is None else groups)
+        if groups is not None and not found.numeric:
+            raise UsageError(f"--by-groups cuts numbers; {found.name} of {found.file} has categories, leave it out")
+        return found
     if by not in get_args(SliceKind):
         raise UsageError(f"--by: {no_such(by, get_args(SliceKind))}, or a file FILE.csv:COLUMN")
     if groups is not None:

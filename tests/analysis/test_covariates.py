@@ -130,6 +130,8 @@ def test_what_has_no_value_is_the_last_group() -> None:
         ("b10", [True, False, False, True]),
         ("no kind", [False, True, False, False]),
     ]
+    found = groups_of(texts, ["no kind", None, "b"])  # two groups of one name would be one in JSON
+    assert [(group.name, int(group.kept.sum())) for group in found] == [("b", 1), ("no kind", 1), ("(no kind)", 1)]
     numbers = Covariate("n", "f.csv", ("subject",), {}, numeric=True, groups=2)
     found = groups_of(numbers, [1.0, 2.0, None])
     assert [(group.name, group.low, group.high) for group in found] == [("1", 1, 1), ("2", 2, 2), ("no n", None, None)]
@@ -139,6 +141,12 @@ def test_what_has_no_value_is_the_last_group() -> None:
 def test_numbers_that_cannot_be_grouped(values: list[float]) -> None:
     with pytest.raises(ValueError, match="values must"):
         quantile_groups(values)
+
+
+def test_numbers_too_large_for_a_float_are_categories(tmp_path: Path) -> None:
+    path = file_of(tmp_path, f'{{"question": "1", "x": 1{"0" * 400}}}\n{{"question": "2", "x": 3}}', "facts.jsonl")
+    found = read_covariate(path)
+    assert (found.numeric, found.values["2",]) == (False, "3")
 
 
 def test_lines_of_a_json_file_are_counted_in_errors(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from scipy.stats import binomtest, mannwhitneyu, spearmanr
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.four_ways.compare_ways import compare_opened
+from calprobe.analysis.four_ways.facts import key_of
 from calprobe.analysis.four_ways.frame import facts_frame
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.options import FourWaysOptions
@@ -324,6 +325,31 @@ def test_a_handful_of_facts_has_neither_p_nor_correlation(folder: Path) -> None:
     assert all(np.isnan(own.rho.value) and own.facts == 6 for own in found.correlations)
     tables = {table.label: table for table in four_ways_tables(found)}
     assert any("No intervals and p-values of fewer than 10 facts" in note for note in tables["view-differences"].notes)
+    assert not any("corrected for 0" in note for note in tables["view-differences"].notes)
+    # Three of six facts are right in one way alone: one and two of them would be significant on every resample.
+    own = found.two_by_two[0].difference
+    assert (own.value, np.isnan(own.low), np.isnan(own.p_value)) == (4 / 6, True, True)
+    alone = compared(folder, [made.choosing(keys=made.KEYS[2:3])]).to_json()["two_by_two"][0]
+    assert alone["difference"] == {"value": 1.0, "ci95": None, "p": None}
+    assert alone["relations"][0]["p"] == 1.0
+
+
+def test_a_variant_without_replies_is_named_as_it_is_typed(folder: Path) -> None:
+    asked = made.choosing("runs/chosen")
+    lost = tuple(
+        replace(own, key=f"lost-{place}", variant="lost", text="", finish="error", label_scores=None)
+        for place, own in enumerate(asked.replies)
+        if own.stage == "answer"
+    )
+    found = compared(folder, [replace(asked, replies=(*asked.replies, *lost))])
+    assert found.left_out == ("runs/chosen, quiz, lost: no replies",)
+    first, *_ = four_ways_tables(found)
+    assert "runs/chosen, quiz, lost: no replies." in first.lead
+
+
+def test_ids_that_are_spelled_otherwise_are_no_facts() -> None:
+    spelled = {"P36/7": ("P36", 7), "a/b/0": ("a/b", 0), "P36/07": None, "P36/": None, "/": None, "P36/-1": None}
+    assert {name: key_of(name) for name in spelled} == spelled
 
 
 def test_many_confidences_are_correlated_in_a_few_letters_on_a_terminal(found: FourWays) -> None:
@@ -340,4 +366,7 @@ def test_where_relations_are_resampled_no_test_takes_single_facts(folder: Path) 
     assert found.unit == "relation"
     assert np.isnan(found.two_by_two[0].mcnemar_p)
     assert np.isnan(found.two_by_two[0].shares[0].low)  # two relations are too few for an interval
+    tables = four_ways_tables(found)
+    assert "No intervals and no p-values by relation: 2 relations, fewer than 10." in tables[-1].general
+    assert not any("Ranges:" in note for table in tables for note in table.general)
     assert found.to_json()["two_by_two"][0]["mcnemar_p"] is None

@@ -146,7 +146,9 @@ def test_tables_and_json(run_path: str, path: str) -> None:
     assert "no count" in csv
 
 
-def test_the_option(run_path: str, path: str) -> None:
+def test_the_option(run_path: str, path: str, tmp_path: Path) -> None:
+    kinds = tmp_path / "kinds.csv"
+    kinds.write_text("subject,kind\nA,old\n", "utf-8")
     done = calprobe(
         "report", run_path, "--by", f"{path}:count", "--by-groups", 2, "--bootstrap", 0, "--estimator", "base"
     )
@@ -156,6 +158,7 @@ def test_the_option(run_path: str, path: str) -> None:
         (("--by", "domian"), "did you mean domain?"),
         (("--by", "domain", "--by-groups", 2), "--by-groups cuts numbers of a file"),
         (("--by-groups", 2), "--by-groups"),
+        (("--by", kinds, "--by-groups", 2), "--by-groups cuts numbers; kind of kinds.csv has categories"),
         (("--by", "nothing.csv"), "no such file"),
     ):
         refused = calprobe("report", run_path, *arguments)

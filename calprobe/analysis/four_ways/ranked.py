@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -185,8 +185,3 @@ def columns_of(question: Question, candidates: Sequence[str], answer: int) -> li
 
 def _reads(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def ranked(runs: Iterator[ScoredRun]) -> list[Ranked]:
-    """The runs with their texts."""
-    return [Ranked.of(run) for run in runs]

@@ -161,7 +161,9 @@ def facts_asked(run: Asked, sets: Sequence[ReadSet]) -> tuple[list[tuple[ReadSet
     for own in sets:
         for variant, cell in own.cells.items():
             rows = cell.cell.rows
-            if not any(key_of(row.question.id) for row in rows):
+            if not rows:
+                left_out.append(f"{run.label}, {own.name}, {variant}: no replies")
+            elif not any(key_of(row.question.id) for row in rows):
                 left_out.append(f"{run.label}, {own.name}, {variant}: no facts of a probe")
             elif cell.cell.judges_options:
                 left_out.append(f"{run.label}, {own.name}, {variant}: verdicts on options, not answers to facts")

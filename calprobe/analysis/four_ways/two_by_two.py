@@ -9,10 +9,10 @@ import numpy as np
 from calprobe.analysis.compare_numbers import Drawn
 from calprobe.analysis.four_ways.facts import Fact
 from calprobe.analysis.four_ways.numbers import fair_rankings, share
-from calprobe.analysis.four_ways.results import RelationGap, TwoByTwo
+from calprobe.analysis.four_ways.results import FEW, RelationGap, TwoByTwo
 from calprobe.analysis.four_ways.ways import Mask, Way
 from calprobe.analysis.meaningful import as_confidence
-from calprobe.metrics import Estimate, bootstrap_many, holm, mcnemar, mean_draws
+from calprobe.metrics import Estimate, Resampling, bootstrap_many, holm, mcnemar, mean_draws
 from calprobe.metrics.paired_shares import paired_share_difference
 from calprobe.metrics.ranking import AUROC
 
@@ -36,7 +36,8 @@ def two_by_two(ranking: Way, answering: Way, facts: Sequence[Fact], drawn: Drawn
     cells = (ranks & answers, ranks & ~answers, ~ranks & answers, ~ranks & ~answers)
     both, ranked_only, answered_only, neither = (int(own.sum()) for own in cells)
     surest = ranking.views[0].sureness
-    resampling = drawn.options.scores.resampling
+    # A handful of facts that all differ would be significant on every resample.
+    resampling = drawn.options.scores.resampling if len(facts) >= FEW else Resampling(0)
     return TwoByTwo(
         ranking=ranking,
         answering=answering,

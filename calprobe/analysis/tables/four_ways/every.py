@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.results import RunRecord, TwoByTwo
-from calprobe.analysis.prose import DRAWN, heading, range_note, sentence
+from calprobe.analysis.prose import DRAWN, cluster_notes, heading, range_note, sentence
 from calprobe.analysis.tables.four_ways.disagreement import facts_table, relations_table, two_by_two_table
 from calprobe.analysis.tables.four_ways.views import correlation_table, differences_table, views_table, ways_table
 from calprobe.analysis.tables.types import Table
 from calprobe.messages import counted
+from calprobe.metrics import LEAST_CLUSTERS
 
 
 def four_ways_tables(found: FourWays, *, narrow: bool = False) -> tuple[Table, ...]:
@@ -63,7 +64,7 @@ def joined_notes(found: FourWays) -> Iterator[str]:
     )
     if found.lacking:
         yield f"Left out: {'; '.join(map(str, found.lacking))}."
-    yield from map(sentence, found.left_out)
+    yield from (f"{clause}." for clause in found.left_out)  # each begins with a run as it was typed
     for own in found.two_by_two:
         if own.fair:
             yield _said_of_known(own)
@@ -83,7 +84,9 @@ def _said_of_known(own: TwoByTwo) -> str:
 def general_notes(found: FourWays) -> Iterator[str]:
     """How all numbers were made."""
     scores = found.options.scores
-    if scores.resampling.n_resamples:
+    relations = len({fact.relation for fact in found.facts})
+    yield from map(sentence, cluster_notes(relations, scores))
+    if scores.resampling.n_resamples and (found.unit == "instance" or relations >= LEAST_CLUSTERS):
         units = "the facts" if found.unit == "instance" else DRAWN[found.unit].replace("instances", "facts")
         yield range_note(units, scores)
     if any(own.way.sampled for own in found.ways):

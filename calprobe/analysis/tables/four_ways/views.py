@@ -103,9 +103,9 @@ def differences_table(found: FourWays) -> Table | None:
     named = sides_named(contrasts, found.options)
     named |= {"first": "first", "second": "second", "difference": "difference"}
     titles = {metric.name: metric.title for metric in found.metrics}
-    notes = []
-    if found.options.scores.resampling.n_resamples:
-        notes += [
+    notes = ["Difference: the first minus the second."]
+    if found.tests:
+        notes = [
             note.replace("A - B: difference", "Difference: the first minus the second", 1)
             for note in correction_notes(found)
         ]
