@@ -169,8 +169,8 @@ def groups_of(covariate: Covariate, values: Sequence[float | str | None]) -> tup
         found = tuple(Group(name, (texts == name) & ~lacking) for name in names)
     if not lacking.any():
         return found
-    name, names = f"no {covariate.name}", {group.name for group in found}
-    while name in names:  # a category of that name
+    name, taken = f"no {covariate.name}", {group.name for group in found}
+    while name in taken:  # a category of that name
         name = f"({name})"
     return (*found, Group(name, lacking))
 

@@ -270,6 +270,17 @@ def test_estimators_and_metrics_by_name(folder: Path) -> None:
         compared(folder, [made.choosing()], replace(QUICK, asked=AskedOptions(readers=("last_marker", "constrained"))))
 
 
+def test_options_of_single_facts_have_no_prior_over_other_subjects(folder: Path) -> None:
+    found = compared(
+        folder, [made.choosing()], replace(QUICK, compare=replace(QUICK.compare, estimators=("pmi", "base")))
+    )
+    named = {(own.view.way, own.view.name) for own in found.views}
+    assert {("A", "pmi"), ("A", "base"), ("B", "base")} <= named
+    assert ("B", "pmi") not in named
+    alone = compared(folder, [made.choosing()], replace(QUICK, compare=replace(QUICK.compare, estimators=("pmi",))))
+    assert [own.view.name for own in alone.views if own.view.way in "AB"] == ["pmi", "base"]
+
+
 def test_what_cannot_be_joined_is_refused(folder: Path) -> None:
     asked = made.choosing()
     (questions,) = asked.sets

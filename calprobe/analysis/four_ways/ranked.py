@@ -93,9 +93,13 @@ class Ranked:
         return self._made(found, places, keys, "", self.run.widths[places])
 
     def way_among(self, keys: Sequence[Key], names: Sequence[str], offered: Offered) -> Way:
-        """The ranking of the options alone: the same scores, their softmax over these."""
+        """The ranking of the options alone: the same scores, their softmax over these.
+
+        Left out is an estimator of candidates that all facts of a relation share: each fact has its own options.
+        """
         distributions = Distributions.from_table(self._among(keys, offered.questions), self.run.closed_set.ties)
-        found = {name: self.run.estimators[name](distributions) for name in names}
+        of_options = [name for name in names if self.run.estimators[name].entry.needs != "shared_set"] or self.usual
+        found = {name: self.run.estimators[name](distributions) for name in of_options}
         widths = np.array([len(offered.questions[key].options) for key in keys], np.int64)
         return self._made(found, np.arange(len(keys)), keys, offered.of, widths, offered.questions)
 
@@ -118,6 +122,7 @@ class Ranked:
             relation=table.relation[at],
             instance=table.instance[at],
             templates=table.templates,
+            own_candidates=frozenset(relation for relation, _ in keys),
         )
 
     def _made(
