@@ -110,7 +110,9 @@ def _given(
 ) -> tuple[dict[str, EstimatorMaps], dict[str, Floats]]:
     maps = {name: EstimatorMaps(file.maps[name]) for name in found if name in file.maps}
     if not maps:
-        raise UsageError(f"{file.file} has maps of {', '.join(file.maps)}, of none that {run.label} has")
+        raise UsageError(
+            f"{file.file} has maps of {', '.join(file.maps) or 'no estimator'}, of none that {run.label} has"
+        )
     mapped = {}
     for name, own in maps.items():
         mapped[name] = np.where(found[name].failed, 0.0, own.all(found[name].confidence))

@@ -13,7 +13,7 @@ import numpy as np
 
 from calprobe import __version__
 from calprobe.interop.reply_lines import STATED, ReplyLine, read_reply_lines
-from calprobe.messages import counted, did_you_mean
+from calprobe.messages import counted, did_you_mean, shown
 from calprobe.prompts.types import PromptSet, Stated, Variant
 from calprobe.questions.types import Question, QuestionSet, SetSource
 from calprobe.runs import Alternatives, AskedPiece, AskManifest, LabelScores, ModelRecord, PieceReplies, Reply
@@ -73,8 +73,9 @@ def make_run(
     replies = [whole_texts(reply) for line in lines for reply in _replies(line, known[line.set, line.question])]
     stored = [StoredSet.of(own) for own in sets]
     pieces = list(_pieces(replies))
+    model = shown(origin.model)
     manifest = AskManifest(
-        model=ModelRecord(origin.model, id=origin.model, revision=origin.revision),
+        model=ModelRecord(model, id=model, revision=origin.revision),
         backend=BackendRecord(origin.tool, origin.versions, origin.settings, imported=True),
         sets=tuple(
             QuestionSetRecord(own.name, len(own.questions), kept.fingerprint, own.source)

@@ -38,10 +38,13 @@ class CalibrationMap:
         confidences, shares = [x for x, _ in self.knots], [y for _, y in self.knots]
         known = self.form in PARAMETERS and set(self.parameters) == set(PARAMETERS[self.form])
         numbers = [*self.parameters.values(), *confidences, *shares]
-        if not known or any(math.isnan(number) for number in numbers) or (self.form == "isotonic") != bool(self.knots):
+        if not known or not all(map(math.isfinite, numbers)) or (self.form == "isotonic") != bool(self.knots):
             raise ValueError(f"not a map of the form {self.form!r}: {dict(self.parameters)}, {len(self.knots)} knots")
         if confidences != sorted(confidences) or shares != sorted(shares) or not all(0 <= y <= 1 for y in shares):
             raise ValueError("knots must ascend in confidence and in share, and shares lie within 0 and 1")
+
+        if not 0 <= self.parameters.get("share", 0) <= 1 or self.parameters.get("T") == 0:
+            raise ValueError(f"not a map: share must lie within 0 and 1, and T not be 0; got {dict(self.parameters)}")
 
     def __call__(self, confidence: Floats) -> Floats:
         """The chance of being right for confidences in [0, 1], of any shape.

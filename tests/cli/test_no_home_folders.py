@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from commands import calprobe
 
+from calprobe.interop.reply_import import import_replies
 from calprobe.probes import load_probe
 from calprobe.prompts.loading import load_prompts
 from calprobe.scoring import ScoreOptions
@@ -24,6 +25,11 @@ def test_names_of_files_below_the_home_folder(tmp_path: Path, monkeypatch: pytes
     assert load_prompts(str(tmp_path / "prompts.json")).path == "~/prompts.json"
     options = ScoreOptions(template_set=str(tmp_path / "mini.json"), relations=("month",))
     assert select(load_probe("mini"), options).template_source().name == "~/mini.json"
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text('{"set": "quiz", "question": "1", "text": "two", "correct": true}\n', "utf-8")
+    import_replies(replies, tmp_path / "run", model=str(tmp_path / "models" / "mine"))
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))
+    assert (manifest["model"]["name"], manifest["model"]["id"]) == ("~/models/mine", "~/models/mine")
 
 
 @pytest.mark.proof

@@ -84,6 +84,9 @@ def test_maps_of_folds_made_the_numbers() -> None:
         {"form": "isotonic", "knots": [[0.5, 0.2], [0.1, 0.4]]},
         {"form": "isotonic", "knots": [[0.1, 0.2], [0.5, 1.4]]},
         {"form": "temperature", "T": "warm"},
+        {"form": "temperature", "T": 0.0},
+        {"form": "platt", "a": 1.0, "b": float("inf")},
+        {"form": "constant", "share": 7.0},
     ],
 )
 def test_what_is_no_map(given: dict[str, object]) -> None:
