@@ -155,6 +155,7 @@ fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every 
 		tests/fuzz/harness.py $$reader -runs=$(FUZZ_RUNS) -max_total_time=$(FUZZ_SECONDS) -verbosity=0; done
 	CALPROBE_FUZZ=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "" tests/fuzz tests/metrics
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m hypothesis --hypothesis-profile=thorough --numprocesses 2 --dist worksteal
+
 # A .txt of tests/constraints/ and a Python for it: make test-min VERSIONS=transformers-5.17 MIN_PYTHON=python3.12
 VERSIONS ?= min
 MIN_PYTHON ?= python3.11
