@@ -47,7 +47,8 @@ def _asked(manifest: Manifest | AskManifest) -> Asked:
 
 def _name(manifest: Manifest | AskManifest) -> str:
     if isinstance(manifest, AskManifest):
-        return f"{', '.join(record.name for record in manifest.sets)}: {manifest.study or manifest.prompts.name}"
+        sets = ", ".join(record.limits() or record.name for record in manifest.sets)
+        return f"{sets}: {manifest.study or manifest.prompts.name}"
     return f"{manifest.probe.name}{f', {limited}' if (limited := manifest.limits()) else ''}"
 
 

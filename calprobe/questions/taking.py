@@ -55,6 +55,8 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
         fingerprint=fingerprint_of_questions(questions),
         files={**found.pool.files, **({} if others is None else others.files)},
         available=len(places),
+        groups=options.groups,
+        in_split=found.pool.size if options.groups else None,
         rule=rule_of(options),
         seed=options.seed,
         places=None if options.draw is None else fingerprint_of_places(chosen),

@@ -64,7 +64,9 @@ class SetSource:
     probe: str | None = None  # facts as questions: the probe's fingerprint, as in the manifest of a scored run
     split: str | None = None  # test, validation, ..
     shots_split: str | None = None  # where the examples come from
-    available: int = 0  # questions of the split that can be asked
+    available: int = 0  # questions of the split and its chosen groups that can be asked
+    groups: tuple[str, ...] = ()  # that the questions were chosen from; empty: all
+    in_split: int | None = None  # questions of the split in any group; None: as many as are available, or not known
     rule: str = "all"  # which of them were taken: all, first, nested, sample; see `calprobe.questions.drawing`
     seed: int | None = None  # of a draw, and of the order of options where a set leaves it open
     places: str | None = None  # SHA-256 (hex) of the drawn places, a JSON list, in their order; None: not drawn

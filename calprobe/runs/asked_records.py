@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from calprobe.messages import counted
 from calprobe.questions.types import SetSource
 
 UNKNOWN_TOOL = "import"  # the backend's name where replies came in a file that does not say what made them
@@ -34,6 +35,36 @@ class QuestionSetRecord:
     fingerprint: str  # SHA-256 (hex) of these questions, all fields, in any order
     source: SetSource
     shots: tuple[str, ...] = ()  # ids of the examples in prompts, in their order
+
+    @property
+    def n_in_set(self) -> int:
+        """Questions that its source has, as far as is known."""
+        return max(self.source.in_split or self.source.available, self.n_questions)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the run is of a part of the set by request, as far as is known."""
+        return self.n_questions < self.n_in_set
+
+    @property
+    def drawn(self) -> str | None:
+        """The rule by which questions were left out: nested, sample, first; None where no draw or limit did so."""
+        return self.source.rule if self.n_questions < self.source.available and self.source.rule != "all" else None
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the seed decided which questions are asked."""
+        return self.drawn not in (None, "first")
+
+    def limits(self) -> str:
+        """What part of the set was asked: 5 of 46 questions of mini (drawn, seed 0); empty if all of it."""
+        if not self.is_limited:
+            return ""
+        how = [f"groups {', '.join(self.source.groups)}"] if self.source.groups else []
+        if self.drawn is not None:
+            how.append(f"drawn, seed {self.source.seed or 0}" if self.is_random else "the first")
+        said = f" ({'; '.join(how)})" if how else ""
+        return f"{self.n_questions:,} of {counted(self.n_in_set, 'question')} of {self.name}{said}"
 
 
 @dataclass(frozen=True, slots=True)

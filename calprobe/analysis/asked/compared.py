@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from calprobe.analysis.asked.extent import AskedExtent
+from calprobe.analysis.asked.extent import AskedExtent, limited_json
 from calprobe.analysis.compare_results import Agreement, Contrast, Corrected, Grounding
 from calprobe.analysis.options import CompareOptions
 from calprobe.metrics import Metric
@@ -25,6 +25,11 @@ class ComparedRun:
     def partial(self) -> bool:
         """Whether replies are missing."""
         return self.extent is not None and self.extent.partial
+
+    @property
+    def limited(self) -> bool:
+        """Whether any of its sets was asked in part, by request."""
+        return self.extent is not None and bool(self.extent.limited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +126,13 @@ class AskedComparison(Corrected):
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe compare --json`: docs/how-to/compare.md describes it. NaN is None."""
         runs = {
-            run.label: {"model": run.model, "kind": "asked", "questions": run.questions, "partial": run.partial}
+            run.label: {
+                "model": run.model,
+                "kind": "asked",
+                "questions": run.questions,
+                "partial": run.partial,
+                "limited": limited_json(run.extent),
+            }
             for run in self.runs
         }
         found: dict[str, Any] = {

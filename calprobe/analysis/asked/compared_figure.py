@@ -12,7 +12,7 @@ from calprobe.analysis.run_names import last_names, state
 def compared_forest(comparison: AskedComparison) -> Forest:
     """A row for each set and variant of each pair, a panel for each metric, a mark for each reader and estimator."""
     names = last_names([run.label for run in comparison.runs])
-    names = {run.label: names[run.label] + state(partial=run.partial) for run in comparison.runs}
+    names = {run.label: names[run.label] + state(limited=run.limited, partial=run.partial) for run in comparison.runs}
     rows = tuple(
         ForestRow(_label(pair, cell, comparison, names), cell.contrasts)
         for pair in comparison.pairs

@@ -9,6 +9,7 @@ from typing import Any
 
 from calprobe.messages import counted
 from calprobe.runs import AskedPiece, AskedRun, PieceReplies
+from calprobe.runs.asked_records import QuestionSetRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class AskedExtent:
     variants: int  # with a reply to any question
     of_variants: int
     missing: Mapping[str, Mapping[str, Mapping[str, int]]]  # requests by set, variant and stage, without zeros
+    limited: tuple[QuestionSetRecord, ...] = ()  # sets that were asked in part, by request
 
     @property
     def partial(self) -> bool:
@@ -39,6 +41,32 @@ class AskedExtent:
         """What `calprobe report --json` says under `extent`."""
         names = ("replies", "of_replies", "questions", "of_questions", "variants", "of_variants")
         return {name: getattr(self, name) for name in names}
+
+
+def state_of(extent: AskedExtent | None) -> str:
+    """complete; or what is missing or was left out: PARTIAL, replies to ..; LIMITED: 5 of 46 questions of mini."""
+    if extent is None:
+        return "complete"
+    found = [f"PARTIAL, {extent}"] if extent.partial else []
+    if extent.limited:
+        found.append(f"LIMITED: {', '.join(record.limits() for record in extent.limited)}")
+    return "; ".join(found) or "complete"
+
+
+def limited_json(extent: AskedExtent | None) -> dict[str, Any] | None:
+    """What part of each set was asked, of those asked in part; None if all, as far as is known."""
+    if extent is None or not extent.limited:
+        return None
+    return {
+        record.name: {
+            "questions": record.n_questions,
+            "in_set": record.n_in_set,
+            "drawn": record.drawn,
+            "seed": record.source.seed if record.is_random else None,
+            "groups": list(record.source.groups),
+        }
+        for record in extent.limited
+    }
 
 
 def extent_of(run: AskedRun) -> AskedExtent:
@@ -59,6 +87,7 @@ def extent_of(run: AskedRun) -> AskedExtent:
         variants=len({asked.variant for asked in known}),
         of_variants=len({asked.variant for asked in manifest.asked}),
         missing=by_cell,
+        limited=tuple(record for record in manifest.sets if record.is_limited),
     )
 
 

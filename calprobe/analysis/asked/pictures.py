@@ -340,7 +340,8 @@ def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: 
         known |= dict.fromkeys(name for cell in found_run.cells for name in _with_scale(cell))
         for own in found_run.sets.values():
             for line in _lines(own, _cells(found_run, own.name), quick, estimators):
-                name = (f"{run.label}, {line.run}" if len(runs) > 1 else line.run) + state(partial=run.partial)
+                name = f"{run.label}, {line.run}" if len(runs) > 1 else line.run
+                name += state(limited=found_run.limited, partial=run.partial)
                 lines.append(replace(line, run=name, model=name))
     if unknown := [name for name in estimators or () if name not in known]:
         raise UsageError(no_estimator("this curve", unknown, list(known)))

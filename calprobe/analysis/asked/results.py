@@ -329,6 +329,11 @@ class AskedRunReport:
         """Whether any request has neither a reply nor a failure."""
         return self.extent is not None and self.extent.partial
 
+    @property
+    def limited(self) -> bool:
+        """Whether any of its sets was asked in part, by request."""
+        return self.extent is not None and bool(self.extent.limited)
+
     def reports(self) -> Iterator[CellReport]:
         """Every cell."""
         for own in self.sets.values():

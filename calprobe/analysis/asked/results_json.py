@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from calprobe.analysis.asked.extent import limited_json
 from calprobe.analysis.asked.lengths import Lengths, StageLengths
 from calprobe.analysis.asked.results import (
     Accuracy,
@@ -79,6 +80,7 @@ def run_json(run: AskedRunReport) -> dict[str, Any]:
         "parameters_without_embeddings": None if size is None else size.others,
         "questions": run.questions,
         "partial": run.partial,
+        "limited": limited_json(run.extent),
         "extent": None if run.extent is None else run.extent.to_json(),
         "sets": {name: _set(own) for name, own in run.sets.items()},
         "shifts": _shifts(run.shifts),

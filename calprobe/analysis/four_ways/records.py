@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.four_ways.ranked import Ranked
 from calprobe.analysis.four_ways.results import RunRecord
@@ -17,8 +18,8 @@ def scored_record(ranked: Ranked) -> RunRecord:
 def asked_record(run: Asked) -> RunRecord:
     """A run of replies."""
     questions = sum(len(own.questions) for own in run.sets)
-    state = f"PARTIAL, {run.extent}" if run.partial else "complete"
-    how = "; ".join([state, *(run.about[name] for name in ("asked by", "asked as") if name in run.about)])
+    asked = [run.about[name] for name in ("asked by", "asked as") if name in run.about]
+    how = "; ".join([state_of(run.extent), *asked])
     return RunRecord(
         run.label, run.model, run.partial, None, (how, f"model {run.model}, {counted(questions, 'question')}")
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from calprobe.analysis.asked.compared import AskedComparison, ComparedRun
+from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.html import definitions
 from calprobe.analysis.html.comparison_view import SECTIONS
 from calprobe.analysis.html.forest import forest
@@ -44,6 +45,6 @@ def asked_comparison_page(comparison: AskedComparison) -> str:
 
 
 def _run(run: ComparedRun, at: int, head: str) -> RunView:
-    state = "partial" if run.partial else "complete"
-    how = head.removeprefix(f"{run.label}: ").replace(", PARTIAL, ", ", ").removesuffix(", complete")
-    return RunView(f"run-{at}", run.label, state, run.partial, how, ())
+    state = state_of(run.extent)
+    how = head.removeprefix(f"{run.label}: ").removesuffix(f", {state}")
+    return RunView(f"run-{at}", run.label, state, state != "complete", how, ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.asked.pictures import Pictures, size_panels
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport
@@ -75,12 +76,13 @@ def _few(names: list[str], what: str) -> str:
 
 def _run(run: AskedRunReport, at: int, tables: tuple[Table, ...], found: Pictures) -> RunView:
     own = tuple(table for table in tables if table.keys.get("run") == run.label)
-    head = heading(run)[0].removeprefix(f"{run.label}: ").replace(", PARTIAL, ", ", ").removesuffix(", complete")
+    state = state_of(run.extent)
+    head = heading(run)[0].removeprefix(f"{run.label}: ").replace(f", {state}", "")
     return RunView(
         anchor=f"run-{at}",
         label=run.label,
-        state="partial" if run.partial else "complete",
-        partial=run.partial,
+        state=state,
+        partial=state != "complete",
         how=head,
         lines=(),
         numbers=tuple(_numbers(run)),

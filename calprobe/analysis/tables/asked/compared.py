@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair
+from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.compare_prose import agreement_shares, correction_notes, direction_notes
 from calprobe.analysis.compare_results import Contrast
 from calprobe.analysis.prose import sentence
@@ -21,8 +22,7 @@ def compared_tables(comparison: AskedComparison) -> tuple[Table, ...]:
 def compared_heading(comparison: AskedComparison) -> tuple[str, ...]:
     """What each run is, and how much of it there is."""
     return tuple(
-        f"{run.label}: {run.model}, {counted(run.questions, 'question')}, "
-        + (f"PARTIAL, {run.extent}" if run.partial else "complete")
+        f"{run.label}: {run.model}, {counted(run.questions, 'question')}, {state_of(run.extent)}"
         for run in comparison.runs
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import get_args
 
+from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
 from calprobe.analysis.tables.asked.answer_study import answer_study_tables
@@ -55,10 +56,9 @@ def heading(run: AskedRunReport) -> tuple[str, ...]:
     sets = ", ".join(f"{own.name} ({counted(own.questions, 'question')})" for own in run.sets.values())
     sets = sets or "no replies"
     variants = counted(len(run.disclosure.variants), "variant")
-    state = f"PARTIAL, {run.extent}" if run.partial else "complete"
     failed = sum(number for cell in run.reports() for number in cell.failures.values())
     more = f", {counted(failed, 'request')} failed" if failed else ""
-    return (f"{run.label}: {run.model}, {sets}, {variants}, {state}{more}",)
+    return (f"{run.label}: {run.model}, {sets}, {variants}, {state_of(run.extent)}{more}",)
 
 
 def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:

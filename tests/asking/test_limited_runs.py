@@ -1,0 +1,81 @@
+"""A run that asked a part of its sets says so wherever a complete one says that it is complete."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from asked_samples import PROMPTS
+from fake_backend import FakeBackend
+
+from calprobe.analysis.asked.compare_asked import compare_asked
+from calprobe.analysis.asked.folder import asked_of
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.pictures import pictures
+from calprobe.analysis.asked.report_asked import report_asked
+from calprobe.analysis.html.asked_view import asked_page
+from calprobe.analysis.options import CompareOptions, ReportOptions
+from calprobe.analysis.tables.asked.compared import compared_heading
+from calprobe.analysis.tables.asked.report import heading
+from calprobe.analysis.tasks import tasks_of
+from calprobe.asking import AskOptions, ask
+from calprobe.metrics import Resampling
+from calprobe.questions import QuestionOptions, load_questions
+from calprobe.runs import open_asked
+
+QUICK = AskedOptions(resampling=Resampling(0))
+MINI = 583  # questions of the bundled probe
+OF_CAPITALS = QuestionOptions(groups=("capital",))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said", "drawn", "seed"),
+    [
+        (QuestionOptions(draw=5, seed=3), f"5 of {MINI} questions of mini (drawn, seed 3)", "nested", 3),
+        (QuestionOptions(draw=5, draw_rule="sample"), f"5 of {MINI} questions of mini (drawn, seed 0)", "sample", 0),
+        (QuestionOptions(limit=5, seed=3), f"5 of {MINI} questions of mini (the first)", "first", None),
+        (
+            QuestionOptions(draw=2, groups=("capital", "month")),
+            f"2 of {MINI} questions of mini (groups capital, month; drawn, seed 0)",
+            "nested",
+            0,
+        ),
+    ],
+)
+def test_headings_say_which_questions_were_asked(
+    chosen: QuestionOptions, said: str, drawn: str, seed: int | None, tmp_path: Path
+) -> None:
+    options = AskOptions(prompts=PROMPTS, collect=("answer",), quiet=True)
+    ask(FakeBackend(), load_questions(["mini"], chosen)[0], tmp_path / "run", options)
+    run = open_asked(tmp_path / "run")  # as its manifest says
+    asked = asked_of("run", run)
+    report = report_asked([asked], QUICK)
+    assert f"2 variants, LIMITED: {said}" in heading(report.runs[0])[0]
+    assert "complete" not in heading(report.runs[0])[0]
+    found = report.to_json()["run"]["limited"]["mini"]
+    wanted = {"questions": chosen.draw or chosen.limit, "in_set": MINI, "drawn": drawn, "seed": seed}
+    assert found == wanted | {"groups": list(chosen.groups)}
+    compared = compare_asked([asked], CompareOptions(scores=ReportOptions(resampling=Resampling(0))))
+    assert compared_heading(compared)[0].endswith(f"LIMITED: {said}")
+    assert compared.to_json()["runs"]["run"]["limited"]["mini"] == found
+    assert tasks_of({"run": run})[0].name.startswith(f"{said}: ")
+    page = asked_page(report, {"run": pictures(report.runs[0], QUICK)})
+    assert page.count(f">LIMITED: {said}<") == 1
+
+
+def test_groups_limit_a_run_and_a_run_of_all_questions_is_complete(tmp_path: Path) -> None:
+    options = AskOptions(prompts=PROMPTS, collect=("answer",), quiet=True)
+    ask(FakeBackend(), load_questions(["mini"], OF_CAPITALS)[0], tmp_path / "run", options)
+    run = open_asked(tmp_path / "run")
+    record = run.manifest.sets[0]
+    assert (record.n_questions, record.source.available, record.n_in_set, record.drawn) == (42, 42, MINI, None)
+    assert run.manifest.limits() == f"42 of {MINI} questions of mini (groups capital)"
+    whole = replace(record, source=replace(record.source, in_split=None))  # as if these were all of the set
+    assert (whole.is_limited, whole.limits()) == (False, "")
+    asked = asked_of("run", run)
+    assert asked.extent is not None
+    complete = replace(asked, extent=replace(asked.extent, limited=()))
+    report = report_asked([complete], QUICK)
+    assert heading(report.runs[0])[0].endswith(", complete")
+    assert report.to_json()["run"]["limited"] is None
