@@ -24,6 +24,7 @@ from calprobe.metrics import PairedDraws, Resampling, holm, max_t, paired_differ
 
 Predictions = tuple[Floats, Floats]  # confidence and correct
 METRICS = [metric for metric in standard_metrics() if metric.name in ("accuracy", "brier", "nll")]
+BY_RELATION = [metric for metric in standard_metrics() if metric.name in ("accuracy", "ace", "brier")]
 BELOW = 0.05
 
 
@@ -87,9 +88,9 @@ def two_models(rng: np.random.Generator, n_instances: int, gaps: tuple[float, fl
 
 def print_relations(instances: int, trials: int, resamples: int) -> None:
     """How often equal models differ, by what is resampled."""
-    print("| relations | sd | accuracy by instances | by relations | Brier by instances | by relations |")
-    print("|---:|---:|---:|---:|---:|---:|")
-    metrics = [metric for metric in METRICS if metric.name != "nll"]
+    named = " | ".join(f"{metric.name} by instances | by relations" for metric in BY_RELATION)
+    print(f"| relations | sd | {named} |")
+    print("|---:|---:|" + "---:|---:|" * len(BY_RELATION))
     for n_relations, spread in ((60, 0.0), (60, 0.1), (30, 0.1), (15, 0.1), (10, 0.1)):
         rng = np.random.default_rng([32, n_relations, round(spread * 100)])
         below = []
@@ -97,7 +98,7 @@ def print_relations(instances: int, trials: int, resamples: int) -> None:
             relation, models = models_by_relation(rng, instances, n_relations, spread)
             row = []
             for clusters in (None, relation):
-                pair = paired_differences(metrics, models, [("a", "b")], Resampling(resamples, trial), clusters)
+                pair = paired_differences(BY_RELATION, models, [("a", "b")], Resampling(resamples, trial), clusters)
                 row.append([own.p_value < BELOW for own in pair["a", "b"].values()])
             below.append(np.array(row).T.ravel())
         cells = " | ".join(f"{100 * share:.0f}" for share in np.mean(below, axis=0))

@@ -46,7 +46,7 @@ def averages(report: Report) -> tuple[Average, ...]:
     interval: the models were chosen, not drawn.
 
     Returns:
-        None for fewer than three runs, or for runs that were not asked the same.
+        Empty for fewer than three runs, and for runs that were not asked the same.
     """
     return tuple(
         Average(

@@ -244,8 +244,8 @@ def _of_kinds(tables: Tables[Report], kinds: tuple[str, ...] | None) -> Tables[R
         found = [table for table in tables(report) if kinds is None or table.kind in kinds]
         if not found:
             needs = (
-                "summary needs several runs, models and averages three, slices --by, paper --against, "
-                "wording two paraphrases (in text)"
+                "summary needs several runs, models three, averages three that were asked the same, slices --by, "
+                "paper --against, wording two paraphrases (in text)"
             )
             raise UsageError(f"--tables {','.join(kinds or ())}: the report has no such table; {needs}")
         # A file of numbers leaves out a table of numbers that others have; alone it has them.

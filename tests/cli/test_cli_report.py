@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import calprobe
-from compared_runs import run_of, with_model
+from compared_runs import SHAPES, run_of, with_model
 from run_samples import write_run
 
 from calprobe.analysis import ReportOptions, SliceOptions, compare_reductions, report
@@ -122,3 +122,10 @@ def test_torch_is_never_imported(run_path: Path) -> None:
         [sys.executable, "-P", "-c", code, str(run_path)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_averages_of_runs_that_were_not_asked_the_same_say_what_they_need(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path / name) for name in "ab"] + [run_of(tmp_path / "c", shapes=SHAPES[:2])]
+    done = calprobe("report", *runs, "--bootstrap", 0, "--tables", "averages")
+    assert done.returncode == 2
+    assert "averages three that were asked the same" in done.stderr
