@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
@@ -14,6 +15,7 @@ from calprobe.metrics.calibration_tests import logit
 from calprobe.metrics.isotonic import isotonic_confidence
 from calprobe.metrics.logistic import fit_logistic, sigmoid
 from calprobe.metrics.scoring_rules import LEAST_PROBABILITY
+from calprobe.metrics.uncertainty_map import UncertaintyMap, UncertaintyMaps
 from calprobe.words import Calibrate, Recalibration
 
 FOLDS = 5
@@ -86,9 +88,20 @@ def fit_folds(
     return _by_folds(values, right, groups, fit, (n_folds, seed)), tuple(maps)
 
 
-def calibrated_uncertainty(
+@dataclass(frozen=True, slots=True)
+class _Logistic:
+    """`sigmoid(a + b x)`."""
+
+    a: float
+    b: float
+
+    def __call__(self, given: Floats) -> Floats:
+        return sigmoid(_with_intercept(given) @ np.array([self.a, self.b]))
+
+
+def fit_uncertainty(
     uncertainty: npt.ArrayLike, correct: npt.ArrayLike, groups: npt.ArrayLike, method: Calibrate
-) -> Floats:
+) -> tuple[Floats, UncertaintyMaps]:
     """Uncertainties of any scale as the chance of being right, by a map that was fitted on the other folds of groups.
 
     `isotonic`: the step function that never rises with the uncertainty and has the least squared error. `logistic`:
@@ -101,14 +114,15 @@ def calibrated_uncertainty(
         groups: [instances], labels, two or more different ones: questions.
         method: see above.
     Returns:
-        [instances], in [0, 1], larger is surer. A fold gets the share correct of the others where those are all right
-        or all wrong, or all as uncertain.
+        [instances], in [0, 1], larger is surer, and the maps in the uncertainty's own unit. A fold gets the share
+        correct of the others where those are all right or all wrong, or all as uncertain.
     Raises:
         ValueError: shapes differ, numbers that are not finite, fewer than two groups, or an unknown method.
 
     >>> questions = ["1", "1", "2", "2"]
-    >>> calibrated_uncertainty([0.0, 2.5, 0.0, 2.5], [True, False, True, False], questions, "isotonic").tolist()
-    [1.0, 0.0, 1.0, 0.0]
+    >>> values, maps = fit_uncertainty([0.0, 2.5, 0.0, 2.5], [True, False, True, False], questions, "isotonic")
+    >>> values.tolist(), maps.all.knots
+    ([1.0, 0.0, 1.0, 0.0], ((0.0, 1.0), (2.5, 0.0)))
     """
     values = check_vector("uncertainty", uncertainty)
     refuse("uncertainty", "must be finite", values, ~np.isfinite(values))
@@ -117,11 +131,29 @@ def calibrated_uncertainty(
         raise ValueError(f"method must be one of {', '.join(get_args(Calibrate))}; got {method!r}")
     # On [0, 1], where the least sure have 0: no map below depends on origin and unit.
     spread = float(np.ptp(values)) if len(values) else 0.0
-    sure = (values.max() - values) / spread if spread else np.zeros(len(values))
-    return _by_folds(sure, right, groups, lambda given, own: _fit_uncertainty(given, own, method), (FOLDS, SEED))
+    top = float(values.max()) if len(values) else 0.0
+    sure = (top - values) / spread if spread else np.zeros(len(values))
+    folds: list[UncertaintyMap] = []
+
+    def fit(given: Floats, own: Floats) -> Map:
+        found = _fit_uncertainty(given, own, method)
+        folds.append(_in_unit(found, top, spread))
+        return found
+
+    made = _by_folds(sure, right, groups, fit, (FOLDS, SEED))
+    return made, UncertaintyMaps(_in_unit(_fit_uncertainty(sure, right, method), top, spread), tuple(folds))
 
 
-def _fit_uncertainty(sure: Floats, correct: Floats, method: Calibrate) -> Map:
+def _in_unit(found: CalibrationMap | _Logistic, top: float, spread: float) -> UncertaintyMap:
+    """A map of `(top - U) / spread` as one of U."""
+    if isinstance(found, _Logistic):
+        return UncertaintyMap("logistic", {"a": found.a + found.b * top / spread, "b": -found.b / spread})
+    if found.form == "isotonic":
+        return UncertaintyMap("isotonic", knots=tuple((top - spread * at, share) for at, share in found.knots[::-1]))
+    return UncertaintyMap("constant", dict(found.parameters))
+
+
+def _fit_uncertainty(sure: Floats, correct: Floats, method: Calibrate) -> CalibrationMap | _Logistic:
     if method == "isotonic":
         return fit_map(sure, correct, "isotonic")
     share = float(correct.mean())
@@ -129,8 +161,8 @@ def _fit_uncertainty(sure: Floats, correct: Floats, method: Calibrate) -> Map:
     targets = np.where(correct > 0, (right + 1) / (right + 2), 1 / (len(correct) - right + 2))
     found = None if share in (0.0, 1.0) else fit_logistic(_with_intercept(sure), targets)
     if found is None:
-        return lambda given: np.full(len(given), share)
-    return lambda given: sigmoid(_with_intercept(given) @ found)
+        return CalibrationMap("constant", {"share": share})
+    return _Logistic(float(found[0]), float(found[1]))
 
 
 def _with_intercept(given: Floats) -> Floats:

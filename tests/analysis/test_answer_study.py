@@ -23,6 +23,7 @@ from calprobe.answers.grading import TOLERANCES, GradeRules, grade
 from calprobe.answers.types import Reading
 from calprobe.arrays import Floats
 from calprobe.metrics import Resampling
+from calprobe.metrics.recalibration import fit_uncertainty
 from calprobe.prompts import judged
 from calprobe.prompts.types import Variant
 from calprobe.questions import Question, QuestionSet, SetSource
@@ -249,11 +250,11 @@ def test_published_figures_are_those_of_the_paper_with_ones_own_below() -> None:
 def test_claims_about_one_question_are_calibrated_in_one_fold(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def noted(values: Floats, right: Floats, questions: np.ndarray, method: Calibrate) -> Floats:
+    def noted(values: Floats, right: Floats, questions: np.ndarray, method: Calibrate) -> object:
         seen.append(questions)
-        return np.clip(values, 0, 1)
+        return fit_uncertainty(values, right, questions, method)
 
-    monkeypatch.setattr(opened, "calibrated_uncertainty", noted)
+    monkeypatch.setattr(opened, "fit_uncertainty", noted)
     report_asked([asked(leans, CLAIMS)], replace(OPTIONS, calibrate="isotonic"))
     assert {each for questions in seen for each in questions.tolist()} == {f"q{at}" for at in range(12)}
 

@@ -9,6 +9,7 @@ import asked_replies as made
 import numpy as np
 import pytest
 
+from calprobe.analysis.asked.choice import choose_asked
 from calprobe.analysis.asked.frames import confidences_frame
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
@@ -17,6 +18,7 @@ from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import CellReport
 from calprobe.analysis.asked.results_json import run_json
 from calprobe.analysis.tables.asked.confidence import confidence_table
+from calprobe.analysis.tables.asked.maps import maps_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
 from calprobe.analysis.tables.asked.wording import itself_table, wording_table
 from calprobe.metrics import Resampling, auroc
@@ -221,6 +223,21 @@ def test_calibrated_uncertainties_are_confidences() -> None:
         found = report.estimators[f"answer_entropy.majority.{method}"]
         assert found.metrics["brier"].value == pytest.approx(4 / 40, abs=0.03)
         assert found.scale == "probability"
+        name = f"answer_entropy.majority.{method}"
+        assert report.maps.keys() == {own for own in report.estimators if own.endswith(f".{method}")}
+        (whole,) = report_asked([asked], replace(OPTIONS, calibrate=method)).runs
+        assert run_json(whole)["sets"]["quiz"]["variants"]["plain"]["maps"][name] == report.maps[name].to_json()
+        table = maps_table(whole.sets["quiz"])
+        row = next(row for row in table.rows if row.keys["estimator"] == name)
+        if method == "logistic":
+            assert row.cells[0] == report.maps[name].all.parameters["a"]
+            b = [fold.parameters["b"] for fold in report.maps[name].folds]
+            assert row.cells[4:] == (min(b), max(b))
+            assert max(b) < 0
+        else:
+            assert row.cells == (2, 2, 2)
+        (few,) = choose_asked(report_asked([asked], replace(OPTIONS, calibrate=method)), ["frequency"], None).runs
+        assert not any(own.maps for own in few.reports())
 
 
 def test_forms_are_computed_where_they_are_asked_for_by_name() -> None:

@@ -9,8 +9,10 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from calprobe.metrics import brier, recalibrated
-from calprobe.metrics.recalibration import fit_map
+from calprobe.metrics.recalibration import fit_map, fit_uncertainty
+from calprobe.words import Calibrate
 
+FORMS_OF_ONE_VALUE: dict[Calibrate, str] = {"isotonic": "isotonic", "logistic": "constant"}
 METHODS = ("isotonic", "platt", "beta", "temperature")
 
 
@@ -103,3 +105,35 @@ def test_logistic_uncertainties_are_those_of_scikit_learns_sigmoid() -> None:
     np.testing.assert_allclose(_fit_uncertainty(sure, right, "logistic")(sure), expected, atol=1e-4)
     separated = _fit_uncertainty(np.array([0.0, 0.1, 0.9, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]), "logistic")
     assert separated(np.array([0.0]))[0] < 0.3 < 0.7 < separated(np.array([1.0]))[0]
+
+
+def test_maps_of_uncertainties_are_those_that_made_the_values() -> None:
+    rng = np.random.default_rng(4)
+    uncertainty = rng.integers(0, 9, 120) * 0.7 - 2
+    correct = rng.random(120) < 0.9 - 0.1 * (uncertainty + 2)
+    questions = rng.integers(0, 30, 120).astype(str)
+    for method in FORMS_OF_ONE_VALUE:
+        values, maps = fit_uncertainty(uncertainty, correct, questions, method)
+        made = np.stack([own(uncertainty) for own in maps.folds])
+        assert len(maps.folds) == 5
+        assert np.isclose(made, values, atol=1e-9).any(axis=0).all()
+        for question in np.unique(questions):  # one fold, and so one map, has all of a question
+            own = questions == question
+            assert np.isclose(made[:, own], values[own], atol=1e-9).all(axis=1).any()
+    # Of all: where the likelihood of Platt's targets is largest, its derivatives by a and by b are 0.
+    right = correct.sum()
+    targets = np.where(correct, (right + 1) / (right + 2), 1 / (120 - right + 2))
+    left = maps.all(uncertainty) - targets
+    assert (left.sum(), left @ uncertainty) == pytest.approx((0, 0), abs=1e-6)
+    steps = fit_uncertainty(uncertainty, correct, questions, "isotonic")[1].all
+    wanted = IsotonicRegression(increasing=False).fit(uncertainty, correct).predict(uncertainty)
+    assert steps(uncertainty) == pytest.approx(wanted)
+    assert steps.steps == len(np.unique(wanted))
+
+
+def test_uncertainties_that_are_all_alike_get_the_share_correct() -> None:
+    right = [True, False, True, True]
+    for method, form in FORMS_OF_ONE_VALUE.items():
+        values, maps = fit_uncertainty([2.0] * 4, right, ["1", "1", "2", "2"], method)
+        assert values.tolist() == [1, 1, 0.5, 0.5]
+        assert (maps.all.form, maps.all(np.array([2.0])).tolist()) == (form, [0.75])

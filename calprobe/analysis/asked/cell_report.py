@@ -78,6 +78,7 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
         wording=cell_wording(opened, options.resampling),
         itself=question_itself(opened, options.resampling),
         lengths=cell_lengths(cell),
+        maps=opened.maps,
         budgets=cell_budgets(
             opened, BudgetOptions(options.budget, options.budget_draws, options.forms), options.resampling
         ),

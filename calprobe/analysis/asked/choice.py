@@ -86,7 +86,8 @@ def _cell(cell: CellReport, names: Sequence[str], metrics: Sequence[str]) -> Cel
         if name in cell.estimators
     }
     budgets = tuple(_budget(own, names, metrics) for own in cell.budgets)
-    return replace(cell, estimators=estimators, overconfidence=_only(cell.overconfidence, names), budgets=budgets)
+    stated, maps = _only(cell.overconfidence, names), _only(cell.maps, names)
+    return replace(cell, estimators=estimators, overconfidence=stated, budgets=budgets, maps=maps)
 
 
 def _budget(own: CellBudget, names: Sequence[str], metrics: Sequence[str]) -> CellBudget:

@@ -28,7 +28,8 @@ from calprobe.confidence.asked.entry import Read
 from calprobe.confidence.asked.labels import NO_ANSWER
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
-from calprobe.metrics.recalibration import calibrated_uncertainty
+from calprobe.metrics.recalibration import fit_uncertainty
+from calprobe.metrics.uncertainty_map import UncertaintyMaps
 from calprobe.prompts.types import PromptSet
 from calprobe.questions.types import QuestionSet
 from calprobe.runs.grades import StoredGrade
@@ -169,17 +170,20 @@ def _opened(
     found = {name: own.compute(read) for name, own in estimators.items()}
     if options.by_study:
         found = {name: _of_read(own, read.answers) for name, own in found.items()}
+    maps: dict[str, UncertaintyMaps] = {}
     if options.calibrate is not None:
         made = list(_calibrated(cell, estimators, found, options.calibrate))
-        estimators |= {estimator.name: estimator for estimator, _ in made}
-        found |= {estimator.name: confidence for estimator, confidence in made}
-    return OpenedCell(read, estimators, found)
+        estimators |= {estimator.name: estimator for estimator, *_ in made}
+        found |= {estimator.name: confidence for estimator, confidence, _ in made}
+        maps = {estimator.name: own for estimator, _, own in made}
+    return OpenedCell(read, estimators, found, maps)
 
 
 def _calibrated(
     cell: Cell, estimators: Mapping[str, AskedEstimator], found: Mapping[str, AskedConfidence], method: Calibrate
-) -> Iterator[tuple[AskedEstimator, AskedConfidence]]:
-    """Each uncertainty without a scale as the chance of being right, NAME.METHOD, fitted on the other questions.
+) -> Iterator[tuple[AskedEstimator, AskedConfidence, UncertaintyMaps]]:
+    """Each uncertainty without a scale as the chance of being right, NAME.METHOD, fitted on the other questions; its
+    maps.
 
     Left out where fewer than two questions have it.
     """
@@ -192,7 +196,7 @@ def _calibrated(
         if len(np.unique(questions[kept])) < 2:
             continue
         values = np.full(len(cell), np.nan)
-        values[kept] = calibrated_uncertainty(own.confidence[kept], own.correct[kept], questions[kept], method)
+        values[kept], maps = fit_uncertainty(own.confidence[kept], own.correct[kept], questions[kept], method)
         definition = f"{estimator.definition}; as a confidence, by a map fitted on other questions ({method})"
         made = AskedEstimator(f"{name}.{method}", definition, "samples", estimator.compute, estimator.source)
-        yield made, AskedConfidence(own.prediction, values, own.correct, own.status)
+        yield made, AskedConfidence(own.prediction, values, own.correct, own.status), maps

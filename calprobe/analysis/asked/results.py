@@ -16,6 +16,7 @@ from calprobe.confidence.asked.entry import Read, Scale
 from calprobe.confidence.asked.types import AskedConfidence
 from calprobe.confidence.samples import WordingShare
 from calprobe.metrics import Difference, Estimate
+from calprobe.metrics.uncertainty_map import UncertaintyMaps
 from calprobe.runs.manifest_records import ModelSize
 
 Counts = Mapping[str, int]
@@ -194,6 +195,7 @@ class CellReport:
     samples: SampleCounts | None = None  # None: one answer a question
     itself: QuestionItself | None = None  # where questions have answers to their own text and to other wordings
     budgets: tuple[CellBudget, ...] = ()  # plans of fewer answers, where these are asked for
+    maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # by estimator, of those that a map has made
     lengths: tuple[StageLengths, ...] = ()  # tokens of replies and thoughts, by stage
 
     @property
@@ -293,6 +295,7 @@ class OpenedCell:
     read: Read
     estimators: Mapping[str, AskedEstimator]
     confidences: Mapping[str, AskedConfidence]
+    maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # of those that a map has made
 
     @property
     def cell(self) -> Cell:
@@ -304,7 +307,7 @@ class OpenedCell:
         if len(places) == len(self.cell):
             return self
         found = {name: own.at(places) for name, own in self.confidences.items()}
-        return OpenedCell(self.read.at(places), self.estimators, found)
+        return OpenedCell(self.read.at(places), self.estimators, found, self.maps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,7 @@ def _cell(cell: CellReport) -> dict[str, Any]:
         "window": _value(off),
         "estimators": {name: _value(own.metrics) for name, own in cell.estimators.items()},
         "confidences": _value(cell.estimators),
+        "maps": {name: own.to_json() for name, own in cell.maps.items()},
         "shift": _value(cell.shift),
         "overconfidence": _value(cell.overconfidence),
         "budget": {str(own.answers): _budget(own) for own in cell.budgets},

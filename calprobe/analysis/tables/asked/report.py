@@ -15,6 +15,7 @@ from calprobe.analysis.tables.asked.budget import budget_tables
 from calprobe.analysis.tables.asked.confidence import confidence_table, means_table, shift_table, stated_table
 from calprobe.analysis.tables.asked.label_study import label_study_tables, runs_table
 from calprobe.analysis.tables.asked.lengths import lengths_table
+from calprobe.analysis.tables.asked.maps import maps_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
 from calprobe.analysis.tables.asked.several import across_tables, matrix_tables
 from calprobe.analysis.tables.asked.stated_runs import stated_run_tables
@@ -98,6 +99,8 @@ def _of_set(own: SetReport, report: AskedReport, run: AskedRunReport) -> Iterato
         yield confidence_table(own, report.metrics)
     if "uncertainty" in scales:
         yield uncertainty_table(own, report.metrics)
+    if any(cell.maps for cell in own.cells.values()):
+        yield maps_table(own)
     if any(cell.wording for cell in own.cells.values()):
         yield wording_table(own)
     if any(cell.itself is not None for cell in own.cells.values()):
