@@ -130,7 +130,8 @@ def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Sh
     drawn = {run.label: pictures(run, options) for run in found.runs}
     if shown.plots is not None:
         partial = {run.label for run in found.runs if run.partial}
-        _write_figures(found.runs, drawn, shown.plots, naming(shown.look, named, (), partial))
+        limited = {run.label for run in found.runs if run.limited}
+        _write_figures(found.runs, drawn, shown.plots, naming(shown.look, named, limited, partial))
         _write_joint_figures(found, shown.plots, shown.look, partial)
     if shown.page is not None:
         write_page(asked_page(few, drawn), shown.page)

@@ -60,10 +60,10 @@ class QuestionSetRecord:
         """What part of the set was asked: 5 of 46 questions of mini (drawn, seed 0); empty if all of it."""
         if not self.is_limited:
             return ""
-        how = [f"groups {', '.join(self.source.groups)}"] if self.source.groups else []
-        if self.drawn is not None:
-            how.append(f"drawn, seed {self.source.seed or 0}" if self.is_random else "the first")
-        said = f" ({'; '.join(how)})" if how else ""
+        how = [f"drawn, seed {self.source.seed or 0}" if self.is_random else "the first"] if self.drawn else []
+        if self.source.groups:
+            how.append(f"of {'group' if len(self.source.groups) == 1 else 'groups'} {', '.join(self.source.groups)}")
+        said = f" ({', '.join(how)})" if how else ""
         return f"{self.n_questions:,} of {counted(self.n_in_set, 'question')} of {self.name}{said}"
 
 

@@ -10,10 +10,12 @@ from asked_samples import PROMPTS
 from fake_backend import FakeBackend
 
 from calprobe.analysis.asked.compare_asked import compare_asked
+from calprobe.analysis.asked.compared_figure import compared_forest
 from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import pictures
 from calprobe.analysis.asked.report_asked import report_asked
+from calprobe.analysis.four_ways.records import asked_record
 from calprobe.analysis.html.asked_view import asked_page
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.tables.asked.compared import compared_heading
@@ -37,7 +39,7 @@ OF_CAPITALS = QuestionOptions(groups=("capital",))
         (QuestionOptions(limit=5, seed=3), f"5 of {MINI} questions of mini (the first)", "first", None),
         (
             QuestionOptions(draw=2, groups=("capital", "month")),
-            f"2 of {MINI} questions of mini (groups capital, month; drawn, seed 0)",
+            f"2 of {MINI} questions of mini (drawn, seed 0, of groups capital, month)",
             "nested",
             0,
         ),
@@ -60,6 +62,10 @@ def test_headings_say_which_questions_were_asked(
     assert compared_heading(compared)[0].endswith(f"LIMITED: {said}")
     assert compared.to_json()["runs"]["run"]["limited"]["mini"] == found
     assert tasks_of({"run": run})[0].name.startswith(f"{said}: ")
+    record = asked_record(asked)
+    assert (record.limited, record.asked_in_part) == (True, {"mini": found})
+    assert record.lines[0].startswith(f"LIMITED: {said}; ")
+    assert "(LIMITED)" in str(compared_forest(compared))
     page = asked_page(report, {"run": pictures(report.runs[0], QUICK)})
     assert page.count(f">LIMITED: {said}<") == 1
 
@@ -70,7 +76,7 @@ def test_groups_limit_a_run_and_a_run_of_all_questions_is_complete(tmp_path: Pat
     run = open_asked(tmp_path / "run")
     record = run.manifest.sets[0]
     assert (record.n_questions, record.source.available, record.n_in_set, record.drawn) == (42, 42, MINI, None)
-    assert run.manifest.limits() == f"42 of {MINI} questions of mini (groups capital)"
+    assert run.manifest.limits() == f"42 of {MINI} questions of mini (of group capital)"
     whole = replace(record, source=replace(record.source, in_split=None))  # as if these were all of the set
     assert (whole.is_limited, whole.limits()) == (False, "")
     asked = asked_of("run", run)

@@ -88,7 +88,7 @@ class FourWays(Corrected):
             "runs": {
                 run.label: run.facts.to_json() | {"kind": "scored"}
                 if run.facts is not None
-                else {"model": run.model, "kind": "asked", "partial": run.partial}
+                else {"model": run.model, "kind": "asked", "partial": run.partial, "limited": run.asked_in_part}
                 for run in self.runs
             },
             "probe": self.probe,

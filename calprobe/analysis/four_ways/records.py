@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calprobe.analysis.asked.extent import state_of
+from calprobe.analysis.asked.extent import limited_json, state_of
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.four_ways.ranked import Ranked
 from calprobe.analysis.four_ways.results import RunRecord
@@ -20,6 +20,5 @@ def asked_record(run: Asked) -> RunRecord:
     questions = sum(len(own.questions) for own in run.sets)
     asked = [run.about[name] for name in ("asked by", "asked as") if name in run.about]
     how = "; ".join([state_of(run.extent), *asked])
-    return RunRecord(
-        run.label, run.model, run.partial, None, (how, f"model {run.model}, {counted(questions, 'question')}")
-    )
+    lines = (how, f"model {run.model}, {counted(questions, 'question')}")
+    return RunRecord(run.label, run.model, run.partial, None, lines, limited_json(run.extent))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from calprobe.analysis.compare_results import Contrast
 from calprobe.analysis.four_ways.ways import View, Way
@@ -22,11 +23,12 @@ class RunRecord:
     partial: bool
     facts: RunFacts | None  # None: of replies
     lines: tuple[str, ...] = ()  # of replies: what was asked, and how
+    asked_in_part: Mapping[str, Any] | None = None  # of replies: what part of each set; None: all of it
 
     @property
     def limited(self) -> bool:
         """Whether it is of a part of its probe by request."""
-        return self.facts is not None and self.facts.limited
+        return self.asked_in_part is not None if self.facts is None else self.facts.limited
 
     @property
     def kind(self) -> str:
