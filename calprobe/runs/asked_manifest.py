@@ -61,10 +61,6 @@ class AskManifest(RunManifest):
         """Questions of all sets."""
         return sum(record.n_questions for record in self.sets)
 
-    def limits(self) -> str:
-        """What part of its sets the run is of; empty if all, as far as is known."""
-        return ", ".join(record.limits() for record in self.sets if record.is_limited)
-
     @property
     def p_true(self) -> str:
         """What asks whether an answer is true; empty where the run does not ask."""

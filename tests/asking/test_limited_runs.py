@@ -76,7 +76,7 @@ def test_groups_limit_a_run_and_a_run_of_all_questions_is_complete(tmp_path: Pat
     run = open_asked(tmp_path / "run")
     record = run.manifest.sets[0]
     assert (record.n_questions, record.source.available, record.n_in_set, record.drawn) == (42, 42, MINI, None)
-    assert run.manifest.limits() == f"42 of {MINI} questions of mini (of group capital)"
+    assert record.limits() == f"42 of {MINI} questions of mini (of group capital)"
     whole = replace(record, source=replace(record.source, in_split=None))  # as if these were all of the set
     assert (whole.is_limited, whole.limits()) == (False, "")
     asked = asked_of("run", run)
