@@ -44,7 +44,7 @@ from calprobe.runs.asked_questions import FILE_NAME as QUESTIONS
 from calprobe.runs.asked_questions import StoredSet, write_questions
 from calprobe.runs.asked_records import ParaphraseRecord
 from calprobe.runs.asked_run import AskedRun
-from calprobe.runs.folder import check_folder, default_out
+from calprobe.runs.folder import check_folder, default_out, run_there
 from calprobe.runs.journal import Journal
 from calprobe.runs.lock import locked
 from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, write_manifest
@@ -129,6 +129,7 @@ def _requested(
     name = model if isinstance(model, str) else model.model.name
     path = Path(out) if out is not None else default_out(name, "-".join(each.name for each in plan.sets), options.shard)
     check_folder(path)
+    run_there(path, AskManifest)  # a run of scores is refused before any model is loaded
     return _Request(plan, path, options, question_options, options.collect)
 
 

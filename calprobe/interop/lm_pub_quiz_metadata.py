@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from calprobe.errors import ProbeFormatError
 from calprobe.interop.lm_pub_quiz_export import METADATA, RESULTS_SUFFIX
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.rows import label_fault
@@ -33,14 +34,17 @@ def read_metadata(folder: Path) -> tuple[JsonObject, Common]:
     Raises ProbeFormatError if it is not what lm-pub-quiz saves, if relations differ in model, templates, reduction or
     metric, or if the entries are not those of the RELATION_results.jsonl beside it.
     """
-    later = folder / METADATA_AFTER_0_3
-    metadata = read_json_object(later if later.is_file() and not (folder / METADATA).is_file() else folder / METADATA)
+    found = [path for path in (folder / METADATA, folder / METADATA_AFTER_0_3) if path.is_file()]
+    if not found:
+        names = f"neither {METADATA} nor {METADATA_AFTER_0_3}"
+        raise ProbeFormatError(f"{folder}: {names} in it; name the folder that lm-pub-quiz saved")
+    metadata = read_json_object(found[0])
     _check_files(folder, metadata)
-    found = [_common(metadata, name) for name in metadata.content]
-    for name, entry in zip(metadata.content, found, strict=True):
-        if entry != found[0]:
-            metadata.fail(f"{name}: {entry}, but the first relation has {found[0]}; import them one by one", name)
-    return metadata, found[0]
+    entries = [_common(metadata, name) for name in metadata.content]
+    for name, entry in zip(metadata.content, entries, strict=True):
+        if entry != entries[0]:
+            metadata.fail(f"{name}: {entry}, but the first relation has {entries[0]}; import them one by one", name)
+    return metadata, entries[0]
 
 
 def wordings(metadata: JsonObject, name: str, common: Common) -> tuple[str, ...]:

@@ -190,9 +190,11 @@ def _with_estimator(header: Sequence[str], names: Sequence[str]) -> list[str]:
 
 def _place(path: Path, header: Sequence[str], name: str) -> int:
     if header.count(name) != 1:
+        if not header:
+            raise UsageError(f"{path}: empty, without a line of column names; give a table with a header")
         known = ", ".join(header[:12]) + (", .." if len(header) > 12 else "")
         found = "no column" if name not in header else "several columns"
-        raise UsageError(f"{path}: {found} {name!r}; its columns are {known or '(none)'}")
+        raise UsageError(f"{path}: {found} {name!r}; its columns are {known}")
     return header.index(name)
 
 

@@ -53,10 +53,9 @@ class RecordFolder(Generic[M, R]):
         """
         path = Path(path)
         check_folder(path)
-        if not (path / FILE_NAME).is_file():
+        # Also read when starting over: only a folder that is known to be a run of this task may be emptied.
+        if (stored := run_there(path, type(asked))) is None:
             return cls._write_new(path, asked)
-        # Also read when starting over: only a folder that is known to be a run may be emptied.
-        stored = read_any_manifest(path)
         if not resume:
             _remove_results(path)
             return cls._write_new(path, asked)
@@ -76,7 +75,7 @@ class RecordFolder(Generic[M, R]):
         Raises UsageError if this process would score a different run (the message names each difference).
         """
         path = Path(path)
-        return cls._resumed(path, read_any_manifest(path), asked)
+        return cls._resumed(path, _of_task(path, read_any_manifest(path), type(asked)), asked)
 
     @classmethod
     def create(cls, path: str | Path, manifest: M) -> Self:
@@ -126,12 +125,8 @@ class RecordFolder(Generic[M, R]):
         return cls(out, run.manifest)
 
     @classmethod
-    def _resumed(cls, path: Path, stored: RunManifest, asked: M) -> Self:
+    def _resumed(cls, path: Path, stored: M, asked: M) -> Self:
         """The run at `path`, if it is the requested one."""
-        if not isinstance(stored, type(asked)):
-            raise UsageError(
-                f"{path}: contains a run of task {stored.task}, not {asked.task}; give another folder with --out"
-            )
         refuse_other_run(path, stored, asked)
         return cls(path, stored)
 
@@ -239,6 +234,25 @@ class RecordFolder(Generic[M, R]):
 
 class RunFolder(RecordFolder[Manifest, PieceScores]):
     """A run of scores that is being written."""
+
+
+def run_there(path: Path, task: type[M]) -> M | None:
+    """The manifest of the run in the folder `path`, None if there is no run.
+
+    Raises UsageError if it is a run of another task, whose results are not this one's to resume or to remove;
+    CalprobeError if its manifest is damaged.
+    """
+    if not (path / FILE_NAME).is_file():
+        return None
+    return _of_task(path, read_any_manifest(path), task)
+
+
+def _of_task(path: Path, stored: RunManifest, task: type[M]) -> M:
+    if not isinstance(stored, task):
+        raise UsageError(
+            f"{path}: contains a run of {stored.results}, not of {task.results}; give another folder with --out"
+        )
+    return stored
 
 
 def refuse_other_run(path: Path, stored: M, asked: M) -> None:

@@ -77,7 +77,8 @@ def list_runs(folder: str | Path) -> RunList:
     """
     place = Path(folder)
     if not place.is_dir():
-        raise DataMissingError(f"{place}: no such folder; `calprobe score` makes runs in runs/")
+        what = "a file, not a folder" if place.is_file() else "no such folder"
+        raise DataMissingError(f"{place}: {what}; `calprobe score` makes runs in runs/")
     runs, damaged = [], {}
     for path in run_folders(place):
         try:

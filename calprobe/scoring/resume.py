@@ -9,8 +9,7 @@ from calprobe.errors import UsageError
 from calprobe.models import LoadOptions
 from calprobe.runs import Manifest
 from calprobe.runs.extent import Extent
-from calprobe.runs.folder import refuse_other_run
-from calprobe.runs.manifest_file import FILE_NAME, read_manifest
+from calprobe.runs.folder import refuse_other_run, run_there
 from calprobe.runs.stored_run import progress_of
 from calprobe.scoring.options import NOTHING_MASKED, PATHS, ScoreOptions
 from calprobe.scoring.selection import Selection
@@ -18,8 +17,12 @@ from calprobe.words import ModelKind
 
 
 def begun_run(out: Path, resume: bool) -> Manifest | None:
-    """The manifest of the run in `out` that is to be resumed; None if there is none, or with `resume` False."""
-    return read_manifest(out) if resume and (out / FILE_NAME).is_file() else None
+    """The manifest of the run in `out` that is to be resumed; None if there is none, or with `resume` False.
+
+    Raises UsageError for a run of replies, which scoring neither resumes nor replaces.
+    """
+    stored = run_there(out, Manifest)
+    return stored if resume else None
 
 
 def options_as_begun(begun: Manifest, out: Path, options: ScoreOptions) -> ScoreOptions:

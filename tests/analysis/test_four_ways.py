@@ -290,7 +290,7 @@ def test_what_cannot_be_joined_is_refused(folder: Path) -> None:
     renamed = tuple(replace(own, id=own.id.replace("/", "-")) for own in questions.questions)
     replies = tuple(replace(own, question=own.question.replace("/", "-")) for own in asked.replies)
     plain = replace(asked, sets=(replace(questions, questions=renamed),), replies=replies)
-    with pytest.raises(UsageError, match="no replies to facts"):
+    with pytest.raises(UsageError, match=r"no replies to facts(.|\n)*: `calprobe ask --questions "):
         compared(folder, [plain])
     with pytest.raises(UsageError, match="twice"):
         compared(folder, [asked, asked])

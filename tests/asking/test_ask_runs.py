@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from asked_samples import PROMPTS, choice, question_set
 from fake_backend import ABLE, FakeBackend
+from run_samples import write_run
 
 from calprobe.asking import AskOptions, Interrupted, ask, plan_of
 from calprobe.asking.progress import AskProgress
@@ -259,6 +260,15 @@ def test_what_would_change_the_requests_of_a_piece_is_refused(whole: AskedRun, t
     assert not ask(backend, with_shots((10, 11)), out, few).partial
     assert not ask(backend, with_shots((10, 12)), out, replace(few, variants=("direct",))).partial  # shows none
     assert not backend.asked
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_run_of_scores_is_neither_resumed_nor_replaced(resume: bool, tmp_path: Path) -> None:
+    scored = write_run(tmp_path / "scored")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(UsageError, match="contains a run of scores, not of replies; give another folder with --out"):
+        ask("no-such/model", QUESTIONS, scored, replace(ALL, resume=resume))  # before the model is looked for
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_a_grown_run_has_the_fingerprint_of_its_prompts(tmp_path: Path) -> None:

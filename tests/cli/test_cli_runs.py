@@ -64,6 +64,8 @@ def test_no_folder_and_no_runs(folder: Path, tmp_path: Path) -> None:
     done = calprobe("runs", tmp_path / "absent")
     assert (done.returncode, done.stdout) == (3, "")
     assert "absent: no such folder; `calprobe score` makes runs in runs/" in done.stderr
+    (tmp_path / "file").touch()
+    assert "a file, not a folder" in calprobe("runs", tmp_path / "file").stderr
     assert calprobe("runs", folder / "other").stdout == f"{folder / 'other'}: 0 runs\n"
 
 

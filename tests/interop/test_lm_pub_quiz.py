@@ -227,7 +227,7 @@ def _two_kinds(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda folder: (folder / "metadata_results.json").unlink(), "cannot be read"),
+        (lambda folder: (folder / "metadata_results.json").unlink(), "in it; name the folder that lm-pub-quiz saved"),
         (lambda folder: (folder / "metadata_results.json").write_text("{}"), "no relation in it"),
         (lambda folder: (folder / "P36_results.jsonl").unlink(), "no file P36_results.jsonl beside it"),
         (lambda folder: (folder / "P37_results.jsonl").write_text("{}"), "no entry for P37_results.jsonl"),

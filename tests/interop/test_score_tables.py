@@ -55,7 +55,7 @@ def _write(folder: Path, name: str, content: str | bytes | pa.Table) -> Path:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "", "a.csv: no column 's'; its columns are (none)"),
+        ("a.csv", "", "a.csv: empty, without a line of column names"),
         ("a.csv", "s,right\n", "a.csv:1: no row in the table; give one with an answer a row"),
         ("a.csv", "s,right\n1,1\n\n,0\n", "a.csv:4: s (empty) is no number; give one, or remove the line"),
         ("a.csv", 's,right,t\n1,1,"a\nb"\nnan,0,\n', "a.csv:4: s 'nan' is no number"),

@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 import pytest
+from run_samples import make_manifest
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs import open_run
-from calprobe.runs.folder import RecordFolder
+from calprobe.runs.folder import RecordFolder, RunFolder
 from calprobe.runs.lock import locked
 from calprobe.runs.manifest_file import TASKS, Task
 from calprobe.runs.merge import merge_runs
@@ -136,6 +137,11 @@ def test_another_run_or_another_task_is_refused(tmp_path: Path) -> None:
         write(tmp_path, asked=replace(ASKED, prompt="long"))
     with pytest.raises(CalprobeError, match="a run of task count, not of scores"):
         open_run(tmp_path)
+    there = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for resume in (True, False):  # to start over removes results of the same task alone
+        with pytest.raises(UsageError, match="give another folder with --out"):
+            RunFolder.open(tmp_path, make_manifest(), resume)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == there
     with pytest.raises(ValueError, match="counts must not be negative"):
         write(tmp_path, replace(B, counts=(-1, 0)))
     with pytest.raises(ValueError, match="piece must be one of the run's, got z, template 0"):

@@ -207,7 +207,9 @@ def _cells(
     if options.variants is not None:
         known_names("--variants", options.variants, variants)
     if not found:
-        raise UsageError("; ".join(["no replies to facts of the probe that was scored", *left_out]))
+        probe = ranked[0].run.manifest.probe.name
+        why = "; ".join(["no replies to facts of the probe that was scored", *left_out])
+        raise UsageError(f"{why}\nask its facts: `calprobe ask --questions {probe} --as choice`")
     check_used(options.asked.readers, readers)
     return found, left_out
 
