@@ -68,13 +68,24 @@ $(VENV)/.docs: $(VENV)/.installed
 	$(PIP) --editable '.[docs]'
 	@touch $@
 
-demo: $(VENV)/.smollm2 ## score SmolLM2-135M and the tiny pair on the bundled probe, end in out/demo/index.html
+# A model's facts as letters: label probabilities, replies, stated confidence.
+LETTERS := --questions mini --as choice --variants surface_paraphrase --collect labels,answer,stated
+CHATS := tiny-chat tiny-chat-overconfident
+
+demo: $(VENV)/.smollm2 ## score and ask SmolLM2-135M and the tiny models, end in out/demo/index.html
 	$(BIN)/calprobe score --model smollm2-135m --probe mini --templates 0 --out runs/demo
 	$(BIN)/calprobe score --model tiny-clm --templates paraphrases --out runs/tiny-clm
 	$(BIN)/calprobe score --model tiny-mlm --templates paraphrases --out runs/tiny-mlm
+	$(BIN)/calprobe ask --model smollm2-135m $(LETTERS) --draw 60 --out runs/demo-letters
+	set -e; for chat in $(CHATS); do \
+		$(BIN)/calprobe score --model $$chat --templates 0 --out runs/$$chat; \
+		$(BIN)/calprobe ask --model $$chat $(LETTERS) --out runs/$$chat-letters; done
 	mkdir -p out/demo
 	$(BIN)/calprobe compare runs/tiny-clm runs/tiny-mlm --html out/demo/compare.html
-	$(BIN)/calprobe report runs/demo runs/tiny-clm runs/tiny-mlm --plots out/demo/figures --html out/demo/index.html
+	set -e; for run in demo $(CHATS); do \
+		$(BIN)/calprobe compare runs/$$run runs/$$run-letters --html out/demo/$$run-ways.html; done
+	$(BIN)/calprobe report runs/demo runs/tiny-clm runs/tiny-mlm --plots out/demo/figures --html out/demo/scored.html
+	$(BIN)/calprobe report $(addprefix runs/,demo tiny-clm tiny-mlm $(CHATS) $(addsuffix -letters,demo $(CHATS))) --html out/demo/index.html
 
 test: $(VENV)/.dev ## the test suite, without the heavy proofs
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal --durations=25
