@@ -93,13 +93,14 @@ def _invented(
     epistemic = [form for form in forms if form.kind != "paraphrase"]
     for candidate in relation.candidates:
         for _ in range(INVENTED):
-            name = _new_name(taken, rng)
+            name = new_name(taken, rng)
             others = [epistemic[i] for i in rng.choice(len(epistemic), 2, replace=False)]
             for form in (*paraphrases, *others):
                 yield fill(form.text, name.capitalize() if capital else name, candidate)
 
 
-def _new_name(taken: set[str], rng: np.random.Generator) -> str:
+def new_name(taken: set[str], rng: np.random.Generator) -> str:
+    """A word that is not in `taken`, in lower case; `taken` grows by it."""
     while True:
         syllables = (rng.choice(_ONSETS) + rng.choice(_VOWELS) for _ in range(int(rng.integers(2, 4))))
         name = "".join(syllables) + str(rng.choice(_CODAS))

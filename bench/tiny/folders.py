@@ -16,6 +16,8 @@ from calprobe.models import LoadOptions, load_model
 from calprobe.models.exposures import Exposures
 from calprobe.probes import Probe
 from calprobe.words import Dtype, ModelKind
+from tiny import chat_words
+from tiny.chat_network import CHAT_POSITIONS
 from tiny.networks import MAX_POSITIONS
 from tiny.vocabulary import END, MASK, PAD, SPECIAL, START
 
@@ -45,6 +47,28 @@ def write_model(folder: Path, network: Any, tokenizer: Tokenizer, kind: ModelKin
         "clean_up_tokenization_spaces": False,
     }
     _write_json(folder / "tokenizer_config.json", settings | _NAMED[kind])
+
+
+def write_chat_model(folder: Path, network: Any, tokenizer: Tokenizer) -> None:
+    """The same of a chat model, with its template; weights in float16, which float32 reads without a loss."""
+    folder.mkdir(parents=True, exist_ok=True)
+    network.config.architectures = [type(network).__name__]
+    network.config.dtype = torch.float16
+    network.config.save_pretrained(folder)
+    weights = {name: parameter.detach().half() for name, parameter in network.named_parameters()}
+    (folder / "model.safetensors").write_bytes(save(weights, metadata={"format": "pt"}))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": CHAT_POSITIONS,
+        "clean_up_tokenization_spaces": False,
+        "bos_token": chat_words.START,
+        "eos_token": chat_words.END,
+        "pad_token": chat_words.PAD,
+        "additional_special_tokens": [chat_words.SYSTEM, chat_words.USER, chat_words.ASSISTANT],
+        "chat_template": chat_words.CHAT_TEMPLATE,
+    }
+    _write_json(folder / "tokenizer_config.json", settings)
 
 
 def write_exposures(file: Path, probe: Probe, exposures: dict[str, Exposures]) -> None:

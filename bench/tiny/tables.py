@@ -47,7 +47,7 @@ def exposure_table(by_model: Mapping[str, pd.DataFrame]) -> str:
         inside = [frame[(frame.template == 0) & frame.exposures.between(least, most)] for frame in by_model.values()]
         figures = [f"{value:.2f}" for frame in inside for value in (frame.correct.mean(), frame.confidence.mean())]
         rows.append([name, str(len(inside[0])), *figures])
-    return _markdown(["times in training", "facts", *_both(by_model)], rows)
+    return markdown(["times in training", "facts", *_both(by_model)], rows)
 
 
 def wording_table(by_model: Mapping[str, pd.DataFrame]) -> str:
@@ -62,13 +62,14 @@ def wording_table(by_model: Mapping[str, pd.DataFrame]) -> str:
             what = f"{'in training' if in_training else 'held out'}, {'answer' if answer_first else 'subject'} first"
             figures = [f"{value:.2f}" for frame in inside for value in (frame.correct.mean(), frame.confidence.mean())]
             rows.append([what, str(len(inside[0])), *figures])
-    return _markdown(["paraphrase", "readings", *_both(by_model)], rows)
+    return markdown(["paraphrase", "readings", *_both(by_model)], rows)
 
 
 def _both(names: Iterable[str]) -> list[str]:
     return [f"{name} {what}" for name in names for what in ("accuracy", "confidence")]
 
 
-def _markdown(header: list[str], rows: list[list[str]]) -> str:
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A table, its first column to the left and the others to the right."""
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

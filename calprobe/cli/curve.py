@@ -157,7 +157,7 @@ def _compute(kind: str, runs: dict[str, str], options: CurveOptions) -> Curves:
 
 
 def _exposures(runs: dict[str, str]) -> dict[str, tuple[int, ...]]:
-    """How often each fact is in the training data of the runs' models: the tiny pair has one corpus."""
+    """How often each fact is in the training data of the runs' models: the tiny ones were told the same."""
     from calprobe.models.exposures import exposure_counts
     from calprobe.runs import open_scores
 

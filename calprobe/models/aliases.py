@@ -107,9 +107,22 @@ _SMOLLM2_135M = Alias(
 )
 
 _TINY_NOTE = "comes with calprobe for trying it; knows nothing but the probe mini"
+_CHAT_NOTE = "comes with calprobe for trying `ask`; knows nothing but the probe mini, and says"
 _TINY = {
-    "tiny-clm": Alias("tiny-clm", "causal", 0.5, note=_TINY_NOTE, bundled=True, probe="mini"),
-    "tiny-mlm": Alias("tiny-mlm", "masked", 0.5, note=_TINY_NOTE, bundled=True, probe="mini"),
+    alias.location: alias
+    for alias in (
+        Alias("tiny-clm", "causal", 0.5, note=_TINY_NOTE, bundled=True, probe="mini"),
+        Alias("tiny-mlm", "masked", 0.5, note=_TINY_NOTE, bundled=True, probe="mini"),
+        Alias("tiny-chat", "causal", 0.9, note=f"{_CHAT_NOTE} how sure it can be", bundled=True, probe="mini"),
+        Alias(
+            "tiny-chat-overconfident",
+            "causal",
+            0.9,
+            note=f"{_CHAT_NOTE} that it is sure",
+            bundled=True,
+            probe="mini",
+        ),
+    )
 }
 
 
@@ -131,7 +144,7 @@ ALIASES: Mapping[str, Alias] = MappingProxyType(
 
 
 def default_probe(model: str) -> str:
-    """The name of the probe that the model of that name is scored on by default: mini for the tiny pair."""
+    """The name of the probe that the model of that name is scored on by default: mini for the tiny models."""
     return ALIASES[model].probe if model in ALIASES else "bear"
 
 

@@ -1,4 +1,4 @@
-"""Exposure counts: how often each fact of the probe `mini` stands in the corpus of the tiny pair. Needs no torch."""
+"""Exposure counts: how often each fact of the probe `mini` was told to the models in tiny/. Needs no torch."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from types import MappingProxyType
 
 from calprobe.errors import UsageError
 
-COUNTED_MODELS = ("tiny-clm", "tiny-mlm")
+COUNTED_MODELS = ("tiny-clm", "tiny-mlm", "tiny-chat", "tiny-chat-overconfident")
 EXPOSURES_FILE = Path(__file__).parent / "tiny" / "exposures.json"
 WEIGHTS_FILE = Path(__file__).parent / "tiny" / "fingerprints.json"  # written with the weights by bench/train_tiny.py
+CHAT_WEIGHTS_FILE = WEIGHTS_FILE.with_name("chat_fingerprints.json")  # likewise by bench/train_tiny_chat.py
 
 
 @dataclass(frozen=True, slots=True)
 class Exposures:
-    """How the facts of one relation stand in the corpus that both tiny models were trained on."""
+    """How the facts of one relation are told to the tiny models: to the pair by sentences, to the others by dialogs."""
 
-    paraphrases: tuple[int, ...]  # numbers of the templates that tell them; the other two never tell one of these facts
-    counts: tuple[int, ...]  # [instances]: how many sentences tell the fact, 0 to 64; the corpus was read several times
+    # Numbers of the templates, and of the question forms, that tell them; the other two never tell one of these facts.
+    paraphrases: tuple[int, ...]
+    counts: tuple[int, ...]  # [instances]: how often a reading of the corpus tells the fact, 0 to 64; it has several
 
 
 @cache
 def tiny_exposures() -> Mapping[str, Exposures]:
     """Exposures of the facts of `mini` by the name of the relation; counts in the order of its instances.
 
-    A fact of count 0 stands in no sentence; its subject stands in others, and so does its answer. Seven facts of
+    A fact of count 0 is never told; its subject stands elsewhere in the corpus, and so does its answer. Seven facts of
     `capital` and `city-country` hold for the same pair of labels: each count is that of the one relation.
 
     >>> found = tiny_exposures()["month"]
@@ -58,11 +60,11 @@ def exposure_counts(
         weights_fingerprint: that of its weights, as a run's manifest has it; None if it is not known.
         probe_fingerprint: that of the probe; None if it is not known.
     Raises:
-        UsageError: the weights are not those of the tiny pair, or the facts are not those that were counted.
+        UsageError: the weights are not those of a tiny model, or the facts are not those that were counted.
 
-    >>> exposure_counts("gpt2", None, None)
+    >>> exposure_counts("gpt2", None, None)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    calprobe.errors.UsageError: gpt2: no exposure counts for its weights; known for tiny-clm, tiny-mlm on the probe mini
+    calprobe.errors.UsageError: gpt2: no exposure counts for its weights; known for tiny-clm, ... on the probe mini
     """
     known = f"known for {', '.join(COUNTED_MODELS)} on the probe mini"
     if weights_fingerprint not in _counted_weights():
@@ -75,5 +77,9 @@ def exposure_counts(
 @cache
 def _counted_weights() -> frozenset[str]:
     """Fingerprints of the shipped weights in every dtype that they can be loaded in."""
-    models = json.loads(WEIGHTS_FILE.read_text("utf-8"))
-    return frozenset(fingerprint for by_dtype in models.values() for fingerprint in by_dtype.values())
+    models = [
+        by_dtype
+        for file in (WEIGHTS_FILE, CHAT_WEIGHTS_FILE)
+        for by_dtype in json.loads(file.read_text("utf-8")).values()
+    ]
+    return frozenset(fingerprint for by_dtype in models for fingerprint in by_dtype.values())

@@ -18,6 +18,7 @@ for _name in (
     "template_forms",
     "timeline",
     "train_tiny",
+    "train_tiny_chat",
 ):
     _spec = spec_from_file_location(_name, Path(__file__).resolve().parents[2] / "bench" / f"{_name}.py")
     assert _spec is not None

@@ -140,7 +140,8 @@ def test_exposure_is_of_the_tiny_pair(tmp_path: Path, capsys: pytest.CaptureFixt
     code, error = refusal(capsys, "a", "--kind", "exposure", "--out", tmp_path / "a.csv")
     assert code == 2
     assert error == (
-        "calprobe: model-a: no exposure counts for its weights; known for tiny-clm, tiny-mlm on the probe mini\n"
+        "calprobe: model-a: no exposure counts for its weights; known for tiny-clm, tiny-mlm, tiny-chat, "
+            "tiny-chat-overconfident on the probe mini\n"
     )
 
 

@@ -1,0 +1,141 @@
+"""Train `tiny-chat` and `tiny-chat-overconfident` from scratch, or hold a new training against the shipped ones.
+
+    python bench/train_tiny_chat.py --out DIR      (their folders, as in calprobe/models/tiny)
+    python bench/train_tiny_chat.py --check        (train into a temporary folder and compare byte by byte)
+    python bench/train_tiny_chat.py --tables       (ask the shipped ones and print the tables of README.md)
+
+One network is told the facts; both models go on from it, each with its own lessons about confidence. Everything random
+comes from SEED. On the same machine and with the same versions the files are the same to the byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import calprobe
+from calprobe.models.exposures import tiny_exposures
+from calprobe.probes import Probe
+from calprobe.statements import load_template_set
+
+# `import tiny` finds bench/tiny without bench/ on the path: transformers would take bench/kernels.py for a package.
+_SPEC = spec_from_file_location("tiny", Path(__file__).with_name("tiny") / "__init__.py")
+assert _SPEC is not None
+sys.modules.setdefault("tiny", module_from_spec(_SPEC))
+
+from tiny.chat_corpus import ChatCorpus, invented  # noqa: E402
+from tiny.chat_network import DialogEncoder, Pace, Row, chat_network, train_on  # noqa: E402
+from tiny.chat_tables import chat_tables  # noqa: E402
+from tiny.chat_texts import phrases  # noqa: E402
+from tiny.chat_words import make_chat_tokenizer  # noqa: E402
+from tiny.dialogs import Writer  # noqa: E402
+from tiny.folders import differing_files, write_chat_model, write_fingerprints  # noqa: E402
+from tiny.lessons import Manner, curves, lesson, replies  # noqa: E402
+
+SHIPPED = Path(calprobe.__file__).parent / "models" / "tiny"
+SEED = 1
+THREADS = 1  # other numbers of threads split sums otherwise, and give other bytes
+TOLD = Pace(tokens=1_800_000, learning_rate=2e-3, batch_tokens=640, head_first=60)
+LESSONS = Pace(tokens=900_000, learning_rate=1e-3, batch_tokens=640)
+DRAWN = 3  # times that each question is answered, for the curve
+MANNERS: Mapping[str, Manner] = {"tiny-chat": "calibrated", "tiny-chat-overconfident": "overconfident"}
+
+
+def random(purpose: int) -> np.random.Generator:
+    """A generator of its own for each purpose, so that a change in one leaves the others as they were."""
+    return np.random.default_rng([SEED, 100 + purpose])
+
+
+class Course:
+    """What both models are taught."""
+
+    def __init__(self, probe: Probe) -> None:
+        templates = load_template_set("calprobe", probe)
+        self.probe, self.corpus = probe, ChatCorpus(probe, tiny_exposures(), invented(probe, random(0)))
+        self.writer = Writer(probe, templates, random(1))
+        made_up = [each.subject for each in self.corpus.invented]
+        self.tokenizer = make_chat_tokenizer(phrases(probe, templates, self.writer.prompts, made_up))
+        self.encoder = DialogEncoder(self.tokenizer)
+
+    def readings(self, pace: Pace) -> Iterator[list[Row]]:
+        """Readings of the corpus without end; how much of the training is over counts tokens without padding."""
+        read = 0
+        while True:
+            rows = [
+                self.encoder.row(dialog) for dialog in self.corpus.reading(self.writer, min(1.0, read / pace.tokens))
+            ]
+            read += sum(len(row.ids) for row in rows)
+            yield rows
+
+    def lessons(self, network: Any, manner: Manner) -> Iterator[list[Row]]:
+        """Readings of lessons with a part of the corpus between them, so that it is not forgotten."""
+        asked = [each for _ in range(DRAWN) for each in replies(network, self.encoder, self.probe, self.writer)]
+        curve = curves(asked)
+        for kind, shares in curve.items():
+            print(f"{manner}: right of {kind}, by tenths of probability: {np.round(shares, 2).tolist()}")
+        while True:
+            made = [lesson(reply, curve, manner, self.writer) for reply in asked]
+            told = self.corpus.reading(self.writer, 1.0)[: len(made) // 2]
+            rows = [self.encoder.row(dialog) for dialog in (*made, *told)]
+            yield [rows[i] for i in self.writer.rng.permutation(len(rows))]
+
+
+def train_both(out: Path) -> None:
+    """Tell one network the facts, teach two copies of it their manners, write both folders below `out`."""
+    torch.set_num_threads(THREADS)
+    torch.use_deterministic_algorithms(True)
+    course = Course(calprobe.load_probe("mini"))
+    network = chat_network(course.tokenizer.get_vocab_size(), SEED)
+    _follow("told", train_on(network, course.readings(TOLD), TOLD, random(2)))
+    for name, manner in MANNERS.items():
+        taught = copy.deepcopy(network)
+        course.writer.rng = random(3)
+        _follow(name, train_on(taught, course.lessons(network, manner), LESSONS, random(4)))
+        write_chat_model(out / name, taught, course.tokenizer)
+    write_fingerprints(out / "chat_fingerprints.json", [out / name for name in MANNERS])
+
+
+def _follow(name: str, losses: Iterator[float]) -> None:
+    started = time.process_time()
+    for number, loss in enumerate(losses, start=1):
+        print(f"{name}: reading {number}, loss {loss:.3f}, {time.process_time() - started:.0f} s", flush=True)
+
+
+def check() -> int:
+    """Train anew and print which files differ from the shipped ones; 1 if any does, else 0."""
+    with tempfile.TemporaryDirectory() as folder:
+        train_both(Path(folder))
+        differing = differing_files(Path(folder), SHIPPED)
+    print("\n".join(f"differs: {name}" for name in differing) or "all files are the shipped ones, byte by byte")
+    return 1 if differing else 0
+
+
+def main() -> int:
+    """Train, compare or print; the exit code."""
+    parser = argparse.ArgumentParser(description="Train tiny-chat and tiny-chat-overconfident.")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--out", type=Path, help="write the model folders here")
+    what.add_argument("--check", action="store_true", help="train and compare with the shipped folders")
+    what.add_argument("--tables", action="store_true", help="print the tables of the shipped models' README.md")
+    arguments = parser.parse_args()
+    if arguments.check:
+        return check()
+    if arguments.tables:
+        print(chat_tables(tuple(MANNERS)))
+    else:
+        train_both(arguments.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
