@@ -141,7 +141,7 @@ def test_exposure_is_of_the_tiny_pair(tmp_path: Path, capsys: pytest.CaptureFixt
     assert code == 2
     assert error == (
         "calprobe: model-a: no exposure counts for its weights; known for tiny-clm, tiny-mlm, tiny-chat, "
-            "tiny-chat-overconfident on the probe mini\n"
+        "tiny-chat-overconfident on the probe mini\n"
     )
 
 
