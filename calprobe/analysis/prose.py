@@ -333,9 +333,9 @@ def covariate_notes(found: RunSlices, covariate: Covariate) -> Iterable[str]:
 
 
 TREND_NOTE = (
-    "Spearman's rho, over the instances that have a value: with correctness, with confidence, and with confidence - "
-    "correctness, which is above 0 where overconfidence grows. A covariate that differs between relations also shows "
-    "what else differs between them: see --by relation."
+    "Spearman's rho, over the n instances that have a value (10 or more): with correctness, with confidence, and with "
+    "confidence - correctness, which is above 0 where overconfidence grows. A covariate that differs between relations "
+    "also shows what else differs between them: see --by relation."
 )
 
 

@@ -15,11 +15,14 @@ from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.bootstrap import Predictions
 from calprobe.metrics.correlation import correlation
 
+LEAST = 10  # instances: the order of fewer says nothing, and their resamples are mostly ties
+
 
 @dataclass(frozen=True, slots=True)
 class Trend:
     """Spearman's rho of a covariate with three quantities of each instance, each in [-1, 1]."""
 
+    instances: int  # with a value and a confidence; of fewer than LEAST there is no rho
     correct: Estimate
     confidence: Estimate
     gap: Estimate  # with confidence - correct: above 0, overconfidence grows with the covariate
@@ -27,6 +30,7 @@ class Trend:
     def to_json(self) -> dict[str, Any]:
         """One estimator's object under `trend` of `calprobe report --by FILE --json`."""
         return {
+            "instances": self.instances,
             "correct": estimate_json(self.correct),
             "confidence": estimate_json(self.confidence),
             "confidence_gap": estimate_json(self.gap),
@@ -36,7 +40,7 @@ class Trend:
 def trends(
     values: Floats, samples: Mapping[str, Predictions], resampling: Resampling, clusters: Labels | None
 ) -> dict[str, Trend]:
-    """The trend of each estimator, by name, with 95 % bootstrap intervals.
+    """The trend of each estimator, by name, with 95 % bootstrap intervals; NaN with fewer than LEAST instances.
 
     Args:
         values: [instances], NaN where an instance has none.
@@ -51,11 +55,14 @@ def trends(
     found = {}
     for name, (given, right) in samples.items():
         confidence, correct = np.asarray(given, np.float64), np.asarray(right, np.float64)
+        instances = int((known & ~np.isnan(confidence)).sum())
+        if instances < LEAST:
+            found[name] = Trend(instances, *[Estimate(float("nan"))] * 3)
+            continue
         correct = np.where(np.isnan(confidence), np.nan, correct)
-        found[name] = Trend(
-            *(
-                correlation(places, own, resampling, clusters).of_ranks
-                for own in (correct, confidence, confidence - correct)
-            )
+        rho = (
+            correlation(places, own, resampling, clusters).of_ranks
+            for own in (correct, confidence, confidence - correct)
         )
+        found[name] = Trend(instances, *rho)
     return found

@@ -15,7 +15,9 @@ from scipy.stats import spearmanr
 
 from calprobe.analysis import ReportOptions, RunSlices, SliceOptions, report
 from calprobe.analysis.covariates import read_covariate
+from calprobe.analysis.number_text import number
 from calprobe.analysis.tables import report_sections, tidy_csv
+from calprobe.analysis.tables.cell_text import cell_text
 from calprobe.confidence import confidences
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
@@ -83,9 +85,29 @@ def test_trends_are_scipys(run_path: str, path: str, rows: pd.DataFrame) -> None
         ):
             assert estimate.value == pytest.approx(spearmanr(own["count"], values).statistic, abs=1e-12)
             assert estimate.low <= estimate.high
+        assert trend.instances == len(own)
     scaled = sliced(run_path, _scaled(path))
     # Ranks alone count: 1e-15 of everything changes no number.
     assert scaled.trends == found.trends
+
+
+def test_a_trend_of_fewer_than_ten_instances_is_a_dash(run_path: str, path: str) -> None:
+    """With nine instances there is their number, with ten a trend."""
+    frame = pd.read_csv(path).dropna(subset="count").head(10)
+    few = Path(path).with_name("few.csv")
+    for rows in (9, 10):
+        frame.head(rows).to_csv(few, index=False)
+        asked = SliceOptions(read_covariate(f"{few}:count"), ("base",))
+        found = report(run_path, ReportOptions(slices=asked, resampling=QUICK))
+        (run,) = found.runs
+        assert run.slices is not None
+        trend = run.slices.trends["base"]
+        assert trend.instances == rows
+        assert np.isnan(trend.correct.value) == (rows == 9)
+        (table,) = [table for table in report_sections(found) if table.stub == "rho with count"]
+        assert [cell_text(cell) for cell in table.rows[0].cells][:2] == (
+            ["9", "-"] if rows == 9 else ["10", number(trend.correct.value)]
+        )
 
 
 def _scaled(path: str) -> str:
@@ -138,7 +160,7 @@ def test_tables_and_json(run_path: str, path: str) -> None:
     assert list(asked["slices"]) == ["count"]
     assert asked["covariate"]["column"] == "count"
     assert asked["covariate"]["kind"] == "numbers"
-    assert set(asked["covariate"]["trend"]["base"]) == {"correct", "confidence", "confidence_gap"}
+    assert set(asked["covariate"]["trend"]["base"]) == {"instances", "correct", "confidence", "confidence_gap"}
     low = asked["slices"]["count"]
     assert [("low" in part) for part in low.values()] == [True, True, False]
     csv = tidy_csv(report_sections(found))

@@ -23,6 +23,21 @@ from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.slices import RunSlices
 from calprobe.analysis.tables.labels import TableName, about
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.trends import LEAST, Trend
+
+TREND_COLUMNS = (
+    Column("n", keys={"metric": "instances"}),
+    *(
+        Column(title, keys={"metric": f"rho_{key}"})
+        for key, title in (("correct", "correctness"), ("confidence", "confidence"), ("confidence_gap", "conf - corr"))
+    ),
+)
+
+
+def trend_cells(trend: Trend) -> tuple[Cell, ...]:
+    """The cells of TREND_COLUMNS; a dash where there are too few instances."""
+    enough = trend.instances >= LEAST
+    return (trend.instances, *((trend.correct, trend.confidence, trend.gap) if enough else [None] * 3))
 
 
 def slices_table(run: RunFacts, found: RunSlices, options: ReportOptions, called: TableName) -> Table:
@@ -74,17 +89,13 @@ def trend_table(run: RunFacts, found: RunSlices, called: TableName) -> Table | N
     """A row an estimator: how correctness, confidence and their difference go with a numeric covariate; else None."""
     if not found.trends:
         return None
-    titles = {"correct": "correctness", "confidence": "confidence", "confidence_gap": "conf - corr"}
     return Table(
         caption=f"Trend of {called.of} on {run.manifest.probe.name} with {found.by}: {size_and_state(run)}.",
         label=f"{called.label}-trend-{_slug(found)}",
         kind="slices",
         stub=f"rho with {found.by}",
-        columns=tuple(Column(title, keys={"metric": f"rho_{key}"}) for key, title in titles.items()),
-        rows=tuple(
-            Row(name, (trend.correct, trend.confidence, trend.gap), keys={"estimator": name})
-            for name, trend in found.trends.items()
-        ),
+        columns=TREND_COLUMNS,
+        rows=tuple(Row(name, trend_cells(trend), keys={"estimator": name}) for name, trend in found.trends.items()),
         notes=(TREND_NOTE,),
         keys={"run": run.label, "model": run.model, "covariate": found.by},
         about=about(run),
