@@ -130,6 +130,8 @@ def test_the_documented_task_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (found["accuracy"], found["with_a_confidence"], found["auroc"]) == (0.5, 1.0, 1.0)
     assert found["ece"] == pytest.approx((0.1 + 0.8) / 2)
     assert found["confidence_gap"] == pytest.approx(0.35)
+    shown = dict(re.findall(r"^(\w+) +(\d\.\d+)$", PAGE, re.MULTILINE))
+    assert {name: f"{value:.3f}" for name, value in found.items()} == shown
     legs.scorer = [__import__("mine_of_the_page").mine()]
     found = results_of(made._evaluated(legs, said, tmp_path, "eval"))
     assert found["ece"] == pytest.approx(0.1)
