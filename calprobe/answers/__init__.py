@@ -10,6 +10,7 @@ from calprobe.answers.readers import READERS, Reader, read, readers_of
 from calprobe.answers.rouge import rouge_l
 from calprobe.answers.short import read_short
 from calprobe.answers.stated import PARSERS, read_stated
+from calprobe.answers.stated_line import read_stated_line
 from calprobe.answers.types import STATUSES, Reading
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "read_on_scale",
     "read_short",
     "read_stated",
+    "read_stated_line",
     "readers_of",
     "rouge_l",
 ]

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -25,7 +24,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, accura
 from inspect_ai.scorer import value_to_float as to_float_of
 from inspect_ai.solver import TaskState
 
-from calprobe.answers import read_stated
+from calprobe.answers import read_stated_line
 from calprobe.integrations.numbers import NUMBERS
 from calprobe.runs.window import Step, WindowToken, window_label_scores
 
@@ -33,7 +32,6 @@ log = logging.getLogger(__name__)
 
 Source = Literal["stated", "probability"]
 _GRADE = to_float_of()
-_ABOUT = re.compile(r"(?i)\bconfiden|\bsure\b|\bcertain|\bprobability\b")
 
 
 def _metric(name: str) -> Metric:
@@ -150,8 +148,8 @@ def with_confidence(by: Scorer, source: Source = "stated", scale: str = "x", par
 
     Args:
         by: what grades the reply.
-        source: `stated`: what the reply says of itself, read by `calprobe.answers.read_stated` off its last line that
-            speaks of confidence, certainty or probability, or off all of it where none does. `probability`: of a
+        source: `stated`: what the reply says of itself, read by `calprobe.answers.read_stated_line`: a number counts in
+            a line that speaks of confidence, as in `Confidence: 80%`, and nowhere else. `probability`: of a
             multiple-choice reply, the probability of the letter that `by` read as the answer, among the letters that
             the model's `top_logprobs` show where the letter was generated (`GenerateConfig(logprobs=True,
             top_logprobs=20)`).
@@ -180,11 +178,10 @@ def with_confidence(by: Scorer, source: Source = "stated", scale: str = "x", par
 def stated_confidence(reply: str, scale: str = "x", parser: str = "strict") -> float | None:
     """The confidence in [0, 1] that a reply states; None where it states none that can be read.
 
-    >>> stated_confidence("In 1912, 3% of all ships.\\nConfidence: 80%"), stated_confidence("Oslo")
+    >>> stated_confidence("In 1912, 3% of all ships.\\nConfidence: 80%"), stated_confidence("In 1912, 3% of all ships.")
     (0.8, None)
     """
-    lines = [line for line in reply.splitlines() if _ABOUT.search(line)]
-    value = read_stated(lines[-1] if lines else reply, scale, parser=parser).value  # type: ignore[arg-type]  # checked
+    value = read_stated_line(reply, scale, parser=parser).value  # type: ignore[arg-type]  # checked
     return value if isinstance(value, float) else None
 
 

@@ -9,6 +9,8 @@ An aggregation takes what the harness collects, an item for each document:
 - `(gold, probabilities)`, what it passes on for the metric `brier_score`,
 - `(confidence, correct)`, what a task's own `process_results` may return.
 
+A document without a confidence (NaN, of the pair or among the log-likelihoods) is left out, and a warning counts them.
+
 Importing this module registers each aggregation, and a metric with it, as `calprobe_NAME`. The harness passes nothing
 on for a metric that it does not know, so tasks that name them are of the class `ChoiceTask`:
 
@@ -23,6 +25,8 @@ error of all their documents.
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -31,6 +35,8 @@ from lm_eval.api.registry import register_aggregation, register_metric
 from lm_eval.api.task import ConfigurableTask
 
 from calprobe.integrations.numbers import NUMBERS
+
+log = logging.getLogger(__name__)
 
 PREFIX = "calprobe_"  # another library's `ece` may be another number
 Item = tuple[Any, Any]
@@ -124,7 +130,8 @@ def confidence_gap(items: Iterable[Item]) -> float:
 def confidence_of(item: Item) -> tuple[float, bool]:
     """Confidence and correctness of one item; several right choices (a list as gold) are all right.
 
-    Raises ValueError for what is none of the forms above, or not a number.
+    NaN where the item has none: it is NaN itself, or so is the number of a choice. Raises ValueError for what is none
+    of the forms above.
 
     >>> confidence_of((1, [0.25, 0.75])), confidence_of(([0, 2], [-1.0, -1.0]))
     ((0.75, True), (0.5, True))
@@ -133,8 +140,10 @@ def confidence_of(item: Item) -> tuple[float, bool]:
     if isinstance(second, bool | int | float | np.bool_ | np.number):
         return float(first), bool(second)
     values = np.asarray(second, np.float64)
-    if values.ndim != 1 or not len(values) or np.isnan(values).any():
+    if values.ndim != 1 or not len(values):
         raise ValueError(f"{item!r:.100} has no number for each choice; calprobe takes (gold, log-likelihoods)")
+    if np.isnan(values).any():
+        return math.nan, False
     place = int(values.argmax())
     right = place in first if isinstance(first, list | tuple) else place == first
     if values.min() >= 0 and abs(values.sum() - 1) < 1e-3:  # probabilities
@@ -166,7 +175,11 @@ class ChoiceTask(ConfigurableTask):
 
 
 def _value(name: str, items: Iterable[Item]) -> float:
-    pairs = [confidence_of(item) for item in items]
+    every = [confidence_of(item) for item in items]
+    pairs = [(confidence, correct) for confidence, correct in every if not math.isnan(confidence)]
+    if len(pairs) < len(every):
+        lack = len(every) - len(pairs)
+        log.warning("%s: %d of %d documents have no confidence (NaN), and are left out", name, lack, len(every))
     return NUMBERS[name].of([confidence for confidence, _ in pairs], [correct for _, correct in pairs])
 
 

@@ -91,6 +91,8 @@ def _read(path: Path) -> list[Reply]:
             return []
         try:
             with closing(sqlite3.connect(copy)) as database:
+                if not database.execute("select 1 from sqlite_master").fetchall():
+                    return []  # the process that made it was stopped before it wrote the table
                 return [reply_of(*row) for row in database.execute("select key, crc32, reply from replies")]
         except (sqlite3.Error, DecodeError) as error:
             found = readable_replies(copy)

@@ -226,6 +226,26 @@ def test_a_run_without_replies_says_so_in_one_sentence(tmp_path: Path) -> None:
     assert not any(note.startswith("ECE: ") for note in table.printed_notes)
 
 
+def test_a_run_stopped_before_its_journal_had_a_table_is_one_without_replies(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What a process leaves that is killed between making the file and committing the table."""
+    path = stopped(tmp_path / "run", 1).path
+    journal_path(path, 0).write_bytes(b"")
+    (table,) = asked_tables(report_asked([asked_of("run", open_asked(path))], QUICK))
+    assert (table.rows, table.printed_notes[:1]) == ((), (NO_REPLIES,))
+    assert caplog.text == ""
+    assert not ask(FakeBackend(), QUESTIONS, path, OPTIONS).partial
+
+
+def test_a_run_stopped_before_its_questions_were_written_goes_on(tmp_path: Path) -> None:
+    path = stopped(tmp_path / "run", 1).path
+    (path / "questions.json").unlink()
+    with pytest.raises(CalprobeError, match=r"questions\.json: is missing; run the `calprobe ask` of this run again"):
+        asked_of("run", open_asked(path))
+    assert not ask(FakeBackend(), QUESTIONS, path, OPTIONS).partial
+
+
 def test_fine_print_is_in_files_and_not_on_terminals(whole: AskedRun) -> None:
     report = report_asked([asked_of("run", whole)], QUICK)
     last = asked_tables(report)[-1]

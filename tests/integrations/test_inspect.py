@@ -71,7 +71,8 @@ def test_the_share_with_a_confidence_is_of_the_scored() -> None:
     [
         ("8\nConfidence: 90%", 0.9),
         ("In 1912, 3% were lost.\nI am 80% sure.", 0.8),
-        ("0.7", 0.7),
+        ("Confidence: 90%\nI am confident in this.", 0.9),
+        ("0.7", None),  # the answer
         ("Oslo", None),
         ("I am sure.", None),
     ],

@@ -199,4 +199,11 @@ def test_numbers_of_the_whole_range_are_taken() -> None:
     assert ours.confidence_of((0, [-math.inf, -math.inf])) == (0.5, True)
     assert ours.confidence_of((1, [-1e4, -2e4])) == (1.0, False)
     with pytest.raises(ValueError, match="no number for each choice"):
-        ours.confidence_of((0, [math.nan, -1.0]))
+        ours.confidence_of((0, []))
+
+
+def test_documents_without_a_confidence_are_left_out_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    lacking = [(math.nan, True), (0, [math.nan, -1.0]), (1, [math.nan, math.nan])]
+    assert ours.ece([(0.8, True), *lacking, (0.6, False)]) == ours.ece([(0.8, True), (0.6, False)])
+    assert "ece: 3 of 5 documents have no confidence (NaN), and are left out" in caplog.text
+    assert math.isnan(ours.brier(lacking))
