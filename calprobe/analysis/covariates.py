@@ -20,6 +20,7 @@ from calprobe.questions.rows import SUFFIXES, kind_of_file, read_rows
 
 # What a row is of, by the columns that say it: the first of these that a file has.
 KEYS = (("relation", "instance"), ("relation", "subject"), ("set", "question"), ("question",), ("subject",))
+OF_FACTS = ("relation", "instance")
 OF_REPLIES = (("set", "question"), ("question",))
 ANYBODYS = ("subject",)  # a list of entities is larger than a probe: rows that a run lacks are no mistake
 IDS = frozenset(name for key in KEYS for name in key)
@@ -54,10 +55,12 @@ class Covariate:
         known = set(ids)
         unknown = [key for key in self.values if key not in known]
         if len(unknown) == len(self.values) or (unknown and complete and self.key != ANYBODYS):
+            shown = "show --json` has them, instances counted from 0"
+            where_ids = "export --what confidences` has them" if self.key in OF_REPLIES else shown
             few = ", ".join("/".join(key) for key in unknown[:FEW]) + (", .." if len(unknown) > FEW else "")
             raise UsageError(
                 f"{self.file}: {where} has no {'/'.join(self.key)} {few} ({counted(len(unknown), 'unknown row')} of "
-                f"{len(self.values):,})\ngive ids as `calprobe show --json` has them, instances counted from 0"
+                f"{len(self.values):,})\ngive ids as `calprobe {where_ids}"
             )
         return tuple(self.values.get(key) for key in ids)
 

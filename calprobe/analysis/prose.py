@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from calprobe.analysis.compare_results import Scope
 from calprobe.analysis.covariates import Covariate
@@ -306,37 +306,43 @@ SIZES_BELOW_NAMES = "Below a slice's name: its instances and the mean K of their
 def slice_notes(found: RunSlices, options: ReportOptions) -> Iterable[str]:
     """Notes below a table of slices."""
     if found.covariate is not None:
-        yield from covariate_notes(found, found.covariate)
+        groups = sum(part.ends is not None for part in found.slices)
+        yield from covariate_notes(found.covariate, groups, found.lacking, "instance")
     elif found.by == "domain":
         yield "A relation of two domains counts in both."
-    bins = "4 to 20 quantile bins, by instances" if options.slice_bins is None else f"{options.slice_bins} bins"
-    yield f"ACE: {bins}. If cal.: ACE of a perfectly calibrated model with these confidences, mean and 95 % of draws."
-    if few := [part for part in found.slices if part.instances < CHANCE_BELOW]:
-        names = ", ".join(part.name for part in few[:5]) + (" .." if len(few) > 5 else "")
-        yield (
-            f"ACE of fewer than {CHANCE_BELOW} instances ({counted(len(few), 'slice')}: {names}) is too large by "
-            "chance; within the range of if cal. it is no evidence of miscalibration."
-        )
+    yield from slice_ace_notes(options.slice_bins, {part.name: part.instances for part in found.slices})
     if options.cluster == "relation" and any(len(part.relations) < LEAST_CLUSTERS for part in found.slices):
         yield f"--cluster relation: a slice of fewer than {LEAST_CLUSTERS} relations has no interval."
 
 
-def covariate_notes(found: RunSlices, covariate: Covariate) -> Iterable[str]:
-    """Where the values of a covariate come from, how numbers are cut, and what has none."""
+def slice_ace_notes(bins: int | None, sizes: Mapping[str, int]) -> Iterable[str]:
+    """How ACE of slices is binned, and which of them are small; sizes are instances by name."""
+    told = "4 to 20 quantile bins, by instances" if bins is None else f"{bins} bins"
+    yield f"ACE: {told}. If cal.: ACE of a perfectly calibrated model with these confidences, mean and 95 % of draws."
+    if few := [name for name, size in sizes.items() if size < CHANCE_BELOW]:
+        names = ", ".join(few[:5]) + (" .." if len(few) > 5 else "")
+        yield (
+            f"ACE of fewer than {CHANCE_BELOW} instances ({counted(len(few), 'slice')}: {names}) is too large by "
+            "chance; within the range of if cal. it is no evidence of miscalibration."
+        )
+
+
+def covariate_notes(covariate: Covariate, groups: int, lacking: int, unit: str) -> Iterable[str]:
+    """Where the values of a covariate come from, into how many groups numbers are cut, and how many units have none."""
     kind = "categories"
     if covariate.numeric:
-        groups = sum(part.ends is not None for part in found.slices)
-        kind = f"numbers, cut at quantiles of these instances into {counted(groups, 'group')}, equal ones together"
+        kind = f"numbers, cut at quantiles of these {unit}s into {counted(groups, 'group')}, equal ones together"
     yield f"By {covariate.name} of {covariate.file}: {kind}."
-    if found.lacking:
-        yield f"{counted(found.lacking, 'instance')} without {covariate.name} there: a slice of their own."
+    if lacking:
+        yield f"{counted(lacking, unit)} without {covariate.name} there: a slice of their own."
 
 
-TREND_NOTE = (
-    "Spearman's rho, over the n instances that have a value (10 or more): with correctness, with confidence, and with "
-    "confidence - correctness, which is above 0 where overconfidence grows. A covariate that differs between relations "
-    "also shows what else differs between them: see --by relation."
-)
+def trend_note(units: str, caution: str) -> str:
+    """The note below a table of trends, with a sentence on what else a trend can show."""
+    return (
+        f"Spearman's rho, over the n {units} that have a value (10 or more): with correctness, with confidence, and "
+        f"with confidence - correctness, which is above 0 where overconfidence grows. {caution}"
+    )
 
 
 # Numbers beside the paper's.

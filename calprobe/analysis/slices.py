@@ -15,7 +15,7 @@ from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.meaningful import is_meaningful
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.scored_run import ScoredRun, mean_of
-from calprobe.analysis.trends import Trend, trends
+from calprobe.analysis.trends import Trend, covariate_json, trends
 from calprobe.confidence import BASE, Estimator, Headline, headline
 from calprobe.errors import UsageError
 from calprobe.interop.answer_texts import texts_if_known
@@ -90,15 +90,7 @@ class RunSlices:
 
     def covariate_json(self) -> dict[str, Any] | None:
         """What `calprobe report --by FILE --json` says under `covariate`; None of other slices."""
-        if self.covariate is None:
-            return None
-        return {
-            "file": self.covariate.file,
-            "column": self.covariate.name,
-            "kind": "numbers" if self.covariate.numeric else "categories",
-            "without_value": self.lacking,
-            "trend": {name: trend.to_json() for name, trend in self.trends.items()},
-        }
+        return None if self.covariate is None else covariate_json(self.covariate, self.lacking, self.trends)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calprobe.analysis.covariates import Covariate
 from calprobe.analysis.json_values import estimate_json
 from calprobe.analysis.scored_run import Labels
 from calprobe.arrays import Floats
@@ -35,6 +36,17 @@ class Trend:
             "confidence": estimate_json(self.confidence),
             "confidence_gap": estimate_json(self.gap),
         }
+
+
+def covariate_json(covariate: Covariate, lacking: int, found: Mapping[str, Trend]) -> dict[str, Any]:
+    """What `calprobe report --by FILE --json` says under `covariate`; `lacking` have no value."""
+    return {
+        "file": covariate.file,
+        "column": covariate.name,
+        "kind": "numbers" if covariate.numeric else "categories",
+        "without_value": lacking,
+        "trend": {name: trend.to_json() for name, trend in found.items()},
+    }
 
 
 def trends(

@@ -20,8 +20,8 @@ by_option = click.option(
     "--by",
     metavar="|".join((*get_args(SliceKind), "FILE[:COLUMN]")),
     help="Also show accuracy and calibration of each slice: each relation, each domain, 1:1 and N:1 relations, or the "
-    "facts by a column of a CSV, JSON lines or Parquet FILE, such as popularity (columns relation and instance, or "
-    "subject, say what a row is of).",
+    "facts or questions by a column of a CSV, JSON lines or Parquet FILE, such as popularity (columns relation and "
+    "instance, subject, or question say what a row is of). Of asked runs by a FILE alone.",
 )
 by_groups_option = click.option(
     "--by-groups",
@@ -31,11 +31,15 @@ by_groups_option = click.option(
 )
 
 
-def sliced_by(by: str, groups: int | None) -> SliceKind | Covariate:
+def sliced_by(by: str | None, groups: int | None) -> SliceKind | Covariate | None:
     """What `--by` names. Raises UsageError for what is neither a kind nor a file, and for groups of no numbers.
 
     Raises as `read_covariate`.
     """
+    if by is None:
+        if groups is not None:
+            raise UsageError("--by-groups cuts numbers of a file; give --by FILE:COLUMN")
+        return None
     from calprobe.analysis.covariates import GROUPS, is_covariate, read_covariate
 
     if is_covariate(by):
@@ -48,3 +52,11 @@ def sliced_by(by: str, groups: int | None) -> SliceKind | Covariate:
     if groups is not None:
         raise UsageError(f"--by-groups cuts numbers of a file; --by {by} has none, leave it out")
     return cast(SliceKind, by)
+
+
+def covariate_of(by: str | None, groups: int | None) -> Covariate | None:
+    """What `--by` names for runs of replies, a column of a file. Raises as `sliced_by`, and for relations and such."""
+    found = sliced_by(by, groups)
+    if isinstance(found, str):
+        raise UsageError(f"--by {found} is of runs of scores; for runs of replies there is --by FILE:COLUMN")
+    return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from calprobe.cli.arguments import list_option, refuse_typed
-from calprobe.cli.by_options import by_groups_option, by_option, sliced_by
+from calprobe.cli.by_options import by_groups_option, by_option, covariate_of, sliced_by
 from calprobe.cli.common import asked_compat, estimators_option, report_options
 from calprobe.cli.figure_options import LOOKS, figure_options, naming
 from calprobe.cli.labels import label_option, labelled
@@ -162,11 +162,10 @@ def command(
         asked = _asked_options(options, readers, parse_threshold, window)
         planned = replace(asked, budget=answers_of(budget or ()), budget_draws=budget_draws or asked.budget_draws)
         planned = replace(planned, variants=variants, calibrate=calibrate, forms=estimators or ())
+        planned = replace(planned, by=covariate_of(by, by_groups), slice_bins=options.slice_bins)
         _report_asked(named, planned, shown)
         return
     _refuse_options_of_replies(options, beside)
-    if by is None and by_groups is not None:
-        raise UsageError("--by-groups cuts numbers of a file; give --by FILE:COLUMN")
     if all_reductions:
         _refuse_of_one_reduction(shown, {"--recalibrate": recalibrate, "--save-maps": save_maps, "--by": by})
     check_tables(shown, TABLES)
@@ -175,7 +174,8 @@ def command(
     from calprobe.heap import keep_freed_memory
 
     check_maps(recalibrate, save_maps, named)
-    slices = None if by is None else SliceOptions(sliced_by(by, by_groups), estimators)
+    sliced = sliced_by(by, by_groups)
+    slices = None if sliced is None else SliceOptions(sliced, estimators)
     options = replace(options, slices=slices, recalibrate=None if recalibrate is None else recalibrated_by(recalibrate))
     log_to_stderr()
     keep_freed_memory()

@@ -31,6 +31,7 @@ TABLES = (
         "answers",
         "confidence",
         "uncertainty",
+        "slices",
         "wording",
         "budget",
         "stated",
@@ -49,7 +50,7 @@ TABLES = (
     ),
     *("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed", "models"),
 )
-OF_SCORES = ("reduction", "ties", "by", "recalibrate", "cluster")  # parameters that say nothing of replies
+OF_SCORES = ("reduction", "ties", "recalibrate", "cluster")  # parameters that say nothing of replies
 OF_REPLIES = ("readers", "variants", "parse_threshold", "window", "calibrate", "budget", "budget_draws")
 
 readers_option = list_option(

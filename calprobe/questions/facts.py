@@ -32,6 +32,17 @@ def fact_id(relation: str, instance: int) -> str:
     return f"{relation}/{instance}"
 
 
+def fact_of(name: str) -> tuple[str, int] | None:
+    """The fact that a question's id names; None for another id, such as one with a zero in front of its number.
+
+    >>> fact_of("P36/7"), fact_of("P36/07"), fact_of("q7")
+    (('P36', 7), None, None)
+    """
+    relation, slash, number = name.rpartition("/")
+    is_number = number.isascii() and number.isdigit() and (number == "0" or number[0] != "0")
+    return (relation, int(number)) if relation and slash and is_number else None
+
+
 def fact_pool(probe: Probe, options: QuestionOptions) -> Pool:
     """The facts of a probe as questions, in the probe's order.
 

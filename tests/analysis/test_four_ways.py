@@ -17,7 +17,6 @@ from scipy.stats import binomtest, mannwhitneyu, spearmanr
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.four_ways.compare_ways import compare_opened
-from calprobe.analysis.four_ways.facts import key_of
 from calprobe.analysis.four_ways.frame import facts_frame
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.options import FourWaysOptions
@@ -27,6 +26,7 @@ from calprobe.analysis.scored_run import open_scored_runs
 from calprobe.analysis.tables.four_ways import four_ways_tables
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, holm, paired_differences, standard_metrics
+from calprobe.questions.facts import fact_of
 
 QUICK = FourWaysOptions(CompareOptions(scores=ReportOptions(resampling=Resampling(60))))
 
@@ -360,7 +360,7 @@ def test_a_variant_without_replies_is_named_as_it_is_typed(folder: Path) -> None
 
 def test_ids_that_are_spelled_otherwise_are_no_facts() -> None:
     spelled = {"P36/7": ("P36", 7), "a/b/0": ("a/b", 0), "P36/07": None, "P36/": None, "/": None, "P36/-1": None}
-    assert {name: key_of(name) for name in spelled} == spelled
+    assert {name: fact_of(name) for name in spelled} == spelled
 
 
 def test_many_confidences_are_correlated_in_a_few_letters_on_a_terminal(found: FourWays) -> None:

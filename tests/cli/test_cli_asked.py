@@ -154,6 +154,27 @@ def test_page_and_figures_are_written(run: str, tmp_path: Path) -> None:
     assert again.read_bytes() == page.read_bytes()
 
 
+def test_slices_by_a_column_of_a_file(run: str, tmp_path: Path) -> None:
+    counts = tmp_path / "counts.csv"
+    counts.write_text("question,count\n" + "".join(f"q{at},{at}\n" for at in range(12)), "utf-8")
+    given = ("--by", f"{counts}:count", "--by-groups", 2, "--estimator", "label")
+    done = calprobe("report", run, *QUICK, *given, "--tables", "slices", "--html", tmp_path / "page.html")
+    assert done.returncode == 0, done.stderr
+    assert "0 to 5" in done.stdout
+    assert "rho with count" in done.stdout
+    assert "rho with count" in (tmp_path / "page.html").read_text("utf-8")
+    found = json.loads(calprobe("report", run, *QUICK, *given, "--json").stdout)[run]["sets"]["quiz"]["variants"]
+    assert found["plain"]["slices"]["count"]["6 to 11"]["estimators"]["label"]["ace"]["value"] >= 0
+    assert found["plain"]["covariate"]["trend"]["label"]["instances"] == 12
+    csv = calprobe("report", run, *QUICK, *given, "--format", "csv").stdout
+    assert "rho_confidence_gap" in csv
+    facts = tmp_path / "facts.csv"
+    facts.write_text("relation,instance,count\nmonth,1,2\n", "utf-8")
+    refused = calprobe("report", run, "--by", facts)
+    assert refused.returncode == 2
+    assert "facts.csv has values of facts, and no question of this run is one" in refused.stderr
+
+
 @pytest.mark.parametrize("what", ["replies", "labels", "readings", "confidences"])
 def test_every_table_is_exported(run: str, tmp_path: Path, what: str) -> None:
     out = tmp_path / "table.csv"
@@ -168,7 +189,9 @@ def test_every_table_is_exported(run: str, tmp_path: Path, what: str) -> None:
     ("arguments", "said"),
     [
         (("--reduction", "mean"), "--reduction does not apply to runs of replies"),
-        (("--by", "domain"), "--by does not apply to runs of replies"),
+        (("--by", "domain"), "--by domain is of runs of scores; for runs of replies there is --by FILE:COLUMN"),
+        (("--by-groups", "2"), "--by-groups cuts numbers of a file; give --by FILE:COLUMN"),
+        (("--tables", "slices"), "--tables slices: the report has no such table"),
         (("--compat", "kissling2026"), "--compat kissling2026 is of scores"),
         (("--against", "paper"), "--against paper is of scores"),
         (("--reader", "frist_char"), "no 'frist_char'; did you mean first_char"),

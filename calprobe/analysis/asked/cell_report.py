@@ -56,7 +56,7 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
         options: bins, resamples, and whether the paper's rules hold.
     """
     cell, confidences = opened.cell, opened.confidences
-    metrics = _metrics(opened, options)
+    metrics = estimates_of(opened, metrics_of(options), options.resampling)
     return CellReport(
         set=cell.set,
         variant=cell.variant,
@@ -96,8 +96,8 @@ def _samples(opened: OpenedCell) -> SampleCounts | None:
 
 def _accuracy(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Accuracy:
     return Accuracy(
-        value=_mean(opened, answers.correct, answers.asked, options),
-        of_read=_mean(opened, answers.correct, answers.extracted, options),
+        value=mean_over(opened, answers.correct, answers.asked, options),
+        of_read=mean_over(opened, answers.correct, answers.extracted, options),
         reasons=answers.reasons,
         flags=answers.flags,
         rules=answers.rules,
@@ -109,10 +109,10 @@ def _accuracy(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Ac
 
 def _abstained(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Estimate | None:
     is_open = np.array([row.question.kind == "open" for row in opened.cell.rows], np.bool_)
-    return _mean(opened, answers.abstained, is_open & answers.asked, options) if is_open.any() else None
+    return mean_over(opened, answers.abstained, is_open & answers.asked, options) if is_open.any() else None
 
 
-def _mean(opened: OpenedCell, values: npt.NDArray[Any], kept: Kept, options: AskedOptions) -> Estimate:
+def mean_over(opened: OpenedCell, values: npt.NDArray[Any], kept: Kept, options: AskedOptions) -> Estimate:
     """The mean of a quantity in [0, 1] over some rows, with its interval."""
     if not kept.any():
         return UNDEFINED
@@ -125,12 +125,13 @@ def clusters_of(opened: OpenedCell, kept: Kept) -> npt.NDArray[np.str_] | None:
     return None if found is None else found[kept]
 
 
-def _metrics(opened: OpenedCell, options: AskedOptions) -> dict[str, Mapping[str, Estimate]]:
+def estimates_of(
+    opened: OpenedCell, shown: Sequence[Metric], resampling: Resampling
+) -> dict[str, Mapping[str, Estimate]]:
     """The metrics of each estimator over the rows that it could be read of; the same rows see the same resamples.
 
     Smooth ECE has no interval: resampling it would take most of the time of a report.
     """
-    shown = metrics_of(options)
     by_rows: dict[tuple[bytes, Scale], list[str]] = {}
     for name, found in opened.confidences.items():
         scale = opened.estimators[name].scale
@@ -142,7 +143,7 @@ def _metrics(opened: OpenedCell, options: AskedOptions) -> dict[str, Mapping[str
         known = of_scale(shown, scale)
         drawn = [metric for metric in known if metric.name != SMOOTH_ECE.name]
         plain = bootstrap_many([SMOOTH_ECE], samples, Resampling(0)) if len(drawn) < len(known) else {}
-        metrics = bootstrap_many(drawn, samples, options.resampling, clusters_of(opened, kept))
+        metrics = bootstrap_many(drawn, samples, resampling, clusters_of(opened, kept))
         values |= {
             name: {metric.name: (metrics[name] | plain.get(name, {}))[metric.name] for metric in known}
             for name in names
@@ -164,7 +165,7 @@ def _calibration(
     total = rows + missing if "brier" in metrics else 0
     return CellEstimator(
         rows=rows,
-        coverage=_mean(opened, read, asked, options),
+        coverage=mean_over(opened, read, asked, options),
         reasons=found.reasons,
         metrics=metrics,
         brier_bounds=(brier / total, (brier + missing) / total) if total else (float("nan"), float("nan")),
@@ -189,8 +190,8 @@ def _off_label(opened: OpenedCell, options: AskedOptions) -> OffLabel:
     with np.errstate(invalid="ignore", divide="ignore"):
         seen = (masses.total / np.maximum(every.total, masses.total + _least_missing(opened)))[asked]
     return OffLabel(
-        mean=_mean(opened, off, asked, options),
-        above_half=_mean(opened, off > 0.5, asked, options),
+        mean=mean_over(opened, off, asked, options),
+        above_half=mean_over(opened, off > 0.5, asked, options),
         all_seen=float(masses.covered[asked].mean()) if asked.any() else float("nan"),
         mass_seen=float(np.nanmean(seen)) if np.isfinite(seen).any() else float("nan"),
     )
@@ -248,7 +249,7 @@ def _overconfidence(opened: OpenedCell, name: str, options: AskedOptions) -> Ove
         distinct=len(values),
         mode=float(values[counts.argmax()]) if len(values) else float("nan"),
         mode_share=float(counts.max() / counts.sum()) if len(values) else float("nan"),
-        accuracy_unread=_mean(opened, stated.correct, stated.asked & ~read, options),
+        accuracy_unread=mean_over(opened, stated.correct, stated.asked & ~read, options),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, BudgetAuroc, CellBudget, CellReport, SetReport
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
+from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.choice import choose_stated
 from calprobe.errors import UsageError
 from calprobe.messages import no_estimator, no_such
@@ -87,7 +88,13 @@ def _cell(cell: CellReport, names: Sequence[str], metrics: Sequence[str]) -> Cel
     }
     budgets = tuple(_budget(own, names, metrics) for own in cell.budgets)
     stated, maps = _only(cell.overconfidence, names), _only(cell.maps, names)
-    return replace(cell, estimators=estimators, overconfidence=stated, budgets=budgets, maps=maps)
+    slices = None if cell.slices is None else _slices(cell.slices, names)
+    return replace(cell, estimators=estimators, overconfidence=stated, budgets=budgets, maps=maps, slices=slices)
+
+
+def _slices(found: CellSlices, names: Sequence[str]) -> CellSlices:
+    parts = (replace(part, estimators=_only(part.estimators, names)) for part in found.slices)
+    return replace(found, slices=tuple(parts), trends=_only(found.trends, names))
 
 
 def _budget(own: CellBudget, names: Sequence[str], metrics: Sequence[str]) -> CellBudget:

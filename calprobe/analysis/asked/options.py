@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from calprobe.analysis.covariates import Covariate
 from calprobe.errors import UsageError
 from calprobe.metrics import ACE_BINS, Resampling
 from calprobe.words import AskedCompat, Calibrate
@@ -29,6 +30,8 @@ class AskedOptions:
     budget_draws: int = 5  # of each plan
     variants: tuple[str, ...] | None = None  # these alone, as if no other had been asked; None: all
     forms: tuple[str, ...] = ()  # estimators beside the usual ones, such as semantic_entropy.likelihood
+    by: Covariate | None = None  # a column of a file that questions are sliced by; None: no slices
+    slice_bins: int | None = None  # `ace_bins` of slices, which have few rows
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:

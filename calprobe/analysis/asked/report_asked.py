@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from calprobe.analysis.asked.across import across_runs, shift_summaries
 from calprobe.analysis.asked.cell_report import metrics_of, report_cell
@@ -15,6 +16,7 @@ from calprobe.analysis.asked.results import AskedRunReport, SetReport
 from calprobe.analysis.asked.science.answer_study import answer_study
 from calprobe.analysis.asked.science.label_study import label_study
 from calprobe.analysis.asked.set_report import OpenedSet, report_set
+from calprobe.analysis.asked.slices import Values, cell_slices, covariate_values, set_groups
 from calprobe.analysis.asked.stated.study import stated_run
 from calprobe.errors import UsageError
 
@@ -53,7 +55,8 @@ def _check_made(runs: Iterable[AskedRunReport], options: AskedOptions) -> None:
 def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
     """The numbers of one run."""
     read = list(read_sets(asked, options))
-    sets = {own.name: _set(own, asked, options) for own in read}
+    values = None if options.by is None else covariate_values(asked, options.by)
+    sets = {own.name: _set(own, asked, options, values) for own in read}
     cells = [cell for own in sets.values() for cell in own.cells.values()]
     opened = tuple(cell for own in read for cell in own.cells.values())
     return AskedRunReport(
@@ -72,8 +75,12 @@ def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
     )
 
 
-def _set(read: ReadSet, asked: Asked, options: AskedOptions) -> SetReport:
+def _set(read: ReadSet, asked: Asked, options: AskedOptions, values: Values | None) -> SetReport:
     reports = {variant: report_cell(cell, read.answers[variant], options) for variant, cell in read.cells.items()}
+    if options.by is not None and values is not None:
+        groups = set_groups(read, options.by, values)
+        slices = {variant: cell_slices(cell, groups, options) for variant, cell in read.cells.items()}
+        reports = {variant: replace(own, slices=slices[variant]) for variant, own in reports.items()}
     changes = tuple(variant for variant, own in read.cells.items() if asked.asks_for_another_form(own.cell))
     left_out = changes if len(changes) < len(reports) else ()  # where all do, none is the exception
     turned = frozenset(name for name, places in asked.turns.items() if places)

@@ -10,6 +10,7 @@ from calprobe.analysis.asked.extent import AskedExtent
 from calprobe.analysis.asked.lengths import StageLengths
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.science.label_results import LabelStudy
+from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.results import StatedRun
 from calprobe.confidence.asked import AskedEstimator, Cell
 from calprobe.confidence.asked.entry import Read, Scale
@@ -197,6 +198,7 @@ class CellReport:
     budgets: tuple[CellBudget, ...] = ()  # plans of fewer answers, where these are asked for
     maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # by estimator, of those that a map has made
     lengths: tuple[StageLengths, ...] = ()  # tokens of replies and thoughts, by stage
+    slices: CellSlices | None = None  # by a covariate; None unless asked for
 
     @property
     def reader(self) -> str:

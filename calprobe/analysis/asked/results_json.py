@@ -132,6 +132,7 @@ def _cell(cell: CellReport) -> dict[str, Any]:
         "samples": _value(cell.samples),
         "question_itself": _value(cell.itself),
         "wording": {own.points: _value(own.share) | {"p": _value(own.p)} for own in cell.wording},
+        **({} if cell.slices is None else cell.slices.to_json()),
     }
 
 

@@ -89,14 +89,3 @@ def _nothing(sides: Sequence[Holding]) -> str:
         f"no fact that all runs have: {most}; score and ask the same facts, such as "
         "calprobe score --probe mini, calprobe ask --questions mini --as choice"
     )
-
-
-def key_of(name: str) -> Key | None:
-    """The fact that a question's id names; None for another id, such as one with a zero in front of its number.
-
-    >>> key_of("P36/7"), key_of("P36/07"), key_of("q7")
-    (('P36', 7), None, None)
-    """
-    relation, slash, number = name.rpartition("/")
-    is_number = number.isascii() and number.isdigit() and (number == "0" or number[0] != "0")
-    return (relation, int(number)) if relation and slash and is_number else None

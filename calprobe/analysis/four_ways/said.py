@@ -14,13 +14,14 @@ import numpy as np
 
 from calprobe.analysis.asked.opened import Asked, ReadSet
 from calprobe.analysis.asked.results import OpenedCell
-from calprobe.analysis.four_ways.facts import Holding, Key, key_of
+from calprobe.analysis.four_ways.facts import Holding, Key
 from calprobe.analysis.four_ways.ways import Mask, View, Way
 from calprobe.arrays import Ints
 from calprobe.confidence.asked import Answers, AskedConfidence, AskedEstimator
 from calprobe.confidence.asked.sample_estimators import GREEDY_READING, MAJORITY, of_majority, representative
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.messages import shortened
+from calprobe.questions.facts import fact_of
 from calprobe.questions.types import Question
 
 SHOWN = ("label", "p_true", "frequency", "answer_entropy", "semantic_entropy")  # and all that is stated, unless named
@@ -58,13 +59,13 @@ class Replies:
 
     def questions(self) -> dict[Key, Question]:
         """The questions that have a row."""
-        found = ((key_of(row.question.id), row.question) for row in self.opened.cell.rows)
+        found = ((fact_of(row.question.id), row.question) for row in self.opened.cell.rows)
         return {key: question for key, question in found if key is not None}
 
     def holding(self, differing: Mapping[Key, str]) -> Holding:
         """The facts with an answer to read; `differing` are not the same fact in a scored run, by the reason."""
         asked = {own.id for own in next(s for s in self.run.sets if s.name == self.found.name).questions}
-        keys = {key for name in asked if (key := key_of(name)) is not None}
+        keys = {key for name in asked if (key := fact_of(name)) is not None}
         there = frozenset(self.rows(self.answers)) - differing.keys()
         why = {key: differing.get(key, "no reply") for key in keys - there}
         return Holding(self.label, there, why, "not asked")
@@ -78,7 +79,7 @@ class Replies:
             read = replace(self.opened.read, answers=answers, drawn=None)
             chosen = ((own, representative(own)) for own in read.samples)
             places = [int(own.rows[0]) if place is None else place for own, place in chosen]
-        return {key: at for at in places if (key := key_of(rows[at].question.id)) is not None}
+        return {key: at for at in places if (key := fact_of(rows[at].question.id)) is not None}
 
     @cached_property
     def estimators(self) -> dict[str, AskedEstimator]:
@@ -163,7 +164,7 @@ def facts_asked(run: Asked, sets: Sequence[ReadSet]) -> tuple[list[tuple[ReadSet
             rows = cell.cell.rows
             if not rows:
                 left_out.append(f"{run.label}, {own.name}, {variant}: no replies")
-            elif not any(key_of(row.question.id) for row in rows):
+            elif not any(fact_of(row.question.id) for row in rows):
                 left_out.append(f"{run.label}, {own.name}, {variant}: no facts of a probe")
             elif cell.cell.judges_options:
                 left_out.append(f"{run.label}, {own.name}, {variant}: verdicts on options, not answers to facts")

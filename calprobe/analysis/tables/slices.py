@@ -11,13 +11,13 @@ from calprobe.analysis.prose import (
     COVARIATE_METRICS,
     SIZES_BELOW_NAMES,
     SLICE_METRICS,
-    TREND_NOTE,
     heading,
     mean_accuracy_name,
     mean_candidates,
     size_and_state,
     slice_notes,
     slice_size,
+    trend_note,
 )
 from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.slices import RunSlices
@@ -25,6 +25,9 @@ from calprobe.analysis.tables.labels import TableName, about
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.analysis.trends import LEAST, Trend
 
+OF_RELATIONS = (
+    "A covariate that differs between relations also shows what else differs between them: see --by relation."
+)
 TREND_COLUMNS = (
     Column("n", keys={"metric": "instances"}),
     *(
@@ -96,7 +99,7 @@ def trend_table(run: RunFacts, found: RunSlices, called: TableName) -> Table | N
         stub=f"rho with {found.by}",
         columns=TREND_COLUMNS,
         rows=tuple(Row(name, trend_cells(trend), keys={"estimator": name}) for name, trend in found.trends.items()),
-        notes=(TREND_NOTE,),
+        notes=(trend_note("instances", OF_RELATIONS),),
         keys={"run": run.label, "model": run.model, "covariate": found.by},
         about=about(run),
         best_within=None,

@@ -18,6 +18,7 @@ from calprobe.analysis.tables.asked.lengths import lengths_table
 from calprobe.analysis.tables.asked.maps import maps_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
 from calprobe.analysis.tables.asked.several import across_tables, matrix_tables
+from calprobe.analysis.tables.asked.slices import slices_tables
 from calprobe.analysis.tables.asked.stated_runs import stated_run_tables
 from calprobe.analysis.tables.asked.wording import itself_table, wording_table
 from calprobe.analysis.tables.labels import TableName, table_labels, table_names
@@ -105,6 +106,7 @@ def _of_set(own: SetReport, report: AskedReport, run: AskedRunReport) -> Iterato
         yield wording_table(own)
     if any(cell.itself is not None for cell in own.cells.values()):
         yield itself_table(own)
+    yield from slices_tables(own, report.options)
     yield from budget_tables(own)
     if any(cell.overconfidence for cell in own.cells.values()):
         yield stated_table(own)

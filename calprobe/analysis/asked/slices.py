@@ -1,0 +1,119 @@
+"""Cells of asked runs sliced by a column of a user's file: as runs of some of the questions alone would be reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calprobe.analysis.asked.cell_report import estimates_of, mean_over, metrics_of
+from calprobe.analysis.asked.opened import Asked, ReadSet
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.results import OpenedCell
+from calprobe.analysis.asked.slice_results import AskedSlice, CellSlices, SliceEstimator
+from calprobe.analysis.covariates import OF_FACTS, OF_REPLIES, Covariate, Group, Key, as_numbers, groups_of
+from calprobe.analysis.slices import METRICS
+from calprobe.analysis.trends import trends
+from calprobe.errors import UsageError
+from calprobe.metrics.ranking import AUROC
+from calprobe.metrics.smooth_ece import SMOOTH_ECE
+from calprobe.questions.facts import fact_of
+
+SHOWN = (*METRICS, AUROC.name, SMOOTH_ECE.name)
+Value = float | str | None
+Values = Mapping[tuple[str, str], Value]  # by set and question
+
+
+@dataclass(frozen=True, slots=True)
+class SetGroups:
+    """The groups of a set's questions, which all variants share."""
+
+    covariate: Covariate
+    values: Mapping[str, Value]  # by question
+    groups: tuple[tuple[Group, frozenset[str]], ...]  # each with its questions
+
+
+def covariate_values(asked: Asked, covariate: Covariate) -> Values:
+    """The value of every question of a run.
+
+    Raises UsageError where the file's rows are of something else, or of questions that a complete run does not have.
+    """
+    every = list(dict.fromkeys((own.name, question.root) for own in asked.sets for question in own.questions))
+    asked_in_part = asked.extent is not None and (asked.extent.partial or bool(asked.extent.limited))
+    # A file of facts is of the probe, which has more of them than can be asked.
+    complete = not asked_in_part and covariate.key != OF_FACTS
+    found = covariate.of(_ids(asked.label, every, covariate), asked.label, complete=complete)
+    return dict(zip(every, found, strict=True))
+
+
+def _ids(label: str, questions: Sequence[tuple[str, str]], covariate: Covariate) -> list[Key]:
+    """What the covariate's rows call each question."""
+    if covariate.key in OF_REPLIES:
+        return [own[-len(covariate.key) :] for own in questions]
+    facts = [fact_of(question) for _, question in questions]
+    if covariate.key == OF_FACTS and any(fact is not None for fact in facts):
+        return [() if fact is None else (fact[0], str(fact[1])) for fact in facts]
+    what = "facts, and no question of this run is one" if covariate.key == OF_FACTS else "subjects"
+    raise UsageError(
+        f"{covariate.file} has values of {what}; for {label} give the column question, and set where sets share ids\n"
+        f"ids are those of `calprobe export {label} --what confidences`"
+    )
+
+
+def set_groups(read: ReadSet, covariate: Covariate, values: Values) -> SetGroups:
+    """The groups of the questions that have an answer under any variant; numbers are cut at quantiles over these."""
+    rows = (row for cell in read.cells.values() for row in cell.cell.rows)
+    questions = list(dict.fromkeys(row.question.root for row in rows))
+    own = {name: values[read.name, name] for name in questions}
+    names = np.array(questions, object)
+    groups = groups_of(covariate, list(own.values()))
+    return SetGroups(covariate, own, tuple((group, frozenset(names[group.kept].tolist())) for group in groups))
+
+
+def cell_slices(opened: OpenedCell, found: SetGroups, options: AskedOptions) -> CellSlices:
+    """A cell's numbers in each group that it has answers of, and their trend."""
+    questions = [row.question.root for row in opened.cell.rows]
+    values = [found.values[name] for name in questions]
+    samples = {
+        name: (own.confidence, own.correct)
+        for name, own in opened.confidences.items()
+        if opened.estimators[name].scale == "probability"
+    }
+    numbers = as_numbers(values) if found.covariate.numeric else None
+    return CellSlices(
+        found.covariate,
+        tuple(_slices(opened, questions, found, options)),
+        len({name for name, value in zip(questions, values, strict=True) if value is None}),
+        {} if numbers is None else trends(numbers, samples, options.resampling, opened.cell.clusters),
+    )
+
+
+def _slices(
+    opened: OpenedCell, questions: Sequence[str], found: SetGroups, options: AskedOptions
+) -> Iterator[AskedSlice]:
+    for group, members in found.groups:
+        places = [place for place, name in enumerate(questions) if name in members]
+        if places:
+            ends = None if group.low is None or group.high is None else (group.low, group.high)
+            yield _slice(group.name, opened.at(places), ends, options)
+
+
+def _slice(name: str, part: OpenedCell, ends: tuple[float, float] | None, options: AskedOptions) -> AskedSlice:
+    shown = [own for own in metrics_of(replace(options, ace_bins=options.slice_bins)) if own.name in SHOWN]
+    metrics = estimates_of(part, shown, options.resampling)
+    answers = part.read.answers
+    return AskedSlice(
+        name=name,
+        rows=len(part.cell),
+        questions=len({row.question.root for row in part.cell.rows}),
+        chance=float(part.cell.chance.mean()),
+        accuracy=mean_over(part, answers.correct, answers.asked, options),
+        estimators={
+            own: SliceEstimator(
+                mean_over(part, confidence.read, confidence.asked, options), metrics[own], part.estimators[own].scale
+            )
+            for own, confidence in part.confidences.items()
+        },
+        ends=ends,
+    )
