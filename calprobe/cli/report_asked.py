@@ -215,11 +215,14 @@ def _write_figures(runs: Sequence[AskedRunReport], drawn: Mapping[str, Pictures]
 
 def _write_joint_figures(report: AskedReport, folder: Path, look: Look, partial: Collection[str]) -> None:
     """The figures of several runs together, where there are any."""
+    from calprobe.analysis.asked.answer_pictures import length_panels_of_runs, value_panels_of_runs
     from calprobe.analysis.asked.pictures import size_panels
     from calprobe.analysis.asked.science.pictures import design_matrices, kind_panels
+    from calprobe.analysis.curves.grouped_boxes import draw_grouped_boxes
     from calprobe.analysis.curves.grouped_dots import draw_grouped_dots
     from calprobe.analysis.curves.matrix_figure import draw_matrices
     from calprobe.analysis.curves.size_figure import draw_sizes
+    from calprobe.analysis.curves.stacked_shares import draw_stacked_shares
     from calprobe.cli.report_plots import JOINT
 
     studies = [run.labels for run in report.runs if run.labels is not None]
@@ -227,6 +230,10 @@ def _write_joint_figures(report: AskedReport, folder: Path, look: Look, partial:
         _write_figure(lambda look: draw_sizes(sizes, look), folder / f"{JOINT}.sizes", look)
     if kinds := kind_panels(studies, partial):
         _write_figure(lambda look: draw_grouped_dots(kinds, look), folder / f"{JOINT}.labels", look)
+    if values := value_panels_of_runs(report.runs, partial):
+        _write_figure(lambda look: draw_stacked_shares(values, look), folder / f"{JOINT}.values", look)
+    if lengths := length_panels_of_runs(report.runs, partial):
+        _write_figure(lambda look: draw_grouped_boxes(lengths, look), folder / f"{JOINT}.lengths", look)
     if designs := design_matrices(studies, partial):
         _write_figure(lambda look: draw_matrices(designs, look), folder / f"{JOINT}.designs", look)
 

@@ -53,6 +53,47 @@ def value_use(confidence: npt.ArrayLike) -> ValueUse:
     return ValueUse(len(values), len(counts), float(values[starts[most]]), float(shares[most]), entropy)
 
 
+@dataclass(frozen=True, slots=True)
+class ValueShares:
+    """Which values confidences have, and how often."""
+
+    values: tuple[float, ...]  # ascending
+    shares: tuple[float, ...]  # of each; with `others` they add up to 1
+    rare: int  # values that are left out since they are rarer
+    others: float  # their share
+
+
+def value_shares(confidence: npt.ArrayLike, least: float = 0.05) -> ValueShares:
+    """How often each value comes, of those with a share of at least `least`, and how many other values there are.
+
+    The grouping of "Benchmarking Uncertainty Estimation in LLM Replies for Natural Science QA" (arXiv 2602.00279),
+    figure 4a.
+
+    Args:
+        confidence: [instances], in [0, 1]; values that agree to 1e-12 are one.
+        least: in [0, 1].
+    Returns:
+        The shares; no value and no other without instances.
+    Raises:
+        ValueError: not one-dimensional, NaN, or a value out of range.
+
+    >>> value_shares([0.9, 0.9, 0.8, 0.5], least=0.5)
+    ValueShares(values=(0.9,), shares=(0.5,), rare=2, others=0.5)
+    """
+    values = np.sort(check_confidence(confidence))
+    if not len(values):
+        return ValueShares((), (), 0, 0.0)
+    starts = _starts(values)
+    shares = np.diff(starts, append=len(values)) / len(values)
+    kept = shares >= least
+    return ValueShares(
+        tuple(values[starts[kept]].tolist()),
+        tuple(shares[kept].tolist()),
+        int((~kept).sum()),
+        float(shares[~kept].sum()),
+    )
+
+
 def ece_values(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> float:
     """ECE with a bin for each distinct confidence: `sum_v n_v / n * |v - acc_v|`. Smaller is better.
 

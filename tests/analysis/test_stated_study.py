@@ -111,6 +111,29 @@ def test_the_distribution_of_confidences_by_condition() -> None:
     assert [kind for kind, _ in pictures.drawn()][-1] == "distribution"
 
 
+def test_a_group_of_prompts_has_the_means_of_its_members() -> None:
+    run = study(scripted_run({"facts": Scripted(CALIBRATED, calibrated), "more": Scripted(CALIBRATED, constant)}))
+    for scope in run.of("ok"):
+        for group in scope.deviations.values():
+            rates = [scope.fidelity[name].rate.value for name in group.prompts]
+            scores = [scope.reliability[name].metrics["brier"].value for name in group.prompts]
+            assert group.fidelity is not None
+            assert group.brier is not None
+            assert (group.fidelity.value, group.brier.value) == CLOSE((np.mean(rates), np.mean(scores)))
+        every, mean = scope.deviations["All"], scope.reliability["mean"].metrics["brier"]
+        assert (every.fidelity, every.brier) == (scope.fidelity["mean"].rate, mean)
+
+
+def test_the_overview_has_three_qualities_of_each_group() -> None:
+    asked = scripted_run({"facts": Scripted(CALIBRATED, calibrated)})
+    cells = [cell for own in read_sets(asked, OPTIONS) for cell in own.cells.values()]
+    run = study(asked)
+    (found,) = stated_pictures(run, cells, OPTIONS).overviews
+    groups = only(run).deviations
+    assert found.groups == tuple(groups)
+    assert found.values == tuple((own.msd, own.fidelity, own.brier) for own in groups.values())
+
+
 def test_a_constant_model_is_consistent_and_means_nothing() -> None:
     run = study(scripted_run({"facts": Scripted(CALIBRATED, constant)}))
     found = only(run)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calprobe.metrics import Resampling, bootstrap, bootstrap_many, standard_metrics
-from calprobe.metrics.distinct import ECE_VALUES, ece_values, value_use
+from calprobe.metrics.distinct import ECE_VALUES, ValueShares, ece_values, value_shares, value_use
 from calprobe.metrics.intervals import interval
 from calprobe.metrics.partial import draw_known
 
@@ -74,3 +76,19 @@ def test_samples_with_gaps_have_the_values_of_what_is_known() -> None:
     assert np.isfinite(found["some"]["brier"].resampled).mean() > 0.95  # 1/256 of the resamples hold none of the three
     assert np.isnan(found["none"]["brier"].value)
     assert np.isnan(found["none"]["brier"].resampled).all()
+
+
+def test_shares_of_values_and_how_many_are_rare() -> None:
+    found = value_shares([0.3, 1 - 0.7] * 5 + [0.9] * 9 + [1.0], least=0.1)  # 0.3 and 1 - 0.7 differ by rounding
+    assert found.values == pytest.approx((0.3, 0.9))
+    assert (found.shares, found.rare, found.others) == ((0.5, 0.45), 1, 0.05)
+    assert value_shares([]) == ValueShares((), (), 0, 0.0)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), min_size=1), st.floats(0, 1))
+def test_shares_of_values_and_others_add_up_to_1(values: list[float], least: float) -> None:
+    found, use = value_shares(values, least), value_use(values)
+    assert sum(found.shares) + found.others == pytest.approx(1)
+    assert len(found.values) + found.rare == use.distinct
+    assert all(share >= least for share in found.shares)
+    assert (use.mode in found.values) == (use.mode_share >= least)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calprobe.analysis.asked.answer_pictures import length_panels, value_panels
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
@@ -31,10 +32,12 @@ from calprobe.analysis.curves.calibration import (
     calibration_line,
     draw_calibration,
 )
+from calprobe.analysis.curves.grouped_boxes import GroupedBoxes, draw_grouped_boxes
 from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
 from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
 from calprobe.analysis.curves.share_figure import EXACT, SHARES, SharePanel, draw_shares
 from calprobe.analysis.curves.size_figure import SizePanel, SizeSeries
+from calprobe.analysis.curves.stacked_shares import StackedShares, draw_stacked_shares
 from calprobe.analysis.run_names import last_names, state
 from calprobe.errors import UsageError
 from calprobe.messages import no_estimator
@@ -62,6 +65,8 @@ class Pictures:
     stated: StatedPictures | None = None  # of a run that asks for confidences by several prompts
     labels: tuple[GroupedDots, ...] = ()  # of a run of label probabilities, by set and design
     perturbed: tuple[GroupedDots, ...] = ()  # by set: accuracy and AUROC of variants with samples
+    values: tuple[StackedShares, ...] = ()  # by confidence that was asked for: how often each value comes
+    lengths: tuple[GroupedBoxes, ...] = ()  # tokens of answers, and of thoughts
 
     def drawn(self) -> Iterator[tuple[str, Drawn]]:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
@@ -79,6 +84,10 @@ class Pictures:
             yield "labels", lambda look: draw_grouped_dots(self.labels, look)
         if self.perturbed:
             yield "perturbations", lambda look: draw_grouped_dots(self.perturbed, look)
+        if self.values:
+            yield "values", lambda look: draw_stacked_shares(self.values, look)
+        if self.lengths:
+            yield "lengths", lambda look: draw_grouped_boxes(self.lengths, look)
         if self.stated is not None:
             yield from self.stated.drawn()
 
@@ -95,6 +104,8 @@ def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
         None if run.stated is None else stated_pictures(run.stated, run.cells, options),
         () if run.labels is None else use_panels(run.labels),
         perturbation_panels(run),
+        () if run.stated is not None else value_panels(run),  # ten prompts have a distribution of their own
+        length_panels(run),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PANEL_INCHES, LEAST_INCHES = 2.6, 2.8  # height, width
+SLANT = 35  # of names that have no room side by side, degrees
 _CHANCE: dict[str, Any] = {"color": FAINT, "linewidth": 0.9, "linestyle": (0, (4, 2))}
 
 
@@ -43,7 +45,7 @@ class GroupedDots:
 
     def group_lines(self) -> list[list[str]]:
         """The names of the groups, broken into lines that fit below an axis."""
-        return [name.replace("counterfactual", "counter-_factual").split("_") for name in self.groups]
+        return lines_of(self.groups)
 
     def dots(self, place: int) -> Iterator[tuple[str, float, Estimate]]:
         """Of one series: the group, the dot's place on the axis (0, 1, .. are the middles of groups), the value."""
@@ -53,12 +55,51 @@ class GroupedDots:
                 yield group, at + shift, found
 
 
+def lines_of(groups: Sequence[str]) -> list[list[str]]:
+    """Names of groups, broken into lines that fit below an axis."""
+    return [name.replace("counterfactual", "counter-_factual").split("_") for name in groups]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupNames:
+    """How the names of groups stand below the panels of a figure: slanted where they would cover each other."""
+
+    room: float  # width of a panel, points
+
+    @classmethod
+    def of(cls, panels: int, look: Look, least: float) -> GroupNames:
+        """Those of so many panels, each at least `least` inches wide."""
+        columns = frame.fold(max(panels, 1), look.width, least)
+        return cls((look.width - frame.LABELS_INCHES) / columns * frame.POINTS_PER_INCH)
+
+    def slanted(self, groups: Sequence[str]) -> bool:
+        """Whether lines of the names are longer than the groups are wide."""
+        longest = max((len(line) for lines in lines_of(groups) for line in lines), default=0)
+        return len(groups) * longest * frame.LETTER > self.room
+
+    def inches(self, several: Sequence[Sequence[str]]) -> float:
+        """The height that slanted names of any panel take; 0 without."""
+        longest = max((len(name) for own in several if self.slanted(own) for name in own), default=0)
+        return longest * frame.LETTER * math.sin(math.radians(SLANT)) / frame.POINTS_PER_INCH
+
+    def write(self, axes: Axes, groups: Sequence[str]) -> None:
+        """Write them below an axis on which 0, 1, .. are the middles of groups."""
+        axes.set_xticks(range(len(groups)), ["\n".join(lines) for lines in lines_of(groups)])
+        if self.slanted(groups):
+            axes.set_xticklabels(groups, rotation=SLANT, ha="right", rotation_mode="anchor")
+        axes.set_xlim(-0.6, len(groups) - 0.4)
+        axes.grid(visible=False, axis="x")
+
+
 def draw_grouped_dots(several: Sequence[GroupedDots], look: Look = DEFAULT_LOOK) -> Figure:
     """A panel for each, with 95 % intervals."""
-    figure, panels, columns = frame.panel_figure(len(several), look, (LEAST_INCHES, PANEL_INCHES))
+    names = GroupNames.of(len(several), look, LEAST_INCHES)
+    more = names.inches([own.groups for own in several])
+    figure, panels, columns = frame.panel_figure(len(several), look, (LEAST_INCHES, PANEL_INCHES + more))
     entries: dict[str, Artist] = {}
     for at, (axes, own) in enumerate(zip(panels, several, strict=False)):
         _draw(axes, own, entries)
+        names.write(axes, own.groups)
         frame.title_panel(axes, own.title)
         outer = at % columns == 0
         axes.tick_params(labelleft=outer)
@@ -81,7 +122,4 @@ def _draw(axes: Axes, own: GroupedDots, entries: dict[str, Artist]) -> None:
         frame.interval_bars(axes, x, low, high, style.color)
         axes.plot(x, [found.value for _, found in there], **style.dots())
         entries[name] = frame.sample(**style.dots())
-    axes.set_xticks(range(len(own.groups)), ["\n".join(lines) for lines in own.group_lines()])
-    axes.set_xlim(-0.6, len(own.groups) - 0.4)
-    axes.grid(visible=False, axis="x")
     frame.share_axis(axes, "y")

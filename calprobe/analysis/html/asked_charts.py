@@ -1,19 +1,23 @@
-"""The page's figures of asked runs as SVG: dots in groups, matrices of variants by sets, size against spread."""
+"""The page's figures of asked runs as SVG: dots and boxes in groups, stacked shares, matrices, size and spread."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from markupsafe import Markup, escape
 
 from calprobe.analysis.curves.budget_figure import BudgetPanel
-from calprobe.analysis.curves.grouped_dots import GroupedDots
+from calprobe.analysis.curves.grouped_boxes import GroupedBoxes
+from calprobe.analysis.curves.grouped_dots import GroupedDots, lines_of
 from calprobe.analysis.curves.matrix_figure import Matrix
 from calprobe.analysis.curves.share_figure import SHARES, SharePanel
 from calprobe.analysis.curves.size_figure import SizePanel, short_count, size_ticks
+from calprobe.analysis.curves.stacked_shares import StackedShares
 from calprobe.analysis.html import svg
 from calprobe.analysis.html.charts import series_class
 from calprobe.analysis.number_text import number, spelled
+from calprobe.analysis.plots.names import shortened
 
 ROW, COLUMN, NAMES = 30, 96, 150  # sizes of a matrix: of its cells, and of the names at its left
 HEAD = 26  # height of the names above it
@@ -37,6 +41,53 @@ def grouped_dots(own: GroupedDots, label: str) -> Markup:
             drawn.append(svg.mark(frame, (x, found.value), f"{group}, {name}: {spelled(found)}", shape=place))
         parts.append(svg.element("g", *drawn, class_=series_class(place)))
     return svg.drawing(frame, label, *parts)
+
+
+def stacked_shares(own: StackedShares) -> Markup:
+    """A bar for each set or run, its parts side by side; the larger a value, the darker."""
+    width, height = LEAST_WIDTH, ROW * len(own.bars) + HEAD
+    frame = svg.Frame(svg.Axis("share of the confidences"), svg.Axis("", 0, 1, ()), width, height + svg.BOTTOM)
+    room = min(max(map(len, own.bars), default=0) * svg.LETTER + 14, width / 3)
+    frame = replace(frame, left=room, top=0)
+    parts = [frame.axes()]
+    for at, name in enumerate(own.bars):
+        top = ROW * at + 4
+        shown = shortened(name, int((room - 14) / svg.LETTER))
+        parts.append(svg.element("text", shown, x=room - 8, y=top + ROW / 2 + 2, class_="tick end"))
+        for start, part in own.placed(at):
+            left, right = frame.across(start), frame.across(start + part.share)
+            said = svg.element("title", escape(f"{name}, {part.said}"))
+            shade = {"class_": "heat rest", "fill_opacity": "0.25"}
+            if part.value is not None:
+                shade = {"class_": "heat", "fill_opacity": f"{0.08 + 0.5 * part.value:.2f}"}
+            parts.append(svg.element("rect", said, x=left, y=top, width=right - left, height=ROW - 6, **shade))
+            if len(part.name) * svg.LETTER + 4 < right - left:
+                parts.append(svg.element("text", part.name, x=(left + right) / 2, y=top + 16, class_="heat-text mid"))
+    return svg.drawing(frame, f"How often each value of {own.title} comes, by {own.of}.", *parts, class_="s0")
+
+
+def grouped_boxes(own: GroupedBoxes) -> Markup:
+    """A box between the quartiles for each series in each group, with the median in it."""
+    count = len(own.groups)
+    ticks = tuple(float(at) for at in range(count))
+    lines = lines_of(own.groups)
+    across = svg.Axis(own.group, -0.5, count - 0.5, ticks, lambda at: "\n".join(lines[round(at)]))
+    most = [box.most for row in own.values for box in row if box is not None]
+    upward = svg.Axis.around(own.value, [*most, 0.0], zero=True)
+    frame = svg.Frame(across, upward, width=max(440.0, 90.0 * count)).with_lines(max(map(len, lines)))
+    parts = [frame.axes()]
+    for place, name in enumerate(own.series):
+        drawn = []
+        for group, x, box in own.boxes(place):
+            left, right = x - own.width / 2, x + own.width / 2
+            ends = (x, box.least, box.quartile_1), (x, box.quartile_3, box.most)
+            drawn.append(svg.intervals(frame, ends))
+            drawn.append(
+                svg.box(frame, (left, right), (box.quartile_1, box.quartile_3), f"{group}, {name}: {box.said}")
+            )
+            drawn.append(svg.line(frame, [(left, box.median), (right, box.median)]))
+        parts.append(svg.element("g", *drawn, class_=series_class(place)))
+    return svg.drawing(frame, f"{own.title} by {own.group}: quartiles, median and ends.", *parts)
 
 
 def sizes(own: SizePanel) -> Markup:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from calprobe.analysis.asked.answer_pictures import length_panels_of_runs, value_panels_of_runs
 from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.asked.pictures import Pictures, size_panels
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.asked.science.label_results import LabelStudy
 from calprobe.analysis.asked.science.pictures import design_matrices, kind_panels
+from calprobe.analysis.curves.grouped_boxes import GroupedBoxes
 from calprobe.analysis.curves.grouped_dots import GroupedDots
 from calprobe.analysis.curves.share_figure import SHARES
 from calprobe.analysis.curves.size_figure import SizePanel, spelled_rho
+from calprobe.analysis.curves.stacked_shares import StackedShares
 from calprobe.analysis.html import asked_charts, charts, definitions
 from calprobe.analysis.html.page import render
 from calprobe.analysis.html.stated_view import stated_figures
@@ -41,6 +44,8 @@ def _page(report: AskedReport, pictures: dict[str, Pictures]) -> PageView:
     joint = tuple(_sizes(panel) for panel in size_panels(report.across, partial))
     studies = [run.labels for run in report.runs if run.labels is not None]
     joint += tuple(_kinds(studies, partial))
+    joint += tuple(_values(value_panels_of_runs(report.runs, partial)))
+    joint += tuple(_lengths(length_panels_of_runs(report.runs, partial)))
     joint += tuple(
         FigureView(own.title, asked_charts.matrix(own), "Mean raw probability on the labels, by run and prompt design.")
         for own in design_matrices(studies, partial)
@@ -161,6 +166,8 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
         "Accuracy of all samples of a variant, and AUROC of one uncertainty, each sample "
         "with its own correctness, with 95 % intervals over questions.",
     )
+    yield from _values(found.values)
+    yield from _lengths(found.lengths)
     if found.stated is not None:
         yield from stated_figures(found.stated)
 
@@ -169,6 +176,26 @@ def _dots(panels: Sequence[GroupedDots], what: str, caption: str) -> Iterator[Fi
     for own in panels:
         keys = tuple(Choice(name, place, charts.key(place)) for place, name in enumerate(own.legend))
         yield FigureView(f"{what}: {own.title}", asked_charts.grouped_dots(own, caption), caption, keys)
+
+
+def _values(panels: Sequence[StackedShares]) -> Iterator[FigureView]:
+    for own in panels:
+        yield FigureView(
+            f"Values of {own.title}, by {own.of}",
+            asked_charts.stacked_shares(own),
+            "Of the confidences that could be read, the share of each value (of P(True): of each tenth of the scale, "
+            "by its upper end); the larger, the darker. Other: how many values have less than 5 % each.",
+        )
+
+
+def _lengths(panels: Sequence[GroupedBoxes]) -> Iterator[FigureView]:
+    for own in panels:
+        yield FigureView(
+            f"{own.title[:1].upper()}{own.title[1:]}, by {own.group}",
+            asked_charts.grouped_boxes(own),
+            "Boxes are between the quartiles, with a line at the median; lines reach to the least and the most.",
+            tuple(Choice(name, at, charts.key(at)) for at, name in enumerate(own.series)),
+        )
 
 
 def _sizes(panel: SizePanel) -> FigureView:

@@ -11,7 +11,16 @@ from calprobe.analysis.palette import series_places
 
 
 def stated_figures(found: StatedPictures) -> Iterator[FigureView]:
-    """Reliability by prompt, correlations of prompts, and confidence by condition."""
+    """An overview, reliability by prompt, correlations of prompts, and confidence by condition."""
+    for overview in found.overviews:
+        yield FigureView(
+            _titled("Consistency, fidelity and reliability", overview.title),
+            asked_charts.grouped_dots(overview, "MSD, fidelity rate and Brier score by group of prompts."),
+            "By group of prompts: mean standard deviation of its confidences (smaller is better), and means over its "
+            "prompts of the fidelity rate (larger is better) and the Brier score (smaller is better), with 95 % "
+            "intervals.",
+            tuple(Choice(name, at, charts.key(at)) for at, name in enumerate(overview.legend)),
+        )
     for name in dict.fromkeys(line.run for line in found.panels.lines):
         lines = [line for line in found.panels.lines if line.run == name]
         places = series_places([line.estimator for line in lines])

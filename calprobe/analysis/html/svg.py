@@ -217,8 +217,13 @@ def _apart(places: Sequence[float], gap: float, end: float) -> list[float]:
 
 def bar(frame: Frame, left: float, right: float, height: float, said: str) -> Markup:
     """A bar from the axis's low end, at least one pixel wide, that says what it stands for."""
-    start, end = frame.across(left), frame.across(right)
-    top, foot = frame.down(height), frame.down(frame.y.low)
+    return box(frame, (left, right), (frame.y.low, height), said)
+
+
+def box(frame: Frame, across: tuple[float, float], upward: tuple[float, float], said: str) -> Markup:
+    """A rectangle between two places on each axis, at least one pixel wide, that says what it stands for."""
+    start, end = map(frame.across, across)
+    foot, top = map(frame.down, upward)
     return element(
         "rect",
         element("title", escape(said)),

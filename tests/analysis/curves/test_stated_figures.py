@@ -10,6 +10,7 @@ from calprobe.analysis.asked.stated.pictures import StatedPictures, side_by_side
 from calprobe.analysis.curves.calibration import Calibration
 from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
 from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
+from calprobe.analysis.plots import Look
 from calprobe.metrics import Estimate
 
 NAN = float("nan")
@@ -45,6 +46,35 @@ def test_an_axis_is_named_where_it_is_another_than_the_one_before() -> None:
     figure = draw_grouped_dots([MEANS, replace(MEANS, value="ECE 15"), replace(MEANS, value="ECE 15")])
     assert [axes.get_ylabel() for axes in figure.axes[:3]] == ["Mean confidence", "ECE 15", "ECE 15"]
     assert [axes.get_ylabel() for axes in draw_grouped_dots([MEANS, MEANS]).axes] == ["Mean confidence", ""]
+
+
+def test_several_overviews_become_one_by_run_and_one_of_means_without_intervals() -> None:
+    def overview(all_prompts: float, of_scale: Estimate | None) -> StatedPictures:
+        rows = ((of_scale, None), (Estimate(all_prompts, 0.1, 0.9), None))
+        return StatedPictures(
+            Calibration(()), (), (), (), (replace(MEANS, groups=("scale", "All"), values=rows, of=""),)
+        )
+
+    both = side_by_side([("a", overview(0.2, Estimate(0.5))), ("b", overview(0.4, None))])
+    assert both is not None
+    by_run, means = both.overviews
+    assert (by_run.groups, [row[0] for row in by_run.values]) == (
+        ("a", "b"),
+        [Estimate(v, 0.1, 0.9) for v in (0.2, 0.4)],
+    )
+    assert means.groups == ("scale", "All")
+    assert means.values[0] == (None, None)  # b has none
+    (mean, _) = means.values[1]
+    assert mean is not None
+    assert (mean.value, mean == Estimate(mean.value)) == (pytest.approx(0.3), True)
+
+
+def test_names_that_would_cover_each_other_are_slanted() -> None:
+    wide = replace(MEANS, groups=("original", "a-name-that-is-much-longer-than-its-group-is-wide-and-more-of-it"))
+    short, long = (draw_grouped_dots([own], Look(width=3.3)) for own in (MEANS, wide))
+    assert {label.get_rotation() for label in short.axes[0].get_xticklabels()} == {0.0}
+    assert {label.get_rotation() for label in long.axes[0].get_xticklabels()} == {35.0}
+    assert long.get_figheight() > short.get_figheight()
 
 
 def test_runs_stand_side_by_side_by_their_names() -> None:

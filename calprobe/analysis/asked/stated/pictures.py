@@ -1,4 +1,4 @@
-"""What figures and pages of stated confidence show: correlations, reliability by prompt, confidence by condition."""
+"""What figures and pages of stated confidence show: an overview, correlations, reliability, confidence by condition."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.stated.cells import AS_SAID, StatedCell, pooled
+from calprobe.analysis.asked.stated.consistency import ALL
 from calprobe.analysis.asked.stated.fidelity import MEAN, ORIGINAL, SPLITS
 from calprobe.analysis.asked.stated.opening import stated_cell
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
@@ -18,13 +19,14 @@ from calprobe.analysis.curves.calibration import METRICS, Calibration, calibrati
 from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
 from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
 from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
-from calprobe.metrics import Resampling, bootstrap_many, standard_metrics
+from calprobe.metrics import Estimate, Resampling, bootstrap_many, standard_metrics
 
 if TYPE_CHECKING:
     from calprobe.analysis.plots import Look
     from calprobe.arrays import Floats
 
 Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
+QUALITIES = ("consistency (MSD)", "fidelity (F)", "reliability (Brier)")
 TENTHS = tuple(f"to {upper}" for upper in (".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9", "1"))
 
 
@@ -36,9 +38,12 @@ class StatedPictures:
     correlations: tuple[Correlations, ...]
     conditions: tuple[GroupedDots, ...]  # mean confidences by what stood in the answer's place
     distributions: tuple[Matrix, ...] = ()  # share of the confidences in each tenth of the scale, likewise
+    overviews: tuple[GroupedDots, ...] = ()  # consistency, fidelity and reliability by group of prompts, and by run
 
     def drawn(self) -> Iterator[tuple[str, Drawn]]:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
+        if self.overviews:
+            yield "overview", lambda look: draw_grouped_dots(self.overviews, look)
         if self.panels.lines:
             yield "prompts", lambda look: draw_calibration(self.panels, look)
         if self.correlations:
@@ -69,11 +74,15 @@ def stated_pictures(run: StatedRun, cells: Sequence[OpenedCell], options: AskedO
             _distribution(pooled([own for own in found if own.variant == variant]), titles[variant])
             for variant in variants
         ),
+        tuple(_overview(own, titles[variant]) for variant, own in scopes.items() if own.deviations),
     )
 
 
 def side_by_side(named: Sequence[tuple[str, StatedPictures]]) -> StatedPictures | None:
-    """The figures of several runs in one, each run by its name; None of fewer than two."""
+    """The figures of several runs in one, each run by its name; None of fewer than two.
+
+    Their overviews become two: all prompts by run, and each group of prompts as the mean over runs.
+    """
     if len(named) < 2:
         return None
     return StatedPictures(
@@ -81,6 +90,7 @@ def side_by_side(named: Sequence[tuple[str, StatedPictures]]) -> StatedPictures 
         tuple(replace(found, title=_title(name, found.title)) for name, own in named for found in own.correlations),
         tuple(replace(found, title=_title(name, found.title)) for name, own in named for found in own.conditions),
         tuple(replace(found, title=_title(name, found.title)) for name, own in named for found in own.distributions),
+        tuple(_overviews([(_title(name, found.title), found) for name, own in named for found in own.overviews])),
     )
 
 
@@ -119,6 +129,29 @@ def _conditions(own: StatedScope, title: str) -> GroupedDots:
     return GroupedDots(title, "mean confidence", "answer", names, SPLITS, rows, reach=0.45, of="answers")
 
 
+def _overview(own: StatedScope, title: str) -> GroupedDots:
+    rows = tuple((found.msd, found.fidelity, found.brier) for found in own.deviations.values())
+    return GroupedDots(title, "MSD, F, Brier score", "prompts", tuple(own.deviations), QUALITIES, rows, reach=0.45)
+
+
+def _overviews(named: Sequence[tuple[str, GroupedDots]]) -> Iterator[GroupedDots]:
+    """All prompts by run; and by group the mean over runs, of groups that all have, without intervals."""
+    if len(named) < 2:
+        return
+    known = {name: dict(zip(own.groups, own.values, strict=True)) for name, own in named}
+    first, groups = named[0][1], [name for name in named[0][1].groups if all(name in own for own in known.values())]
+    if ALL in groups:
+        rows = tuple(own[ALL] for own in known.values())
+        yield replace(first, title="all prompts", group="run", groups=tuple(known), values=rows)
+    means = tuple(tuple(map(_mean, zip(*(own[name] for own in known.values()), strict=True))) for name in groups)
+    yield replace(first, title="mean over runs", groups=tuple(groups), values=means)
+
+
+def _mean(several: Sequence[Estimate | None]) -> Estimate | None:
+    values = [found.value for found in several if found is not None]
+    return Estimate(float(np.mean(values))) if len(values) == len(several) else None
+
+
 def _has_means(own: GroupedDots) -> bool:
     """Whether there is any dot: no answer may have a confidence under every prompt."""
     return any(found is not None for row in own.values for found in row)
@@ -128,11 +161,11 @@ def _distribution(cell: StatedCell, title: str) -> Matrix:
     """Of all prompts together, the share of the confidences of each condition in each of ten bins (a, b]."""
     said = cell.by(AS_SAID)
     matrices = {ORIGINAL: said.own, **said.replaced}
-    rows = tuple(_shares(own.confidence) for own in matrices.values())
+    rows = tuple(shares_of_tenths(own.confidence) for own in matrices.values())
     return Matrix("distribution", title, tuple(matrices), TENTHS, rows)
 
 
-def _shares(confidence: Floats) -> tuple[float, ...]:
+def shares_of_tenths(confidence: Floats) -> tuple[float, ...]:
     """The share of the confidences that were read in each tenth; NaN where none was."""
     read = confidence[~np.isnan(confidence)]
     if not len(read):

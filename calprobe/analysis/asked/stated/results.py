@@ -17,12 +17,14 @@ ScopeKind = Literal["set", "macro", "pooled"]
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """How much the confidences of a group of prompts differ."""
+    """How much the confidences of a group of prompts differ, and the means of the two other qualities over them."""
 
     prompts: tuple[str, ...]
     answers: int  # with all of them; over sets their sum
     msd: Estimate
     largest: float  # that an MSD of so many prompts can be
+    fidelity: Estimate | None = None  # mean fidelity rate; None: one of the prompts has none
+    brier: Estimate | None = None  # mean Brier score, likewise
 
     @property
     def share(self) -> Estimate:

@@ -62,6 +62,8 @@ def _deviation(own: Deviation) -> dict[str, Any]:
         "msd": estimate_json(own.msd),
         "largest": number_json(own.largest),
         "share": estimate_json(own.share),
+        "fidelity": None if own.fidelity is None else estimate_json(own.fidelity),
+        "brier": None if own.brier is None else estimate_json(own.brier),
     }
 
 

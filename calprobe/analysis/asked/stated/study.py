@@ -29,7 +29,7 @@ from calprobe.analysis.asked.stated.results import (
     StatedScope,
 )
 from calprobe.analysis.asked.stated.reversal_check import reversals
-from calprobe.metrics import Metric
+from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.metrics.distinct import value_use
 
@@ -142,7 +142,14 @@ class _Study:
             name=name,
             answers=len(cell),
             deviations={
-                group: Deviation(groups[group], own.answers, own.estimate, largest_deviation(len(groups[group])))
+                group: Deviation(
+                    groups[group],
+                    own.answers,
+                    own.estimate,
+                    largest_deviation(len(groups[group])),
+                    _mean_over(groups[group], {name: found.rate for name, found in drawn.fidelity.items()}),
+                    _mean_over(groups[group], {name: found["brier"] for name, found in drawn.reliability.items()}),
+                )
                 for group, own in drawn.deviations.items()
             },
             pairs=tuple(
@@ -190,6 +197,11 @@ class _Study:
             if said and way in (AS_SAID, EXPECTED)
             else (),
         )
+
+
+def _mean_over(prompts: Sequence[str], found: Mapping[str, Drawn]) -> Estimate | None:
+    """The mean over these prompts; None where one has no value."""
+    return over_prompts([found[name] for name in prompts]).estimate if found.keys() >= set(prompts) else None
 
 
 def _coverage(cell: StatedCell, prompt: str) -> float:

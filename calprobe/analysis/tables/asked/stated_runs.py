@@ -56,18 +56,25 @@ def stated_run_tables(run: StatedRun, metrics: Sequence[Metric]) -> Iterator[Tab
 
 
 def consistency_table(run: StatedRun) -> Table:
-    """A row a group of prompts: MSD, and its share of the largest that so many prompts can have."""
+    """A row a group of prompts: MSD with its share of the largest that so many can have, mean fidelity and Brier."""
+    replaced = any(own.fidelity is not None for scope in run.scopes for own in scope.deviations.values())
     columns = (
         Column("prompts", keys={"metric": "prompts"}),
         Column("n", keys={"metric": "n"}),
         Column("MSD", better="smaller", keys={"metric": "msd"}),
         Column("largest", keys={"metric": "msd_largest"}),
         Column("share", better="smaller", keys={"metric": "msd_share"}),
+        *((Column("F", better="larger", keys={"metric": "fidelity_mean"}),) if replaced else ()),
+        Column("Brier", better="smaller", keys={"metric": "brier_mean"}),
     )
     rows = [
         Row(
             name,
-            (len(own.prompts), own.answers, own.msd, own.largest, own.share),
+            (
+                *(len(own.prompts), own.answers, own.msd, own.largest, own.share),
+                *((own.fidelity,) if replaced else ()),
+                own.brier,
+            ),
             group=title,
             keys={**keys, "group": name},
         )
@@ -83,7 +90,8 @@ def consistency_table(run: StatedRun) -> Table:
         rows,
         notes=(
             "n: answers with all confidences of the group. Largest: what an MSD of so many prompts can be at most; "
-            "share: of it. Groups of different sizes cannot be compared by their MSD.",
+            "share: of it. Groups of different sizes cannot be compared by their MSD. "
+            f"{'F and Brier: means' if replaced else 'Brier: mean'} over the prompts of the group.",
             *((f"Groups: {groups}.",) if groups else ()),
         ),
     )

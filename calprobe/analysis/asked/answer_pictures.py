@@ -1,0 +1,110 @@
+"""Figures of answers: which confidences were said how often, and how many tokens answers and thoughts have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from calprobe.analysis.asked.lengths import Lengths
+from calprobe.analysis.asked.results import AskedRunReport, CellReport, OpenedCell
+from calprobe.analysis.asked.stated.pictures import TENTHS, shares_of_tenths
+from calprobe.analysis.curves.grouped_boxes import Box, GroupedBoxes
+from calprobe.analysis.curves.stacked_shares import Part, StackedShares
+from calprobe.analysis.run_names import last_names, state
+from calprobe.arrays import Floats
+from calprobe.metrics.distinct import value_shares
+from calprobe.runs.stages import ANSWER, P_TRUE
+
+ALL_SETS = "all sets"
+COUNTED = {"tokens": "tokens of the answer", "thoughts": "tokens of the thought"}  # by the field of StageLengths
+
+
+def value_panels(run: AskedRunReport) -> tuple[StackedShares, ...]:
+    """A panel for each stated confidence and for P(True): a bar for each set, and one for all of several."""
+    bars = {name: [cell for cell in run.cells if cell.cell.set == name] for name in run.sets}
+    return _value_panels(bars | ({ALL_SETS: list(run.cells)} if len(bars) > 1 else {}), "set")
+
+
+def value_panels_of_runs(runs: Sequence[AskedRunReport], partial: Collection[str] = ()) -> tuple[StackedShares, ...]:
+    """The same with a bar for each run, all sets together; none of one run. Names of partial runs say so."""
+    if len(runs) < 2:
+        return ()
+    names = _names(runs, partial)
+    return _value_panels({names[run.label]: run.cells for run in runs if run.stated is None}, "run")
+
+
+def _value_panels(bars: Mapping[str, Sequence[OpenedCell]], of: str) -> tuple[StackedShares, ...]:
+    every = dict.fromkeys(name for cells in bars.values() for cell in cells for name in cell.confidences)
+    panels = []
+    for estimator in every:
+        # With a dot behind it, it is the same one as said of something else.
+        if estimator == P_TRUE or (estimator.startswith("stated_") and "." not in estimator):
+            read = {name: _confidences(cells, estimator) for name, cells in bars.items()}
+            found = {name: tuple(_parts(own, estimator)) for name, own in read.items() if len(own)}
+            if found:
+                panels.append(StackedShares(estimator, of, tuple(found), tuple(found.values())))
+    return tuple(panels)
+
+
+def _confidences(cells: Sequence[OpenedCell], estimator: str) -> Floats:
+    """Those that could be read, of all variants."""
+    found = [own.confidences[estimator] for own in cells if estimator in own.confidences]
+    return np.concatenate([own.confidence[own.read] for own in found]) if found else np.empty(0)
+
+
+def _parts(confidence: Floats, estimator: str) -> Iterator[Part]:
+    """Single values of what is said in words, tenths of the scale of a probability, which never repeats."""
+    if estimator == P_TRUE:
+        for at, (name, share) in enumerate(zip(TENTHS, shares_of_tenths(confidence), strict=True)):
+            if share:
+                yield Part(name, share, (at + 0.5) / len(TENTHS))
+        return
+    shares = value_shares(confidence)
+    for value, share in zip(shares.values, shares.shares, strict=True):
+        yield Part(f"{value:.4g}", share, value)
+    if shares.rare:
+        yield Part(f"other ({shares.rare})", shares.others, None)
+
+
+def length_panels(run: AskedRunReport) -> tuple[GroupedBoxes, ...]:
+    """A panel for the tokens of answers and one for those of their thoughts: a group a set, a box a variant."""
+    cells = {(own.name, cell.variant): cell for own in run.sets.values() for cell in own.cells.values()}
+    return tuple(_length_panels("", "set", cells))
+
+
+def length_panels_of_runs(runs: Sequence[AskedRunReport], partial: Collection[str] = ()) -> tuple[GroupedBoxes, ...]:
+    """The same of several runs, for each variant: a group a run, a box a set; none of one run."""
+    if len(runs) < 2:
+        return ()
+    names = _names(runs, partial)
+    found: dict[str, dict[tuple[str, str], CellReport]] = {}
+    for run in runs:
+        for own in run.sets.values():
+            for cell in own.cells.values():
+                found.setdefault(cell.variant, {})[names[run.label], own.name] = cell
+    return tuple(
+        panel
+        for variant, cells in found.items()
+        for panel in _length_panels(f"{variant}: " if len(found) > 1 else "", "run", cells)
+    )
+
+
+def _length_panels(title: str, group: str, cells: Mapping[tuple[str, str], CellReport]) -> Iterator[GroupedBoxes]:
+    """One for each quantity, unless each cell has one number of it; cells by group and series."""
+    groups, series = (tuple(dict.fromkeys(key[at] for key in cells)) for at in (0, 1))
+    for field, counted in COUNTED.items():
+        found = {key: box for key, cell in cells.items() if (box := _box(cell, field)) is not None}
+        if any(box.least < box.most for box in found.values()):
+            rows = tuple(tuple(found.get((one, other)) for other in series) for one in groups)
+            yield GroupedBoxes(f"{title}{counted}", "tokens", group, groups, series, rows)
+
+
+def _box(cell: CellReport, field: str) -> Box | None:
+    own: Lengths | None = next((getattr(each, field) for each in cell.lengths if each.stage == ANSWER), None)
+    return None if own is None else Box(own.least, own.quartile_1, own.median, own.quartile_3, own.most)
+
+
+def _names(runs: Sequence[AskedRunReport], partial: Collection[str]) -> dict[str, str]:
+    names = last_names([run.label for run in runs])
+    return {label: name + state(partial=label in partial) for label, name in names.items()}
