@@ -94,6 +94,6 @@ def without_secrets(text: str) -> str:
 def shown(text: str) -> str:
     """The text as it may be pasted into a public report: without secrets, the home folder as `~`."""
     home = str(Path.home())
-    # A home of `/` or `/root` alone is no name of a person, but `/` would match every path.
-    within = re.escape(home) + r"(?=/|\\|$|[\s:;,'\")\]])"
+    # A home of `/` would match every path. One of `/root` is not in /srv/root: it stands where a path begins.
+    within = r"(?<![\w.~-])" + re.escape(home) + r"(?=/|\\|$|[\s:;,'\")\]])"
     return without_secrets(text if home == "/" else re.sub(within, "~", text))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from calprobe.errors import UsageError
+from calprobe.messages import shown
 
 label_option = click.option(
     "--label",
@@ -18,7 +19,7 @@ label_option = click.option(
 
 
 def labelled(runs: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
-    """The runs by the names that `--label RUN=NAME` gives them; without one, the path as typed.
+    """The runs by the names that `--label RUN=NAME` gives them; without one, the path as typed, ~ for the home folder.
 
     RUN is a path as typed or, where no other run has it, the last part of a path.
 
@@ -36,7 +37,7 @@ def labelled(runs: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
         if run in names:
             raise UsageError(f"--label: {run} has two names, {names[run]} and {name}; give it one")
         names[run] = name
-    found = [names.get(run, run) for run in runs]
+    found = [names.get(run, shown(run)) for run in runs]
     if twice := next((name for name in found if found.count(name) > 1), None):
         raise UsageError(f"--label: two runs are called {twice}; give them different names")
     return dict(zip(found, runs, strict=True))

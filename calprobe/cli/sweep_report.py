@@ -69,7 +69,7 @@ def _why_not(job: Job, record: Record) -> str:
     if last is None:
         return "not made yet"
     is_there = (job.out / FILE_NAME).is_file()
-    if is_there and last.arguments != job.arguments:
+    if is_there and not last.is_of(job):
         return "made with other options, and not again yet"
     if is_there and last.exit_code != UsageError.exit_code:
         return ""

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from calprobe.errors import UsageError
-from calprobe.messages import did_you_mean, reason
+from calprobe.messages import did_you_mean, reason, shown
 from calprobe.runs.file_names import file_name
 
 Command = Literal["score", "ask"]
@@ -238,7 +238,8 @@ def _job(out: Path, command: Command, parts: tuple[Table, ...], general: Options
 
 
 def _folder(name: str) -> str:
-    return file_name(name.replace("/", "--"))
+    """The name as that of a folder: of a path without its first slash, and without the home folder."""
+    return file_name(shown(name).removeprefix("~").lstrip("/").replace("/", "--"))
 
 
 def _refuse_same_folders(place: Path, jobs: tuple[Job, ...]) -> None:

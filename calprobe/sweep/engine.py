@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+from calprobe.messages import shown
 from calprobe.sweep.definition import Job
 from calprobe.sweep.order import Planned
 from calprobe.sweep.record import Attempt, log_path
@@ -64,6 +66,7 @@ class Engine(Protocol):
 
 def attempt_at(job: Job, out: Path, exit_code: int, seconds: float) -> Attempt:
     """What became of a job whose process has just ended; of one that failed, with its last words."""
+    _keep_home_out(log_path(out, job))
     return Attempt(
         arguments=job.arguments,
         exit_code=exit_code,
@@ -76,6 +79,14 @@ def attempt_at(job: Job, out: Path, exit_code: int, seconds: float) -> Attempt:
 def not_begun(job: Job, why: str) -> Attempt:
     """What became of a job whose process could not be started."""
     return Attempt(job.arguments, 1, 0.0, datetime.now(UTC).isoformat(timespec="seconds"), why)
+
+
+def _keep_home_out(log: Path) -> None:
+    """Write ~ for the home folder into a log that nothing writes to any more: folders of sweeps are shared."""
+    with suppress(OSError):
+        said = log.read_bytes().decode("utf-8", errors="surrogateescape")
+        if (found := shown(said)) != said:
+            log.write_bytes(found.encode("utf-8", errors="surrogateescape"))
 
 
 def _last_words(path: Path) -> str:

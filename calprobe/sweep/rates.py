@@ -95,7 +95,7 @@ def measured_rates(jobs: Sequence[Planned], record: Record) -> Rates:
 
 def _rate(planned: Planned, record: Record) -> Rate | None:
     job, last = planned.job, record.attempts.get(planned.job.name)
-    if last is not None and last.arguments != job.arguments:  # what it did is not what the job is now
+    if last is not None and not last.is_of(job):  # what it did is not what the job is now
         return None
     if not job.out.is_dir() or not any(run.complete for run in list_runs(job.out).runs):
         return None

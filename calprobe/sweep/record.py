@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from calprobe.errors import CalprobeError
-from calprobe.messages import reason
+from calprobe.messages import reason, shown
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.listing import list_runs
 from calprobe.sweep.definition import Job
@@ -23,11 +23,15 @@ _HEAD = {"calprobe_sweep": FORMAT}
 class Attempt:
     """The last time that a job ran."""
 
-    arguments: tuple[str, ...]  # behind `calprobe`
+    arguments: tuple[str, ...]  # behind `calprobe`; in the file with ~ for the home folder
     exit_code: int  # below 0: the signal that killed it
     seconds: float
     ended: str  # UTC, ISO 8601; for people
     said: str = ""  # the last lines on stderr of one that failed
+
+    def is_of(self, job: Job) -> bool:
+        """Whether the job had these very options then."""
+        return [shown(word) for word in self.arguments] == [shown(word) for word in job.arguments]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class Record:
     def is_done(self, job: Job) -> bool:
         """Whether the job ended well with these very options, and its run is there and complete."""
         last = self.attempts.get(job.name)
-        if last is None or last.exit_code or last.arguments != job.arguments or not job.out.is_dir():
+        if last is None or last.exit_code or not last.is_of(job) or not job.out.is_dir():
             return False
         return any(run.complete for run in list_runs(job.out).runs)
 
@@ -71,4 +75,5 @@ def add_attempt(out: Path, job: Job, attempt: Attempt) -> None:
 
     One process at a time may do so. A line that a killed process has not finished is taken away first.
     """
-    add_line(out / FILE_NAME, {"job": job.name, **asdict(attempt)}, head=_HEAD)
+    words = {"arguments": [shown(word) for word in attempt.arguments], "said": shown(attempt.said)}
+    add_line(out / FILE_NAME, {"job": job.name, **asdict(attempt), **words}, head=_HEAD)

@@ -48,6 +48,9 @@ def test_compare_and_curve_take_names(runs: tuple[str, str], tmp_path: Path) -> 
 def test_a_run_is_named_by_its_path_or_the_last_part_of_it() -> None:
     assert labelled(["runs/a", "b"], ["a=A", "b=x=y"]) == {"A": "runs/a", "x=y": "b"}
     assert labelled(["runs/a"], []) == {"runs/a": "runs/a"}
+    home = str(Path.home() / "runs" / "a")
+    assert labelled([home, "b"], []) == {"~/runs/a": home, "b": "b"}
+    assert labelled([home], [f"{home}=A"]) == {"A": home}
     assert labelled(["x=1", "y"], ["x=1=One"]) == {"One": "x=1", "y": "y"}
 
 

@@ -60,3 +60,32 @@ def test_no_file_of_a_run_names_the_home_folder(tmp_path: Path, monkeypatch: pyt
     assert str(home) not in shown.stdout + page.read_text("utf-8")
     again = calprobe("score", "--model", model, "--probe", "mini", *given, "--out", runs / "scored")
     assert again.returncode == 0, again.stderr
+
+
+@pytest.mark.proof
+def test_no_file_of_a_sweep_nor_a_page_names_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep of a model below the home folder into a folder there, and pages of its run named by its whole path."""
+    home = tmp_path / "home" / "ada"
+    shutil.copytree(PACKAGE / "models" / "tiny" / "tiny-clm", home / "models" / "mine")
+    monkeypatch.setenv("HOME", str(home))
+    (tmp_path / "paper.toml").write_text(
+        f'out = "{home}/runs"\nmodels = ["{home}/models/mine"]\nprobes = ["mini"]\n'
+        'options = { relations = "month", limit = 2 }\n',
+        "utf-8",
+    )
+    swept = calprobe("sweep", tmp_path / "paper.toml")
+    assert swept.returncode == 0, swept.stderr
+    run = home / "runs" / "models--mine" / "mini"
+    page, figures = home / "runs" / "page.html", home / "runs" / "figures"
+    shown = calprobe("report", run, "--bootstrap", 0, "--html", page, "--plots", figures)
+    assert shown.returncode == 0, shown.stderr
+    assert calprobe("export", run, "--what", "hub-card", "--out", home / "runs" / "card.md").returncode == 0
+    for form in ("json", "csv", "markdown", "latex"):
+        done = calprobe("report", run, "--bootstrap", 0, "--format", form)
+        assert done.returncode == 0, done.stderr
+        (home / "runs" / f"report.{form}").write_text(done.stdout, "utf-8")
+    kept = {path: path.read_bytes() for path in (home / "runs").rglob("*") if path.is_file()}
+    assert len(kept) > 20
+    assert not [path for path, content in kept.items() if str(home).encode() in content]
+    assert not [path for path in kept if "ada" in str(path.relative_to(home))]
+    assert "done before" in calprobe("sweep", tmp_path / "paper.toml").stderr

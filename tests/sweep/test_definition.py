@@ -51,6 +51,15 @@ def test_each_model_scores_each_probe_and_answers_each_set_under_each_study(tmp_
     assert last.tables == ("[models.meta/Llama]", "[questions.mmlu]", "[studies.stated]")
 
 
+def test_folders_of_models_by_path_leave_out_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    models = '["/home/ada/models/mine", "~/models/other", "/scratch/theirs", "./here"]'
+    found = names(read(tmp_path, f'models = {models}\nprobes = ["mini"]'))
+    assert found[:3] == ["models--mine/mini", "models--other/mini", "scratch--theirs/mini"]
+    with pytest.raises(UsageError, match=r"have one folder.*rename a table"):
+        read(tmp_path, 'models = ["/home/ada/m", "~/m"]\nprobes = ["mini"]')
+
+
 def test_without_studies_questions_are_asked_as_the_command_does(tmp_path: Path) -> None:
     sweep = read(tmp_path, 'models = ["m"]\nquestions = ["mmlu"]')
     assert [job.arguments[1:-1] for job in sweep.jobs] == [("--model=m", "--questions=mmlu")]

@@ -64,6 +64,24 @@ def test_a_job_that_fails_stops_no_other_and_its_words_are_kept(tmp_path: Path) 
     assert said["m/good"].arguments == jobs[2].job.arguments
 
 
+def test_the_home_folder_is_in_no_file_of_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logs and record have ~ in its place, and a job is found to be done all the same."""
+    home, out = tmp_path / "home" / "ada", tmp_path / "runs"
+    monkeypatch.setenv("HOME", str(home))
+    script = f"print('reads {home}/x'); sys.exit('calprobe: {home}/x: no such file')"
+    job = Job("m/bad", "score", "m", {"script": script, "probe": str(home / "probe")}, out / "m" / "bad", ())
+    Local(({},), command=COMMAND).run(
+        [Planned(job, 1, 1, 0)], out, lambda job: None, lambda job, attempt: add_attempt(out, job, attempt)
+    )
+    assert log_path(out, job).read_text("utf-8").splitlines() == ["reads ~/x", "calprobe: ~/x: no such file"]
+    assert not [path for path in out.rglob("*") if path.is_file() and str(home) in path.read_text("utf-8")]
+    last = read_record(out).attempts["m/bad"]
+    assert last.said == "calprobe: ~/x: no such file"
+    assert last.is_of(job)
+    assert replace(last, arguments=job.arguments).is_of(job)  # as earlier versions wrote it
+    assert not last.is_of(replace(job, out=out / "other"))
+
+
 def test_one_after_the_other_the_longest_first(tmp_path: Path) -> None:
     events = run([planned("short", 1), planned("long", 9), planned("middle", 5)], tmp_path)
     assert events == [(what, f"m/{name}", 0) for name in ("long", "middle", "short") for what in ("begins", "ends")]

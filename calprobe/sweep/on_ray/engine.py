@@ -26,7 +26,7 @@ from typing import IO, Any, NoReturn
 
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
-from calprobe.messages import counted, reason
+from calprobe.messages import counted, reason, shown
 from calprobe.runs.atomic import write_text
 from calprobe.sweep.definition import Job
 from calprobe.sweep.engine import Ended, Misfit, Started, attempt_at
@@ -193,7 +193,7 @@ class OnRay:
     def _raise_lost(self, said: Mapping[str, Any] | None, out: Path, left: int) -> NoReturn:
         words = out / LOGS / "ray.log"
         words.parent.mkdir(parents=True, exist_ok=True)
-        words.write_text(self.line.last_words, encoding="utf-8")
+        words.write_text(shown(self.line.last_words), encoding="utf-8")
         why = f" ({said['error']})" if said else ""
         raise CalprobeError(
             f"the Ray cluster at {self.address} was lost{why}, with {counted(left, 'job')} left to do: {words}\n"
