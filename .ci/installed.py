@@ -1,19 +1,21 @@
 """Install the wheel and the source archive where the repository is not, and use them there: `make test-dist`.
 
-Each archive gets a new environment and an empty folder, which is also its home: no cache, no setting and no file of the
-repository can stand in for what an archive lacks. Of the package index it takes what pip needs, of the hub nothing.
+Both get one new environment, the source archive in the wheel's place, and each an empty folder, which is also its home:
+no cache, no setting and no file of the repository can stand in for what an archive lacks. Of the package index it takes
+what pip needs, of the hub nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,19 +42,21 @@ limit = 2
 relations = "capital"
 """
 IMPORTS = f"""\
-import importlib, pkgutil, calprobe
-failed, absent, names = [], [], ["calprobe"]
-for found in pkgutil.walk_packages(calprobe.__path__, "calprobe."):
-    if found.name.endswith("__main__"):
+import importlib, pathlib, calprobe
+place = pathlib.Path(calprobe.__file__).parent
+failed, absent, names = [], [], []
+for file in sorted(place.rglob("*.py")):
+    name = ".".join(file.relative_to(place.parent).with_suffix("").parts).removesuffix(".__init__")
+    if file.stem == "__main__":
         continue
-    names.append(found.name)
+    names.append(name)
     try:
-        importlib.import_module(found.name)
+        importlib.import_module(name)
     except ModuleNotFoundError as error:
         kind = absent if (error.name or "").partition(".")[0] in {OF_EXTRAS!r} else failed
-        kind.append(f"{{found.name}}: {{error}}")
+        kind.append(f"{{name}}: {{error}}")
 print(len(names), "modules;", len(absent), "need an extra")
-print(calprobe.__file__)
+print(place)
 raise SystemExit("\\n".join(failed))
 """
 
@@ -90,7 +94,7 @@ STEPS = (
     Step("sweep sweep.toml", wrote="runs/sweep/report.html"),
 )
 # The source archive installs the same files, so what is used of it is what tells that they arrived.
-SHORT = ("--version", "doctor", "score --model tiny-mlm")
+SHORT = tuple(step for step in STEPS if step.command.startswith(("--version", "doctor", "score --model tiny-mlm")))
 
 
 @dataclass(frozen=True)
@@ -108,37 +112,45 @@ class Environment:
     def work(self) -> Path:
         return self.place / "work"
 
+    @property
+    def home(self) -> Path:
+        return self.place / "home"
+
     def variables(self) -> dict[str, str]:
         """Those of the caller that find Python, packages and devices, with this place as home and no hub."""
         kept = ("PATH", "LANG", "TMPDIR", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SYSTEMROOT")
         variables = {name: os.environ[name] for name in kept if name in os.environ}
         variables |= {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
-        home = self.place / "home"
-        return variables | {"HOME": str(home), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+        return variables | {"HOME": str(self.home), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
 
     def run(self, *command: str, offline: bool = True) -> subprocess.CompletedProcess[str]:
         variables = self.variables() if offline else None
         return subprocess.run(command, cwd=self.work, env=variables, capture_output=True, text=True, check=False)
 
-    def install(self, *what: str) -> None:
-        pip = (str(self.bin / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
-        done = self.run(*pip, *what, offline=False)
+    def empty(self) -> None:
+        """Make work and home anew, with nothing but the files that the steps read."""
+        for folder in (self.work, self.home):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        (self.work / "mine.jsonl").write_text(QUESTIONS, encoding="utf-8")
+        (self.work / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+
+    def pip(self, *words: str) -> None:
+        command = (str(self.bin / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet", *words)
+        done = self.run(*command, offline=False)
         if done.returncode:
-            sys.exit(f"pip install {' '.join(what)} failed:\n{done.stderr[-2000:]}")
+            sys.exit(f"pip {' '.join(words)} failed:\n{done.stderr[-2000:]}")
 
 
-def prepared(place: Path, python: str, archive: Path) -> Environment:
-    """An environment with the archive installed, and the files that the steps read."""
+def prepared(place: Path, python: str, wheel: Path) -> Environment:
+    """A new environment with the wheel and all that it depends on."""
     environment = Environment(place, python)
-    for folder in (environment.work, place / "home"):
-        folder.mkdir(parents=True)
+    environment.empty()
     subprocess.run([python, "-m", "venv", str(place / "env")], check=True)
     said = environment.run(str(environment.bin / "python"), "-c", "import sys; print('%d.%d' % sys.version_info[:2])")
     constraints = ("--constraint", str(ROOT / CONSTRAINTS.get(said.stdout.strip(), OTHER_CONSTRAINTS)))
-    environment.install(*constraints, TORCH)
-    environment.install(*constraints, str(archive))
-    (environment.work / "mine.jsonl").write_text(QUESTIONS, encoding="utf-8")
-    (environment.work / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    environment.pip("install", *constraints, TORCH)
+    environment.pip("install", *constraints, str(wheel))
     return environment
 
 
@@ -171,15 +183,12 @@ def timed(name: str, tried: Callable[[], str]) -> bool:
     return not wrong
 
 
-def test(archive: Path, python: str, chosen: tuple[str, ...], version: str) -> bool:
-    """Whether every step whose command begins like one of `chosen` (none: all) went well."""
-    steps = [step for step in STEPS if not chosen or step.command.startswith(chosen)]
-    with tempfile.TemporaryDirectory() as temporary:
-        environment = prepared(Path(temporary), python, archive)
-        print(f"{archive.name}, {python}", flush=True)
-        well = [timed("import of every module", lambda: import_all(environment))]
-        for step in steps:
-            well.append(timed(step.command, lambda step=step: try_step(environment, step, version)))  # type: ignore[misc]
+def test(environment: Environment, archive: Path, steps: Iterable[Step], version: str) -> bool:
+    """Whether every step went well with the archive, which is installed."""
+    print(f"{archive.name}, {environment.python}", flush=True)
+    well = [timed("import of every module", lambda: import_all(environment))]
+    for step in steps:
+        well.append(timed(step.command, lambda step=step: try_step(environment, step, version)))  # type: ignore[misc]
     return all(well)
 
 
@@ -191,8 +200,14 @@ def main() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     wheel = (given.dist / f"calprobe-{version}-py3-none-any.whl").resolve()
     source = (given.dist / f"calprobe-{version}.tar.gz").resolve()
-    well = [test(wheel, given.python, (), version), test(source, given.python, SHORT, version)]
-    sys.exit(0 if all(well) else "an archive does not work where the repository is not")
+    with tempfile.TemporaryDirectory() as temporary:
+        environment = prepared(Path(temporary), given.python, wheel)
+        well = test(environment, wheel, STEPS, version)
+        environment.empty()
+        environment.pip("uninstall", "--yes", "calprobe")
+        environment.pip("install", "--no-deps", str(source))
+        well &= test(environment, source, SHORT, version)
+    sys.exit(0 if well else "an archive does not work where the repository is not")
 
 
 if __name__ == "__main__":

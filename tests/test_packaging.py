@@ -23,6 +23,7 @@ def test_every_folder_with_python_files_is_installed() -> None:
     folders = {file.parent for file in (ROOT / "calprobe").rglob("*.py")}
     folders |= {folder_of(package) for package in SETTINGS["package-dir"]}
     assert {folder_of(package) for package in SETTINGS["packages"]} == folders
+    assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []  # or tools do not see it
 
 
 def test_every_file_of_the_package_is_installed_and_every_pattern_finds_one() -> None:
