@@ -293,7 +293,10 @@ CONTRACT = {
         " --compat --bins --bootstrap --cluster --seed --out --accuracy --variants --overlay --width --title --style"
         " --label"
     ),
-    "export": "RUN --what candidates tokens confidences lm-pub-quiz replies labels readings hub-card --out --source",
+    "export": (
+        "RUN --what candidates tokens confidences lm-pub-quiz replies labels readings hub-card hub-dataset --out"
+        " --source"
+    ),
     "import": "lm-pub-quiz lm-eval inspect replies",
     "merge": "RUN --out --partial",
     "runs": (

@@ -11,6 +11,7 @@ from calprobe.cli.arguments import output_path, refuse_typed
 from calprobe.cli.common import any_compat_option, ties_option
 from calprobe.cli.export_asked import OF_REPLIES, export_asked, read_by
 from calprobe.cli.export_card import write_card
+from calprobe.cli.export_dataset import write_dataset
 from calprobe.cli.report_asked import readers_option, window_option
 from calprobe.cli.terminal_text import say
 from calprobe.words import AskedCompat, Reduction, Ties
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
 OF_SCORES = ("reduction", "ties", "template", "probe", "labels")  # parameters that say nothing of replies
 # Option -> the kinds of export that it applies to.
 _APPLIES_TO = {
-    "reduction": ("confidences", "lm-pub-quiz", "hub-card"),
-    "compat": ("confidences", "readings", "hub-card"),
-    "ties": ("confidences", "hub-card"),
+    "reduction": ("confidences", "lm-pub-quiz", "hub-card", "hub-dataset"),
+    "compat": ("confidences", "readings", "hub-card", "hub-dataset"),
+    "ties": ("confidences", "hub-card", "hub-dataset"),
     "template": ("lm-pub-quiz",),
-    "labels": ("candidates", "confidences"),
-    "readers": ("readings", "confidences", "hub-card"),
-    "window": ("confidences", "hub-card"),
+    "labels": ("candidates", "confidences", "hub-dataset"),
+    "readers": ("readings", "confidences", "hub-card", "hub-dataset"),
+    "window": ("confidences", "hub-card", "hub-dataset"),
     "source": ("hub-card",),
 }
 
@@ -45,19 +46,20 @@ _APPLIES_TO = {
     type=click.Choice(
         [
             *("candidates", "tokens", "confidences", "lm-pub-quiz"),
-            *("replies", "labels", "alternatives", "readings", "hub-card"),
+            *("replies", "labels", "alternatives", "readings", "hub-card", "hub-dataset"),
         ]
     ),
     help="The table to write: of scores candidates, tokens, confidences, lm-pub-quiz; of asked runs replies, labels,"
-    " alternatives, readings, confidences. hub-card, of both: the evaluation block of a model card on the hub.",
+    " alternatives, readings, confidences. hub-card, of both: the evaluation block of a model card on the hub;"
+    " hub-dataset: the run as a data set there.",
 )
 @click.option(
     "--out",
     required=True,
     metavar="F.parquet|csv|jsonl|DIR",
     type=output_path(),
-    help="The suffix sets the format; an existing file is replaced. lm-pub-quiz: an empty or new folder. hub-card:"
-    " F.yaml, or a new F.md.",
+    help="The suffix sets the format; an existing file is replaced. lm-pub-quiz, hub-dataset: an empty or new"
+    " folder. hub-card: F.yaml, or a new F.md.",
 )
 @click.option(
     "--reduction",
@@ -104,6 +106,7 @@ def command(
         calprobe export runs/smollm2-135m-mini --what lm-pub-quiz --out results
         calprobe export runs/smollm2-135m-mmlu --what readings --out readings.csv
         calprobe export runs/gpt2-bear --what hub-card --out card.yaml
+        calprobe export runs/gpt2-bear --what hub-dataset --out gpt2-bear-data
     """
     from calprobe.cli.logs import log_to_stderr
     from calprobe.interop import exports
@@ -119,18 +122,28 @@ def command(
         if what == "hub-card":
             write_card(run, read_by(readers, compat, window), out, source)
             return
-        _say_rows(out, export_asked(run, what, out, read_by(readers, compat, window)))
+        asked = read_by(readers, compat, window)
+        if what == "hub-dataset":
+            write_dataset(run, out, lambda path: export_asked(run, "confidences", path, asked))
+            return
+        _say_rows(out, export_asked(run, what, out, asked))
         return
     _refuse_what_is_of_replies(context, run_path, what, compat)
     if what == "candidates":
         _say_rows(out, _write_candidates(run, _texts(run, probe) if labels else None, out))
     elif what == "tokens":
         _say_rows(out, table_files.write_tables(exports.TOKENS, exports.token_tables(run), out))
-    elif what == "confidences":
+    elif what in ("confidences", "hub-dataset"):
         from calprobe.confidence import confidences
 
-        frame = confidences(run, reduction, compat, ties)
-        _say_rows(out, _write_confidences(run, frame, _texts(run, probe) if labels else None, out))
+        def write(path: Path) -> int:
+            frame = confidences(run, reduction, compat, ties)
+            return _write_confidences(run, frame, _texts(run, probe) if labels else None, path)
+
+        if what == "hub-dataset":
+            write_dataset(run, out, write)
+            return
+        _say_rows(out, write(out))
     elif what == "hub-card":
         from calprobe.analysis import ReportOptions
 

@@ -91,11 +91,11 @@ def test_confidences_as_the_paper_computes_them(tmp_path: Path, invoke: Invoke) 
 @pytest.mark.parametrize(
     ("what", "option", "kinds"),
     [
-        ("candidates", ["--reduction", "sum"], "confidences, lm-pub-quiz and hub-card"),
-        ("tokens", ["--compat", "kissling2026"], "confidences, readings and hub-card"),
-        ("lm-pub-quiz", ["--compat", "kissling2026"], "confidences, readings and hub-card"),
+        ("candidates", ["--reduction", "sum"], "confidences, lm-pub-quiz, hub-card and hub-dataset"),
+        ("tokens", ["--compat", "kissling2026"], "confidences, readings, hub-card and hub-dataset"),
+        ("lm-pub-quiz", ["--compat", "kissling2026"], "confidences, readings, hub-card and hub-dataset"),
         ("confidences", ["--template", 0], "lm-pub-quiz"),
-        ("tokens", ["--labels"], "candidates and confidences"),
+        ("tokens", ["--labels"], "candidates, confidences and hub-dataset"),
     ],
 )
 def test_an_option_of_another_kind_of_export_is_refused(

@@ -1,0 +1,104 @@
+"""A run as a data set of the hub: its card, which names the tables that the hub's viewer and library read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from calprobe.analysis.run_names import model_name
+from calprobe.errors import UsageError
+from calprobe.messages import counted
+from calprobe.runs import AskedRun, Run
+from calprobe.runs.manifest_text import templates_text
+
+CONFIDENCES = "confidences.parquet"
+# The tables of a run's own folder, by the kind of run: what the hub calls them, and what a row is.
+_TABLES = {Run: ("scores", "a statement, with its log-probabilities"), AskedRun: ("replies", "a reply")}
+_SHARDS = "shards/*.parquet"
+
+
+def check_shareable(run: Run | AskedRun) -> None:
+    """Raise UsageError for a partial run, and for one of questions whose texts must not be shown."""
+    if run.partial:
+        raise UsageError(
+            f"{run.path}: a data set of a partial run would be another one tomorrow; complete the run first"
+        )
+    if isinstance(run, AskedRun) and (kept := [own.name for own in run.manifest.sets if not own.source.quotable]):
+        raise UsageError(
+            f"{run.path}: texts of {', '.join(kept)} must not be published, and replies contain them\n"
+            "export --what confidences has no texts"
+        )
+
+
+def dataset_card(run: Run | AskedRun, rows: int) -> str:
+    """README.md: a head in YAML as huggingface_hub writes it, what was scored or asked, and how the tables are read.
+
+    Args:
+        run: a complete run.
+        rows: of its table of confidences.
+    """
+    from huggingface_hub import DatasetCardData
+
+    manifest = run.manifest
+    model, of = model_name(manifest.model), ", ".join(_tasks(run))
+    table, row = _TABLES[type(run)]
+    head = DatasetCardData(
+        pretty_name=f"{model} on {of}",
+        task_categories=["text-generation" if isinstance(run, Run) else "question-answering"],
+        tags=["calprobe", "calibration"],
+        configs=[
+            {"config_name": "confidences", "data_files": CONFIDENCES, "default": True},
+            {"config_name": table, "data_files": _SHARDS},
+        ],
+    )
+    version = manifest.versions.get("calprobe", "")
+    facts = "".join(f"- {name}: {text}\n" for name, text in _facts(run).items() if text)
+    return f"""---
+{head.to_yaml()}
+---
+
+# {model} on {of}
+
+A run of {f"calprobe {version}".rstrip()}.
+
+{facts}
+| table | a row is |
+|---|---|
+| `confidences` ({rows:,} rows) | an answer and an estimator: prediction, confidence, whether it is right |
+| `{table}` | {row} |
+
+```python
+from datasets import load_dataset
+
+load_dataset("OWNER/NAME", "confidences", split="train")
+```
+
+The folder is also the run itself: get it by `hf download OWNER/NAME --repo-type dataset --local-dir RUN`, then
+`calprobe report RUN`.
+"""
+
+
+def _tasks(run: Run | AskedRun) -> list[str]:
+    return [run.manifest.probe.name] if isinstance(run, Run) else [own.name for own in run.manifest.sets]
+
+
+def _facts(run: Run | AskedRun) -> Mapping[str, str]:
+    """What a reader has to know of the numbers."""
+    if isinstance(run, Run):
+        manifest = run.manifest
+        instances = sum(relation.n_instances for relation in manifest.relations)
+        templates = templates_text([template.number for template in manifest.templates])
+        return {
+            "probe": f"{manifest.probe.name}, {counted(instances, 'instance')}",
+            "LIMITED": manifest.limits(),
+            "templates": f"{manifest.template_set.name} ({templates})",
+            "model": f"{model_name(manifest.model)}, {manifest.model.kind or 'kind not known'}",
+            "dtype": manifest.settings.dtype or "",
+        }
+    sets = (f"{own.name} ({counted(own.n_questions, 'question')})" for own in run.manifest.sets)
+    limited = (own.limits() for own in run.manifest.sets if own.is_limited)
+    return {
+        "questions": ", ".join(sets),
+        "LIMITED": ", ".join(limited),
+        "variants": ", ".join(dict.fromkeys(piece.variant for piece in run.manifest.asked)),
+        "model": model_name(run.manifest.model),
+    }
