@@ -12,6 +12,7 @@ from calprobe.analysis.asked.budget import plans_of
 from calprobe.analysis.asked.choice import choose_asked
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.perturbation_pictures import perturbation_panels
 from calprobe.analysis.asked.pictures import budget_panels, pooled, share_panels
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import BudgetPlan, CellReport
@@ -243,3 +244,27 @@ def test_plans_have_the_chosen_uncertainties_alone() -> None:
     assert captions
     assert not any("AUROC" in caption for caption in captions)
     assert not budget_panels(without.runs[0])
+
+
+def test_perturbations_are_compared_at_equally_many_answers() -> None:
+    asked = sampled(12, 3, 4, 0.5)
+    replies = [own for own in asked.replies if own.stage != "greedy"]
+    few = [own for own in replies if own.paraphrase == 0]
+    other = [replace(own, key=f"o{own.key}", variant="other") for own in few]
+    both = replace(asked, replies=(*replies, *other), prompts=made.prompts(made.PLAIN, made.OTHER))
+    run = report_asked_run(both, replace(OPTIONS, budget=(3,)))
+    (panel,) = perturbation_panels(run)
+    assert panel.title == "quiz: answer_entropy, 3 answers"
+    assert panel.groups == ("plain_(1, 3)", "plain_(3, 1)", "other_(1, 3)")
+    cells = run.sets["quiz"].cells
+    for name, (accuracy, found) in zip(panel.groups, panel.values, strict=True):
+        variant, plan = name.split("_")
+        assert accuracy == cells[variant].accuracy[cells[variant].reader].value
+        (expected,) = (
+            own.value
+            for own in cells[variant].budgets[0].aurocs
+            if (str(own.plan), own.measure, own.reading) == (plan, "answer_entropy", "pooled")
+        )
+        assert found == expected
+    (without,) = perturbation_panels(report_asked_run(both, replace(OPTIONS, budget=())))
+    assert without.groups == ("plain", "other")

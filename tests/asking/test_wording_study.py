@@ -139,7 +139,17 @@ def test_perturbations_are_asked_by_the_name_of_their_family(tmp_path: Path) -> 
     run = ask(FakeBackend(), questions(), tmp_path / "run", options)
     prompts = load_prompts("wording")
     assert [variant.name for variant in run.manifest.prompts.variants] == list(prompts.perturbations["temperature"])
-    assert [variant.temperature for variant in run.manifest.prompts.variants] == [0.25, 0.5, 0.75, 1.0]
+    temperatures = [variant.temperature for variant in run.manifest.prompts.variants]
+    assert temperatures == [pytest.approx((at + 0.5) / 6, abs=1e-3) for at in range(6)]  # evenly over [0, 1]
+
+
+def test_fixed_temperatures_are_variants_of_their_own() -> None:
+    prompts = load_prompts("wording")
+    fixed = {
+        v.name: v.temperature for v in prompts.variants if v.name.startswith("temperature_") and "_of_" not in v.name
+    }
+    assert fixed == {f"temperature_{percent}": percent / 100 for percent in (25, 50, 75, 100)}
+    assert not {name for family in prompts.perturbations.values() for name in family} & set(fixed)
 
 
 def test_a_greedy_answer_stands_beside_sampled_ones(tmp_path: Path) -> None:
@@ -189,7 +199,7 @@ def test_messages_name_the_study_that_asks_for_something(tmp_path: Path) -> None
 def test_variants_with_temperatures_of_their_own_are_sampled(tmp_path: Path) -> None:
     own = AskOptions(prompts="wording", variants=("temperature",), collect=("answer",), samples=2, quiet=True)
     run = ask(FakeBackend(), questions(), tmp_path / "run", own)
-    assert [len(piece.replies) for piece in run.pieces] == [4] * 4
+    assert [len(piece.replies) for piece in run.pieces] == [4] * 6
 
 
 def test_wordings_by_hand_that_are_copies_are_not_asked(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

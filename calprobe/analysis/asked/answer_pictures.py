@@ -11,7 +11,7 @@ from calprobe.analysis.asked.results import AskedRunReport, CellReport, OpenedCe
 from calprobe.analysis.asked.stated.pictures import TENTHS, shares_of_tenths
 from calprobe.analysis.curves.grouped_boxes import Box, GroupedBoxes
 from calprobe.analysis.curves.stacked_shares import Part, StackedShares
-from calprobe.analysis.run_names import last_names, state
+from calprobe.analysis.run_names import own_parts, state
 from calprobe.arrays import Floats
 from calprobe.metrics.distinct import value_shares
 from calprobe.runs.stages import ANSWER, P_TRUE
@@ -106,5 +106,5 @@ def _box(cell: CellReport, field: str) -> Box | None:
 
 
 def _names(runs: Sequence[AskedRunReport], partial: Collection[str]) -> dict[str, str]:
-    names = last_names([run.label for run in runs])
+    names = own_parts([run.label for run in runs])
     return {label: name + state(partial=label in partial) for label, name in names.items()}

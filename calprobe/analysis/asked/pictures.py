@@ -11,6 +11,7 @@ import numpy as np
 from calprobe.analysis.asked.answer_pictures import length_panels, value_panels
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.perturbation_pictures import perturbation_panels
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.results import (
     AcrossRuns,
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
 
 NORMALISED = "label"
 SAMPLED = ("p_true", "frequency")
-# What perturbations are compared by: the paper's measure where answers were judged, else one that needs no model.
-PERTURBED = ("variance_total", "answer_entropy")
 Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
 
 
@@ -147,33 +146,6 @@ def _budget_panel(title: str, budget: CellBudget, reading: str, measures: Sequen
         tuple(measures.index(name) for name in own),
         tuple(tuple(known.get((name, plan)) for plan in budget.plans) for name in own),
     )
-
-
-def perturbation_panels(run: AskedRunReport) -> tuple[GroupedDots, ...]:
-    """A panel for each set with several variants of samples: accuracy, and the AUROC of one uncertainty, pooled.
-
-    The uncertainty is the first of PERTURBED that every variant has an AUROC of; a set without one has no panel.
-    """
-    return tuple(
-        GroupedDots(
-            f"{own.name}: {measure}",
-            "accuracy, AUROC",
-            "variant",
-            tuple(cell.variant for cell in cells),
-            ("accuracy", "AUROC"),
-            tuple((cell.accuracy[cell.reader].value, cell.estimators[measure].metrics["auroc"]) for cell in cells),
-        )
-        for own in run.sets.values()
-        for cells in [[cell for cell in own.cells.values() if cell.samples is not None]]
-        if len(cells) > 1
-        for measure in [next((name for name in PERTURBED if all(_has_order(cell, name) for cell in cells)), None)]
-        if measure is not None
-    )
-
-
-def _has_order(cell: CellReport, measure: str) -> bool:
-    found = cell.estimators.get(measure)
-    return found is not None and "auroc" in found.metrics and bool(np.isfinite(found.metrics["auroc"].value))
 
 
 def share_panels(run: AskedRunReport) -> tuple[SharePanel, ...]:

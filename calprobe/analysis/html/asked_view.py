@@ -164,7 +164,8 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
         found.perturbed,
         "Perturbations",
         "Accuracy of all samples of a variant, and AUROC of one uncertainty, each sample "
-        "with its own correctness, with 95 % intervals over questions.",
+        "with its own correctness, with 95 % intervals over questions. (n_p, n_s): AUROC of n_s samples of each of n_p "
+        "wordings.",
     )
     yield from _values(found.values)
     yield from _lengths(found.lengths)

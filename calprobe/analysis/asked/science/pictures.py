@@ -8,7 +8,7 @@ from calprobe.analysis.asked.science.label_results import LabelDesign, LabelStud
 from calprobe.analysis.curves.grouped_dots import GroupedDots
 from calprobe.analysis.curves.matrix_figure import Matrix
 from calprobe.analysis.plots.families import family_of
-from calprobe.analysis.run_names import last_names, state
+from calprobe.analysis.run_names import own_parts, state
 from calprobe.metrics import Estimate
 
 KINDS = ("base", "instruct", "reasoning", "unknown")
@@ -29,7 +29,7 @@ def kind_panels(studies: Sequence[LabelStudy], partial: Collection[str] = ()) ->
     if len(studies) < 2:
         return ()
     ordered = sorted(studies, key=lambda own: (_family(own.model), KINDS.index(own.asked_as), own.label))
-    names = last_names([own.label for own in ordered])
+    names = own_parts([own.label for own in ordered])
     kinds = tuple(kind for kind in KINDS if any(own.asked_as == kind for own in ordered))
     sets = dict.fromkeys(name for own in ordered for name in own.sets)
     return tuple(
@@ -75,7 +75,7 @@ def design_matrices(studies: Sequence[LabelStudy], partial: Collection[str] = ()
     """Comprehension of each run under each design, a matrix for each set; none of one run. Partial runs say so."""
     if len(studies) < 2:
         return ()
-    names = last_names([own.label for own in studies])
+    names = own_parts([own.label for own in studies])
     return tuple(
         _design_matrix(name, studies, names, partial) for name in dict.fromkeys(s for own in studies for s in own.sets)
     )
