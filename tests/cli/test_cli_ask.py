@@ -176,6 +176,6 @@ def test_the_size_of_a_served_model_is_recorded(server: ChatServer, files: tuple
     done = ask(server, *files, "--parameters", "many", "--out", out)
     assert done.returncode == 2
     assert "'many' is no number such as 134515008, 135M or 7.6B" in done.stderr
-    done = calprobe("ask", "--model", "smollm2-135m", *files, "--parameters", "1", "--out", tmp_path / "other")
+    done = calprobe("ask", "--model", "tiny-chat", *files, "--parameters", "1", "--out", tmp_path / "other")
     assert done.returncode == 2
     assert "--parameters has no meaning with --backend transformers" in done.stderr

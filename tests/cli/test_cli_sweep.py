@@ -146,14 +146,14 @@ def test_a_sweep_refuses_what_the_engine_could_never_run_and_a_dry_run_says_it_o
 
 @pytest.mark.usefixtures("in_process")
 def test_a_sweep_ends_with_its_runs_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    two = JOBS.replace('["tiny-clm"]', '["tiny-clm", "smollm2-135m"]').split("[questions.mini]")[0]
+    two = JOBS.replace('["tiny-clm"]', '["tiny-clm", "tiny-chat"]').split("[questions.mini]")[0]
     code, out, said = swept(write(tmp_path, two), capsys)
     assert code == 0
-    assert re.search(r"^months\n *tiny-clm .*(?:\n.*)?\n *smollm2-135m ", out, re.MULTILINE)
+    assert re.search(r"^months\n *tiny-clm .*(?:\n.*)?\n *tiny-chat ", out, re.MULTILINE)
     folder = tmp_path / "out"
     assert f"wrote {folder}/report.html" in said
     found = json.loads((folder / "report" / "overview.json").read_text())["tasks"]["months"]
-    assert list(found["runs"]) == ["tiny-clm", "smollm2-135m"]
+    assert list(found["runs"]) == ["tiny-clm", "tiny-chat"]
     assert found["comparison"]["pairs"]
     assert 'href="report/months.html"' in (folder / "report.html").read_text()
     for name in ("months.html", "overview.csv", "differences.csv"):
