@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
+from types import MappingProxyType
+from typing import Protocol
 
 from calprobe.runs import ModelRecord
+
+NO_STATES: Mapping[str, str] = MappingProxyType({})
+
+
+class MayBePart(Protocol):
+    """A run that may be incomplete, or of a part of its questions."""
+
+    @property
+    def label(self) -> str:
+        """Its name."""
+
+    @property
+    def limited(self) -> bool:
+        """Whether it is of a part by request."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether something is missing."""
 
 
 def last_names(labels: Sequence[str]) -> dict[str, str]:
@@ -45,6 +65,11 @@ def state(*, limited: bool = False, partial: bool = False) -> str:
     """
     found = [word for word, holds in (("LIMITED", limited), ("PARTIAL", partial)) if holds]
     return f" ({', '.join(found)})" if found else ""
+
+
+def states_of(runs: Iterable[MayBePart]) -> dict[str, str]:
+    """What figures of several runs say behind the name of each, by its label: as `state`."""
+    return {run.label: state(limited=run.limited, partial=run.partial) for run in runs}
 
 
 def names_to_labels(labels: Sequence[str], paths: Sequence[str] = ()) -> dict[str, str]:

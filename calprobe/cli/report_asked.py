@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -133,7 +133,7 @@ def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Sh
         partial = {run.label for run in found.runs if run.partial}
         limited = {run.label for run in found.runs if run.limited}
         _write_figures(found.runs, drawn, shown.plots, naming(shown.look, named, limited, partial))
-        _write_joint_figures(found, shown.plots, shown.look, partial)
+        _write_joint_figures(found, shown.plots, shown.look)
     if shown.page is not None:
         write_page(asked_page(few, drawn), shown.page)
 
@@ -213,7 +213,7 @@ def _write_figures(runs: Sequence[AskedRunReport], drawn: Mapping[str, Pictures]
             _write_figure(draw, folder / f"{name}.{kind}", titled)
 
 
-def _write_joint_figures(report: AskedReport, folder: Path, look: Look, partial: Collection[str]) -> None:
+def _write_joint_figures(report: AskedReport, folder: Path, look: Look) -> None:
     """The figures of several runs together, where there are any."""
     from calprobe.analysis.asked.answer_pictures import length_panels_of_runs, value_panels_of_runs
     from calprobe.analysis.asked.pictures import size_panels
@@ -223,18 +223,19 @@ def _write_joint_figures(report: AskedReport, folder: Path, look: Look, partial:
     from calprobe.analysis.curves.matrix_figure import draw_matrices
     from calprobe.analysis.curves.size_figure import draw_sizes
     from calprobe.analysis.curves.stacked_shares import draw_stacked_shares
+    from calprobe.analysis.run_names import states_of
     from calprobe.cli.report_plots import JOINT
 
-    studies = [run.labels for run in report.runs if run.labels is not None]
-    if sizes := size_panels(report.across, partial):
+    studies, states = [run.labels for run in report.runs if run.labels is not None], states_of(report.runs)
+    if sizes := size_panels(report.across, states):
         _write_figure(lambda look: draw_sizes(sizes, look), folder / f"{JOINT}.sizes", look)
-    if kinds := kind_panels(studies, partial):
+    if kinds := kind_panels(studies, states):
         _write_figure(lambda look: draw_grouped_dots(kinds, look), folder / f"{JOINT}.labels", look)
-    if values := value_panels_of_runs(report.runs, partial):
+    if values := value_panels_of_runs(report.runs, states):
         _write_figure(lambda look: draw_stacked_shares(values, look), folder / f"{JOINT}.values", look)
-    if lengths := length_panels_of_runs(report.runs, partial):
+    if lengths := length_panels_of_runs(report.runs, states):
         _write_figure(lambda look: draw_grouped_boxes(lengths, look), folder / f"{JOINT}.lengths", look)
-    if designs := design_matrices(studies, partial):
+    if designs := design_matrices(studies, states):
         _write_figure(lambda look: draw_matrices(designs, look), folder / f"{JOINT}.designs", look)
 
 

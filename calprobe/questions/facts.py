@@ -81,13 +81,13 @@ class _AskedRelation:
         """Subject as it reads -> its answers, of all of its instances."""
         found = defaultdict(list)
         for instance in self.relation.instances:
-            found[_reads(instance.subject)].append(self._right(instance))
+            found[reads_as(instance.subject)].append(self._right(instance))
         return found
 
     @cached_property
     def _readings(self) -> frozenset[str]:
         """The relation's candidates as they read."""
-        return frozenset(map(_reads, self.relation.candidates))
+        return frozenset(map(reads_as, self.relation.candidates))
 
     def can_ask(self, instance: Instance) -> bool:
         """Whether the subject has a label and, of a choice, there is a wrong option."""
@@ -98,8 +98,8 @@ class _AskedRelation:
     def n_options(self, instance: Instance) -> int:
         """How many options the fact's question has."""
         own = instance.candidates
-        readings = self._readings if own is None else frozenset(map(_reads, own))
-        return min(self.options.n_options, 1 + len(readings - set(map(_reads, self._accepted(instance)))))
+        readings = self._readings if own is None else frozenset(map(reads_as, own))
+        return min(self.options.n_options, 1 + len(readings - set(map(reads_as, self._accepted(instance)))))
 
     def question(self, instance: Instance) -> Question:
         """The fact's question, in all wordings."""
@@ -117,7 +117,7 @@ class _AskedRelation:
 
     def _accepted(self, instance: Instance) -> tuple[str, ...]:
         """The fact's answer, then the other answers that the relation has for the same subject."""
-        others = self._answers[_reads(instance.subject)]
+        others = self._answers[reads_as(instance.subject)]
         return tuple(dict.fromkeys((self._right(instance), *others)))
 
     def _drawn(self, instance: Instance, name: str) -> tuple[tuple[str, ...], int]:
@@ -125,19 +125,23 @@ class _AskedRelation:
         source = random.Random(f"{self.options.seed}/{name}/{instance.subject}")
         candidates = self.relation.candidates_of(instance)
         wanted = self.n_options(instance) - 1
-        taken = set(map(_reads, self._accepted(instance)))
+        taken = set(map(reads_as, self._accepted(instance)))
         wrong: list[str] = []
         while len(wrong) < wanted:  # ends: n_options counts what is there to be found
             candidate = candidates[source.randrange(len(candidates))]
-            if _reads(candidate) not in taken:
-                taken.add(_reads(candidate))
+            if reads_as(candidate) not in taken:
+                taken.add(reads_as(candidate))
                 wrong.append(candidate)
         place = source.randrange(wanted + 1)
         return (*wrong[:place], self._right(instance), *wrong[place:]), place
 
 
-def _reads(text: str) -> str:
-    """The text as a reader tells it from others: without regard to case and white space."""
+def reads_as(text: str) -> str:
+    """The text as a reader tells it from others: without regard to case and white space.
+
+    >>> reads_as(" New  York") == reads_as("new york")
+    True
+    """
     return " ".join(text.casefold().split())
 
 

@@ -10,6 +10,7 @@ from statistics import fmean, median
 from typing import Any
 
 from calprobe.messages import counted
+from calprobe.questions.facts import reads_as
 from calprobe.questions.types import Question, QuestionKind, QuestionSet
 
 NAMED = 5  # ids in a note before it is cut short
@@ -90,7 +91,7 @@ def _lengths(texts: Sequence[str]) -> Lengths:
 def _odd(questions: Sequence[Question]) -> Iterator[str]:
     """What is odd about questions, one sentence a kind of oddity."""
     yield from _note("Asked more than once, in the same words and with the same options", _repeated(questions))
-    same = [q for q in questions if len({_reads(option) for option in q.options}) < len(q.options)]
+    same = [q for q in questions if len({reads_as(option) for option in q.options}) < len(q.options)]
     yield from _note("Two options read the same", same)
     gold = [q for q in same if q.answer is not None and _is_doubled(q, q.answer)]
     yield from _note("The right option reads the same as another", gold)
@@ -102,7 +103,9 @@ def _odd(questions: Sequence[Question]) -> Iterator[str]:
     if len(firsts) > 1:
         kinds = ", ".join(f"from {label} in {count:,}" for label, count in firsts.most_common(NAMED))
         yield f"Labels differ between questions: {kinds}."
-    given = [q for q in questions if any(_reads(text) in _reads(q.text) for text in q.accepted[:1] if len(text) > 2)]
+    given = [
+        q for q in questions if any(reads_as(text) in reads_as(q.text) for text in q.accepted[:1] if len(text) > 2)
+    ]
     yield from _note("The answer stands in the question", given)
 
 
@@ -117,7 +120,7 @@ def _repeated(questions: Sequence[Question]) -> list[Question]:
     seen: set[tuple[object, ...]] = set()
     found = []
     for question in questions:
-        asked = (_reads(question.context), _reads(question.text), frozenset(map(_reads, question.options)))
+        asked = (reads_as(question.context), reads_as(question.text), frozenset(map(reads_as, question.options)))
         if asked in seen:
             found.append(question)
         seen.add(asked)
@@ -125,14 +128,10 @@ def _repeated(questions: Sequence[Question]) -> list[Question]:
 
 
 def _is_doubled(question: Question, answer: int) -> bool:
-    right = _reads(question.options[answer])
-    return [_reads(option) for option in question.options].count(right) > 1
+    right = reads_as(question.options[answer])
+    return [reads_as(option) for option in question.options].count(right) > 1
 
 
 def _names_label(question: Question) -> bool:
     places = {label: place for place, label in enumerate(question.labels)}
     return any(places.get(option, place) != place for place, option in enumerate(question.options))
-
-
-def _reads(text: str) -> str:
-    return " ".join(text.casefold().split())

@@ -67,7 +67,10 @@ def test_several_sets_have_a_bar_for_all_of_them() -> None:
 
 def test_runs_stand_side_by_side_and_one_alone_does_not() -> None:
     runs = [run("runs/a/quiz"), run("runs/b/quiz")]  # as a sweep names them
-    (values,), (lengths,) = value_panels_of_runs(runs, {"runs/b/quiz"}), length_panels_of_runs(runs, {"runs/b/quiz"})
+    (values,), (lengths,) = (
+        value_panels_of_runs(runs, {"runs/b/quiz": " (PARTIAL)"}),
+        length_panels_of_runs(runs, {"runs/b/quiz": " (PARTIAL)"}),
+    )
     assert values.bars == lengths.groups == ("a", "b (PARTIAL)")
     assert lengths.series == ("quiz",)
     assert value_panels_of_runs(runs[:1]) == length_panels_of_runs(runs[:1]) == ()

@@ -20,13 +20,17 @@ from calprobe.analysis.four_ways.compare_ways import compare_opened
 from calprobe.analysis.four_ways.frame import facts_frame
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.options import FourWaysOptions
-from calprobe.analysis.four_ways.ranked import Ranked
+from calprobe.analysis.four_ways.ranked import Ranked, columns_of
+from calprobe.analysis.four_ways.said import Replies
+from calprobe.analysis.html.four_ways_view import four_ways_page
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.scored_run import open_scored_runs
 from calprobe.analysis.tables.four_ways import four_ways_tables
+from calprobe.analysis.tables.four_ways.every import run_lines
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, holm, paired_differences, standard_metrics
 from calprobe.questions.facts import fact_of
+from calprobe.questions.types import Question
 
 QUICK = FourWaysOptions(CompareOptions(scores=ReportOptions(resampling=Resampling(60))))
 
@@ -270,15 +274,26 @@ def test_estimators_and_metrics_by_name(folder: Path) -> None:
         compared(folder, [made.choosing()], replace(QUICK, asked=AskedOptions(readers=("last_marker", "constrained"))))
 
 
-def test_options_of_single_facts_have_no_prior_over_other_subjects(folder: Path) -> None:
-    found = compared(
-        folder, [made.choosing()], replace(QUICK, compare=replace(QUICK.compare, estimators=("pmi", "base")))
-    )
-    named = {(own.view.way, own.view.name) for own in found.views}
-    assert {("A", "pmi"), ("A", "base"), ("B", "base")} <= named
-    assert ("B", "pmi") not in named
-    alone = compared(folder, [made.choosing()], replace(QUICK, compare=replace(QUICK.compare, estimators=("pmi",))))
-    assert [own.view.name for own in alone.views if own.view.way in "AB"] == ["pmi", "base"]
+def test_pmi_among_options_is_their_share_of_pmi_among_all_candidates(folder: Path) -> None:
+    wanted = replace(QUICK, compare=replace(QUICK.compare, estimators=("base", "pmi")))
+    found = compared(folder, [made.choosing()], wanted)
+    (view,) = [own.view for own in found.views if (own.view.way, own.view.name) == ("B", "pmi")]
+    (run,) = open_scored_runs({"scored": folder}, wanted.compare.scores)
+    every, ranked = run.confidence("pmi").probabilities, Ranked.of(run)
+    assert every is not None
+    for place, key in enumerate(made.KEYS):
+        texts = ranked.candidates(key)
+        assert texts is not None
+        begin = run.table.offsets[ranked.places[key]]
+        own = [every[begin + texts.index(option)] for option in made.options_of(*key)[0]]
+        assert view.confidence[place] == pytest.approx(max(own) / sum(own))
+
+
+def test_options_and_right_answers_are_matched_by_one_rule() -> None:
+    question = Question("q", "", "choice", ("PARIS", "new  york", "May", "may"), ("A", "B", "C", "D"), answer=0)
+    assert columns_of(question, ["May", "New York", "Paris", "may"], 2) == [2, 1, 0, 3]
+    assert columns_of(question, ["May", "New York", "Paris"], 2) is None  # two options are one candidate
+    assert columns_of(question, ["May", "Paris", "may"], 1) is None
 
 
 def test_what_cannot_be_joined_is_refused(folder: Path) -> None:
@@ -356,6 +371,24 @@ def test_a_variant_without_replies_is_named_as_it_is_typed(folder: Path) -> None
     assert found.left_out == ("runs/chosen, quiz, lost: no replies",)
     first, *_ = four_ways_tables(found)
     assert "runs/chosen, quiz, lost: no replies." in first.lead
+
+
+def test_a_variant_of_which_all_answers_failed_leaves_the_others_their_facts(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the request for the answer behind the reasons failed of every question."""
+    there = Replies.rows
+    monkeypatch.setattr(Replies, "rows", lambda own, by: {} if own.variant == "lost" else there(own, by))
+    found = compared(folder, [made.choosing("runs/chosen", variants=("plain", "lost"))])
+    assert len(found.facts) == len(made.KEYS)
+    assert found.left_out == ("runs/chosen, quiz, lost: no answers, all requests failed",)
+
+
+def test_a_limited_run_says_so_in_its_state_and_not_in_how_it_was_made(found: FourWays) -> None:
+    runs = [replace(run, state="PARTIAL, 1 of 2; LIMITED: 3 of 9", how="asked by x") for run in found.runs]
+    page = four_ways_page(replace(found, runs=tuple(runs)))
+    assert "PARTIAL, 1 of 2; LIMITED: 3 of 9" in page
+    assert run_lines(runs[0])[0].endswith(": PARTIAL, 1 of 2; LIMITED: 3 of 9; asked by x")
 
 
 def test_ids_that_are_spelled_otherwise_are_no_facts() -> None:

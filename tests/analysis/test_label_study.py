@@ -16,6 +16,7 @@ from calprobe.analysis.asked.science.label_results import LabelSet
 from calprobe.analysis.asked.science.pictures import design_matrices, use_panels
 from calprobe.analysis.asked.science.selection import halves
 from calprobe.analysis.asked.science.simulation import hidden_metrics, informed, polarised
+from calprobe.analysis.run_names import state
 from calprobe.analysis.tables.asked import asked_tables
 from calprobe.metrics import Resampling
 from calprobe.prompts.overrides import with_turns
@@ -115,8 +116,10 @@ def test_figures_have_what_each_label_gets_and_how_each_run_understands_each_des
         assert right is not None
         assert (probability.value, right.value) == (pytest.approx(0.25), 0.25)
     assert design_matrices([run.labels]) == ()
-    (matrix,) = design_matrices([run.labels, replace(run.labels, label="other")], {"other"})
-    assert (matrix.variants, matrix.sets) == (("run", "other (PARTIAL)"), ("direct", "steps"))
+    (matrix,) = design_matrices(
+        [run.labels, replace(run.labels, label="other")], {"other": state(limited=True, partial=True)}
+    )
+    assert (matrix.variants, matrix.sets) == (("run", "other (LIMITED, PARTIAL)"), ("direct", "steps"))
     np.testing.assert_allclose(matrix.values, [[0.4, 0.9]] * 2)
 
 

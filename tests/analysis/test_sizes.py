@@ -14,6 +14,7 @@ from calprobe.analysis.asked.results import AcrossRuns, SizeAndSpread, SizePoint
 from calprobe.analysis.asked.sizes import size_and_spread
 from calprobe.analysis.curves.size_figure import draw_sizes, short_count, size_ticks, spelled_rho
 from calprobe.analysis.html.asked_charts import sizes as svg_of
+from calprobe.analysis.run_names import state
 from calprobe.analysis.tables.asked.several import across_tables
 from calprobe.metrics import Estimate
 from calprobe.runs.manifest_records import ModelSize
@@ -97,7 +98,7 @@ def test_readers_stand_beside_each_other_and_not_one_over_the_other() -> None:
     assert panel.places(0) == pytest.approx(sizes)
     assert (both.places(0) < sizes).all()
     assert (both.places(0) + both.places(1)) / 2 == pytest.approx(sizes)
-    (partial,) = size_panels(AcrossRuns((), (), (audit(SETS[0]),)), {audit(SETS[0]).points[0].run})
+    (partial,) = size_panels(AcrossRuns((), (), (audit(SETS[0]),)), {audit(SETS[0]).points[0].run: state(partial=True)})
     assert [name.endswith(" (PARTIAL)") for name in partial.names] == [True] + [False] * (len(sizes) - 1)
 
 

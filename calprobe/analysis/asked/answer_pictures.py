@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from calprobe.analysis.asked.results import AskedRunReport, CellReport, OpenedCe
 from calprobe.analysis.asked.stated.pictures import TENTHS, shares_of_tenths
 from calprobe.analysis.curves.grouped_boxes import Box, GroupedBoxes
 from calprobe.analysis.curves.stacked_shares import Part, StackedShares
-from calprobe.analysis.run_names import own_parts, state
+from calprobe.analysis.run_names import NO_STATES, own_parts
 from calprobe.arrays import Floats
 from calprobe.metrics.distinct import value_shares
 from calprobe.runs.stages import ANSWER, P_TRUE
@@ -26,11 +26,13 @@ def value_panels(run: AskedRunReport) -> tuple[StackedShares, ...]:
     return _value_panels(bars | ({ALL_SETS: list(run.cells)} if len(bars) > 1 else {}), "set")
 
 
-def value_panels_of_runs(runs: Sequence[AskedRunReport], partial: Collection[str] = ()) -> tuple[StackedShares, ...]:
-    """The same with a bar for each run, all sets together; none of one run. Names of partial runs say so."""
+def value_panels_of_runs(
+    runs: Sequence[AskedRunReport], states: Mapping[str, str] = NO_STATES
+) -> tuple[StackedShares, ...]:
+    """The same with a bar for each run, all sets together; none of one run. `states`: as `states_of`."""
     if len(runs) < 2:
         return ()
-    names = _names(runs, partial)
+    names = _names(runs, states)
     return _value_panels({names[run.label]: run.cells for run in runs if run.stated is None}, "run")
 
 
@@ -73,11 +75,13 @@ def length_panels(run: AskedRunReport) -> tuple[GroupedBoxes, ...]:
     return tuple(_length_panels("", "set", cells))
 
 
-def length_panels_of_runs(runs: Sequence[AskedRunReport], partial: Collection[str] = ()) -> tuple[GroupedBoxes, ...]:
+def length_panels_of_runs(
+    runs: Sequence[AskedRunReport], states: Mapping[str, str] = NO_STATES
+) -> tuple[GroupedBoxes, ...]:
     """The same of several runs, for each variant: a group a run, a box a set; none of one run."""
     if len(runs) < 2:
         return ()
-    names = _names(runs, partial)
+    names = _names(runs, states)
     found: dict[str, dict[tuple[str, str], CellReport]] = {}
     for run in runs:
         for own in run.sets.values():
@@ -105,6 +109,6 @@ def _box(cell: CellReport, field: str) -> Box | None:
     return None if own is None else Box(own.least, own.quartile_1, own.median, own.quartile_3, own.most)
 
 
-def _names(runs: Sequence[AskedRunReport], partial: Collection[str]) -> dict[str, str]:
+def _names(runs: Sequence[AskedRunReport], states: Mapping[str, str]) -> dict[str, str]:
     names = own_parts([run.label for run in runs])
-    return {label: name + state(partial=label in partial) for label, name in names.items()}
+    return {label: name + states.get(label, "") for label, name in names.items()}

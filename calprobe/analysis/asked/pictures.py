@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
 from calprobe.analysis.curves.share_figure import EXACT, SHARES, SharePanel, draw_shares
 from calprobe.analysis.curves.size_figure import SizePanel, SizeSeries
 from calprobe.analysis.curves.stacked_shares import StackedShares, draw_stacked_shares
-from calprobe.analysis.run_names import last_names, state
+from calprobe.analysis.run_names import NO_STATES, last_names, state
 from calprobe.errors import UsageError
 from calprobe.messages import no_estimator
 from calprobe.metrics import ACE_BINS, Estimate, Resampling, bootstrap_many, standard_metrics
@@ -276,17 +276,17 @@ def _number(own: SetReport, variant: str, value: MatrixValue) -> float:
     return float("nan") if found is None else found.value
 
 
-def size_panels(across: AcrossRuns | None, partial: Collection[str] = ()) -> tuple[SizePanel, ...]:
-    """Size against spread, a panel for each set; none without two runs of known size. Names of partial runs say so."""
+def size_panels(across: AcrossRuns | None, states: Mapping[str, str] = NO_STATES) -> tuple[SizePanel, ...]:
+    """Size against spread, a panel for each set; none without two runs of known size. `states`: as `states_of`."""
     found: dict[str, list[SizeAndSpread]] = {}
     for own in across.sizes if across is not None else ():
         found.setdefault(own.set, []).append(own)
     readers = list(dict.fromkeys(own.reader for several in found.values() for own in several))
-    return tuple(_size_panel(name, several, readers, partial) for name, several in found.items())
+    return tuple(_size_panel(name, several, readers, states) for name, several in found.items())
 
 
 def _size_panel(
-    name: str, several: Sequence[SizeAndSpread], readers: Sequence[str], partial: Collection[str]
+    name: str, several: Sequence[SizeAndSpread], readers: Sequence[str], states: Mapping[str, str]
 ) -> SizePanel:
     every: dict[str, SizePoint] = {point.run: point for own in several for point in own.points}
     points = sorted(every.values(), key=lambda point: point.size.parameters)
@@ -299,8 +299,7 @@ def _size_panel(
     return SizePanel(
         title=name,
         names=tuple(
-            (p.model if models.count(p.model) == 1 else folders[p.run]) + state(partial=p.run in partial)
-            for p in points
+            (p.model if models.count(p.model) == 1 else folders[p.run]) + states.get(p.run, "") for p in points
         ),
         models=tuple(models),
         parameters=tuple(point.size.parameters for point in points),

@@ -203,7 +203,11 @@ def _cells(
         variants += [variant for _, variant in cells]
         if options.variants is not None:
             cells = [(own, variant) for own, variant in cells if variant in options.variants]
-        found += [Replies(run, own, variant, len(cells) > 1) for own, variant in cells]
+        for each in (Replies(run, own, variant, len(cells) > 1) for own, variant in cells):
+            if each.rows(each.answers):
+                found.append(each)
+            else:  # no fact would have an answer in every way
+                left_out.append(f"{run.label}, {each.found.name}, {each.variant}: no answers, all requests failed")
     if options.variants is not None:
         known_names("--variants", options.variants, variants)
     if not found:

@@ -11,10 +11,11 @@ import numpy as np
 from calprobe.analysis.four_ways.facts import Fact, Holding, Key
 from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.analysis.scored_run import ScoredRun
-from calprobe.arrays import Ints
-from calprobe.confidence import BASE, Confidence, Distributions
+from calprobe.arrays import Floats, Ints
+from calprobe.confidence import BASE, Confidence, Distributions, base_confidence
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.interop.answer_texts import AnswerTexts, texts_if_known
+from calprobe.questions.facts import reads_as
 from calprobe.questions.types import Question
 from calprobe.runs import ScoreTable
 
@@ -71,11 +72,11 @@ class Ranked:
     def _fault(self, key: Key, question: Question) -> str:
         answer = self.fact(key).answer
         if question.answer is None:
-            right = answer is None or _reads(answer) in map(_reads, question.accepted)
+            right = answer is None or reads_as(answer) in map(reads_as, question.accepted)
             return "" if right else ANOTHER_ANSWER
         if not all(question.options):
             return ""
-        if answer is None or _reads(answer) != _reads(question.options[question.answer]):
+        if answer is None or reads_as(answer) != reads_as(question.options[question.answer]):
             return ANOTHER_ANSWER
         return ANOTHER_OPTIONS if self._columns(key, question) is None else ""
 
@@ -95,15 +96,30 @@ class Ranked:
     def way_among(self, keys: Sequence[Key], names: Sequence[str], offered: Offered) -> Way:
         """The ranking of the options alone: the same scores, their softmax over these.
 
-        Left out is an estimator of candidates that all facts of a relation share: each fact has its own options.
+        An estimator of candidates that all facts of a relation share has its probabilities from all of these.
         """
-        distributions = Distributions.from_table(self._among(keys, offered.questions), self.run.closed_set.ties)
-        of_options = [name for name in names if self.run.estimators[name].entry.needs != "shared_set"] or self.usual
-        found = {name: self.run.estimators[name](distributions) for name in of_options}
+        table = self._among(keys, offered.questions, self.run.table.scores)
+        distributions = Distributions.from_table(table, self.run.closed_set.ties)
+        found = {
+            name: own(distributions)
+            if (own := self.run.estimators[name]).entry.needs != "shared_set"
+            else self._of_shared(name, keys, offered.questions)
+            for name in names
+        }
         widths = np.array([len(offered.questions[key].options) for key in keys], np.int64)
         return self._made(found, np.arange(len(keys)), keys, offered.of, widths, offered.questions)
 
-    def _among(self, keys: Sequence[Key], questions: Mapping[Key, Question]) -> ScoreTable:
+    def _of_shared(self, name: str, keys: Sequence[Key], questions: Mapping[Key, Question]) -> Confidence:
+        """The options' shares of what an estimator of all candidates gives them."""
+        probabilities = self.run.confidence(name).probabilities
+        if probabilities is None:
+            raise ValueError(f"{name}: has no distribution over the candidates")
+        with np.errstate(divide="ignore"):
+            table = self._among(keys, questions, np.log(probabilities)[None])
+        return base_confidence(Distributions.from_table(table, self.run.closed_set.ties))
+
+    def _among(self, keys: Sequence[Key], questions: Mapping[Key, Question], scores: Floats) -> ScoreTable:
+        """A table of the options alone, of scores [rows, candidates]."""
         table = self.run.table
         columns, answers = [], []
         for key in keys:
@@ -116,12 +132,12 @@ class Ranked:
         widths = [len(own) for own in columns]
         at = [self.places[key] for key in keys]
         return ScoreTable(
-            scores=table.scores[:, np.concatenate(columns)],
+            scores=scores[:, np.concatenate(columns)],
             offsets=np.concatenate([[0], np.cumsum(widths)]).astype(np.int64),
             answer_idx=np.array(answers, np.int64),
             relation=table.relation[at],
             instance=table.instance[at],
-            templates=table.templates,
+            templates=table.templates[: len(scores)],
             own_candidates=frozenset(relation for relation, _ in keys),
         )
 
@@ -177,16 +193,15 @@ class Offered:
 def columns_of(question: Question, candidates: Sequence[str], answer: int) -> list[int] | None:
     """The candidate that each option of a question is; None where one is none, or two are the same.
 
-    The right option is the right candidate, whatever other candidate reads the same.
+    Case and white space do not tell them apart, as with the right answer, unless a candidate is the option to the
+    letter. The right option is the right candidate, whatever other candidate reads the same.
     """
     known: dict[str, int] = {}
-    for place, text in enumerate(candidates):
-        known.setdefault(text, place)
+    for form in (str, reads_as):
+        for place, text in enumerate(candidates):
+            known.setdefault(form(text), place)
     found = [
-        answer if place == question.answer else known.get(option, -1) for place, option in enumerate(question.options)
+        answer if place == question.answer else known.get(option, known.get(reads_as(option), -1))
+        for place, option in enumerate(question.options)
     ]
     return found if min(found) >= 0 and len(set(found)) == len(found) else None
-
-
-def _reads(text: str) -> str:
-    return " ".join(text.casefold().split())

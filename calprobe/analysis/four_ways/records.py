@@ -6,19 +6,22 @@ from calprobe.analysis.asked.extent import limited_json, state_of
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.four_ways.ranked import Ranked
 from calprobe.analysis.four_ways.results import RunRecord
+from calprobe.analysis.prose import heading, how_scored, state
 from calprobe.messages import counted
 
 
 def scored_record(ranked: Ranked) -> RunRecord:
     """A run of scores."""
     facts = ranked.run.facts
-    return RunRecord(facts.label, facts.model, facts.partial, facts)
+    return RunRecord(
+        facts.label, facts.model, facts.partial, facts, state(facts), how_scored(facts), heading(facts)[1:]
+    )
 
 
 def asked_record(run: Asked) -> RunRecord:
     """A run of replies."""
     questions = sum(len(own.questions) for own in run.sets)
     asked = [run.about[name] for name in ("asked by", "asked as") if name in run.about]
-    how = "; ".join([state_of(run.extent), *asked])
-    lines = (how, f"model {run.model}, {counted(questions, 'question')}")
-    return RunRecord(run.label, run.model, run.partial, None, lines, limited_json(run.extent))
+    lines = (f"model {run.model}, {counted(questions, 'question')}",)
+    limits = limited_json(run.extent)
+    return RunRecord(run.label, run.model, run.partial, None, state_of(run.extent), "; ".join(asked), lines, limits)

@@ -22,7 +22,9 @@ class RunRecord:
     model: str
     partial: bool
     facts: RunFacts | None  # None: of replies
-    lines: tuple[str, ...] = ()  # of replies: what was asked, and how
+    state: str  # complete, or what is missing and what was left out
+    how: str  # how it was made
+    lines: tuple[str, ...]  # what else there is to say
     asked_in_part: Mapping[str, Any] | None = None  # of replies: what part of each set; None: all of it
 
     @property

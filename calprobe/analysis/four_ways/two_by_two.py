@@ -15,6 +15,7 @@ from calprobe.analysis.meaningful import as_confidence
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, holm, mcnemar, mean_draws
 from calprobe.metrics.paired_shares import paired_share_difference
 from calprobe.metrics.ranking import AUROC
+from calprobe.questions.facts import reads_as
 
 
 def two_by_twos(ways: Sequence[Way], facts: Sequence[Fact], drawn: Drawn) -> tuple[TwoByTwo, ...]:
@@ -105,9 +106,5 @@ def _same(ranking: Way, answering: Way) -> float:
     if answering.kind == "open" or all(one is None for one, _ in pairs):
         return float("nan")
     return float(
-        np.mean([one is not None and other is not None and _reads(one) == _reads(other) for one, other in pairs])
+        np.mean([one is not None and other is not None and reads_as(one) == reads_as(other) for one, other in pairs])
     )
-
-
-def _reads(text: str) -> str:
-    return " ".join(text.casefold().split()).strip(" .")

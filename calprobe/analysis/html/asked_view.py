@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from calprobe.analysis.asked.answer_pictures import length_panels_of_runs, value_panels_of_runs
 from calprobe.analysis.asked.extent import state_of
@@ -22,6 +22,7 @@ from calprobe.analysis.html.stated_view import stated_figures
 from calprobe.analysis.html.views import BigNumber, Choice, Definition, FigureView, PageView, RunView, WordingView
 from calprobe.analysis.number_text import interval, number
 from calprobe.analysis.palette import series_places
+from calprobe.analysis.run_names import states_of
 from calprobe.analysis.tables.asked import asked_tables, heading
 from calprobe.analysis.tables.types import Table
 from calprobe.messages import counted
@@ -40,15 +41,15 @@ def _page(report: AskedReport, pictures: dict[str, Pictures]) -> PageView:
 
     tables = asked_tables(report)
     runs = tuple(_run(run, at, tables, pictures[run.label]) for at, run in enumerate(report.runs))
-    partial = {run.label for run in report.runs if run.partial}
-    joint = tuple(_sizes(panel) for panel in size_panels(report.across, partial))
+    states = states_of(report.runs)
+    joint = tuple(_sizes(panel) for panel in size_panels(report.across, states))
     studies = [run.labels for run in report.runs if run.labels is not None]
-    joint += tuple(_kinds(studies, partial))
-    joint += tuple(_values(value_panels_of_runs(report.runs, partial)))
-    joint += tuple(_lengths(length_panels_of_runs(report.runs, partial)))
+    joint += tuple(_kinds(studies, states))
+    joint += tuple(_values(value_panels_of_runs(report.runs, states)))
+    joint += tuple(_lengths(length_panels_of_runs(report.runs, states)))
     joint += tuple(
         FigureView(own.title, asked_charts.matrix(own), "Mean raw probability on the labels, by run and prompt design.")
-        for own in design_matrices(studies, partial)
+        for own in design_matrices(studies, states)
     )
     sections = [
         ("runs", "Runs", True),
@@ -210,9 +211,9 @@ def _sizes(panel: SizePanel) -> FigureView:
     )
 
 
-def _kinds(studies: list[LabelStudy], partial: set[str]) -> Iterator[FigureView]:
+def _kinds(studies: list[LabelStudy], states: Mapping[str, str]) -> Iterator[FigureView]:
     """Base, instruct and reasoning models side by side."""
-    for panel in kind_panels(studies, partial):
+    for panel in kind_panels(studies, states):
         yield FigureView(
             panel.title,
             asked_charts.grouped_dots(panel, f"{panel.title}: a dot a run, by how the model was asked."),

@@ -15,7 +15,7 @@ from calprobe.analysis.html.views import Choice, Definition, FigureView, PageVie
 from calprobe.analysis.html.ways_charts import PLACES, dumbbells, part_key, quarters
 from calprobe.analysis.palette import series_places
 from calprobe.analysis.tables.four_ways import four_ways_tables
-from calprobe.analysis.tables.four_ways.every import general_notes, joined_notes, models_note, run_lines
+from calprobe.analysis.tables.four_ways.every import general_notes, joined_notes, models_note
 from calprobe.messages import counted
 
 SECTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {  # anchor -> title, labels of tables
@@ -64,9 +64,7 @@ def _page(found: FourWays) -> PageView:
 
 
 def _run(run: RunRecord, at: int) -> RunView:
-    first, *others = run_lines(run)
-    state, _, how = first.removeprefix(f"{run.label}: ").partition("; ")
-    return RunView(f"run-{at}", run.label, state, state != "complete", how, tuple(others))
+    return RunView(f"run-{at}", run.label, run.state, run.state != "complete", run.how, run.lines)
 
 
 def _definitions(found: FourWays) -> tuple[Definition, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from calprobe.analysis.asked.science.label_results import LabelDesign, LabelStudy
 from calprobe.analysis.curves.grouped_dots import GroupedDots
 from calprobe.analysis.curves.matrix_figure import Matrix
 from calprobe.analysis.plots.families import family_of
-from calprobe.analysis.run_names import own_parts, state
+from calprobe.analysis.run_names import NO_STATES, own_parts
 from calprobe.metrics import Estimate
 
 KINDS = ("base", "instruct", "reasoning", "unknown")
@@ -21,10 +21,10 @@ SHOWN: Mapping[str, Callable[[LabelDesign], Estimate]] = {
 }
 
 
-def kind_panels(studies: Sequence[LabelStudy], partial: Collection[str] = ()) -> tuple[GroupedDots, ...]:
+def kind_panels(studies: Sequence[LabelStudy], states: Mapping[str, str] = NO_STATES) -> tuple[GroupedDots, ...]:
     """A panel for each set and quantity, each run by the design that it understands best; none of one run.
 
-    Runs of one family of models stand side by side; the series is how a run was asked. Names of partial runs say so.
+    Runs of one family of models stand side by side; the series is how a run was asked. `states`: as `states_of`.
     """
     if len(studies) < 2:
         return ()
@@ -37,7 +37,7 @@ def kind_panels(studies: Sequence[LabelStudy], partial: Collection[str] = ()) ->
             f"{title}, {name}",
             title,
             "run",
-            tuple(names[own.label] + state(partial=own.label in partial) for own in ordered if name in own.sets),
+            tuple(names[own.label] + states.get(own.label, "") for own in ordered if name in own.sets),
             kinds,
             tuple(
                 tuple(value(_best(own, name)) if own.asked_as == kind else None for kind in kinds)
@@ -71,18 +71,18 @@ def use_panels(study: LabelStudy) -> tuple[GroupedDots, ...]:
     )
 
 
-def design_matrices(studies: Sequence[LabelStudy], partial: Collection[str] = ()) -> tuple[Matrix, ...]:
-    """Comprehension of each run under each design, a matrix for each set; none of one run. Partial runs say so."""
+def design_matrices(studies: Sequence[LabelStudy], states: Mapping[str, str] = NO_STATES) -> tuple[Matrix, ...]:
+    """Comprehension of each run under each design, a matrix for each set; none of one run."""
     if len(studies) < 2:
         return ()
     names = own_parts([own.label for own in studies])
     return tuple(
-        _design_matrix(name, studies, names, partial) for name in dict.fromkeys(s for own in studies for s in own.sets)
+        _design_matrix(name, studies, names, states) for name in dict.fromkeys(s for own in studies for s in own.sets)
     )
 
 
 def _design_matrix(
-    name: str, studies: Sequence[LabelStudy], names: Mapping[str, str], partial: Collection[str]
+    name: str, studies: Sequence[LabelStudy], names: Mapping[str, str], states: Mapping[str, str]
 ) -> Matrix:
     found = {
         own.label: {d.variant: d.comprehension.value for d in own.sets[name].designs}
@@ -91,7 +91,7 @@ def _design_matrix(
     }
     designs = tuple(dict.fromkeys(design for own in found.values() for design in own))
     rows = tuple(tuple(own.get(design, float("nan")) for design in designs) for own in found.values())
-    labels = tuple(names[label] + state(partial=label in partial) for label in found)
+    labels = tuple(names[label] + states.get(label, "") for label in found)
     return Matrix("comprehension", f"Comprehension, {name}", labels, designs, rows)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.results import RunRecord, TwoByTwo
-from calprobe.analysis.prose import DRAWN, cluster_notes, heading, range_note, sentence
+from calprobe.analysis.prose import DRAWN, cluster_notes, range_note, sentence
 from calprobe.analysis.tables.four_ways.disagreement import facts_table, relations_table, two_by_two_table
 from calprobe.analysis.tables.four_ways.views import correlation_table, differences_table, views_table, ways_table
 from calprobe.analysis.tables.types import Table
@@ -49,10 +49,7 @@ def models_note(found: FourWays) -> Iterator[str]:
 
 def run_lines(run: RunRecord) -> tuple[str, ...]:
     """A run in lines, its label first."""
-    if run.facts is not None:
-        return heading(run.facts)
-    first, *others = run.lines
-    return (f"{run.label}: {first}", *others)
+    return (f"{run.label}: {'; '.join(filter(None, (run.state, run.how)))}", *run.lines)
 
 
 def joined_notes(found: FourWays) -> Iterator[str]:
