@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from calprobe.errors import UsageError
+from calprobe.folders import write_fault
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -73,7 +74,15 @@ class _Place(click.Path):
         folder = Path(os.fsdecode(path)).parent
         if not folder.is_dir():
             self.fail(f"there is no folder {folder}; create it (mkdir -p), or give another path", param, ctx)
+        place = Path(os.path.realpath(os.fsdecode(path)))  # beside a file that a link leads to, a new one is made
+        if (fault := write_fault(place if place.is_dir() else place.parent)) and not _is_special(place):
+            self.fail(f"{os.fsdecode(path)} cannot be written: {fault}; give another path", param, ctx)
         return path
+
+
+def _is_special(place: Path) -> bool:
+    """Whether it is a device or a pipe."""
+    return place.exists() and not (place.is_file() or place.is_dir())
 
 
 def output_file() -> click.Path:

@@ -26,6 +26,19 @@ if TYPE_CHECKING:
     from calprobe.scoring import ScoreOptions
 
 
+class _Study(click.Choice):  # type: ignore[type-arg]  # generic from click 8.2 on
+    """A study of scores; the others ask questions."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name; BadParameter for another, with the command of a study that asks."""
+        from calprobe.asking.options import STUDIES as ASKING
+
+        if value in ASKING:
+            self.fail(f"{value!r} asks questions and scores nothing: calprobe ask --study {value}", param, ctx)
+        found: str = super().convert(value, param, ctx)
+        return found
+
+
 @click.command(short_help="Score a probe with a model into a run folder.")
 @click.option("--model", required=True, metavar="NAME|DIR|FILE.gguf", help="Alias, hub id, folder or GGUF file.")
 @click.option(
@@ -35,7 +48,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--study",
-    type=click.Choice(["kissling"]),
+    type=_Study(["kissling"]),
     help="Set what a published study scores; --probe, --templates and --template-set override it. kissling, arXiv"
     " 2601.18901: BEAR under all twelve templates of kissling2026.",
 )

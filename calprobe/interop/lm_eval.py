@@ -19,7 +19,7 @@ import numpy as np
 from calprobe import __version__
 from calprobe.errors import UsageError
 from calprobe.interop.lm_eval_files import summary_beside, task_name
-from calprobe.interop.lm_eval_samples import Question, read_questions
+from calprobe.interop.lm_eval_samples import Question, read_questions, refuse_other_file
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.rows import label_fault
@@ -60,6 +60,7 @@ def evaluation_of(files: Sequence[Path], model: str | None = None) -> Evaluation
     results = [summary_beside(path) for path in files]
     if model is None and None in results:
         alone = files[results.index(None)]
+        refuse_other_file(alone)
         raise UsageError(f"{alone}: no results_*.json of its date beside it to name the model; give --model NAME")
     found = {_evaluation(read_json_object(path), model) for path in results if path is not None}
     if not found:

@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +49,7 @@ def read_questions(path: Path) -> tuple[list[Question], list[int]]:
 
     Raises ProbeFormatError for a file of another form or kind of task, or one that does not state the right choice.
     """
-    with path.open("rb") as file:
-        start = file.read(1)
-    if not start:
-        raise ProbeFormatError(f"{path}:1: the file is empty; run the task again with `lm_eval --log_samples`")
-    if start == b"[":
-        advice = "write its elements as lines (`jq -c .[]`)"
-        raise ProbeFormatError(f"{path}:1: a JSON array, as lm-evaluation-harness wrote before 0.4.3; {advice}")
+    refuse_other_file(path)
     questions: dict[int, Question] = {}
     for line, row in read_json_lines(path):
         question = _read_question(row, f"{path}:{line}")
@@ -67,10 +62,28 @@ def read_questions(path: Path) -> tuple[list[Question], list[int]]:
     return found, _answers(found)
 
 
-def _read_question(row: dict[str, Any], where: str) -> Question:
+def refuse_other_file(path: Path) -> None:
+    """Raise ProbeFormatError for a file that does not begin with a sample, of whatever kind of task."""
+    with path.open("rb") as file:
+        start = file.read(1)
+    if not start:
+        raise ProbeFormatError(f"{path}:1: the file is empty; run the task again with `lm_eval --log_samples`")
+    if start == b"[":
+        advice = "write its elements as lines (`jq -c .[]`)"
+        raise ProbeFormatError(f"{path}:1: a JSON array, as lm-evaluation-harness wrote before 0.4.3; {advice}")
+    for line, row in islice(read_json_lines(path), 1):
+        _doc_id(row, f"{path}:{line}")
+
+
+def _doc_id(row: dict[str, Any], where: str) -> int:
     doc_id = row.get("doc_id")
     if type(doc_id) is not int or not 0 <= doc_id <= LARGEST_DOC:
         raise ProbeFormatError(f"{where}: doc_id {_shown(doc_id)} is not a number from 0; {_MEND}")
+    return doc_id
+
+
+def _read_question(row: dict[str, Any], where: str) -> Question:
+    doc_id = _doc_id(row, where)
     logprobs = tuple(_logprobs(row.get("resps"), where))
     requests = list(_requests(row.get("arguments"), where))
     if len(requests) != len(logprobs):

@@ -38,6 +38,8 @@ def read_factor(path: Path, name: str) -> Probe:
             empty; names file, line, column and fix.
     """
     file = read_csv(path)
+    if not any(file.header) and not file.rows:
+        raise ProbeFormatError(f"{path}: the file is empty; give FACTOR's CSV, or one with its columns")
     places = [_place(file, column) for column in (CONTEXT, *COMPLETIONS)]
     if not file.rows:
         raise ProbeFormatError(f"{path}:1: no row below the header; give one with a context and its completions a row")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Generic, Self, TypeVar
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.folders import write_fault
 from calprobe.messages import reason
 from calprobe.runs import asked_questions, atomic, journal, labels, lock, progress, shards
 from calprobe.runs.file_names import same_on_some_disks
@@ -303,9 +304,14 @@ def default_out(model: str, probe: str, shard: str | None = None) -> Path:
 
 
 def check_folder(path: Path) -> None:
-    """Raise UsageError if `path` is a file, or a folder that contains anything other than a run."""
+    """Raise UsageError if `path` is a file, or a folder that contains anything other than a run.
+
+    CalprobeError if nothing can be written there: better now than when a model is loaded.
+    """
     if not _holds_nothing(path) and not (path / FILE_NAME).is_file():
         raise UsageError(f"{path}: not a run folder, and not empty; give another folder with --out")
+    if fault := write_fault(path):
+        raise CalprobeError(f"{path}: cannot be written: {fault}; fix this, or give another folder with --out")
 
 
 def _holds_nothing(path: Path) -> bool:

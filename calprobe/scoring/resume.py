@@ -102,6 +102,9 @@ def with_what_is_there(begun: Manifest, selection: Selection, options: ScoreOpti
     return options, begun.extent.covers(asked) and not asked.covers(begun.extent)
 
 
-def refuse_other_kind(begun: Manifest, out: Path, kind: ModelKind) -> None:
-    """Raise UsageError if the requested model has another kind than the run's."""
-    refuse_other_run(out, begun, replace(begun, model=replace(begun.model, kind=kind)))
+def refuse_other_kind(begun: Manifest, out: Path, name: str, kind: ModelKind) -> None:
+    """Raise UsageError if the requested model has another kind than the run's, and so is another."""
+    asked = replace(begun.model, kind=kind)
+    if kind != begun.model.kind and name != begun.model.name:
+        asked = replace(asked, name=name, id=None, weights_fingerprint=None)  # not read yet, surely others
+    refuse_other_run(out, begun, replace(begun, model=asked))

@@ -290,7 +290,7 @@ def _check_kind(request: _Request, kind: ModelKind) -> None:
     """Raise UsageError if a model of that kind cannot resume the run, or cannot be scored with the options."""
     refuse_kind(request.selection, request.name, kind)
     if request.begun is not None:
-        refuse_other_kind(request.begun, request.out, kind)
+        refuse_other_kind(request.begun, request.out, request.name, kind)
     request.options.masking(kind, request.name)
 
 

@@ -23,6 +23,7 @@ from calprobe.runs.manifest_records import ModelRecord
 from calprobe.runs.replies import Reply
 from calprobe.scoring.budget import vocabulary_size
 from calprobe.scoring.record import model_record
+from calprobe.words import ModelKind
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +37,12 @@ _PLAIN_WINDOW = 64  # dialogues read ahead where they are asked one by one
 def open_backend(name: str, options: LoadOptions | None = None) -> TransformersBackend:
     """Load the model that `name` stands for and make it ready to answer; names and errors as `load_model`."""
     log.info("loading %s", name)
-    return TransformersBackend(load_model(name, options or LoadOptions()))
+    return TransformersBackend(load_model(name, options or LoadOptions(), lambda kind: _refuse_masked(name, kind)))
+
+
+def _refuse_masked(name: str, kind: ModelKind) -> None:
+    if kind != "causal":
+        raise UsageError(f"{name} is a masked model, which cannot answer; give a causal one")
 
 
 class TransformersBackend:
@@ -56,8 +62,7 @@ class TransformersBackend:
 
     def __init__(self, model: LoadedModel) -> None:
         """Raises UsageError for a masked model, CalprobeError for one whose end token is not known."""
-        if model.kind != "causal":
-            raise UsageError(f"{model.name} is a masked model, which cannot answer; give a causal one")
+        _refuse_masked(model.name, model.kind)
         self.model: ModelRecord = model_record(model)
         self.versions: Mapping[str, str] = {name: metadata.version(name) for name in ("transformers", "torch")}
         self._loaded = model
