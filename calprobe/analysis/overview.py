@@ -50,6 +50,7 @@ class Task:
     name: str
     runs: Mapping[str, str]  # by what each is called
     missing: Mapping[str, str] = field(default_factory=dict)  # why there is no run, by what it would be called
+    about: str = ""  # what else there is to say of the questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,13 @@ class TaskOverview:
     missing: Mapping[str, str]  # why a run is not there, or cannot be read, by what it is called
     comparison: Comparison | AskedComparison | None = None  # None: fewer than two runs, or see `uncompared`
     uncompared: str = ""  # why runs could not be compared
+    about: str = ""  # as the task's
 
     def to_json(self) -> dict[str, Any]:
         """The task's object in the JSON of an overview."""
         return {
             "kind": self.kind,
+            "about": self.about or None,
             "runs": {side.label: side.to_json() for side in self.sides},
             "missing": dict(self.missing),
             "comparison": None if self.comparison is None else self.comparison.to_json(),
@@ -150,10 +153,12 @@ def report_task(task: Task, options: OverviewOptions = DEFAULTS) -> ReportedTask
     if asked and scored:
         missing |= dict.fromkeys(scored, "a run of scores among runs of replies; report it by itself")
     if asked:
-        return _asked(task, asked, options, missing)
-    if scored:
-        return _scored(task, scored, options, missing)
-    return ReportedTask(TaskOverview(task.name, None, (), missing), None)
+        found = _asked(task, asked, options, missing)
+    elif scored:
+        found = _scored(task, scored, options, missing)
+    else:
+        found = ReportedTask(TaskOverview(task.name, None, (), missing), None)
+    return replace(found, overview=replace(found.overview, about=task.about))
 
 
 def overview(title: str, tasks: Iterable[TaskOverview], options: OverviewOptions = DEFAULTS) -> Overview:
@@ -173,7 +178,9 @@ def _scored(task: Task, runs: Mapping[str, Run], options: OverviewOptions, missi
         scored=tuple(run for own in every for run in own.scored),
     )
     paths = {label: task.runs[label] for label in reports}
-    comparison, why = _compared(paths, lambda: compare(paths, CompareOptions(scores=options.scores)))
+    # Models may be scored under more templates than others; a partial run lacks facts, and is not compared.
+    compared = CompareOptions(scores=options.scores, intersect=not any(run.facts.partial for run in found.runs))
+    comparison, why = _compared(paths, lambda: compare(paths, compared))
     sides = tuple(_scored_side(run, task.runs[run.label]) for run in found.runs)
     return ReportedTask(TaskOverview(task.name, "scored", sides, missing, comparison, why), found)
 

@@ -29,10 +29,12 @@ def tasks_of(runs: Mapping[str, Run | AskedRun], typed: Collection[str] = ()) ->
     names: dict[str, int] = {}
     found = []
     for own in groups.values():
-        name = _name(next(iter(own.values())).manifest)
+        manifest = next(iter(own.values())).manifest
+        name = _name(manifest)
         names[name] = names.get(name, 0) + 1
         shown = name if names[name] == 1 else f"{name} ({names[name]})"
-        found.append(Task(shown, {called: str(own[label].path) for label, called in _called(own, typed).items()}))
+        paths = {called: str(own[label].path) for label, called in _called(own, typed).items()}
+        found.append(Task(shown, paths, about=_about(manifest)))
     return tuple(found)
 
 
@@ -47,9 +49,14 @@ def _asked(manifest: Manifest | AskManifest) -> Asked:
 
 def _name(manifest: Manifest | AskManifest) -> str:
     if isinstance(manifest, AskManifest):
-        sets = ", ".join(record.limits() or record.name for record in manifest.sets)
+        sets = ", ".join(record.part() for record in manifest.sets)
         return f"{sets}: {manifest.study or manifest.prompts.name}"
     return f"{manifest.probe.name}{f', {limited}' if (limited := manifest.limits()) else ''}"
+
+
+def _about(manifest: Manifest | AskManifest) -> str:
+    """Which part of its questions a task has; empty where its name says all."""
+    return "; ".join(filter(None, (s.limits() for s in manifest.sets))) if isinstance(manifest, AskManifest) else ""
 
 
 def _called(runs: Mapping[str, Run | AskedRun], typed: Collection[str]) -> dict[str, str]:

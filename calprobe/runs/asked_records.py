@@ -56,6 +56,12 @@ class QuestionSetRecord:
         """Whether the seed decided which questions are asked."""
         return self.drawn not in (None, "first")
 
+    def part(self) -> str:
+        """The same in a few words: mini, 5 drawn; mini, 5 of 46; mini, if all of it was asked."""
+        if not self.is_limited:
+            return self.name
+        return f"{self.name}, {self.n_questions:,} " + ("drawn" if self.is_random else f"of {self.n_in_set:,}")
+
     def limits(self) -> str:
         """What part of the set was asked: 5 of 46 questions of mini (drawn, seed 0); empty if all of it."""
         if not self.is_limited:

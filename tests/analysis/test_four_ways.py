@@ -26,7 +26,7 @@ from calprobe.analysis.html.four_ways_view import four_ways_page
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.scored_run import open_scored_runs
 from calprobe.analysis.tables.four_ways import four_ways_tables
-from calprobe.analysis.tables.four_ways.every import run_lines
+from calprobe.analysis.tables.four_ways.every import run_lines, run_parts
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, holm, paired_differences, standard_metrics
 from calprobe.questions.facts import fact_of
@@ -385,10 +385,12 @@ def test_a_variant_of_which_all_answers_failed_leaves_the_others_their_facts(
 
 
 def test_a_limited_run_says_so_in_its_state_and_not_in_how_it_was_made(found: FourWays) -> None:
-    runs = [replace(run, state="PARTIAL, 1 of 2; LIMITED: 3 of 9", how="asked by x") for run in found.runs]
-    page = four_ways_page(replace(found, runs=tuple(runs)))
+    scored, asked, *_ = found.runs
+    asked = replace(asked, state="PARTIAL, 1 of 2; LIMITED: 3 of 9", how="asked by x", facts=None)
+    page = four_ways_page(replace(found, runs=(scored, asked)))
     assert "PARTIAL, 1 of 2; LIMITED: 3 of 9" in page
-    assert run_lines(runs[0])[0].endswith(": PARTIAL, 1 of 2; LIMITED: 3 of 9; asked by x")
+    assert run_lines(asked)[0].endswith(": PARTIAL, 1 of 2; LIMITED: 3 of 9; asked by x")
+    assert run_parts(asked)[:2] == ("PARTIAL, 1 of 2; LIMITED: 3 of 9", "asked by x")
 
 
 def test_ids_that_are_spelled_otherwise_are_no_facts() -> None:

@@ -94,7 +94,7 @@ def test_the_page_has_all_tasks_and_links(found: Overview) -> None:
     page = overview_page(found, FEW, {"probe": "report/probe.html"})
     assert 'href="report/probe.html"' in page
     assert page.count("All numbers and figures") == 1
-    for text in ("Missing", "Models by tasks", "no such model", "No differences: "):
+    for text in ("Missing", "Models by tasks", "no such model", "The runs are not compared: "):
         assert text in page
     assert not re.search(r'(?:src|href)="http', page)
     assert json.dumps(found.to_json(), allow_nan=False)
@@ -141,3 +141,21 @@ def test_runs_go_together_that_were_asked_the_same(tmp_path: Path) -> None:
         ("sums: made-up (3)", ["toy"]),
         ("sums: made-up (4)", ["toy"]),
     ]
+
+
+def test_runs_of_other_templates_are_compared_on_those_that_both_have(folder: Path, tmp_path: Path) -> None:
+    fewer = write_run(tmp_path / "fewer", numbers=(0,))
+    with coarse_smoothing():
+        found = report_task(Task("probe", {"a": str(folder / "a" / "probe"), "fewer": str(fewer)}), FEW).overview
+    assert found.comparison is not None
+    assert "compared on what they have in common" in " ".join(difference_tables(found)[0].lead)
+
+
+def test_the_name_of_a_drawn_task_is_short_and_its_section_says_all(folder: Path) -> None:
+    task = Task("mini, 60 drawn: audit", {"a": str(folder / "a" / "sums")}, about="60 of 583 questions of mini")
+    with coarse_smoothing():
+        made = overview("runs", [report_task(task, FEW).overview], FEW)
+    page = overview_page(made, FEW, {})
+    assert page.count("60 of 583 questions of mini.") == 1
+    assert "its own page" not in page
+    assert "its own page" in overview_page(made, FEW, {task.name: "x.html"})

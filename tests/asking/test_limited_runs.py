@@ -61,10 +61,13 @@ def test_headings_say_which_questions_were_asked(
     compared = compare_asked([asked], CompareOptions(scores=ReportOptions(resampling=Resampling(0))))
     assert compared_heading(compared)[0].endswith(f"LIMITED: {said}")
     assert compared.to_json()["runs"]["run"]["limited"]["mini"] == found
-    assert tasks_of({"run": run})[0].name.startswith(f"{said}: ")
+    (task,) = tasks_of({"run": run})
+    assert task.about == said
+    assert task.name.startswith("mini, ")
+    assert len(task.name) < 40
     record = asked_record(asked)
     assert (record.limited, record.asked_in_part) == (True, {"mini": found})
-    assert record.lines[0].startswith(f"LIMITED: {said}; ")
+    assert record.state == f"LIMITED: {said}"
     assert "(LIMITED)" in str(compared_forest(compared))
     page = asked_page(report, {"run": pictures(report.runs[0], QUICK)})
     assert page.count(f">LIMITED: {said}<") == 1

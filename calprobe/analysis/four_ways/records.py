@@ -6,16 +6,13 @@ from calprobe.analysis.asked.extent import limited_json, state_of
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.four_ways.ranked import Ranked
 from calprobe.analysis.four_ways.results import RunRecord
-from calprobe.analysis.prose import heading, how_scored, state
 from calprobe.messages import counted
 
 
 def scored_record(ranked: Ranked) -> RunRecord:
     """A run of scores."""
     facts = ranked.run.facts
-    return RunRecord(
-        facts.label, facts.model, facts.partial, facts, state(facts), how_scored(facts), heading(facts)[1:]
-    )
+    return RunRecord(facts.label, facts.model, facts.partial, facts)
 
 
 def asked_record(run: Asked) -> RunRecord:

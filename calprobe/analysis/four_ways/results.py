@@ -22,9 +22,9 @@ class RunRecord:
     model: str
     partial: bool
     facts: RunFacts | None  # None: of replies
-    state: str  # complete, or what is missing and what was left out
-    how: str  # how it was made
-    lines: tuple[str, ...]  # what else there is to say
+    state: str = ""  # of replies: complete, or what is missing and what was left out
+    how: str = ""  # of replies: how they were asked
+    lines: tuple[str, ...] = ()  # of replies: what else there is to say
     asked_in_part: Mapping[str, Any] | None = None  # of replies: what part of each set; None: all of it
 
     @property

@@ -15,7 +15,7 @@ from calprobe.analysis.html.views import Choice, Definition, FigureView, PageVie
 from calprobe.analysis.html.ways_charts import PLACES, dumbbells, part_key, quarters
 from calprobe.analysis.palette import series_places
 from calprobe.analysis.tables.four_ways import four_ways_tables
-from calprobe.analysis.tables.four_ways.every import general_notes, joined_notes, models_note
+from calprobe.analysis.tables.four_ways.every import general_notes, joined_notes, models_note, run_parts
 from calprobe.messages import counted
 
 SECTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {  # anchor -> title, labels of tables
@@ -64,7 +64,8 @@ def _page(found: FourWays) -> PageView:
 
 
 def _run(run: RunRecord, at: int) -> RunView:
-    return RunView(f"run-{at}", run.label, run.state, run.state != "complete", run.how, run.lines)
+    state, how, *others = run_parts(run)
+    return RunView(f"run-{at}", run.label, state, state != "complete", how, tuple(others))
 
 
 def _definitions(found: FourWays) -> tuple[Definition, ...]:

@@ -51,7 +51,8 @@ def _page(found: Overview, options: OverviewOptions, links: Mapping[str, str]) -
     return PageView(
         title=found.title,
         subtitle=f"{counted(len(labels), 'model')} on {counted(len(found.tasks), 'task')}, side by side. Ranges are "
-        "95 % intervals; a page of its own has all numbers and figures of a task.",
+        f"95 % intervals; {'its own page' if links else '`calprobe report` of its runs'} has all numbers and figures "
+        "of a task.",
         contents=(
             *((section.anchor, section.title) for section in sections),
             ("definitions", "Definitions"),
@@ -77,10 +78,11 @@ def _all(found: Overview) -> Iterator[SectionView]:
 def _task(task: TaskOverview, at: int, found: Overview, links: Mapping[str, str]) -> SectionView:
     sides = sides_table(replace(found, tasks=(task,)))
     rows = tuple(replace(row, group="") for row in sides.rows)
-    notes = () if len(found.tasks) > 1 else sides.notes  # they stand above all tasks
+    notes = () if len(found.tasks) > 1 else (OF,)  # it stands above all tasks
     shown = replace(sides, caption=f"Runs of {task.name}.", rows=rows, notes=notes, best_of="")
     pairs = _alone(difference_tables(task))
-    lines = [f"No differences: {task.uncompared}"] if task.uncompared else []
+    lines = [f"{task.about}."] if task.about else []
+    lines += [f"The runs are not compared: {task.uncompared}"] if task.uncompared else []
     if len(pairs) > MOST_PAIRS:
         lines.append(f"The first {MOST_PAIRS} of {len(pairs)} pairs; `calprobe compare` prints all.")
     metrics = () if task.comparison is None else task.comparison.metrics

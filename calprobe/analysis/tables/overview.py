@@ -43,7 +43,7 @@ def sides_table(found: Overview) -> Table:
         ),
         rows=tuple(_row(side, task, found) for task in found.tasks for side in task.sides),
         heading=(f"{found.title}: {state}",),
-        notes=(OF,),
+        notes=(OF, *(f"{task.name}: {task.about}." for task in found.tasks if task.about)),
         best_within="group",
         best_of=" within its task",
         directions=True,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.results import RunRecord, TwoByTwo
-from calprobe.analysis.prose import DRAWN, cluster_notes, range_note, sentence
+from calprobe.analysis.prose import DRAWN, cluster_notes, heading, how_scored, range_note, sentence, state
 from calprobe.analysis.tables.four_ways.disagreement import facts_table, relations_table, two_by_two_table
 from calprobe.analysis.tables.four_ways.views import correlation_table, differences_table, views_table, ways_table
 from calprobe.analysis.tables.types import Table
@@ -49,7 +49,16 @@ def models_note(found: FourWays) -> Iterator[str]:
 
 def run_lines(run: RunRecord) -> tuple[str, ...]:
     """A run in lines, its label first."""
-    return (f"{run.label}: {'; '.join(filter(None, (run.state, run.how)))}", *run.lines)
+    state, how, *others = run_parts(run)
+    return (f"{run.label}: {'; '.join(filter(None, (state, how)))}", *others)
+
+
+def run_parts(run: RunRecord) -> tuple[str, ...]:
+    """What a run is, without its label: whether it is complete, how it was made, and further lines."""
+    if run.facts is None:
+        return (run.state, run.how, *run.lines)
+    _, *others = heading(run.facts)
+    return (state(run.facts), how_scored(run.facts), *others)
 
 
 def joined_notes(found: FourWays) -> Iterator[str]:
