@@ -16,7 +16,7 @@ from calprobe.asking.rewordings import Entailment, Rewordings, checked_rewording
 from calprobe.backends.options import BackendOptions
 from calprobe.backends.protocol import Backend
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.messages import counted
+from calprobe.messages import counted, shown
 from calprobe.prompts import PromptSet
 from calprobe.questions import Question, QuestionOptions, QuestionSet, load_questions
 from calprobe.questions.paraphrase_file import read_paraphrases
@@ -186,7 +186,7 @@ def _entailment(options: ParaphraseOptions, load_options: LoadOptions | None) ->
 
 def _source(run: AskedRun, options: ParaphraseOptions) -> str:
     prompts = run.manifest.prompts
-    judged = f", entailed both ways by {options.nli}" if options.nli else ""
+    judged = f", entailed both ways by {shown(options.nli)}" if options.nli else ""
     return (
         f"{run.manifest.model.name}, prompts {prompts.name} ({prompts.fingerprint[:12]}), temperature "
         f"{options.temperature:g}, seed {options.seed}; checked{judged}"

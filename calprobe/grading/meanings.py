@@ -20,7 +20,7 @@ from calprobe.backends.protocol import Backend
 from calprobe.errors import UsageError
 from calprobe.grading.answers_of import answer_readers
 from calprobe.grading.entailment import Judge, judge_of
-from calprobe.messages import counted
+from calprobe.messages import counted, shown
 from calprobe.questions import Question
 from calprobe.runs import AskedRun, open_asked
 from calprobe.runs.lock import locked
@@ -137,7 +137,7 @@ def token_pairs(run: AskedRun, context: Context) -> Pairs:
 
 def _judged(run: Path, answers: Answers, claims: Mapping[Context, Pairs], judge: Judge) -> Iterator[Source]:
     if answers:
-        source = Source("nli", judge.name, judge.fingerprint, _form(FORM, judge))
+        source = Source("nli", shown(judge.name), judge.fingerprint, _form(FORM, judge))
         pairs = {place: dict.fromkeys(permutations(texts, 2)) for place, (_, texts) in answers.items()}
         _judge(run, pairs, source, judge, {place: question for place, (question, _) in answers.items()})
         yield source
@@ -148,7 +148,7 @@ def _judged(run: Path, answers: Answers, claims: Mapping[Context, Pairs], judge:
     for context, own in claims.items() if judge.contradicts else ():
         if own:
             kind: Kind = "ccp_token" if context == "token" else "ccp_sentence"
-            source = Source(kind, judge.name, judge.fingerprint, _form(FORMS[context], judge))
+            source = Source(kind, shown(judge.name), judge.fingerprint, _form(FORMS[context], judge))
             _judge(run, own, source, judge, {})
             yield source
 
@@ -201,7 +201,7 @@ def _embed(run: Path, answers: Answers, name: str, options: LoadOptions) -> Sour
     from calprobe.models.sentence_encoder import load_sentence_encoder
 
     encoder = load_sentence_encoder(name, options)
-    source = Source("embed", name, encoder.model.fingerprint, "the answer alone")
+    source = Source("embed", shown(name), encoder.model.fingerprint, "the answer alone")
     known = read_points(run, source)
     texts = sorted({text for _, own in answers.values() for text in own} - known.keys())
     log.info("%s to embed by %s", counted(len(texts), "answer"), name)

@@ -43,7 +43,7 @@ class Source:
     """The model that says it, and how texts are put to it."""
 
     kind: Kind
-    model: str  # as it was named
+    model: str  # as it was named, ~ for the home folder
     fingerprint: str  # SHA-256 (hex) of weights and tokenizer
     form: str = ""  # how a text is put together, in words
 

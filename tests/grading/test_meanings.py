@@ -167,6 +167,15 @@ def test_each_ordered_pair_is_judged_once(nli: Path, run: Path, monkeypatch: pyt
     assert meanings.relations("s", "q1", ["Paris", "rome"]) is None  # of another question
 
 
+def test_no_file_names_the_home_folder_of_a_judge(nli: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = nli.parent
+    monkeypatch.setenv("HOME", str(home))
+    judge_meanings(run, nli=str(nli), load_options=QUIET)
+    kept = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    assert any(f"~/{nli.name}".encode() in content for content in kept.values())
+    assert not [path for path, content in kept.items() if str(home).encode() in content]
+
+
 def test_a_damaged_part_is_named(nli: Path, run: Path) -> None:
     (source,) = judge_meanings(run, nli=str(nli), load_options=QUIET)
     part = run / FOLDER / source.folder / "part-000000.parquet"
