@@ -23,8 +23,9 @@ _OPTIONS = (
     click.option("--draw", type=int, metavar="N", help="N random questions of each set."),
     click.option(
         "--draw-rule",
-        type=click.Choice(("nested", "sample")),
-        help="nested: a larger draw has the smaller ones in it; sample: Python's random.sample (arXiv 2605.02038).  "
+        type=click.Choice(("nested", "sample", "relation")),
+        help="nested: a larger draw has the smaller ones in it; sample: Python's random.sample (arXiv 2605.02038); "
+        "relation: of facts, N of each relation, those that score --limit N scores.  "
         "[default: as the study draws, else nested]",
     ),
     list_option("--groups", metavar="NAME,..", help="Only these subjects or relations."),

@@ -2,6 +2,7 @@
 
 Rules: `first`, the first N; `nested`, N random ones, the first ones of any larger draw of that seed, so that a
 run can grow; `sample`, `random.Random(seed).sample(range(n), N)`, the rule of arXiv 2605.02038 (seed 42, N = 500).
+`relation`, of facts, N of each relation: those that `calprobe score --limit N` scores by that seed.
 """
 
 from __future__ import annotations

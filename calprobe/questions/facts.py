@@ -16,6 +16,7 @@ from functools import cached_property
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.probes import Instance, Probe, Relation
+from calprobe.probes.sample import sampled_instances
 from calprobe.questions.forms import Forms, filled, forms_for
 from calprobe.questions.gold import letters
 from calprobe.questions.options import QuestionOptions
@@ -63,7 +64,16 @@ def fact_pool(probe: Probe, options: QuestionOptions) -> Pool:
         relation, instance = facts[place]
         return relation.question(instance)
 
-    return Pool([each.relation.name for each, _ in facts], question, tuple(_notes(probe, forms, asked, options)))
+    def of_each(count: int, seed: int) -> list[int]:
+        kept = {
+            (each.relation.name, instance.index)
+            for each in asked
+            for instance in sampled_instances(each.relation, count, seed).instances
+        }
+        return [place for place, (each, instance) in enumerate(facts) if (each.relation.name, instance.index) in kept]
+
+    notes = tuple(_notes(probe, forms, asked, options))
+    return Pool([each.relation.name for each, _ in facts], question, notes, of_each=of_each)
 
 
 @dataclass(frozen=True)

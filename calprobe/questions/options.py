@@ -8,7 +8,7 @@ from typing import Literal
 from calprobe.errors import UsageError
 
 AskedAs = Literal["choice", "open"]
-DrawRule = Literal["nested", "sample"]  # docs/how-to/questions.md
+DrawRule = Literal["nested", "sample", "relation"]  # docs/how-to/questions.md
 MOST_OPTIONS = 26  # as many as there are letters
 
 
@@ -22,7 +22,7 @@ class QuestionOptions:
     200
     """
 
-    draw: int | None = None  # so many at random
+    draw: int | None = None  # so many at random; with the rule `relation`, of each relation
     limit: int | None = None  # so many from the start
     seed: int = 0  # of the draw, of the examples, of drawn options and of their order
     split: str | None = None  # None: the set's own

@@ -26,6 +26,7 @@ class Pool:
     question: Callable[[int], Question]  # by place
     notes: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)  # name -> SHA-256 (hex)
+    of_each: Callable[[int, int], Sequence[int]] | None = None  # of facts: places of N of each relation, by a seed
 
     @property
     def size(self) -> int:

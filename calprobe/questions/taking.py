@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from calprobe.errors import UsageError
 from calprobe.questions.drawing import fingerprint_of_places, rule_of, taken_places
 from calprobe.questions.examples import check_examples, last_examples, pool_of_examples, text_of
 from calprobe.questions.options import QuestionOptions
@@ -34,7 +35,7 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
         ProbeFormatError: the file of examples is not a question file.
     """
     places = grouped(found.pool, options.groups, found.name)
-    chosen = [places[place] for place in taken_places(len(places), options, found.name)]
+    chosen = _chosen(found, places, options)
     others = pool_of_examples(found.shots, options)
     shots: tuple[Question, ...] = ()
     notes = found.pool.notes
@@ -62,6 +63,16 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
         places=None if options.draw is None else fingerprint_of_places(chosen),
     )
     return QuestionSet(found.name, questions, source, shots, notes)
+
+
+def _chosen(found: FoundSet, places: Sequence[int], options: QuestionOptions) -> list[int]:
+    """Those of the places that are asked."""
+    if options.draw is None or options.draw_rule != "relation":
+        return [places[place] for place in taken_places(len(places), options, found.name)]
+    if found.pool.of_each is None:
+        raise UsageError(f"--draw-rule relation: {found.name} has no facts of relations; leave --draw-rule out")
+    wanted = set(found.pool.of_each(options.draw, options.seed))
+    return [place for place in places if place in wanted]
 
 
 def _questions(pool: Pool, places: Sequence[int]) -> tuple[Question, ...]:

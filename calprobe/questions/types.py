@@ -67,7 +67,7 @@ class SetSource:
     available: int = 0  # questions of the split and its chosen groups that can be asked
     groups: tuple[str, ...] = ()  # that the questions were chosen from; empty: all
     in_split: int | None = None  # questions of the split in any group; None: as many as are available, or not known
-    rule: str = "all"  # which of them were taken: all, first, nested, sample; see `calprobe.questions.drawing`
+    rule: str = "all"  # which were taken: all, first, nested, sample, relation; see `calprobe.questions.drawing`
     seed: int | None = None  # of a draw, and of the order of options where a set leaves it open
     places: str | None = None  # SHA-256 (hex) of the drawn places, a JSON list, in their order; None: not drawn
     licence: str | None = None
