@@ -88,7 +88,11 @@ def test_boxes_are_of_the_tokens_behind_the_thoughts_and_of_these() -> None:
 
 def test_a_bar_is_drawn_from_0_to_1_with_the_names_that_have_room() -> None:
     panel = StackedShares("p", "set", ("a",), ((Part("0.5", 0.97, 0.5), Part("other (3)", 0.03, None)),))
-    (axes,) = draw_stacked_shares([panel]).axes
+    figure = draw_stacked_shares([panel])
+    (axes,) = figure.axes
+    (legend,) = figure.legends  # of the grey part
+    assert [text.get_text() for text in legend.get_texts()] == ["other values, and how many they are"]
+    assert draw_stacked_shares([replace(panel, parts=((Part("0.5", 1.0, 0.5),),))]).legends == []
     assert [(bar.get_x(), bar.get_width()) for bar in axes.patches] == [(0.0, 0.97), pytest.approx((0.97, 0.03))]
     assert [text.get_text() for text in axes.texts] == ["0.5"]
     drawn = asked_charts.stacked_shares(panel)

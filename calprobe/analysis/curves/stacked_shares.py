@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 BAR_INCHES, REST_INCHES = 0.26, 0.75  # heights: of a bar with the gap below it, of title and axis
 LEAST_INCHES = 2.6  # width of a panel
+REST = (FAINT, 0.35)  # the colour of other values
 THICK = 0.8  # of a bar, as a share of its place
 LETTER = 4.2  # width of a letter in a part, points
 SHADES = 0.1, 0.6  # of the values 0 and 1, of the colour map: that of 0 is seen, and ink is readable on that of 1
@@ -27,7 +28,12 @@ class Part:
 
     name: str  # the value as it is written, a range of values, or how many others there are
     share: float  # in (0, 1]
-    value: float | None  # its shade, in [0, 1]; None: other values, grey
+    value: float | None  # in [0, 1]; None: other values, grey
+
+    @property
+    def shade(self) -> float:
+        """How dark it is, in [0, 1]: most confidences are stated near 1, so shades lie farther apart there."""
+        return 0.0 if self.value is None else self.value**2
 
     @property
     def said(self) -> str:
@@ -54,15 +60,19 @@ class StackedShares:
 
 def draw_stacked_shares(several: Sequence[StackedShares], look: Look = DEFAULT_LOOK) -> Figure:
     """A panel for each, its bars one below the other; the larger a value, the darker."""
+    from matplotlib.patches import Patch
+
     bars = max((len(own.bars) for own in several), default=1)
     size = LEAST_INCHES, BAR_INCHES * bars + REST_INCHES
-    figure, panels, columns = frame.panel_figure(len(several), look, size, rest=0.1)
+    named = any(part.value is None for own in several for parts in own.parts for part in parts)
+    figure, panels, columns = frame.panel_figure(len(several), look, size, rest=0.3 if named else 0.1)
     for axes, own in zip(panels, several, strict=False):
         _draw(axes, own)
         axes.set_ylim(bars - 0.5, -0.5)
         frame.title_panel(axes, own.title)
     frame.outer_labels(panels, columns, "Share of the confidences", "")
     frame.title_figure(figure, look)
+    frame.legend_below(figure, {"other values, and how many they are": Patch(facecolor=REST)} if named else {})
     figure.draw_without_rendering()  # only then it is known how wide a panel is
     for axes, own in zip(panels, several, strict=False):
         _write(axes, own)
@@ -76,9 +86,8 @@ def _draw(axes: Axes, own: StackedShares) -> None:
     shades = colormaps["Blues"]
     for at in range(len(own.bars)):
         for start, part in own.placed(at):
-            color = FAINT if part.value is None else shades(SHADES[0] + part.value * (SHADES[1] - SHADES[0]))
-            alpha = 0.35 if part.value is None else 1.0
-            axes.barh(at, part.share, THICK, start, color=color, alpha=alpha, edgecolor="white", linewidth=0.6)
+            color = REST if part.value is None else shades(SHADES[0] + part.shade * (SHADES[1] - SHADES[0]))
+            axes.barh(at, part.share, THICK, start, color=color, edgecolor="white", linewidth=0.6)
     axes.set_yticks(range(len(own.bars)), own.bars)
     axes.grid(visible=False, axis="y")
     frame.share_axis(axes, "x")

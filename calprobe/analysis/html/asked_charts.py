@@ -59,7 +59,7 @@ def stacked_shares(own: StackedShares) -> Markup:
             said = svg.element("title", escape(f"{name}, {part.said}"))
             shade = {"class_": "heat rest", "fill_opacity": "0.25"}
             if part.value is not None:
-                shade = {"class_": "heat", "fill_opacity": f"{0.08 + 0.5 * part.value:.2f}"}
+                shade = {"class_": "heat", "fill_opacity": f"{0.08 + 0.5 * part.shade:.2f}"}
             parts.append(svg.element("rect", said, x=left, y=top, width=right - left, height=ROW - 6, **shade))
             if len(part.name) * svg.LETTER + 4 < right - left:
                 parts.append(svg.element("text", part.name, x=(left + right) / 2, y=top + 16, class_="heat-text mid"))
