@@ -48,7 +48,7 @@ class QuestionSetRecord:
 
     @property
     def drawn(self) -> str | None:
-        """The rule by which questions were left out: nested, sample, relation, first; None where no draw or limit did so."""
+        """The rule by which questions were left out: nested, sample, relation, first; None where none were."""
         return self.source.rule if self.n_questions < self.source.available and self.source.rule != "all" else None
 
     @property
