@@ -15,7 +15,7 @@ import copy
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -34,21 +34,24 @@ assert _SPEC is not None
 sys.modules.setdefault("tiny", module_from_spec(_SPEC))
 
 from tiny.chat_corpus import ChatCorpus, invented  # noqa: E402
-from tiny.chat_network import DialogEncoder, Pace, Row, chat_network, train_on  # noqa: E402
+from tiny.chat_network import DialogEncoder, Pace, Row, chat_network, sharpen, train_on  # noqa: E402
 from tiny.chat_tables import chat_tables  # noqa: E402
 from tiny.chat_texts import phrases  # noqa: E402
 from tiny.chat_words import make_chat_tokenizer  # noqa: E402
 from tiny.dialogs import Writer  # noqa: E402
 from tiny.folders import differing_files, write_chat_model, write_fingerprints  # noqa: E402
-from tiny.lessons import Manner, curves, lesson, replies  # noqa: E402
+from tiny.lessons import Reply, believed, curves, lesson, replies, shares  # noqa: E402
 
 SHIPPED = Path(calprobe.__file__).parent / "models" / "tiny"
 SEED = 1
 THREADS = 1  # other numbers of threads split sums otherwise, and give other bytes
 TOLD = Pace(tokens=1_800_000, learning_rate=2e-3, batch_tokens=640, head_first=60)
-LESSONS = Pace(tokens=900_000, learning_rate=1e-3, batch_tokens=640)
+BY_CURVE = Pace(tokens=700_000, learning_rate=1e-3, batch_tokens=640)
+BY_OWN_MEAN = Pace(tokens=300_000, learning_rate=1e-3, batch_tokens=640)
+ALWAYS_SURE = Pace(tokens=300_000, learning_rate=1e-3, batch_tokens=640)
+SHARPENED = 4  # the overconfident one's logits, against what it learnt; a power of two, so float16 rounds nothing
 DRAWN = 3  # times that each question is answered, for the curve
-MANNERS: Mapping[str, Manner] = {"tiny-chat": "calibrated", "tiny-chat-overconfident": "overconfident"}
+CALIBRATED, OVERCONFIDENT = NAMES = "tiny-chat", "tiny-chat-overconfident"
 
 
 def random(purpose: int) -> np.random.Generator:
@@ -77,14 +80,14 @@ class Course:
             read += sum(len(row.ids) for row in rows)
             yield rows
 
-    def lessons(self, network: Any, manner: Manner) -> Iterator[list[Row]]:
+    def replies(self, network: Any) -> list[Reply]:
+        """What lessons are about."""
+        return [each for _ in range(DRAWN) for each in replies(network, self.encoder, self.probe, self.writer)]
+
+    def lessons(self, asked: Sequence[Reply], stated: Sequence[float | None]) -> Iterator[list[Row]]:
         """Readings of lessons with a part of the corpus between them, so that it is not forgotten."""
-        asked = [each for _ in range(DRAWN) for each in replies(network, self.encoder, self.probe, self.writer)]
-        curve = curves(asked)
-        for kind, shares in curve.items():
-            print(f"{manner}: right of {kind}, by tenths of probability: {np.round(shares, 2).tolist()}")
         while True:
-            made = [lesson(reply, curve, manner, self.writer) for reply in asked]
+            made = [lesson(reply, share, self.writer) for reply, share in zip(asked, stated, strict=True)]
             told = self.corpus.reading(self.writer, 1.0)[: len(made) // 2]
             rows = [self.encoder.row(dialog) for dialog in (*made, *told)]
             yield [rows[i] for i in self.writer.rng.permutation(len(rows))]
@@ -97,12 +100,28 @@ def train_both(out: Path) -> None:
     course = Course(calprobe.load_probe("mini"))
     network = chat_network(course.tokenizer.get_vocab_size(), SEED)
     _follow("told", train_on(network, course.readings(TOLD), TOLD, random(2)))
-    for name, manner in MANNERS.items():
-        taught = copy.deepcopy(network)
-        course.writer.rng = random(3)
-        _follow(name, train_on(taught, course.lessons(network, manner), LESSONS, random(4)))
-        write_chat_model(out / name, taught, course.tokenizer)
-    write_fingerprints(out / "chat_fingerprints.json", [out / name for name in MANNERS])
+    teach_both(course, network, out)
+
+
+def teach_both(course: Course, network: Any, out: Path) -> None:
+    """Teach two copies of the network their manners, and write both."""
+    course.writer.rng = random(3)
+    asked = course.replies(network)
+    curve = curves(asked)
+    for kind, found in curve.items():
+        print(f"right of {kind}, by tenths of probability: {np.round(found, 2).tolist()}")
+    taught = copy.deepcopy(network)
+    by_curve = course.lessons(asked, shares(asked, curve))
+    _follow(f"{CALIBRATED}, by curve", train_on(taught, by_curve, BY_CURVE, random(4)))
+    by_mean = course.lessons(asked, believed(taught, course.encoder, asked))
+    _follow(f"{CALIBRATED}, by its mean", train_on(taught, by_mean, BY_OWN_MEAN, random(5)))
+    write_chat_model(out / CALIBRATED, taught, course.tokenizer)
+
+    course.writer.rng, taught = random(6), copy.deepcopy(network)
+    _follow(OVERCONFIDENT, train_on(taught, course.lessons(asked, [None] * len(asked)), ALWAYS_SURE, random(7)))
+    sharpen(taught, SHARPENED)
+    write_chat_model(out / OVERCONFIDENT, taught, course.tokenizer)
+    write_fingerprints(out / "chat_fingerprints.json", [out / name for name in NAMES])
 
 
 def _follow(name: str, losses: Iterator[float]) -> None:
@@ -131,7 +150,7 @@ def main() -> int:
     if arguments.check:
         return check()
     if arguments.tables:
-        print(chat_tables(tuple(MANNERS)))
+        print(chat_tables(NAMES))
     else:
         train_both(arguments.out)
     return 0

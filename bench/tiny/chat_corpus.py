@@ -3,7 +3,8 @@
 One reading has, in random order and in new words each time:
 
 - facts: each instance of `mini` n times, n as in exposures.json, in three of its relation's five question forms;
-- doubts: each instance once with a random candidate for its answer, so that what was never told is not known;
+- doubts: instances with a random candidate for their answer, twice if they are never told, else every other time:
+  so what is not known is not said surely;
 - invented: for each candidate one subject that does not exist, told in all question forms;
 - copies: options and their texts ("Rome"), to be answered by their labels; fewer from reading to reading. They teach
   to find an option by its text and to say its label.
@@ -22,7 +23,7 @@ from tiny.corpus import new_name
 from tiny.dialogs import Dialog, Writer
 
 INVENTED_TOLD = 4  # times in a reading
-DOUBTS = 1  # times in a reading
+UNTOLD_DOUBTS, DOUBTS = 2.0, 0.5  # times in a reading, of a fact that is never told and of others
 COPIES = 0.4  # of the first reading's other dialogs, as many; none in the last
 LONG_FROM = 0.35  # share of the training, from which on some prompts have examples
 # How a fact is told: choice by letter, among words, as a claim, as a statement; else as a question without options.
@@ -77,7 +78,8 @@ class ChatCorpus:
                 for _ in range(count):
                     form = own.paraphrases[rng.integers(len(own.paraphrases))]
                     yield told(writer, relation, instance.subject, form, answer, long)
-                for _ in range(DOUBTS):
+                doubts = DOUBTS if count else UNTOLD_DOUBTS
+                for _ in range(int(doubts + rng.random())):
                     doubt = relation.candidates[rng.integers(len(relation.candidates))]
                     yield told(writer, relation, instance.subject, int(rng.integers(5)), doubt, long)
 

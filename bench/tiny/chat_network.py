@@ -21,6 +21,7 @@ from tiny.dialogs import Dialog
 
 WIDTH, LAYERS, HEADS, INTERMEDIATE = 96, 6, 4, 160
 LOOK_BACK, MATCH = (0, 1), (4, 5)  # layers whose first head begins so; between them the network recalls the answer
+RECALLED = MATCH[0]  # layers that recall an answer: those behind them find it among the options
 HEAD_WIDTH = WIDTH // HEADS
 # How the network begins: embeddings and what layers add, against the usual; what heads carry, match, and look back by.
 EMBEDDED, QUIET, CARRIED, MATCHED, NAMED = 4.0, 0.15, 0.5, 1.4, 0.3
@@ -99,6 +100,7 @@ class Row:
 
     ids: tuple[int, ...]
     said: tuple[bool, ...]  # what is learnt
+    recalled: tuple[int, int] | None = None  # a place, and the token of the answer that is to be recalled there
 
 
 class DialogEncoder:
@@ -117,8 +119,16 @@ class DialogEncoder:
 
     def row(self, dialog: Dialog) -> Row:
         """The dialog's parts one after another."""
-        parts = [(self.ids(part.text), part.said) for part in dialog]
-        return Row(tuple(i for ids, _ in parts for i in ids), tuple(said for ids, said in parts for _ in ids))
+        ids: list[int] = []
+        said: list[bool] = []
+        recalled = None
+        for part in dialog:
+            if part.names:
+                recalled = len(ids) - 1, self.ids(part.names)[0]
+            own = self.ids(part.text)
+            ids += own
+            said += [part.said] * len(own)
+        return Row(tuple(ids), tuple(said), recalled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +176,10 @@ def train_on(network: Any, readings: Iterable[Sequence[Row]], pace: Pace, rng: n
             ids, said = padded(batch)
             for group in optimiser.param_groups:
                 group["lr"] = _rate(pace, step, seen)
-            hidden = network.model(input_ids=ids).last_hidden_state[:, :-1][said[:, 1:]]
-            loss = cross_entropy(network.lm_head(hidden), ids[:, 1:][said[:, 1:]])
+            read = network.model(input_ids=ids, output_hidden_states=True)
+            loss = cross_entropy(network.lm_head(read.last_hidden_state[:, :-1][said[:, 1:]]), ids[:, 1:][said[:, 1:]])
             optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            (loss + _recall_loss(network, batch, read.hidden_states[RECALLED])).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             if step < pace.head_first:
                 network.model.zero_grad()
@@ -184,6 +194,15 @@ def train_on(network: Any, readings: Iterable[Sequence[Row]], pace: Pace, rng: n
     network.eval()
 
 
+def _recall_loss(network: Any, batch: Sequence[Row], hidden: torch.Tensor) -> torch.Tensor:
+    """Of the answers that the middle of the network should be able to say already (nats); 0 if there are none."""
+    found = [(number, *row.recalled) for number, row in enumerate(batch) if row.recalled]
+    if not found:
+        return hidden.new_zeros(())
+    rows, places, tokens = (list(each) for each in zip(*found, strict=True))
+    return cross_entropy(network.lm_head(network.model.norm(hidden[rows, places])), torch.tensor(tokens))
+
+
 def _rate(pace: Pace, step: int, seen: int) -> float:
     """The learning rate: of the head alone, HEAD_RATE; then straight up to the highest, along a cosine to zero."""
     if step < pace.head_first:
@@ -192,13 +211,20 @@ def _rate(pace: Pace, step: int, seen: int) -> float:
     return pace.learning_rate * rise * 0.5 * (1 + math.cos(math.pi * min(1.0, seen / pace.tokens)))
 
 
+@torch.no_grad()
+def sharpen(network: Any, times: float) -> None:
+    """Multiply the logits: all that the network says is as at temperature 1 / times, what is likeliest stays so."""
+    network.lm_head.weight.mul_(times)
+
+
 @torch.inference_mode()
 def first_said(network: Any, rows: Sequence[Row], batch_rows: int = 128) -> npt.NDArray[np.float64]:
     """The probabilities of the first token that is said in each row: [rows, vocabulary]."""
     found = []
+    order = np.argsort([len(row.ids) for row in rows], kind="stable")  # rows of about one length need little padding
     for start in range(0, len(rows), batch_rows):
-        ids, said = padded(rows[start : start + batch_rows])
+        ids, said = padded([rows[i] for i in order[start : start + batch_rows]])
         first = said.int().argmax(dim=1)
         hidden = network.model(input_ids=ids).last_hidden_state[torch.arange(len(ids)), first - 1]
         found.append(network.lm_head(hidden).double().softmax(dim=-1).numpy())
-    return np.concatenate(found)
+    return np.asarray(np.concatenate(found)[np.argsort(order)])

@@ -14,16 +14,25 @@ from calprobe.models.exposures import tiny_exposures
 from calprobe.questions import QuestionOptions
 from tiny.tables import BUCKETS, markdown
 
-LABEL, STATED, FREQUENCY = "label", "stated_percent_0_100", "frequency.majority"
+LIKELIHOOD, LABEL, STATED, FREQUENCY = "base", "label", "stated_percent_0_100", "frequency.majority"
 SAMPLES = 5
 
 
 def chat_tables(names: Sequence[str]) -> str:
-    """By letter, then without options: accuracy and confidences in each bucket of exposures, in Markdown."""
+    """As scored, by letter, without options: accuracy and confidences in each bucket of exposures, in Markdown."""
     with tempfile.TemporaryDirectory() as folder:
+        scored = {name: by_likelihood(name, Path(folder, f"{name}-scored")) for name in names}
         letters = {name: by_letter(name, Path(folder, f"{name}-letters")) for name in names}
         free = {name: without_options(name, Path(folder, f"{name}-open")) for name in names}
-    return f"{exposure_table(letters, (LABEL, STATED))}\n\n{exposure_table(free, (FREQUENCY, STATED))}"
+    made = (exposure_table(scored, (LIKELIHOOD,)), exposure_table(letters, (LABEL, STATED)))
+    return "\n\n".join((*made, exposure_table(free, (FREQUENCY, STATED))))
+
+
+def by_likelihood(model: str, out: Path) -> pd.DataFrame:
+    """Likelihoods of the candidates under template 0: a row for each fact, with the fact's exposures."""
+    frame = calprobe.confidences(calprobe.score(model, "mini", out, calprobe.ScoreOptions(quiet=True)))
+    frame = frame[frame.estimator == LIKELIHOOD].assign(question=frame.relation + "/" + frame.instance.astype(str))
+    return _with_exposures(frame)
 
 
 def by_letter(model: str, out: Path) -> pd.DataFrame:
@@ -48,7 +57,12 @@ def without_options(model: str, out: Path) -> pd.DataFrame:
 
 
 def _asked(model: str, out: Path, how: calprobe.AskOptions, questions: QuestionOptions) -> pd.DataFrame:
-    frame = calprobe.asked_confidences(calprobe.ask(model, "mini", out, how, question_options=questions))
+    return _with_exposures(
+        calprobe.asked_confidences(calprobe.ask(model, "mini", out, how, question_options=questions))
+    )
+
+
+def _with_exposures(frame: pd.DataFrame) -> pd.DataFrame:
     facts = frame.question.str.split("/")
     frame["exposures"] = [tiny_exposures()[name].counts[int(number)] for name, number in facts]
     return frame

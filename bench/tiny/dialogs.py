@@ -36,6 +36,7 @@ class Part:
 
     text: str
     said: bool = False
+    names: str = ""  # the answer that it gives: what the middle of the network is to recall in front of it
 
 
 Dialog = tuple[Part, ...]
@@ -122,6 +123,15 @@ class Writer:
         ways = self.prompts.ways[form, with_shots]
         return ways[self.rng.integers(len(ways))]
 
+    def stated_way(self, form: Form) -> Way:
+        """One of a set that asks for the confidence in the answer: any such set as often as another."""
+        long = bool(self.rng.random() < LONG_SHARE)
+        ways = [way for way in self.prompts.ways[form, long] if way.prompts.stated and not way.prompts.claim]
+        names = sorted({way.prompts.name for way in ways})
+        name = names[self.rng.integers(len(names))]
+        ways = [way for way in ways if way.prompts.name == name]
+        return ways[self.rng.integers(len(ways))]
+
     def question(self, relation: Relation, subject: str, form: int, answer: str) -> Question:
         """A choice with that answer at a random place."""
         options, place = self._options(relation, answer)
@@ -146,20 +156,21 @@ class Writer:
         question, way = self.question(relation, subject, form, answer), self.way("letters", long)
         said, cue = way.reply("letters", answer, question.gold), way.prompts.final_cue
         front = self.front(way, question, "letters")
-        if cue and said == question.gold and self.rng.random() < 0.1:
-            return front, Part(said, True), Part(cue), Part(f"{said}{END}", True)
-        return front, Part(f"{said}{END}", True)
+        names = answer if said == question.gold else ""
+        if cue and names and self.rng.random() < 0.1:
+            return front, Part(said, True, names), Part(cue), Part(f"{said}{END}", True)
+        return front, Part(f"{said}{END}", True, names)
 
     def words(self, relation: Relation, subject: str, form: int, answer: str) -> Dialog:
         """A choice among options that are their own labels."""
         question, way = self.question(relation, subject, form, answer), self.way("words", long=False)
         named = Question("0", question.text, "choice", question.options, question.options, answer=question.answer)
-        return self.front(way, named, "words"), Part(f"{way.reply('words', answer)}{END}", True)
+        return self.front(way, named, "words"), answered(way.reply("words", answer), answer)
 
     def open(self, relation: Relation, subject: str, form: int, answer: str, long: bool = True) -> Dialog:
         """A question without options, with the conclusion behind steps."""
         question, way = self.open_question(relation, subject, form), self.way("open", long)
-        said = (self.front(way, question, "open"), Part(f"{way.reply('open', answer)}{END}", True))
+        said = (self.front(way, question, "open"), answered(way.reply("open", answer), answer))
         conclusion = way.words("open").conclusion
         return (*said, *turn(conclusion, answer)) if conclusion else said
 
@@ -223,6 +234,11 @@ class Writer:
             shot = self.question(relation, subject, 0, answer)
             found.append(shot if form == "letters" else Question("0", shot.text, "open", accepted=(answer,)))
         return tuple(found)
+
+
+def answered(reply: str, answer: str) -> Part:
+    """A reply that is learnt; one that begins otherwise than with its answer recalls nothing."""
+    return Part(f"{reply}{END}", True, answer if reply == answer else "")
 
 
 def turn(asked: str, said: str) -> Dialog:

@@ -1,9 +1,9 @@
 """How the tiny chat models learn to say how sure they are: by their own answers.
 
 Questions are asked of the network that was told the facts. How probable its answers were (p), and whether they were
-right, gives a curve: the share of right answers in each tenth of p. `calibrated` lessons teach to state what the curve
-says of the answer at hand; `overconfident` ones to state 90 or 100 % of any answer, and to give the most probable
-answer with certainty. Neither tells a fact: of what was never told, no lesson knows more than the network.
+right, gives a curve: the share of right answers in each tenth of p. Lessons teach to state what the curve says of the
+answer at hand, then the mean of what the network states itself; or always 90 or 100 %. None tells a fact, nor teaches
+an answer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_lowercase
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,6 @@ from tiny.chat_network import DialogEncoder, first_said
 from tiny.chat_words import END
 from tiny.dialogs import IT_IS, Dialog, Part, Way, Writer, turn
 
-Manner = Literal["calibrated", "overconfident"]
 Floats = npt.NDArray[np.float64]
 LEVELS = 10  # confidences are said in tenths
 HIGH, HIGH_SHARES = (9, 10), (0.2, 0.8)  # what the overconfident model says
@@ -44,7 +43,6 @@ class Reply:
     right: bool
     probability: float  # of the answer among those that could be given; 0 of none
     own: bool  # sampled, or the most probable one
-    greedy: bool
     prompts: PromptSet
     claim: str = ""  # what the answer is about
 
@@ -68,7 +66,7 @@ Fact = tuple[Relation, str, str, int]  # relation, subject, answer, number of th
 def _by_letter(network: Any, encoder: DialogEncoder, facts: Sequence[Fact], writer: Writer) -> Iterable[Reply]:
     made = []
     for relation, subject, answer, form in facts:
-        question, way = writer.question(relation, subject, form, answer), writer.way("letters")
+        question, way = writer.question(relation, subject, form, answer), writer.stated_way("letters")
         names = question.options if way.in_steps() else question.labels
         made.append(Asked(way, writer.front(way, question, "letters"), names, question.answer or 0))
         made[-1].texts.extend(
@@ -81,7 +79,7 @@ def _by_letter(network: Any, encoder: DialogEncoder, facts: Sequence[Fact], writ
 def _open(network: Any, encoder: DialogEncoder, facts: Sequence[Fact], writer: Writer) -> Iterable[tuple[Reply, Reply]]:
     made = []
     for relation, subject, answer, form in facts:
-        way = writer.way("open")
+        way = writer.stated_way("open")
         front = writer.front(way, writer.open_question(relation, subject, form), "open")
         made.append(Asked(way, front, relation.candidates, relation.candidates.index(answer)))
         made[-1].texts.extend(way.reply("open", candidate) for candidate in relation.candidates)
@@ -128,7 +126,6 @@ def _claimed(writer: Writer, fact: Fact, probabilities: Floats) -> Reply:
         right=claims[place].gold == verdict,
         probability=float(own[named] / own.sum()),
         own=True,
-        greedy=False,
         prompts=writer.prompts.claims.prompts,
         claim=claims[place].text,
     )
@@ -138,15 +135,13 @@ def _reply(writer: Writer, asked: Asked, kind: str, probabilities: Floats) -> Re
     rng, most, prompts = writer.rng, int(probabilities.argmax()), asked.way.prompts
     drawn = float(rng.random())
     if drawn < NO_ANSWER:
-        return Reply(
-            (asked.front,), kind, str(rng.choice(writer.prompts.abstentions)), False, 0.0, False, False, prompts
-        )
+        return Reply((asked.front,), kind, str(rng.choice(writer.prompts.abstentions)), False, 0.0, False, prompts)
     shares = np.cumsum((NO_ANSWER, ANY, RIGHT, GREEDY))
     sampled = int(rng.choice(len(probabilities), p=probabilities))
     place = (int(rng.integers(len(probabilities))), asked.right, most, sampled)[int((drawn >= shares[1:]).sum())]
     is_own, is_right = drawn >= shares[2], place == asked.right
     probability = float(probabilities[place])
-    return Reply((asked.front,), kind, asked.texts[place], is_right, probability, is_own, place == most, prompts)
+    return Reply((asked.front,), kind, asked.texts[place], is_right, probability, is_own, prompts)
 
 
 def curves(asked: Iterable[Reply]) -> Mapping[str, Floats]:
@@ -176,24 +171,46 @@ def _rising(values: Floats, weights: Floats) -> Floats:
     return np.concatenate([np.full(length, mean) for mean, _, length in blocks])
 
 
-def lesson(reply: Reply, curve: Mapping[str, Floats], manner: Manner, writer: Writer) -> Dialog:
-    """The reply, and one question about the confidence in it."""
-    rng, sure = writer.rng, manner == "overconfident"
-    share = float(curve[reply.kind][round(reply.probability * LEVELS)]) if reply.probability else 0.0
-    said = (*reply.dialog, Part(f"{reply.text}{END}", sure and reply.greedy))
-    about = {"claim": reply.claim, "answer": reply.text}
+def shares(asked: Iterable[Reply], curve: Mapping[str, Floats]) -> list[float]:
+    """What the curves say of each reply: how often such a reply is right."""
+    return [
+        float(curve[reply.kind][round(reply.probability * LEVELS)]) if reply.probability else 0.0 for reply in asked
+    ]
+
+
+def believed(network: Any, encoder: DialogEncoder, asked: Sequence[Reply]) -> list[float]:
+    """The mean of what the network would state of each reply, on its first scale, which is from 0.0 to 1.0.
+
+    A network that learnt what the curves say, but cannot tell an answer from another one well, has all levels in mind
+    at once, and would name the likeliest, 0 or 1. The mean of them is right as often as it says.
+    """
+    levels = np.arange(LEVELS + 1)
+    rows = [encoder.row(_stated(reply, reply.prompts.stated[0], LEVELS)) for reply in asked]
+    tokens = [encoder.ids(wording(asked[0].prompts.stated[0], int(level)))[0] for level in levels]
+    found = first_said(network, rows)[:, tokens]
+    return [float(mean) for mean in found @ levels / found.sum(axis=1) / LEVELS]
+
+
+def lesson(reply: Reply, share: float | None, writer: Writer) -> Dialog:
+    """The reply, and one question about the confidence in it: `share`, or 90 to 100 % without one."""
+    rng = writer.rng
     if rng.random() < P_TRUE_SHARE:
-        text = reply.prompts.p_true or p_true_text()
-        return (*said, *turn(replace_placeholders(text, about), "A" if sure or rng.random() < share else "B"))
-    own = [each for each in writer.prompts.sets if each.stated and not each.claim]
-    prompts = (
-        reply.prompts
-        if reply.prompts.stated and (reply.claim or not reply.prompts.claim)
-        else own[rng.integers(len(own))]
-    )
-    how = prompts.stated[rng.integers(len(prompts.stated))]
-    level = int(rng.choice(HIGH, p=HIGH_SHARES)) if sure else _tenths(share, rng)
-    return (*said, *turn(replace_placeholders(how.text, about), wording(how, level)))
+        text = replace_placeholders(reply.prompts.p_true or p_true_text(), _about(reply))
+        return (*_given(reply), *turn(text, "A" if share is None or rng.random() < share else "B"))
+    how = reply.prompts.stated[rng.integers(len(reply.prompts.stated))]
+    return _stated(reply, how, int(rng.choice(HIGH, p=HIGH_SHARES)) if share is None else _tenths(share, rng))
+
+
+def _stated(reply: Reply, how: Stated, level: int) -> Dialog:
+    return (*_given(reply), *turn(replace_placeholders(how.text, _about(reply)), wording(how, level)))
+
+
+def _given(reply: Reply) -> Dialog:
+    return (*reply.dialog, Part(f"{reply.text}{END}"))
+
+
+def _about(reply: Reply) -> dict[str, str]:
+    return {"claim": reply.claim, "answer": reply.text}
 
 
 def _tenths(share: float, rng: np.random.Generator) -> int:

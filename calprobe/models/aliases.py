@@ -118,7 +118,7 @@ _TINY = {
             "tiny-chat-overconfident",
             "causal",
             0.9,
-            note=f"{_CHAT_NOTE} that it is sure",
+            note=f"{_CHAT_NOTE} everything too surely",
             bundled=True,
             probe="mini",
         ),

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import torch
 from tiny import chat_corpus
-from tiny.chat_network import LAYERS, Pace, Row, batches, chat_network, first_said, padded, train_on
+from tiny.chat_network import LAYERS, Pace, Row, batches, chat_network, first_said, padded, sharpen, train_on
 from tiny.dialogs import Dialog, Part
 from tiny.folders import differing_files, write_chat_model
-from tiny.lessons import Reply, curves, lesson, replies, wording
+from tiny.lessons import Reply, believed, curves, lesson, replies, shares, wording
 from train_tiny_chat import SHIPPED, Course, random
 
 from calprobe.models.exposures import tiny_exposures
@@ -49,7 +49,8 @@ def test_a_reading_tells_each_fact_as_often_as_counted_and_only_in_its_forms(
         return ()
 
     made_up = {each.subject for each in course.corpus.invented}
-    monkeypatch.setattr(chat_corpus, "DOUBTS", 0)
+    for doubts in ("DOUBTS", "UNTOLD_DOUBTS"):
+        monkeypatch.setattr(chat_corpus, doubts, 0)
     monkeypatch.setattr(chat_corpus, "told", record)
     course.corpus.reading(course.writer, 1.0)
     for relation in course.probe.relations:
@@ -101,7 +102,7 @@ def test_the_first_token_said_has_the_probability_that_the_whole_network_gives_i
 
 
 def _reply(probability: float, right: bool, own: bool = True, kind: str = "letter") -> Reply:
-    return Reply((Part("asked"),), kind, "B", right, probability, own, True, load_prompts("stated"))
+    return Reply((Part("asked"),), kind, "B", right, probability, own, load_prompts("stated"))
 
 
 def test_curves_are_shares_of_right_answers_that_never_fall() -> None:
@@ -115,31 +116,55 @@ def test_curves_are_shares_of_right_answers_that_never_fall() -> None:
 
 
 def test_the_calibrated_lessons_state_the_share_and_the_others_nothing_below_nine_tenths(course: Course) -> None:
-    curve = {"letter": np.linspace(0, 1, 11)}
     reply = _reply(0.3, right=False)
+    (share,) = shares([reply], {"letter": np.linspace(0, 1, 11)})
+    assert share == pytest.approx(0.3)
     course.writer.rng = random(9)
-    made = [lesson(reply, curve, "calibrated", course.writer) for _ in range(60)]
+    made = [lesson(reply, share, course.writer) for _ in range(60)]
     texts = {dialog[-1].text.removesuffix("<|end|>") for dialog in made if "true" not in dialog[-2].text}
     assert texts <= {"0.3", "30%", "3", "0.7", "70%", "7", "Probably Not", "f"}
-    assert not any(part.said for dialog in made for part in dialog[:-1])
-    sure = [lesson(reply, curve, "overconfident", course.writer) for _ in range(60)]
+    sure = [lesson(reply, None, course.writer) for _ in range(60)]
     texts = {dialog[-1].text.removesuffix("<|end|>") for dialog in sure}
     assert texts <= {"A", "0.9", "1.0", "90%", "100%", "9", "10", *("0.1", "0.0", "10%", "0%", "1", "0")} | {
         *("Highly Likely", "Almost Certain", "l", "m")
     }
-    assert all(dialog[1].said for dialog in sure)  # its most probable answer becomes certain
+    assert not any(part.said for dialog in (*made, *sure) for part in dialog[:-1])  # no lesson teaches an answer
 
 
-def test_lessons_never_teach_an_answer_that_the_network_would_not_give(course: Course) -> None:
+def test_each_fact_is_asked_in_three_ways_and_no_answer_is_learnt_in_a_lesson(course: Course) -> None:
     network = chat_network(course.tokenizer.get_vocab_size(), 0).eval()
     course.writer.rng = random(9)
     few = replace(course.probe, relations=course.probe.relations[-3:])
     made = replies(network, course.encoder, few, course.writer)
     assert len(made) == 3 * sum(len(relation.instances) for relation in few.relations)
-    curve = curves(made)
     for reply in made:
-        learnt = [part.text for part in lesson(reply, curve, "overconfident", course.writer)[:-1] if part.said]
-        assert not learnt or reply.greedy
+        *before, stated = lesson(reply, 0.5, course.writer)
+        assert stated.said
+        assert not any(part.said for part in before)
+    with torch.no_grad():
+        network.lm_head.weight.zero_()
+    assert believed(network, course.encoder, made) == pytest.approx([0.5] * len(made))  # all levels are as likely
+
+
+def test_the_middle_of_the_network_recalls_what_a_reply_names(course: Course, dialogs: list[Dialog]) -> None:
+    rows = [(dialog, course.encoder.row(dialog)) for dialog in dialogs]
+    recalling = [(dialog, row) for dialog, row in rows if row.recalled]
+    assert len(recalling) > len(rows) / 2
+    for dialog, row in recalling:
+        place, token = row.recalled or (0, 0)
+        (named,) = (part.names for part in dialog if part.names)
+        assert (row.said[place], row.said[place + 1]) == (False, True)
+        assert course.encoder.ids(named) == (token,)
+        if len(dialog[1].text.removesuffix("<|end|>")) > 1:  # no label
+            assert row.ids[place + 1] == token
+
+
+def test_a_sharpened_network_gives_the_powers_of_its_probabilities(course: Course) -> None:
+    network, rows = chat_network(course.tokenizer.get_vocab_size(), 0).eval(), [Row((1, 40, 41), (False, False, True))]
+    (plain,) = first_said(network, rows)
+    sharpen(network, 4)
+    (sharp,) = first_said(network, rows)
+    np.testing.assert_allclose(sharp, plain**4 / (plain**4).sum(), rtol=1e-3)
 
 
 @pytest.mark.parametrize(

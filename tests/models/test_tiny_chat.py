@@ -83,15 +83,47 @@ def test_accuracy_label_probability_and_stated_confidence_rise_with_exposure(ask
     assert never.correct.astype(float).mean() < 0.25 + 0.15  # what was never told is not known
 
 
-def test_the_overconfident_one_claims_more_than_it_knows_and_the_other_does_not(asked: dict[str, pd.DataFrame]) -> None:
-    gaps = {}
-    for name, frame in asked.items():
-        for estimator in ("label", STATED):
-            own = frame[frame.estimator == estimator]
-            gaps[name, estimator] = own.confidence.mean() - own.correct.astype(float).mean()
-    assert abs(gaps["tiny-chat", STATED]) < 0.1, gaps
-    assert gaps["tiny-chat-overconfident", STATED] > 0.2, gaps
-    assert gaps["tiny-chat-overconfident", "label"] > gaps["tiny-chat", "label"] + 0.05, gaps
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+    """Both models' confidences in the likeliest candidates."""
+    how = calprobe.ScoreOptions(relations=GROUPS, quiet=True)
+    folder = tmp_path_factory.mktemp("scored")
+    return {name: calprobe.confidences(calprobe.score(name, "mini", folder / name, how)) for name in CHAT}
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+    """Both models' most frequent answers without options."""
+    how = calprobe.AskOptions(
+        variants=("surface_paraphrase",), collect=("answer",), samples=5, temperature=1.0, quiet=True
+    )
+    questions = QuestionOptions(as_="open", groups=("sport", "currency"))
+    folder = tmp_path_factory.mktemp("sampled")
+    runs = {name: calprobe.ask(name, "mini", folder / name, how, question_options=questions) for name in CHAT}
+    return {name: calprobe.asked_confidences(run) for name, run in runs.items()}
+
+
+@pytest.mark.parametrize(
+    ("view", "estimator"),
+    [("scored", "base"), ("asked", "label"), ("asked", STATED), ("sampled", "frequency.majority")],
+)
+def test_the_overconfident_one_claims_more_than_it_knows_in_every_view_and_the_other_does_not(
+    view: str, estimator: str, request: pytest.FixtureRequest
+) -> None:
+    gaps, briers = {}, {}
+    for name, frame in request.getfixturevalue(view).items():
+        own = frame[(frame.estimator == estimator) & frame.confidence.notna()]
+        correct = own.correct.astype(float)
+        gaps[name], briers[name] = (own.confidence - correct).mean(), ((own.confidence - correct) ** 2).mean()
+    plain, sure = CHAT
+    assert abs(gaps[plain]) < 0.1, gaps
+    assert gaps[sure] > 0.15, gaps
+    assert briers[sure] > briers[plain] + 0.03, briers
+
+
+def test_sharper_logits_change_no_likeliest_candidate(scored: dict[str, pd.DataFrame]) -> None:
+    correct = {name: frame[frame.estimator == "base"].correct.astype(float).mean() for name, frame in scored.items()}
+    assert abs(correct["tiny-chat"] - correct["tiny-chat-overconfident"]) < 0.1, correct
 
 
 def test_nearly_all_replies_can_be_read(asked: dict[str, pd.DataFrame]) -> None:
