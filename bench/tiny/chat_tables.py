@@ -1,4 +1,4 @@
-"""The tables of what the tiny chat models know and say, by exposure."""
+"""The tables of what the tiny chat models know and say, by exposure and over all facts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 import calprobe
+from calprobe.metrics import ece
 from calprobe.models.exposures import tiny_exposures
 from calprobe.questions import QuestionOptions
 from tiny.tables import BUCKETS, markdown
@@ -19,13 +20,15 @@ SAMPLES = 5
 
 
 def chat_tables(names: Sequence[str]) -> str:
-    """As scored, by letter, without options: accuracy and confidences in each bucket of exposures, in Markdown."""
+    """As scored, by letter, without options: accuracy and confidences by exposure; how far these are off; Markdown."""
     with tempfile.TemporaryDirectory() as folder:
         scored = {name: by_likelihood(name, Path(folder, f"{name}-scored")) for name in names}
         letters = {name: by_letter(name, Path(folder, f"{name}-letters")) for name in names}
         free = {name: without_options(name, Path(folder, f"{name}-open")) for name in names}
-    made = (exposure_table(scored, (LIKELIHOOD,)), exposure_table(letters, (LABEL, STATED)))
-    return "\n\n".join((*made, exposure_table(free, (FREQUENCY, STATED))))
+    views = ((scored, (LIKELIHOOD,)), (letters, (LABEL, STATED)), (free, (FREQUENCY, STATED)))
+    off = [[name, *_gaps(found, name)] for found, estimators in views for name in estimators]
+    tables = [exposure_table(found, estimators) for found, estimators in views]
+    return "\n\n".join((*tables, markdown(["", *names], off)))
 
 
 def by_likelihood(model: str, out: Path) -> pd.DataFrame:
@@ -80,6 +83,14 @@ def exposure_table(by_model: Mapping[str, pd.DataFrame], estimators: Sequence[st
         rows.append([name, str(facts), *(each for found in inside.values() for each in _figures(found, estimators))])
     header = [f"{model} {what}" for model in by_model for what in ("accuracy", *estimators)]
     return markdown(["times told", "facts", *header], rows)
+
+
+def _gaps(by_model: Mapping[str, pd.DataFrame], estimator: str) -> Iterator[str]:
+    """Of each model, mean confidence minus accuracy over all facts, and the ECE in brackets."""
+    for frame in by_model.values():
+        own = frame[(frame.estimator == estimator) & frame.confidence.notna()]
+        confidence, correct = own.confidence.to_numpy(float), own.correct.to_numpy(bool)
+        yield f"{confidence.mean() - correct.mean():+.2f} ({ece(confidence, correct).value:.2f})"
 
 
 def _figures(found: Any, estimators: Sequence[str]) -> Iterator[str]:

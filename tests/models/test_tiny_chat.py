@@ -121,7 +121,7 @@ def test_the_overconfident_one_claims_more_than_it_knows_in_every_view_and_the_o
     assert briers[sure] > briers[plain] + 0.03, briers
 
 
-def test_sharper_logits_change_no_likeliest_candidate(scored: dict[str, pd.DataFrame]) -> None:
+def test_both_know_about_as_much(scored: dict[str, pd.DataFrame]) -> None:
     correct = {name: frame[frame.estimator == "base"].correct.astype(float).mean() for name, frame in scored.items()}
     assert abs(correct["tiny-chat"] - correct["tiny-chat-overconfident"]) < 0.1, correct
 
