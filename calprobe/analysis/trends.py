@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calprobe.analysis.covariates import Covariate
 from calprobe.analysis.json_values import estimate_json
@@ -23,7 +24,7 @@ LEAST = 10  # instances: the order of fewer says nothing, and their resamples ar
 class Trend:
     """Spearman's rho of a covariate with three quantities of each instance, each in [-1, 1]."""
 
-    instances: int  # with a value and a confidence; of fewer than LEAST there is no rho
+    instances: int  # with a value and a confidence, several answers to a question being one; no rho of fewer than LEAST
     correct: Estimate
     confidence: Estimate
     gap: Estimate  # with confidence - correct: above 0, overconfidence grows with the covariate
@@ -50,7 +51,11 @@ def covariate_json(covariate: Covariate, lacking: int, found: Mapping[str, Trend
 
 
 def trends(
-    values: Floats, samples: Mapping[str, Predictions], resampling: Resampling, clusters: Labels | None
+    values: Floats,
+    samples: Mapping[str, Predictions],
+    resampling: Resampling,
+    clusters: Labels | None,
+    questions: npt.NDArray[np.str_] | None = None,
 ) -> dict[str, Trend]:
     """The trend of each estimator, by name, with 95 % bootstrap intervals; NaN with fewer than LEAST instances.
 
@@ -59,6 +64,7 @@ def trends(
         samples: by name, confidence and correct, [instances]. A NaN confidence is left out.
         resampling: number of resamples, and seed.
         clusters: [instances], or None, as `correlation`.
+        questions: [instances], what each is an answer to, where several are to one; None: each to another.
     """
     known = ~np.isnan(values)
     # Ranks depend on order alone. Numbers far apart or close together would meet the tolerance of correlations.
@@ -67,7 +73,8 @@ def trends(
     found = {}
     for name, (given, right) in samples.items():
         confidence, correct = np.asarray(given, np.float64), np.asarray(right, np.float64)
-        instances = int((known & ~np.isnan(confidence)).sum())
+        kept = known & ~np.isnan(confidence)
+        instances = int(kept.sum()) if questions is None else len(np.unique(questions[kept]))
         if instances < LEAST:
             found[name] = Trend(instances, *[Estimate(float("nan"))] * 3)
             continue

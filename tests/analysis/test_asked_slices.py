@@ -117,6 +117,16 @@ def test_groups_are_of_questions_and_trends_are_scipys(tmp_path: Path) -> None:
                 assert estimate.value == pytest.approx(expected, nan_ok=True)
 
 
+@pytest.mark.parametrize("n", [9, 10])
+def test_samples_of_a_question_are_no_further_instances_of_a_trend(tmp_path: Path, n: int) -> None:
+    """Nine questions have no trend, however many samples; ten have that of all rows."""
+    asked = run(n, samples=3)
+    for own in slices_of(asked, covariate(tmp_path, {f"q{at}": at for at in range(n)})).values():
+        trend = own.trends["label"]
+        assert trend.instances == n
+        assert np.isnan(trend.confidence.value) == (n == 9)
+
+
 def test_files_of_facts_and_of_other_things(tmp_path: Path) -> None:
     facts = run(12, prefix="capital/")
     # A probe has facts that cannot be asked: their rows are no mistake.

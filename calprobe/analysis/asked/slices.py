@@ -81,11 +81,12 @@ def cell_slices(opened: OpenedCell, found: SetGroups, options: AskedOptions) -> 
         if opened.estimators[name].scale == "probability"
     }
     numbers = as_numbers(values) if found.covariate.numeric else None
+    clusters = opened.cell.clusters
     return CellSlices(
         found.covariate,
         tuple(_slices(opened, questions, found, options)),
         len({name for name, value in zip(questions, values, strict=True) if value is None}),
-        {} if numbers is None else trends(numbers, samples, options.resampling, opened.cell.clusters),
+        {} if numbers is None else trends(numbers, samples, options.resampling, clusters, clusters),
     )
 
 

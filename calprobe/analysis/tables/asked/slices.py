@@ -103,5 +103,5 @@ def _trends(cells: list[tuple[CellReport, CellSlices]]) -> Table:
             for estimator, trend in found.trends.items()
         ),
         kind="slices",
-        notes=(trend_note("rows", "Something that goes with it can be the cause."),),
+        notes=(trend_note("questions", "All samples count. Something that goes with it can be the cause."),),
     )
