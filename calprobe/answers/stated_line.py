@@ -11,11 +11,13 @@ from calprobe.answers.types import MOST_CHARACTERS, Reading
 
 # Not a confidence interval, not "Sure!" or "Certainly, 12% of ..", and not the probability that a question is about.
 _ABOUT = re.compile(
-    r"""(?ix) \bconfiden(?:ce|t)\b(?!\s+(?:interval|region|bound|limit)) | \bcertainty\b
+    r"""(?ix) \bconfiden(?:ce|t)\b(?!\s+(?:interval|region|bound|limit)|(?<=%\ confidence)\s+level) | \bcertainty\b
     | (?:\b(?:am|feel|how|quite|very|pretty|not|percent|\w{1,20}ly)|['’]m|%)\s+(?:sure|certain)\b
     | ^[\W_]*probability\s*(?:\([^()]*\))?[\W_]*[:=] | \bprobability\b(?=.{0,200}\b(?:correct|right|true)\b)"""
 )
 _LABEL = re.compile(r"(?i)\b(?:confidence|certainty|probability)\b[^:=\d(]{0,60}(?:\([^()]{0,60}\))?[^:=\w]{0,9}[:=]")
+# "I'm not 100% sure" says what it is not.
+_NOT = re.compile(r"(?i)(?:\bnot|n['’]t)\s+(?:\w{1,20}\s+)?[\d.]{1,8}\s*(?:%|percent\b)\s*(?:sure|certain|confident)\b")
 _THAT = re.compile(r"(?i)\b(?:sure|certain|confident)\s+that\b")
 _MOST_WORDS = 3  # of a heading above the number
 
@@ -57,7 +59,7 @@ def _said(text: str) -> list[tuple[int, str]]:
     lines = [(start, line) for start, line in zip(starts, every, strict=False) if not line.isspace()]
     said = []
     for place, (start, line) in enumerate(lines):
-        if not _ABOUT.search(line):
+        if not _ABOUT.search(line) or _NOT.search(line):
             continue
         label = _LABEL.search(line)
         begin = label.end() if label else 0

@@ -46,7 +46,7 @@ def taken_places(n: int, options: QuestionOptions, name: str) -> list[int]:
 
 
 def rule_of(options: QuestionOptions) -> str:
-    """The name of the rule that the options stand for: all, first, nested, sample."""
+    """The name of the rule that the options stand for: all, first, nested, sample, relation."""
     if options.draw is not None:
         return options.draw_rule or "nested"
     return "all" if options.limit is None else "first"

@@ -268,3 +268,8 @@ def test_perturbations_are_compared_at_equally_many_answers() -> None:
         assert found == expected
     (without,) = perturbation_panels(report_asked_run(both, replace(OPTIONS, budget=())))
     assert without.groups == ("plain", "other")
+    # One variant has no AUROC of the plans: none is left out, all are shown by all of their answers.
+    bare = replace(cells["other"], budgets=tuple(replace(own, aurocs=()) for own in cells["other"].budgets))
+    quiz = replace(run.sets["quiz"], cells={**cells, "other": bare})
+    (panel,) = perturbation_panels(replace(run, sets={"quiz": quiz}))
+    assert (panel.title, panel.groups) == ("quiz: answer_entropy", ("plain", "other"))

@@ -51,6 +51,9 @@ def test_a_confidence_is_read_off_what_speaks_of_it(reply: str, value: float) ->
         "I am confident that 12% of the ships were lost.",
         "The 95% confidence interval begins at 0.2.",
         "I am uncertain: 0.3 or so.",
+        "I'm not 100% sure, but Paris.",
+        "I can't be 100 percent certain.",
+        "They differ at the 95% confidence level.",
         "Confidence:",
     ],
 )
@@ -62,6 +65,7 @@ def test_the_last_line_with_a_number_counts() -> None:
     assert read_stated_line("Confidence: 80%\nI am confident in this answer.").value == 0.8
     assert read_stated_line("I am 60% sure.\nOn reflection:\nConfidence: 80%").value == 0.8
     assert read_stated_line("Confidence: 80%\nConfidence: 150%").status == "off_scale"
+    assert read_stated_line("Confidence: 70%\nI'm not 100% sure.").value == 0.7
     assert read_stated_line("I am 80% sure, or 90% sure.").status == "several"
 
 
@@ -82,7 +86,7 @@ def test_whatever_stands_in_front_the_last_line_is_read(answer: str, number: str
 
 
 def test_long_lines_take_no_time() -> None:
-    for part in ("a", "\n", "probability ", "am ", "confidence (", " ", "surely", "certain that "):
+    for part in ("a", "\n", "probability ", "am ", "confidence (", " ", "surely", "certain that ", "not 1"):
         began = time.perf_counter()
         read_stated_line(part * (200_000 // len(part)) + "1")
         assert time.perf_counter() - began < 1, part

@@ -35,8 +35,9 @@ def perturbation_panels(run: AskedRunReport) -> tuple[GroupedDots, ...]:
 def _panel(name: str, cells: Sequence[CellReport]) -> GroupedDots | None:
     for answers in _budgets(cells):
         for measure in MEASURES:
-            groups = [group for at, cell in enumerate(cells) for group in _planned(cell, measure, answers, both=not at)]
-            if all(np.isfinite(found.value) for _, (_, found) in groups) and len(groups) >= len(cells):
+            own = [list(_planned(cell, measure, answers, both=not at)) for at, cell in enumerate(cells)]
+            groups = [group for several in own for group in several]
+            if all(own) and all(np.isfinite(found.value) for _, (_, found) in groups):
                 return _dots(f"{name}: {measure}, {answers} answers", groups)
     for measure in MEASURES:
         every = [cell.estimators[measure].metrics.get("auroc") for cell in cells if measure in cell.estimators]
