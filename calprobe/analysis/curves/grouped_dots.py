@@ -43,10 +43,6 @@ class GroupedDots:
         """What a legend calls the series."""
         return tuple(f"{name} {self.of}".rstrip() for name in self.series)
 
-    def group_lines(self) -> list[list[str]]:
-        """The names of the groups, broken into lines that fit below an axis."""
-        return lines_of(self.groups)
-
     def dots(self, place: int) -> Iterator[tuple[str, float, Estimate]]:
         """Of one series: the group, the dot's place on the axis (0, 1, .. are the middles of groups), the value."""
         shift = self.reach * (place - (len(self.series) - 1) / 2) / max(len(self.series), 1)

@@ -28,7 +28,7 @@ def grouped_dots(own: GroupedDots, label: str) -> Markup:
     """A dot for each series in each group, with chance as a line; `label` says what the figure shows."""
     count = len(own.groups)
     ticks = tuple(float(at) for at in range(count))
-    lines = own.group_lines()
+    lines = lines_of(own.groups)
     across = svg.Axis(own.group, -0.5, count - 0.5, ticks, lambda at: "\n".join(lines[round(at)]))
     frame = svg.Frame(across, svg.Axis(own.value), width=max(440.0, 90.0 * count)).with_lines(max(map(len, lines)))
     parts = [frame.axes()]

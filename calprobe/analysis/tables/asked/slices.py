@@ -45,6 +45,7 @@ def _slices(cells: list[tuple[CellReport, CellSlices]], options: AskedOptions) -
         ),
     )
     groups = max(sum(part.ends is not None for part in found.slices) for _, found in cells)
+    sizes = {part.name: min(own.rows for own in parts if own.name == part.name) for part in parts}
     lacking = max(found.lacking for _, found in cells)
     wanted = [(name, metric) for name, metric, _ in shown]
     return Table(
@@ -66,7 +67,7 @@ def _slices(cells: list[tuple[CellReport, CellSlices]], options: AskedOptions) -
         notes=(
             *covariate_notes(covariate, groups, lacking, "question"),
             f"Accuracy: by {_readers(cells)}, the reader that confidences go by.",
-            *slice_ace_notes(options.slice_bins, {part.name: part.rows for part in parts}),
+            *slice_ace_notes(options.slice_bins, sizes),
         ),
     )
 
