@@ -95,5 +95,5 @@ def shown(text: str) -> str:
     """The text as it may be pasted into a public report: without secrets, the home folder as `~`."""
     home = str(Path.home())
     # A home of `/` would match every path. One of `/root` is not in /srv/root: it stands where a path begins.
-    within = r"(?<![\w.~-])" + re.escape(home) + r"(?=/|\\|$|[\s:;,'\")\]])"
+    within = r"(?<![\w.~-])" + re.escape(home) + r"(?!\.?[\w~-])"  # a dot may end a sentence
     return without_secrets(text if home == "/" else re.sub(within, "~", text))

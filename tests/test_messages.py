@@ -23,6 +23,8 @@ def test_only_one_is_singular(count: int, said: str) -> None:
         ("in {home}: nothing", "in ~: nothing"),
         ("{home}work/x", "{home}work/x"),  # another folder that begins like it
         ("/srv{home}/x", "/srv{home}/x"),  # and one whose end is like it
+        ("Nothing is in {home}. See `{home}` or <{home}>", "Nothing is in ~. See `~` or <~>"),
+        ("{home}.bak/x {home}-2", "{home}.bak/x {home}-2"),
         ("--out={home}/x '{home}/y'", "--out=~/x '~/y'"),
         ("http://me:word@host/{home}", "http://***@host/~"),
         ("Bearer abc123 and hf_abcdefghij", "Bearer *** and hf_***"),
