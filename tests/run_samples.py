@@ -98,10 +98,15 @@ def without_tokens(piece: PieceScores) -> PieceScores:
 
 
 def write_run(
-    path: Path, shapes: Sequence[Shape] = SHAPES, numbers: Sequence[int] = (0, 1), tokens: bool = False
+    path: Path,
+    shapes: Sequence[Shape] = SHAPES,
+    numbers: Sequence[int] = (0, 1),
+    tokens: bool = False,
+    limit: int | None = None,
 ) -> Path:
-    """A complete run at `path`."""
-    folder = RunFolder.open(path, make_manifest(shapes, numbers, save_tokens=tokens))
+    """A complete run at `path`; `limit`: as if so many instances of each relation had been drawn."""
+    manifest = make_manifest(shapes, numbers, save_tokens=tokens)
+    folder = RunFolder.open(path, replace(manifest, limit=limit, sample_seed=None if limit is None else 0))
     for shape in shapes:
         for number in numbers:
             piece = make_piece(shape, number)

@@ -50,7 +50,6 @@ class Task:
     name: str
     runs: Mapping[str, str]  # by what each is called
     missing: Mapping[str, str] = field(default_factory=dict)  # why there is no run, by what it would be called
-    about: str = ""  # what else there is to say of the questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ class TaskOverview:
     missing: Mapping[str, str]  # why a run is not there, or cannot be read, by what it is called
     comparison: Comparison | AskedComparison | None = None  # None: fewer than two runs, or see `uncompared`
     uncompared: str = ""  # why runs could not be compared
-    about: str = ""  # as the task's
+    about: str = ""  # LIMITED, and to what part of its probe or questions; empty if to none
 
     def to_json(self) -> dict[str, Any]:
         """The task's object in the JSON of an overview."""
@@ -158,7 +157,14 @@ def report_task(task: Task, options: OverviewOptions = DEFAULTS) -> ReportedTask
         found = _scored(task, scored, options, missing)
     else:
         found = ReportedTask(TaskOverview(task.name, None, (), missing), None)
-    return replace(found, overview=replace(found.overview, about=task.about))
+    return replace(found, overview=replace(found.overview, about=_limited(opened.values())))
+
+
+def _limited(runs: Iterable[Run | AskedRun]) -> str:
+    """What part of its probe or its questions each run is of, said once where they are of one part."""
+    sets = (run.manifest.sets if isinstance(run, AskedRun) else (run.manifest,) for run in runs)
+    limits = dict.fromkeys(filter(None, (each.limits() for own in sets for each in own)))
+    return f"LIMITED: {', '.join(limits)}" if limits else ""
 
 
 def overview(title: str, tasks: Iterable[TaskOverview], options: OverviewOptions = DEFAULTS) -> Overview:

@@ -34,7 +34,7 @@ def tasks_of(runs: Mapping[str, Run | AskedRun], typed: Collection[str] = ()) ->
         names[name] = names.get(name, 0) + 1
         shown = name if names[name] == 1 else f"{name} ({names[name]})"
         paths = {called: str(own[label].path) for label, called in _called(own, typed).items()}
-        found.append(Task(shown, paths, about=_about(manifest)))
+        found.append(Task(shown, paths))
     return tuple(found)
 
 
@@ -52,11 +52,6 @@ def _name(manifest: Manifest | AskManifest) -> str:
         sets = ", ".join(record.part() for record in manifest.sets)
         return f"{sets}: {manifest.study or manifest.prompts.name}"
     return f"{manifest.probe.name}{f', {limited}' if (limited := manifest.limits()) else ''}"
-
-
-def _about(manifest: Manifest | AskManifest) -> str:
-    """Which part of its questions a task has; empty where its name says all."""
-    return "; ".join(filter(None, (s.limits() for s in manifest.sets))) if isinstance(manifest, AskManifest) else ""
 
 
 def _called(runs: Mapping[str, Run | AskedRun], typed: Collection[str]) -> dict[str, str]:

@@ -128,7 +128,7 @@ def read_questions(folder: Path) -> tuple[StoredSet, ...]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise CalprobeError(f"{path}: is missing; run the `calprobe ask` of this run again, or {_FIX}") from error
+        raise CalprobeError(f"{path}: is missing; run the same `calprobe ask` again, or restore the file") from error
     except OSError as error:
         raise CalprobeError(f"{path}: cannot be read: {reason(error)}; {_FIX}") from error
     except (ValueError, RecursionError) as error:

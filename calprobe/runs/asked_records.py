@@ -43,8 +43,8 @@ class QuestionSetRecord:
 
     @property
     def is_limited(self) -> bool:
-        """Whether the run is of a part of the set by request, as far as is known."""
-        return self.n_questions < self.n_in_set
+        """Whether the run is of a part of the set by request; questions that serve as examples are no such part."""
+        return self.n_questions < self.n_in_set and (self.drawn is not None or bool(self.source.groups))
 
     @property
     def drawn(self) -> str | None:

@@ -152,10 +152,19 @@ def test_runs_of_other_templates_are_compared_on_those_that_both_have(folder: Pa
 
 
 def test_the_name_of_a_drawn_task_is_short_and_its_section_says_all(folder: Path) -> None:
-    task = Task("mini, 60 drawn: audit", {"a": str(folder / "a" / "sums")}, about="60 of 583 questions of mini")
+    task = Task("mini, 60 drawn: audit", {"a": str(folder / "a" / "sums")})
     with coarse_smoothing():
-        made = overview("runs", [report_task(task, FEW).overview], FEW)
+        found = report_task(task, FEW).overview
+    made = overview("runs", [replace(found, about="LIMITED: 60 of 583 questions of mini")], FEW)
     page = overview_page(made, FEW, {})
-    assert page.count("60 of 583 questions of mini.") == 1
+    assert page.count("LIMITED: 60 of 583 questions of mini.") == 1
     assert "its own page" not in page
     assert "its own page" in overview_page(made, FEW, {task.name: "x.html"})
+
+
+def test_a_task_says_of_what_part_of_the_probe_its_runs_are(folder: Path, tmp_path: Path) -> None:
+    paths = (folder / "a" / "probe", *(write_run(tmp_path / str(limit), limit=limit) for limit in (3, 4)))
+    runs = {str(path): str(path) for path in paths}
+    with coarse_smoothing():
+        abouts = [report_task(Task("probe", own), FEW).overview.about for own in (dict([*runs.items()][:1]), runs)]
+    assert abouts == ["", "LIMITED: 3 of each relation (sampled), 4 of each relation (sampled)"]

@@ -18,10 +18,12 @@ from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.four_ways.records import asked_record
 from calprobe.analysis.html.asked_view import asked_page
 from calprobe.analysis.options import CompareOptions, ReportOptions
+from calprobe.analysis.overview import report_task
 from calprobe.analysis.tables.asked.compared import compared_heading
 from calprobe.analysis.tables.asked.report import heading
 from calprobe.analysis.tasks import tasks_of
 from calprobe.asking import AskOptions, ask
+from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
 from calprobe.questions import QuestionOptions, load_questions
 from calprobe.runs import open_asked
@@ -62,7 +64,7 @@ def test_headings_say_which_questions_were_asked(
     assert compared_heading(compared)[0].endswith(f"LIMITED: {said}")
     assert compared.to_json()["runs"]["run"]["limited"]["mini"] == found
     (task,) = tasks_of({"run": run})
-    assert task.about == said
+    assert report_task(task).overview.about == f"LIMITED: {said}"
     assert task.name.startswith("mini, ")
     assert len(task.name) < 40
     record = asked_record(asked)
@@ -88,3 +90,34 @@ def test_groups_limit_a_run_and_a_run_of_all_questions_is_complete(tmp_path: Pat
     report = report_asked([complete], QUICK)
     assert heading(report.runs[0])[0].endswith(", complete")
     assert report.to_json()["run"]["limited"] is None
+
+
+def test_a_run_whose_other_questions_serve_as_examples_is_complete(tmp_path: Path) -> None:
+    options = AskOptions(prompts=PROMPTS, collect=("answer",), quiet=True)
+    ask(FakeBackend(), load_questions(["mini"], QuestionOptions(shots=3))[0], tmp_path / "run", options)
+    asked = asked_of("run", open_asked(tmp_path / "run"))
+    assert len(asked.sets[0].questions) == MINI - 3
+    assert heading(report_asked([asked], QUICK).runs[0])[0].endswith(", complete")
+
+
+def test_a_run_keeps_to_one_rule_of_drawing(tmp_path: Path) -> None:
+    options = AskOptions(prompts=PROMPTS, collect=("answer",), quiet=True)
+
+    def grown(chosen: QuestionOptions) -> int:
+        return ask(FakeBackend(), "mini", tmp_path, options, question_options=chosen).manifest.sets[0].n_questions
+
+    assert [grown(QuestionOptions(draw=n)) for n in (4, 6)] == [4, 6]
+    with pytest.raises(UsageError, match="taken by the rule nested, and are now by first"):
+        grown(QuestionOptions(limit=6))
+    assert open_asked(tmp_path).manifest.sets[0].n_questions == 6
+    assert grown(QuestionOptions()) == MINI  # all of them have those that were drawn
+
+
+def test_a_model_without_a_chat_template_is_said_to_be_asked_in_plain_text(tmp_path: Path) -> None:
+    options = AskOptions(variants=("surface_paraphrase",), collect=("labels",), quiet=True)
+    said = {}
+    for model in ("tiny-clm", "tiny-chat"):
+        run = ask(model, "mini", tmp_path / model, options, question_options=QuestionOptions(draw=2))
+        said[model] = asked_of(model, open_asked(tmp_path / model)).about["asked as"]
+        assert run.manifest.model.name == model
+    assert said == {"tiny-clm": "plain text, as a base model", "tiny-chat": "chat"}

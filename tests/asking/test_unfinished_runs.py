@@ -241,7 +241,7 @@ def test_a_run_stopped_before_its_journal_had_a_table_is_one_without_replies(
 def test_a_run_stopped_before_its_questions_were_written_goes_on(tmp_path: Path) -> None:
     path = stopped(tmp_path / "run", 1).path
     (path / "questions.json").unlink()
-    with pytest.raises(CalprobeError, match=r"questions\.json: is missing; run the `calprobe ask` of this run again"):
+    with pytest.raises(CalprobeError, match=r"questions\.json: is missing; run the same `calprobe ask` again"):
         asked_of("run", open_asked(path))
     assert not ask(FakeBackend(), QUESTIONS, path, OPTIONS).partial
 

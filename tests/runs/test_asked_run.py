@@ -176,7 +176,7 @@ def test_questions_must_be_those_of_the_manifest(tmp_path: Path) -> None:
     with pytest.raises(CalprobeError, match="damaged, not JSON"):
         _ = open_asked(tmp_path).questions
     path.unlink()
-    with pytest.raises(CalprobeError, match="cannot be read: No such file"):
+    with pytest.raises(CalprobeError, match="is missing; run the same `calprobe ask` again"):
         _ = open_asked(tmp_path).questions
 
 

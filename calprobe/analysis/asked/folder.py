@@ -110,8 +110,8 @@ def _asked_as(manifest: AskManifest) -> AskedAs:
     if manifest.is_import:
         return "unknown"
     settings = manifest.backend.settings
-    without = "chat_template" in settings and settings["chat_template"] is None
-    if without or all(variant.raw for variant in manifest.prompts.variants):
+    without_template = settings.get("chat_template") == "null"  # a value as JSON; servers and imports have none
+    if without_template or all(variant.raw for variant in manifest.prompts.variants):
         return "base"
     return "reasoning" if settings.get("thinking") == "kept apart" else "instruct"
 
