@@ -139,11 +139,11 @@ def command(
 ) -> None:
     """Compare accuracy, Brier score and ACE of pairs of RUNs: differences, with intervals and corrected p-values.
 
-    Any two runs with the same instances and templates: causal and masked, base and instruct, bf16 and fp32. Of one RUN of scores:
-    its estimators with each other, its epistemic markers with the plain statement, or two of its templates. Of runs of
-    replies: accuracy by reader, Brier score, ACE and AUROC by set and variant, on the questions that both have. Runs of
-    scores with runs of replies to the same probe: the same facts in several ways, what is ranked right and answered
-    wrong, and the reverse.
+    Any two runs with the same instances and templates: causal and masked, base and instruct, bf16 and fp32. Of one RUN
+    of scores: its estimators with each other, its epistemic markers with the plain statement, or two of its templates.
+    Of runs of replies: accuracy by reader, Brier score, ACE and AUROC by set and variant, on the questions that both
+    have. Runs of scores with runs of replies to the same probe: the same facts in several ways, what is ranked right
+    and answered wrong, and the reverse.
 
     \b
         calprobe compare runs/tiny-clm-mini runs/tiny-mlm-mini
