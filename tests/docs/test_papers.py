@@ -123,7 +123,6 @@ def test_dry_runs_need_the_sets_and_no_model(
 ) -> None:
     monkeypatch.setenv("CALPROBE_DATA", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("calprobe.sweep.Local.check", lambda engine, jobs: None)  # 70 billion parameters fit
     for name in NAMED_SETS:
         stored(tmp_path, name)
     for name in ("audit2026", "stated2025", "science2026-labels", "science2026-answers", "wording2025-perturbations"):

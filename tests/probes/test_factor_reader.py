@@ -60,7 +60,7 @@ def write(path: Path, text: str | bytes) -> Path:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", f"1: column '{CONTEXT}' is missing; add it"),
+        ("", " the file is empty; give FACTOR's CSV"),
         ("full_prefix,completion\n", f"1: column '{CONTEXT}' is missing; add it"),
         (HEADER.replace("contradiction_2", "contradiction_1"), "1: column 'contradiction_1' is there 2 times; leave"),
         (HEADER.replace("contradiction_2", "other"), "1: column 'contradiction_2' is missing; add it"),
