@@ -170,7 +170,8 @@ def test_files_that_take_no_more(forge: Forge, complete: Complete, tmp_path: Pat
     }.items():
         file = tmp_path / name
         file.write_text("old")
-        ended = forge.run(*command, file, watch=tmp_path, largest=300, out=os.devnull)
+        # The forge's own log of changes has to fit, too: three lines with a path each.
+        ended = forge.run(*command, file, watch=tmp_path, largest=1000, out=os.devnull)
         assert (ended.code, "Traceback" in ended.stderr) == (1, False), (command, ended.stderr)
         assert f"calprobe: {file}: " in ended.stderr
         assert "cannot be written: File too large" in ended.stderr
