@@ -74,8 +74,8 @@ CHATS := tiny-chat tiny-chat-overconfident
 
 demo: $(VENV)/.smollm2 ## score and ask SmolLM2-135M and the tiny models, end in out/demo/index.html
 	$(BIN)/calprobe score --model smollm2-135m --probe mini --templates 0 --out runs/demo
-	$(BIN)/calprobe score --model tiny-clm --templates paraphrases --out runs/tiny-clm
-	$(BIN)/calprobe score --model tiny-mlm --templates paraphrases --out runs/tiny-mlm
+	$(BIN)/calprobe score --model tiny-clm --templates 0-2 --out runs/tiny-clm
+	$(BIN)/calprobe score --model tiny-mlm --templates 0-2 --out runs/tiny-mlm
 	$(BIN)/calprobe ask --model smollm2-135m $(LETTERS) --draw 60 --out runs/demo-letters
 	set -e; for chat in $(CHATS); do \
 		$(BIN)/calprobe score --model $$chat --templates 0 --out runs/$$chat; \
