@@ -35,7 +35,7 @@ LM_POLYGRAPH := lm-polygraph==0.7.0 rouge-score==0.1.2 nltk==3.10.4 absl-py==2.5
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo dist test test-dist test-extras test-proofs test-min test-vllm test-trackers test-integrations test-engines test-references test-faults fuzz lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
+.PHONY: help install demo dist test golden test-dist test-extras test-proofs test-min test-vllm test-trackers test-integrations test-engines test-references test-faults fuzz lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -89,6 +89,9 @@ demo: $(VENV)/.smollm2 ## score and ask SmolLM2-135M and the tiny models, end in
 
 test: $(VENV)/.dev ## the test suite, without the heavy proofs
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal --durations=25
+
+golden: $(VENV)/.dev ## write the outputs of tests/golden/expected anew; the difference that git shows is what a change has changed
+	CALPROBE_GOLDEN=write $(BIN)/python -m pytest --quiet tests/golden
 
 test-proofs: $(VENV)/.proofs ## the heavy proofs that `make test` leaves out: complete sweeps, real models, several machines
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m proof --numprocesses 2 --dist worksteal --durations=25
