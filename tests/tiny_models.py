@@ -30,8 +30,11 @@ from transformers import (
     GPTJConfig,
     GPTNeoXConfig,
     GraniteConfig,
+    GraniteMoeHybridConfig,
+    Lfm2Config,
     LlamaConfig,
     MambaConfig,
+    MiniMaxConfig,
     MistralConfig,
     ModernBertConfig,
     MPNetConfig,
@@ -113,6 +116,21 @@ CAUSAL_CONFIGS: dict[str, Any] = {
         **_SIZE, **_HEAD_DIM, mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8, mamba_d_state=8, lm_head_multiplier=0.5
     ),
 }
+# Attention beside layers that pass over the mask: what leaks in a tree may lie within the tolerance of a short dtype.
+HYBRID_CONFIGS: dict[str, Any] = {
+    "granite-hybrid": GraniteMoeHybridConfig(
+        **_SIZE,
+        layer_types=["mamba", "attention"],
+        mamba_n_heads=4,
+        mamba_d_head=16,
+        mamba_d_state=8,
+        num_local_experts=0,
+        shared_intermediate_size=48,
+    ),
+    "lfm2": Lfm2Config(**_SIZE, layer_types=["conv", "full_attention"]),
+    "minimax": MiniMaxConfig(**_SIZE, **_HEAD_DIM, num_local_experts=2),
+    "falcon-h1": CAUSAL_CONFIGS["falcon-h1"],
+}
 # What takes no tree mask: ALiBi, state spaces, recurrences and hybrids. Found by the check on load, here for its test.
 TAKES_NO_TREE = {"bloom", "falcon-alibi", "mpt", "mamba", "rwkv", "falcon-h1"}
 # Of each way to score and to place tokens one: what `make test` looks at where `make test-proofs` takes all.
@@ -184,7 +202,9 @@ def tiny_masked(architecture: str, positions: int = MAX_POSITIONS) -> torch.nn.M
 def tiny_causal(architecture: str, seed: int = 0) -> torch.nn.Module:
     """A random float32 model of the architecture, with weights large enough that predictions are not flat."""
     torch.manual_seed(seed)
-    network = AutoModelForCausalLM.from_config(CAUSAL_CONFIGS[architecture], dtype=torch.float32).eval()
+    network = AutoModelForCausalLM.from_config(
+        (CAUSAL_CONFIGS | HYBRID_CONFIGS)[architecture], dtype=torch.float32
+    ).eval()
     with torch.no_grad():
         for parameter in network.parameters():
             if parameter.dim() > 1:

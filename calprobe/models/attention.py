@@ -1,36 +1,14 @@
-"""Which kernel torch's attention takes: cuDNN's is kept out while calprobe computes, and the one that runs is named."""
+"""The kernel that torch takes for attention, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend
 from torch.overrides import TorchFunctionMode
-
-from calprobe.models.process_switch import ProcessSwitch
-
-
-@contextmanager
-def no_cudnn_attention() -> Iterator[None]:
-    """Inside, torch's attention takes no cuDNN kernel; afterwards all is as it was, also after an error.
-
-    On recent cards torch tries cuDNN first. cuDNN builds a plan on the host for each new shape, and nearly each batch
-    has a shape of its own. Without it the same kernels run with every torch that calprobe supports. The setting is the
-    process's; nothing changes on a CPU.
-    """
-    with _CUDNN.held():
-        yield
-
-
-_CUDNN = ProcessSwitch(
-    lambda: bool(torch.backends.cuda.cudnn_sdp_enabled()),  # type: ignore[no-untyped-call]
-    torch.backends.cuda.enable_cudnn_sdp,
-    False,
-)
 
 
 class AttentionSeen(TorchFunctionMode):

@@ -16,6 +16,7 @@ from calprobe.models.libraries import explained, first_line, look_for_hub, patie
 from calprobe.models.network import max_positions_of, refuse_random_parameters
 from calprobe.models.placement import check_memory, place
 from calprobe.models.source import Source, resolve
+from calprobe.models.torch_settings import exact_torch
 from calprobe.models.types import LoadOptions
 
 BATCH_TOKENS = 8_192  # of a forward pass, padding counted
@@ -109,7 +110,7 @@ def forward_by_length(
     limit = model.max_positions
     cut = 0 if limit is None else sum(length > limit for length in lengths)
     found: list[torch.Tensor | None] = [None] * len(rows)
-    with torch.inference_mode():
+    with torch.inference_mode(), exact_torch():
         for places in _batches(lengths, limit):
             batch = model.tokenizer(
                 [rows[place] for place in places],

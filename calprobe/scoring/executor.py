@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from calprobe.models.attention import no_cudnn_attention
+from calprobe.models.torch_settings import exact_torch
 from calprobe.planning.token_rows import TokenRows
 
 
@@ -86,7 +86,7 @@ def score_batches(
     """Scores of the planned rows on `device`; `score_batch` gives those of a batch's edges there."""
     (edge_of_token,) = uploaded([plan.edge_of_token], device)
     logprobs = []
-    with no_cudnn_attention():
+    with exact_torch():
         for index in range(plan.n_batches):
             logprobs.append(score_batch(plan.batch(index)))
             after_batch(index + 1, plan.n_batches)

@@ -23,6 +23,7 @@ from calprobe.models.memory import is_out_of_memory
 from calprobe.planning import WidenedPlan
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import Executor, score_rows
+from calprobe.scoring.leaks import why_leaking
 from calprobe.scoring.masked import MaskedExecutor, PlainMaskedExecutor
 from calprobe.scoring.options import DEFAULT_METRIC, NOTHING_MASKED, PATHS_OF, Masking, Path
 from calprobe.scoring.padded import PaddedExecutor, PlainExecutor
@@ -228,8 +229,9 @@ def _why_not_in_short_rows(executor: TreeExecutor, truth: _Truth, seen: Attentio
     length = int(truth.sample.lengths.max(initial=0)) + 8
     short = replace(executor, batch_tokens=length) if executor.flat else replace(executor, row_length=length)
     with seen:
-        scores = score_rows(short, truth.sample)
-    return disagreement(truth.own, scores, truth.tolerance)
+        plan = short.plan(truth.sample)
+        scores = short.run(plan).of_tokens().cpu().numpy()
+    return disagreement(truth.own, scores, truth.tolerance) or why_leaking(short, plan)
 
 
 def _why_not_in_long_rows(executor: TreeExecutor, truth: _Truth, seen: AttentionSeen) -> str | None:
@@ -237,7 +239,7 @@ def _why_not_in_long_rows(executor: TreeExecutor, truth: _Truth, seen: Attention
     with seen:
         plan = WidenedPlan(replace(executor, batch_tokens=width).plan(truth.sample), width)
         scores = executor.run(plan).of_tokens().cpu().numpy()
-    reason = disagreement(truth.own, scores, truth.tolerance)
+    reason = disagreement(truth.own, scores, truth.tolerance) or why_leaking(executor, plan)
     return reason and f"in rows of {width} {reason}"
 
 

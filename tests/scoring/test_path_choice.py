@@ -118,6 +118,17 @@ def test_a_kernel_that_fails_only_in_rows_as_long_as_the_run_s_is_found(
 
 
 @pytest.mark.parametrize("path", ["tree", "padded", "plain"])
+def test_scores_do_not_follow_the_precision_of_a_notebook(path: Path) -> None:
+    model, rows = loaded(tiny_causal("llama")), random_rows(seed=3, n_statements=20)
+    expected = score_rows(executor_of(path, model, 200), rows)
+    try:
+        torch.set_float32_matmul_precision("medium")  # some processors then multiply in bfloat16
+        np.testing.assert_array_equal(score_rows(executor_of(path, model, 200), rows), expected)
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
+@pytest.mark.parametrize("path", ["tree", "padded", "plain"])
 def test_no_pass_of_a_path_may_take_cudnn_for_its_attention(path: Path) -> None:
     model = loaded(tiny_causal("llama"))
     seen: list[bool] = []

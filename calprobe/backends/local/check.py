@@ -11,8 +11,8 @@ import torch
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.engine import Engine, NotRagged
 from calprobe.models import LoadedModel
-from calprobe.models.attention import no_cudnn_attention
 from calprobe.models.memory import is_out_of_memory
+from calprobe.models.torch_settings import exact_torch
 from calprobe.scoring.path_choice import disagreement, tolerance_for
 
 _SHARED = 5  # tokens that the two rows of the check have in common, forwarded once
@@ -62,7 +62,7 @@ def _found(engine: Engine, cache: RaggedCache, rows: Sequence[Sequence[int]]) ->
 
 
 @torch.inference_mode()
-@no_cudnn_attention()
+@exact_torch()
 def _disagreement(model: LoadedModel, rows: Sequence[Sequence[int]], found: npt.NDArray[np.float32]) -> str | None:
     own = [model.network(input_ids=torch.tensor([row], device=model.device), use_cache=False).logits for row in rows]
     both = [torch.stack([logits[0, place] for logits in own]) for place in (-2, -1)]

@@ -14,8 +14,8 @@ from calprobe.backends.local.closed import ReplyTree
 from calprobe.kernels import linear_logprob
 from calprobe.kernels.onednn import linear
 from calprobe.models import LoadedModel
-from calprobe.models.attention import no_cudnn_attention
 from calprobe.models.head import HeadUnusable, ScoringHead, hidden_states, scoring_head
+from calprobe.models.torch_settings import exact_torch
 from calprobe.scoring.budget import vocabulary_size
 
 # Fewer rows than this go through torch's own product: oneDNN's takes rows by the 64.
@@ -76,6 +76,7 @@ class Engine:
         return [float(total) for total in sums]
 
     @torch.inference_mode()
+    @exact_torch()
     def tree(
         self, cache: RaggedCache, first_row: int, lengths: Sequence[int], roots: Sequence[int], tree: ReplyTree
     ) -> Tensor:
@@ -118,7 +119,7 @@ class Engine:
         cache.aim(first_row, lengths, width)
         return self._hidden(cache, tokens, positions, self._masks(positions, int(lengths.max()) + width))
 
-    @no_cudnn_attention()
+    @exact_torch()
     def _hidden(
         self, cache: RaggedCache, tokens: Tensor, positions: Tensor, masks: Tensor | dict[str, Tensor]
     ) -> Tensor:
@@ -175,6 +176,7 @@ class Engine:
         mask = torch.zeros(seen.shape, dtype=dtype).masked_fill_(~seen, torch.finfo(dtype).min)
         return mask[:, None].to(self.model.device)
 
+    @exact_torch()
     def _logits(self, hidden: Tensor, rows: Tensor, places: Tensor) -> Tensor:
         """Logits [places, vocab] float32, from float32 sums whatever the dtype."""
         wanted = hidden[rows.to(hidden.device), places.to(hidden.device)]

@@ -22,8 +22,8 @@ from calprobe.backends.local.labels import Ids
 from calprobe.backends.local.turns import Turns
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
-from calprobe.models.attention import no_cudnn_attention
 from calprobe.models.memory import is_out_of_memory
+from calprobe.models.torch_settings import exact_torch
 from calprobe.runs.replies import Reply
 
 
@@ -64,7 +64,7 @@ class PlainRunner:
         return self._turns.finished(turn, rest)
 
     @torch.inference_mode()
-    @no_cudnn_attention()
+    @exact_torch()
     def _generate(self, turn: Turn) -> None:
         from transformers import GenerationConfig, LogitsProcessorList
 
@@ -92,7 +92,7 @@ class PlainRunner:
         return only
 
     @torch.inference_mode()
-    @no_cudnn_attention()
+    @exact_torch()
     def _edges(self, prompt: Ids, tree: ReplyTree) -> Floats:
         """Log-probabilities of the tree's targets, [1, edges]: a pass over each path from root to leaf."""
         found = np.full(len(tree.targets), np.nan)
@@ -108,7 +108,7 @@ class PlainRunner:
         return found[None]
 
     @torch.inference_mode()
-    @no_cudnn_attention()
+    @exact_torch()
     def _rest(self, turn: Turn, place: int, sequence: Ids) -> float:
         """Log-probability of the sequence's tokens behind its first one, at that place of the reply."""
         ids = [*turn.prompt.ids, *turn.tokens[:place], *sequence]

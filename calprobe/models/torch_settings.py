@@ -1,0 +1,77 @@
+"""How torch computes while calprobe does, whatever the process, its environment or a notebook has set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any
+
+import torch
+
+from calprobe.models.process_switch import ProcessSwitch
+
+
+@contextmanager
+def exact_torch() -> Iterator[None]:
+    """Inside, float32 products are float32's own and attention takes no cuDNN kernel; afterwards all is as it was.
+
+    Products: `TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1`, which NVIDIA's images set, or `set_float32_matmul_precision` in a
+    notebook let a card cut operands to TF32, and a CPU to bfloat16: SmolLM2-135M's scores move by up to 0.02 nats.
+    Convolutions on a card take TF32 by torch's own default.
+
+    Attention: on recent cards torch tries cuDNN first, which builds a plan on the host for each new shape, and nearly
+    each batch has a shape of its own. Without it the same kernels run with every torch that calprobe supports.
+
+    The settings are the process's. They are set back also after an error, and where blocks of threads overlap.
+    """
+    with _FULL_FLOAT32.held(), _CUDNN_ATTENTION.held():
+        yield
+
+
+_SetBack = Callable[[], object]
+
+
+def _as_set_now() -> _SetBack:
+    """What sets the precisions again that hold now.
+
+    Since 2.9 torch has a second way to set them, by backend, and refuses to read the first one where both were used.
+    """
+    cudnn, backends = torch.backends.cudnn, _backends()
+    by_backend = [backend.fp32_precision for backend in backends]
+    first_ways: list[_SetBack] = []
+    with suppress(RuntimeError):
+        first_ways.append(partial(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision()))
+    with suppress(RuntimeError):
+        first_ways.append(partial(setattr, cudnn, "allow_tf32", cudnn.allow_tf32))
+
+    def set_back() -> None:
+        for set_one in first_ways:
+            set_one()
+        for backend, chosen in zip(backends, by_backend, strict=True):
+            backend.fp32_precision = chosen
+
+    return set_back
+
+
+def _set_full_float32() -> None:
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    for backend in _backends():
+        backend.fp32_precision = "ieee"
+
+
+def _backends() -> list[Any]:
+    """Where torch keeps a precision for each; none before 2.9."""
+    backends, cudnn = torch.backends, torch.backends.cudnn
+    if not hasattr(backends.cuda.matmul, "fp32_precision"):
+        return []
+    return [backends.cuda.matmul, backends.mkldnn.matmul, cudnn.conv, cudnn.rnn]
+
+
+_FULL_FLOAT32: ProcessSwitch[_SetBack] = ProcessSwitch(_as_set_now, lambda set_back: set_back(), _set_full_float32)
+_CUDNN_ATTENTION = ProcessSwitch(
+    lambda: bool(torch.backends.cuda.cudnn_sdp_enabled()),  # type: ignore[no-untyped-call]
+    torch.backends.cuda.enable_cudnn_sdp,
+    False,
+)

@@ -1,0 +1,99 @@
+"""What torch is set to while calprobe computes, and that it is set back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from threading import Event, Thread
+
+import pytest
+import torch
+
+from calprobe.models.torch_settings import exact_torch
+
+BY_BACKEND = hasattr(torch.backends.cuda.matmul, "fp32_precision")  # torch 2.9 and later
+
+
+def set_by_backend() -> None:
+    if BY_BACKEND:
+        torch.backends.cuda.matmul.fp32_precision = "tf32"
+        torch.backends.mkldnn.matmul.fp32_precision = "bf16"
+
+
+WAYS: dict[str, Callable[[], object]] = {
+    "nothing": lambda: None,
+    "high": lambda: torch.set_float32_matmul_precision("high"),
+    "medium": lambda: torch.set_float32_matmul_precision("medium"),
+    "allow_tf32": lambda: setattr(torch.backends.cuda.matmul, "allow_tf32", True),
+    "no convolutions": lambda: setattr(torch.backends.cudnn, "allow_tf32", False),
+    "by backend": set_by_backend,
+}
+
+
+def settings() -> list[object]:
+    found: list[object] = [torch.backends.cuda.cudnn_sdp_enabled(), torch.backends.cudnn.allow_tf32]
+    try:
+        found.append(torch.get_float32_matmul_precision())
+    except RuntimeError:  # both ways were used
+        found.append("mixed")
+    if BY_BACKEND:
+        cuda, mkldnn, cudnn = torch.backends.cuda, torch.backends.mkldnn, torch.backends.cudnn
+        found += [each.fp32_precision for each in (cuda.matmul, mkldnn.matmul, cudnn.conv, cudnn.rnn)]
+    return found
+
+
+@pytest.fixture(autouse=True)
+def settings_as_they_were() -> Iterator[None]:
+    yield
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = True
+    if BY_BACKEND:
+        torch.backends.cudnn.conv.fp32_precision = torch.backends.cudnn.rnn.fp32_precision = "tf32"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_products_are_in_full_inside_and_as_before_outside(way: str) -> None:
+    WAYS[way]()
+    before = settings()
+    with exact_torch():
+        assert torch.get_float32_matmul_precision() == "highest"
+        assert not torch.backends.cudnn.allow_tf32
+    assert settings() == before
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_cudnn_is_kept_out_and_let_in_again_also_after_an_error(before: bool) -> None:
+    def fail() -> None:
+        with exact_torch(), exact_torch():
+            assert not torch.backends.cuda.cudnn_sdp_enabled()
+            raise ZeroDivisionError
+
+    enabled = torch.backends.cuda.cudnn_sdp_enabled()
+    try:
+        torch.backends.cuda.enable_cudnn_sdp(before)
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert torch.backends.cuda.cudnn_sdp_enabled() is before
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(enabled)
+
+
+def test_blocks_of_two_threads_that_overlap_leave_all_as_it_was() -> None:
+    enabled, began, ended = torch.backends.cuda.cudnn_sdp_enabled(), Event(), Event()
+
+    def scores_beside() -> None:
+        with exact_torch():
+            began.set()
+            ended.wait(10)
+
+    try:
+        torch.backends.cuda.enable_cudnn_sdp(True)
+        other = Thread(target=scores_beside)
+        with exact_torch():
+            other.start()
+            began.wait(10)
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+        ended.set()
+        other.join()
+        assert torch.backends.cuda.cudnn_sdp_enabled()
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(enabled)

@@ -1,0 +1,97 @@
+"""Scores of a packed row and the tokens of its other statements: exact paths do not see them, hybrids do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from proofs import few_of
+from statement_rows import random_rows
+from tiny_models import CAUSAL_CONFIGS, HYBRID_CONFIGS, QUICK, TAKES_NO_TREE, loaded, tiny_causal
+from torch import Tensor
+
+import calprobe.scoring.tree as tree
+from calprobe.models import LoadedModel
+from calprobe.planning import TreeBatch
+from calprobe.scoring.leaks import MOST, _paths, leak, why_leaking
+from calprobe.scoring.path_choice import choose_path, executor_of
+from calprobe.scoring.tree import TreeExecutor
+
+TREES = [name for name in CAUSAL_CONFIGS if name not in TAKES_NO_TREE]
+
+
+def model_of(architecture: str, dtype: str) -> LoadedModel:
+    return loaded(tiny_causal(architecture).to(getattr(torch, dtype)), dtype=dtype)
+
+
+def tree_of(model: LoadedModel, batch_tokens: int = 200) -> TreeExecutor:
+    executor = executor_of("tree", model, batch_tokens)
+    assert isinstance(executor, TreeExecutor)
+    return executor
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("architecture", few_of(TREES, QUICK.__contains__))
+def test_an_exact_path_does_not_see_other_statements(architecture: str, dtype: str) -> None:
+    executor = tree_of(model_of(architecture, dtype))
+    assert leak(executor, executor.plan(random_rows(seed=21, longest=40))) <= MOST
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("architecture", few_of(HYBRID_CONFIGS, lambda name: name == "granite-hybrid"))
+def test_a_hybrid_is_not_scored_on_a_tree(architecture: str, dtype: str) -> None:
+    reasons: list[str] = []
+    model = model_of(architecture, dtype)
+    path = choose_path(model, 200, random_rows(seed=21, longest=40), on_pass=lambda _, reason: reasons.append(reason))
+    assert path == "padded"
+    assert "nats" in reasons[0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_siblings_that_see_each_other_are_found_by_the_leak_alone(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def leaky(network: object, position_ids: Tensor, end: Tensor, deepest: int) -> Tensor:
+        everything_before = torch.ones(end.shape[1], end.shape[1], dtype=torch.bool).tril()
+        return tree._additive(everything_before.expand(len(end), -1, -1), getattr(torch, dtype))
+
+    executor = tree_of(model_of("llama", dtype))
+    plan = executor.plan(random_rows(seed=22, longest=40))
+    assert why_leaking(executor, plan) is None
+    monkeypatch.setattr(tree, "attention_masks", leaky)
+    assert "with the tokens of other statements in the row" in (why_leaking(executor, plan) or "")
+
+
+def test_a_place_that_sees_what_follows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sees_all(network: object, position_ids: Tensor, end: Tensor, deepest: int) -> Tensor:
+        return tree._additive(torch.ones(len(end), end.shape[1], end.shape[1], dtype=torch.bool), torch.float32)
+
+    monkeypatch.setattr(tree, "attention_masks", sees_all)
+    executor = tree_of(model_of("llama", "float32"))
+    assert leak(executor, executor.plan(random_rows(seed=22, longest=40))) > 0.01
+
+
+def test_nan_is_a_leak() -> None:
+    executor = tree_of(model_of("llama", "float32"))
+    executor.model.network.get_parameter("model.norm.weight").data[0] = torch.nan
+    assert why_leaking(executor, executor.plan(random_rows(seed=22))) is not None
+
+
+def test_the_path_to_a_place_is_its_ancestors_and_itself() -> None:
+    # Start, a, its children b and c, then d below c; a second row of padding behind its first place.
+    end = np.array([[5, 5, 3, 5, 5], [1, 2, 3, 4, 5]])
+    batch = TreeBatch(
+        token_ids=np.arange(10).reshape(2, 5),
+        position_ids=np.array([[0, 1, 2, 2, 3], [0, 0, 0, 0, 0]]),
+        end=end,
+        lengths=np.array([5, 1]),
+        scored=np.array([2, 4, 5]),  # b and d, and the first place of the second row
+        target_offsets=np.array([0, 1, 2, 3]),
+        targets=np.array([7, 8, 9]),
+        edges=slice(0, 3),
+    )
+    first, last = _paths(batch, 0), _paths(batch, -1)
+    assert first.tolist() == [[True, True, True, False, False], [True, False, False, False, False]]
+    assert last.tolist() == [[True, True, False, True, True], [True, False, False, False, False]]
+    nothing_scored = replace(batch, scored=np.array([2, 4]))
+    assert _paths(nothing_scored, 0)[1].all()
