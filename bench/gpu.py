@@ -38,7 +38,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
-from calprobe.models.attention import AttentionSeen, no_cudnn_attention
+from calprobe.models.attention import AttentionSeen, exact_torch
 from calprobe.models.fused_layers import forwards_of
 from calprobe.models.placement import float32_products
 from calprobe.planning.token_rows import TokenRows
@@ -205,7 +205,7 @@ def attention_plans(given: Given) -> list[dict[str, Any]]:
         mask = torch.zeros(n_rows, 1, row, row, dtype=dtype, device=given.device)
         attend = partial(F.scaled_dot_product_attention, query, query, query, attn_mask=mask)
         result: dict[str, Any] = {"rows": n_rows, "width": row}
-        with no_cudnn_attention():
+        with exact_torch():
             result["without_cudnn"] = first_and_later(attend, given.device)
         result["as_torch_chooses"] = first_and_later(attend, given.device)
         found.append(result)

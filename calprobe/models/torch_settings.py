@@ -63,10 +63,10 @@ def _set_full_float32() -> None:
 
 def _backends() -> list[Any]:
     """Where torch keeps a precision for each; none before 2.9."""
-    backends, cudnn = torch.backends, torch.backends.cudnn
+    backends: Any = torch.backends
     if not hasattr(backends.cuda.matmul, "fp32_precision"):
         return []
-    return [backends.cuda.matmul, backends.mkldnn.matmul, cudnn.conv, cudnn.rnn]
+    return [backends.cuda.matmul, backends.mkldnn.matmul, backends.cudnn.conv, backends.cudnn.rnn]
 
 
 _FULL_FLOAT32: ProcessSwitch[_SetBack] = ProcessSwitch(_as_set_now, lambda set_back: set_back(), _set_full_float32)

@@ -11,11 +11,13 @@ leak by 0.07 to 0.4 nats lie within its tolerance.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.planning import TreeBatch, TreePlan, WidenedPlan
+from calprobe.planning import TreeBatch
+from calprobe.scoring.executor import Batches
 from calprobe.scoring.tree import TreeExecutor
 
 # Nats. The same shapes give the same bits, but for products whose operands lie elsewhere in memory; and sums of experts
@@ -24,7 +26,7 @@ MOST, MOST_OF_EXPERTS = 1e-5, 1e-3
 _COUNTS_OF_EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 
 
-def leak(executor: TreeExecutor, plan: TreePlan | WidenedPlan) -> float:
+def leak(executor: TreeExecutor, plan: Batches) -> float:
     """Largest change of a score, in nats, >= 0, when tokens change that it must not depend on; NaN if one is NaN.
 
     `executor` scores the tree `plan` three times: as it is, with the path to the first scored place of each row kept,
@@ -40,9 +42,10 @@ def leak(executor: TreeExecutor, plan: TreePlan | WidenedPlan) -> float:
     return float(np.max(changes))
 
 
-def why_leaking(executor: TreeExecutor, plan: TreePlan | WidenedPlan) -> str | None:
+def why_leaking(executor: TreeExecutor, plan: Batches) -> str | None:
     """What a leak is said to be; None if there is none."""
-    config = executor.model.network.config.get_text_config()
+    network: Any = executor.model.network
+    config = network.config.get_text_config()
     has_experts = any(getattr(config, name, None) for name in _COUNTS_OF_EXPERTS)
     nats = leak(executor, plan)
     if nats <= (MOST_OF_EXPERTS if has_experts else MOST):  # false for NaN
@@ -54,7 +57,7 @@ def why_leaking(executor: TreeExecutor, plan: TreePlan | WidenedPlan) -> str | N
 class _Changed:
     """A plan in whose rows all tokens but those of one path are others."""
 
-    plan: TreePlan | WidenedPlan
+    plan: Batches
     end_of_path: int  # which of a row's scored places the path leads to
     _kept: dict[int, npt.NDArray[np.int64]] = field(default_factory=dict)  # by batch
 

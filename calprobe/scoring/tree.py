@@ -23,9 +23,9 @@ from calprobe.models.flat_attention import FlatAttention
 from calprobe.models.fused_layers import fused_layers
 from calprobe.models.head import Keeper, ScoringHead, hidden_states
 from calprobe.models.split_linears import split_linears
-from calprobe.planning import TreeBatch, TreePlan, WidenedPlan, block_ancestors, plan_tree
+from calprobe.planning import TreeBatch, TreePlan, block_ancestors, plan_tree
 from calprobe.planning.token_rows import TokenRows
-from calprobe.scoring.executor import AfterBatch, EdgeScores, score_batches, uploaded_to_both
+from calprobe.scoring.executor import AfterBatch, Batches, EdgeScores, score_batches, uploaded_to_both
 
 # Places in a row: long enough to share much, short enough that attention over masked places stays cheap, which is
 # less on a CPU.
@@ -53,7 +53,7 @@ class TreeExecutor:
         is_flat = self.flat and are_shallow(rows).all()
         return self.batch_tokens if is_flat else self.row_length
 
-    def run(self, plan: TreePlan | WidenedPlan, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
+    def run(self, plan: Batches, after_batch: AfterBatch = lambda done, of: None) -> EdgeScores:
         """Scores of all tokens, each given the start token and all tokens before it."""
         network = self.model.network
         attention = FlatAttention(network) if self.flat else None
