@@ -38,9 +38,10 @@ from torch.profiler import ProfilerActivity, profile
 
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
-from calprobe.models.attention import AttentionSeen, exact_torch
+from calprobe.models.attention import AttentionSeen
 from calprobe.models.fused_layers import forwards_of
 from calprobe.models.placement import float32_products
+from calprobe.models.torch_settings import exact_torch
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import OVER_TREE

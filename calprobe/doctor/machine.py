@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 GIB = 1024**3
 # The oldest card that the tests compile the kernels for; on older ones, torch computes the head.
 _OLDEST_CAPABILITY = (8, 0)
-_SMI_S = 5.0
 # What runs multiply, on recent cards each of these with another tile. Sizes that leave a rest in every block; float32
 # sums of 96 products differ by far less than this. The others give their inputs' dtype: bfloat16 rounds values up to 4.
 _TRIED = tuple((dtype, rows) for dtype in ("bfloat16", "float32") for rows in (5, 40, 200))
@@ -94,28 +91,18 @@ def _memory() -> Check:
 def _gpus() -> Iterator[Check]:
     import torch
 
-    driver = _driver()
+    from calprobe.models.unseen_card import nvidia_driver, torch_built_for, unseen_card
+
     if not torch.cuda.is_available():
-        yield _no_gpu(driver)
+        unseen = unseen_card()
+        if unseen is None:
+            yield Check("cuda", "note", f"none: torch sees no GPU (built for {torch_built_for()})")
+        else:
+            yield Check("cuda", "note", unseen.what, unseen.fix)
         return
-    yield Check("driver", "ok", f"{driver or 'unknown'}; torch is built for {_built_for()}")
+    yield Check("driver", "ok", f"{nvidia_driver() or 'unknown'}; torch is built for {torch_built_for()}")
     for index in range(torch.cuda.device_count()):
         yield _card(index)
-
-
-def _no_gpu(driver: str | None) -> Check:
-    import torch
-
-    built = _built_for()
-    if driver is None:
-        return Check("cuda", "note", f"none: torch sees no GPU (built for {built})")
-    if built == "CPU":
-        fix = "install torch as https://pytorch.org/get-started/locally says for CUDA"
-        return Check(
-            "cuda", "note", f"a GPU with driver {driver}, but this torch ({torch.__version__}) is CPU-only", fix
-        )
-    fix = "see whether CUDA_VISIBLE_DEVICES hides it, and whether the driver is as new as torch's CUDA"
-    return Check("cuda", "note", f"a GPU with driver {driver}, but torch (built for {built}) does not see it", fix)
 
 
 def _card(index: int) -> Check:
@@ -130,25 +117,6 @@ def _card(index: int) -> Check:
         oldest = ".".join(map(str, _OLDEST_CAPABILITY))
         return Check(f"cuda:{index}", "note", f"{text}; older than {oldest}, the oldest that is tested", facts=facts)
     return Check(f"cuda:{index}", "ok", text, facts=facts)
-
-
-def _built_for() -> str:
-    import torch
-
-    rocm = getattr(torch.version, "hip", None)
-    return f"CUDA {torch.version.cuda}" if torch.version.cuda else f"ROCm {rocm}" if rocm else "CPU"
-
-
-def _driver() -> str | None:
-    """The version of the NVIDIA driver, as nvidia-smi tells it; None where there is none, or no card."""
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return None
-    command = [tool, "--query-gpu=driver_version", "--format=csv,noheader"]
-    with suppress(OSError, subprocess.SubprocessError):
-        said = subprocess.run(command, capture_output=True, text=True, timeout=_SMI_S, check=True).stdout.split()
-        return said[0] if said else None
-    return None
 
 
 def _kernels() -> Iterator[Check]:

@@ -47,6 +47,8 @@ def _sampled_bytes(tensor: torch.Tensor) -> bytes:
     count = tensor.numel()
     taken = min(count, SAMPLES)
     flat = torch.arange(taken, dtype=torch.int64, device=tensor.device) * (count - 1) // max(taken - 1, 1)
+    if tensor.element_size() == 1:  # torch cannot index the types of four bits, two of which are a byte
+        tensor = tensor.view(torch.uint8)
     # Indexing by coordinates reads a transposed tensor in place; flattening it would copy all of it.
     values = tensor[torch.unravel_index(flat, tensor.shape)] if tensor.dim() else tensor.reshape(1)
     return values.contiguous().view(torch.uint8).cpu().numpy().tobytes()

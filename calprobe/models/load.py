@@ -78,7 +78,7 @@ def _read(source: Source, options: LoadOptions, on_kind: OnKind) -> _Weights:
         kind = kind_of(config, source.shown, options.kind)
         on_kind(kind)
         checkpoint_dtype = config.dtype  # before loading writes the chosen one over it
-        placement = place(options)
+        placement = place(options, checkpoint_dtype)
         network = load_network(source, config, kind, placement, options)
     return _Weights(
         network=network,
@@ -106,7 +106,7 @@ def _read_adapted(source: Source, adapter: Adapter, options: LoadOptions, on_kin
     in_float32 = replace(options, dtype="float32", revision=adapter.base_revision)
     base = _read(resolve(adapter.base), in_float32, on_kind)
     network, merged = put_on(base.network, adapter)
-    placement = place(options)
+    placement = place(options, base.checkpoint_dtype)
     return replace(
         base,
         network=network.to(placement.dtype or base.checkpoint_dtype),

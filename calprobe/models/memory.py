@@ -59,11 +59,19 @@ def _lines(file: Path) -> list[str]:
 
 # All that an allocation says that failed on a CPU: torch, the C++ library, oneDNN, the system.
 _SAID_ON_CPU = ("can't allocate memory", "not enough memory", "bad_alloc", "could not create a memory", "out of memory")
-_SAID_BY_CUDA = ("CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
+# Of libraries that take their own memory; cuBLAS that cannot even begin says that it is not initialised.
+_SAID_ON_CARDS = (
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUBLAS_STATUS_NOT_INITIALIZED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+    "HIPBLAS_STATUS_ALLOC_FAILED",
+    "HIPBLAS_STATUS_NOT_INITIALIZED",
+    "HIP out of memory",
+)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an allocation failed. Away from torch's own allocator only the text of a RuntimeError says so."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(said in str(error) for said in (*_SAID_ON_CPU, *_SAID_BY_CUDA))
+    return isinstance(error, RuntimeError) and any(said in str(error) for said in (*_SAID_ON_CPU, *_SAID_ON_CARDS))

@@ -28,7 +28,7 @@ def load_network(
     Raises CalprobeError if it does not fit into memory, or if any of its parameters was not in the checkpoint (such
     parameters are random: the head of DeBERTa, of a bare encoder, of a half-copied folder).
     """
-    check_memory(config, auto_class(kind), placement, source.shown)
+    check_memory(config, auto_class(kind), placement, source)
     device_map: Any = placement.device_map
     if device_map is None and placement.device.type == "cuda":
         device_map = {"": placement.device}  # straight onto the GPU, without a copy in the machine's memory

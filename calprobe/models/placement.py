@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.models.libraries import PICKLES
 from calprobe.models.memory import free_bytes
+from calprobe.models.source import Source
 from calprobe.models.types import LoadOptions, Products
+from calprobe.models.unseen_card import unseen_card
 from calprobe.words import Precision
 
+log = logging.getLogger(__name__)
 _GIB = 1024**3
 _FIRST_TF32 = 8  # compute capability 8.0
 
@@ -26,8 +32,11 @@ class Placement:
     dtype: torch.dtype | None  # None: the checkpoint's own
 
 
-def place(options: LoadOptions) -> Placement:
+def place(options: LoadOptions, checkpoint_dtype: torch.dtype | None = None) -> Placement:
     """Resolve `auto`: the first GPU if torch sees one, else the CPU; float32 on a CPU, the checkpoint's own on a GPU.
+
+    A card without units for bfloat16 (compute capability below 8.0: T4, RTX 20) takes float16 for it. Where there is a
+    card that torch does not compute on, and where float16 is taken, a warning says so.
 
     Raises UsageError for a device that is not there, or a dtype that it cannot compute in.
     """
@@ -35,9 +44,18 @@ def place(options: LoadOptions) -> Placement:
     dtype: torch.dtype | None = getattr(torch, options.dtype) if options.dtype != "auto" else None
     if dtype is None and device.type == "cpu":
         dtype = torch.float32
-    if dtype == torch.bfloat16 and device.type == "cuda" and not torch.cuda.is_bf16_supported():
-        raise UsageError(f"--dtype bfloat16: {device} cannot compute in it; use --dtype float16 or float32")
+    wanted = checkpoint_dtype if dtype is None else dtype
+    # torch alone would count a card that emulates bfloat16, five to ten times slower.
+    if wanted == torch.bfloat16 and device.type == "cuda" and not _multiplies_bfloat16():
+        if dtype is not None:
+            raise UsageError(f"--dtype bfloat16: {device} cannot compute in it; use --dtype float16 or float32")
+        dtype = torch.float16
+        log.warning("%s has no units for bfloat16: float16 instead; if it overflows, use --dtype float32", device)
     return Placement(device, options.device_map, dtype)
+
+
+def _multiplies_bfloat16() -> bool:
+    return torch.cuda.is_bf16_supported(including_emulation=False)
 
 
 def float32_products(precision: Precision, dtype: str, device: torch.device) -> Products:
@@ -52,7 +70,11 @@ def float32_products(precision: Precision, dtype: str, device: torch.device) -> 
 
 def _device(name: str) -> torch.device:
     if name == "auto":
-        return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
+        if torch.cuda.is_available():
+            return torch.device("cuda", 0)
+        if (unseen := unseen_card()) is not None:
+            log.warning("computing on the CPU: %s; %s", *unseen)
+        return torch.device("cpu")
     try:
         device = torch.device(name)
     except RuntimeError:
@@ -62,27 +84,38 @@ def _device(name: str) -> torch.device:
     if device.type == "cuda":
         count = torch.cuda.device_count()
         if (device.index or 0) >= count:
-            raise UsageError(f"--device {name}: torch sees {count} GPU(s) here; use --device auto or cpu")
+            unseen = unseen_card() if count == 0 else None
+            instead = "; ".join(unseen) if unseen else "use --device auto or cpu"
+            raise UsageError(f"--device {name}: torch sees {count} GPU(s) here; {instead}")
     return device
 
 
-def check_memory(config: Any, model_class: Any, placement: Placement, name: str) -> None:
+def check_memory(config: Any, model_class: Any, placement: Placement, source: Source) -> None:
     """Refuse a model with parameters that are larger than the free memory of their device.
 
-    Parameters are counted on a model without storage built from `config`, so nothing is downloaded or read for it.
-    Models that cannot be built so (remote code), and device maps, which may offload, are not checked.
+    Parameters are counted on a model without storage built from `config`, so nothing is downloaded or read for it; of a
+    quantised checkpoint the files are, which are what it takes. Models that cannot be built so (remote code), quantised
+    ones on the hub, and device maps, which may offload, are not checked.
     """
     if placement.device_map is not None:
         return
-    needed = _parameter_bytes(config, model_class, placement.dtype)
+    is_quantised = getattr(config, "quantization_config", None) is not None
+    needed = _file_bytes(source) if is_quantised else _parameter_bytes(config, model_class, placement.dtype)
     free = free_bytes(placement.device)
     if needed is not None and needed > free:
-        dtype = str(placement.dtype or config.dtype).removeprefix("torch.")
-        smaller = "" if dtype in ("bfloat16", "float16") else "--dtype bfloat16, "
+        dtype = "" if is_quantised else " in " + str(placement.dtype or config.dtype).removeprefix("torch.")
+        smaller = "--dtype bfloat16, " if dtype == " in float32" else ""
         raise CalprobeError(
-            f"{name} needs {needed / _GIB:.1f} GiB for its parameters in {dtype}, and {placement.device} has"
+            f"{source.shown} needs {needed / _GIB:.1f} GiB for its parameters{dtype}, and {placement.device} has"
             f" {free / _GIB:.1f} GiB free\ntry {smaller}--device-map auto, another device, or a smaller model"
         )
+
+
+def _file_bytes(source: Source) -> int | None:
+    if source.form != "folder":
+        return None
+    files = [file for file in Path(source.location).iterdir() if file.suffix in (".safetensors", *PICKLES)]
+    return sum(file.stat().st_size for file in files)
 
 
 def _parameter_bytes(config: Any, model_class: Any, dtype: torch.dtype | None) -> int | None:

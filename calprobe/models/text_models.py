@@ -66,10 +66,10 @@ def _source(name: str) -> Source:
 def _loaded(source: Source, options: LoadOptions, auto_class: Any, unused: tuple[str, ...]) -> TextModel:
     from transformers import AutoConfig, AutoTokenizer
 
-    placement = place(options)
     where: dict[str, Any] = {"revision": options.revision, "trust_remote_code": options.trust_remote_code}
     config = AutoConfig.from_pretrained(source.location, **where)
-    check_memory(config, auto_class, placement, source.shown)
+    placement = place(options, config.dtype)
+    check_memory(config, auto_class, placement, source)
     network, info = auto_class.from_pretrained(
         source.location,
         config=config,

@@ -70,7 +70,7 @@ class _Changed:
         return self.plan.edge_of_token
 
     def batch(self, index: int) -> TreeBatch:
-        batch = self.plan.batch(index)
+        batch: TreeBatch = self.plan.batch(index)
         on_path = _paths(batch, self.end_of_path)
         # Tokens of the batch, each replaced by another of them: no model has to take a token that is none of text.
         others = np.unique(batch.token_ids)

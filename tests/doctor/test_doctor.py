@@ -298,14 +298,15 @@ def card(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return give
 
 
-def test_cards_that_torch_does_not_see(card: Callable[..., None]) -> None:
+def test_cards_that_torch_does_not_see(card: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     card(None, driver=None, cuda=None)
     assert found("gpu", "cuda").value == "none: torch sees no GPU (built for CPU)"
     card(None, cuda=None)
     check = found("gpu", "cuda")
-    assert check.value == f"a GPU with driver 550.54.14, but this torch ({torch.__version__}) is CPU-only"
+    assert check.value == f"a GPU with driver 550.54.14 is there, but this torch ({torch.__version__}) is CPU-only"
     assert "install torch" in check.fix
     card(None)
+    monkeypatch.setattr(torch.cuda, "init", lambda: None)
     assert "does not see it" in found("gpu", "cuda").value
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, GPT2Config
 
-from calprobe.errors import CalprobeError
+from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadOptions, placement
 from calprobe.models.placement import Placement, check_memory, float32_products, place
+from calprobe.models.source import Source
 from calprobe.words import Precision
 
 # 96 GiB of parameters in float32, counted without making one.
 LARGE = GPT2Config(vocab_size=50257, n_embd=8192, n_layer=32, n_head=32, n_positions=1024)
 CPU = torch.device("cpu")
+LARGE_SOURCE = Source("large", "large", "hub")
 
 
 def test_auto_on_a_cpu_is_float32() -> None:
@@ -29,15 +33,48 @@ def test_auto_on_a_gpu_is_the_checkpoints_own(monkeypatch: pytest.MonkeyPatch) -
 def test_parameters_are_counted_without_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
     parameters = 50257 * 8192 + 1024 * 8192 + 32 * (12 * 8192**2 + 13 * 8192) + 2 * 8192  # the head is tied
     monkeypatch.setattr(placement, "free_bytes", lambda device: 4 * parameters)
-    check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, None, torch.float32), "large")
+    check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, None, torch.float32), LARGE_SOURCE)
     monkeypatch.setattr(placement, "free_bytes", lambda device: 4 * parameters - 1)
     with pytest.raises(CalprobeError, match=r"large needs 97\.6 GiB for its parameters in float32, and cpu has 97\.6"):
-        check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, None, torch.float32), "large")
-    check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, None, torch.bfloat16), "large")
+        check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, None, torch.float32), LARGE_SOURCE)
+    check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, None, torch.bfloat16), LARGE_SOURCE)
+
+
+def test_of_a_quantised_checkpoint_the_files_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model.safetensors").write_bytes(bytes(300))
+    (tmp_path / "tokenizer.json").write_bytes(bytes(5000))
+    quantised = GPT2Config(
+        **LARGE.to_dict(), quantization_config={"quant_method": "bitsandbytes", "load_in_4bit": True}
+    )
+    folder = Source("four-bit", str(tmp_path), "folder")
+    monkeypatch.setattr(placement, "free_bytes", lambda device: 300)
+    check_memory(quantised, AutoModelForCausalLM, Placement(CPU, None, None), folder)
+    monkeypatch.setattr(placement, "free_bytes", lambda device: 299)
+    with pytest.raises(CalprobeError, match=r"four-bit needs 0\.0 GiB for its parameters, and cpu has"):
+        check_memory(quantised, AutoModelForCausalLM, Placement(CPU, None, None), folder)
+    check_memory(quantised, AutoModelForCausalLM, Placement(CPU, None, None), LARGE_SOURCE)  # not on this machine
+
+
+@pytest.mark.parametrize(("emulates", "dtype"), [(True, torch.float16), (False, None)])
+def test_a_card_that_only_emulates_bfloat16_takes_float16(
+    emulates: bool, dtype: torch.dtype | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def is_bf16_supported(including_emulation: bool = True) -> bool:
+        return including_emulation or not emulates
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_bf16_supported)
+    assert place(LoadOptions(), torch.bfloat16).dtype == dtype
+    assert ("float16 instead" in caplog.text) == emulates
+    assert place(LoadOptions(), torch.float32).dtype is None
+    if emulates:
+        with pytest.raises(UsageError, match="cannot compute in it; use --dtype float16 or float32"):
+            place(LoadOptions(dtype="bfloat16"), torch.float32)
 
 
 def test_a_device_map_is_not_checked() -> None:
-    check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, "auto", torch.float32), "large")
+    check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, "auto", torch.float32), LARGE_SOURCE)
 
 
 @pytest.mark.parametrize(

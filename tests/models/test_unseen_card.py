@@ -1,0 +1,103 @@
+"""A card that torch does not compute on is said, with torch's own reason and what to do."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from calprobe.errors import UsageError
+from calprobe.models import LoadOptions, unseen_card
+from calprobe.models.placement import place
+from calprobe.models.unseen_card import unseen_card as unseen
+
+Give = Callable[..., None]
+TOO_OLD = (
+    "The NVIDIA driver on your system is too old (found version 12040). Please update your GPU driver by"
+    " downloading and installing a new version. Alternatively, go to another page."
+)
+
+
+@pytest.fixture
+def give(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Give:
+    """A machine whose cards torch does not see."""
+
+    def machine(
+        driver: str | None = None, cuda: str | None = None, hip: str | None = None, amd: bool = False, says: str = ""
+    ) -> None:
+        def init() -> None:
+            raise RuntimeError(says)
+
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        monkeypatch.setattr(shutil, "which", lambda name: driver and "/usr/bin/nvidia-smi")
+        monkeypatch.setattr(subprocess, "run", lambda *args, **given: SimpleNamespace(stdout=f"{driver}\n"))
+        monkeypatch.setattr(torch.version, "cuda", cuda)
+        monkeypatch.setattr(torch.version, "hip", hip)
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+        monkeypatch.setattr(torch.cuda, "init", init)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+        monkeypatch.setattr(unseen_card, "_AMD", tmp_path if amd else tmp_path / "none")
+
+    return machine
+
+
+def test_a_machine_without_cards_says_nothing(give: Give, caplog: pytest.LogCaptureFixture) -> None:
+    give()
+    assert unseen() is None
+    assert place(LoadOptions()).device.type == "cpu"
+    assert not caplog.records
+
+
+def test_a_driver_that_is_too_old_is_said_in_one_line_with_torchs_reason(
+    give: Give, caplog: pytest.LogCaptureFixture
+) -> None:
+    give(driver="550.54.14", cuda="13.0", says=TOO_OLD)
+    assert place(LoadOptions()).device.type == "cpu"
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage() == (
+        "computing on the CPU: a GPU with driver 550.54.14 is there, but torch (built for CUDA 13.0) does not see it"
+        " (The NVIDIA driver on your system is too old (found version 12040)); update the driver, or install torch's"
+        " build for an older CUDA, as https://pytorch.org/get-started/locally says"
+    )
+    with pytest.raises(UsageError, match=r"torch sees 0 GPU\(s\) here; a GPU with driver 550.*too old.*older CUDA"):
+        place(LoadOptions(device="cuda"))
+    caplog.clear()
+    place(LoadOptions(device="cpu"))  # asked for
+    assert not caplog.records
+
+
+def test_a_build_for_the_cpu(give: Give) -> None:
+    give(driver="580.1")
+    card = unseen()
+    assert card is not None
+    assert "CPU-only" in card.what
+    assert "build for CUDA" in card.fix
+
+
+@pytest.mark.parametrize("hidden", ["", "-1"])
+def test_a_card_that_the_user_hides_is_not_named(hidden: str, give: Give, monkeypatch: pytest.MonkeyPatch) -> None:
+    give(driver="580.1", cuda="13.0")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
+    assert unseen() is None
+
+
+@pytest.mark.parametrize(("hip", "fix"), [(None, "build for ROCm"), ("6.4", "/dev/kfd")])
+def test_an_amd_card(hip: str | None, fix: str, give: Give) -> None:
+    give(amd=True, hip=hip)
+    card = unseen()
+    assert card is not None
+    assert card.what.startswith("an AMD GPU is there, but torch (built for ")
+    assert fix in card.fix
+
+
+def test_an_apple_gpu(give: Give, monkeypatch: pytest.MonkeyPatch) -> None:
+    give()
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert unseen() == ("the Apple GPU is not used", "calprobe computes on CUDA and ROCm devices and on CPUs")
