@@ -64,6 +64,14 @@ def hidden_states(network: nn.Module, fast: bool = True, once: bool = False) -> 
 
 
 @contextmanager
+def own_hidden_states(network: nn.Module) -> Iterator[Keeper]:
+    """As `hidden_states`, with every layer as it is: what faster ones are compared with."""
+    keeper = Keeper()
+    with _replaced(network, keeper):
+        yield keeper
+
+
+@contextmanager
 def hidden_states_at(network: Any, places: Tensor) -> Iterator[Keeper]:
     """As `hidden_states`, for a masked model and one place of each row: `hidden` is [rows, 1, dim].
 

@@ -46,7 +46,7 @@ class Tolerance:
 _FLOORS = {
     "float32": Tolerance(2e-3, 2e-4),
     "bfloat16": Tolerance(0.5, 0.08),
-    "float16": Tolerance(0.06, 0.01),
+    "float16": Tolerance(0.12, 0.02),  # of 14 right paths one was 1.9 times as far off as half of these
 }
 # .. and a multiple of the difference between the model's batched and unbatched forward passes, if that is larger.
 _TIMES_OWN_NOISE = 3.0
@@ -120,7 +120,7 @@ def checked_path(
             return Checked(path, seen.kernels)
         if path == among[-1]:
             raise CalprobeError(f"{model.name} cannot be scored on the {path} path: {reason}; leave --path out")
-        log.info("%s: not on the %s path (%s)", model.name, path, reason[:200])
+        log.warning("%s: not on the %s path (%s)", model.name, path, reason[:200])
         on_pass(path, reason)
     return Checked("plain", None)
 

@@ -73,7 +73,8 @@ class TransformersBackend:
         self._turns = Turns(model, self._writer, self._vocabulary, ends)
         self._runner: RaggedRunner | PlainRunner
         if isinstance(found, str):
-            log.info("%s: asked through transformers' generate, one question at a time (%s)", model.name, found)
+            what = "asked through transformers' generate, one question at a time, which takes many times as long"
+            log.warning("%s: %s (%s)", model.name, what, found)
             self._runner = PlainRunner(model, self._turns)
         else:
             engine, bytes_of_token = found

@@ -11,12 +11,15 @@ import torch
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.engine import Engine, NotRagged
 from calprobe.models import LoadedModel
+from calprobe.models.head import own_hidden_states
 from calprobe.models.memory import is_out_of_memory
 from calprobe.models.torch_settings import exact_torch
 from calprobe.scoring.path_choice import disagreement, tolerance_for
 
 _SHARED = 5  # tokens that the two rows of the check have in common, forwarded once
 _LONGEST_WINDOW = 1024  # a window longer than this is not outgrown in the check: its mask is that of a shorter one
+_FLOAT32_LOGITS = 2e-3  # largest difference of float32 logits from products in another order
+_ROUNDINGS = 4  # of logits to a short dtype, in units of its last place at the largest one
 _COMPARED = 64  # tokens of the vocabulary, evenly spread
 
 
@@ -33,7 +36,7 @@ def ragged_engine(model: LoadedModel) -> tuple[Engine, int] | str:
         cache = RaggedCache()
         cache.reserve(len(rows), max(map(len, rows)))
         found = _found(engine, cache, rows)
-        return _disagreement(model, rows, found) or (engine, cache.bytes_of_token)
+        return _disagreement(engine, rows, found) or (engine, cache.bytes_of_token)
     except NotRagged as error:
         return str(error)
     except Exception as error:
@@ -42,12 +45,23 @@ def ragged_engine(model: LoadedModel) -> tuple[Engine, int] | str:
         return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
 
 
+# Ordinary words: tokens drawn at random are so improbable that rounding alone moves them far.
+_TEXT = (
+    "The harbour lies below the old town, and in the morning the boats come back with what they caught in the night. "
+    "A woman from the office counts the boxes, writes the number of each in a book, and gives the men a receipt. When "
+    "the wind is from the north, nobody goes out; then they mend nets in the shed behind the church, drink tea, and "
+    "talk about engines, prices and the weather. Question: how many boats are there? Answer: seven, of which two are "
+    "new. "
+)
+
+
 def _rows(engine: Engine) -> list[list[int]]:
     model, window = engine.model, engine.windows.size or 0
     length = _SHARED + 8 + (window if window <= _LONGEST_WINDOW else 0)
     if model.max_positions is not None:
         length = min(length, model.max_positions)
-    tokens = np.random.default_rng(0).integers(0, model.embedding_rows or engine.n_tokens, length + 2).tolist()
+    words: list[int] = model.tokenizer(_TEXT, add_special_tokens=False)["input_ids"]
+    tokens = (words * (1 + (length + 2) // len(words)))[: length + 2]
     shared = [model.start_token_id, *tokens[: _SHARED - 1]]
     return [shared + tokens[_SHARED : length - 1], shared + tokens[-4:]]
 
@@ -63,11 +77,48 @@ def _found(engine: Engine, cache: RaggedCache, rows: Sequence[Sequence[int]]) ->
 
 @torch.inference_mode()
 @exact_torch()
-def _disagreement(model: LoadedModel, rows: Sequence[Sequence[int]], found: npt.NDArray[np.float32]) -> str | None:
-    own = [model.network(input_ids=torch.tensor([row], device=model.device), use_cache=False).logits for row in rows]
-    both = [torch.stack([logits[0, place] for logits in own]) for place in (-2, -1)]
-    truth = _compared(torch.cat(both))
-    return disagreement(truth, found, tolerance_for(model.dtype, np.zeros(0)))
+def _disagreement(engine: Engine, rows: Sequence[Sequence[int]], found: npt.NDArray[np.float32]) -> str | None:
+    own = _own(engine, rows, at_once=1)
+    noise = np.abs(_own(engine, rows, at_once=len(rows)).astype(np.float64) - own)
+    return _wrong_head(engine, rows[0]) or disagreement(own, found, tolerance_for(engine.model.dtype, noise))
+
+
+def _own(engine: Engine, rows: Sequence[Sequence[int]], at_once: int) -> npt.NDArray[np.float32]:
+    """What `_found` gives, by the model's own forward of complete rows, so many side by side, padded on the right.
+
+    Its hidden states go through the engine's float32 head: logits rounded to bfloat16 have steps of 0.06 to 0.125.
+    """
+    last_two = []
+    for start in range(0, len(rows), at_once):
+        batch = rows[start : start + at_once]
+        lengths = torch.tensor([len(row) for row in batch])
+        width = int(lengths.max())
+        ids = torch.tensor([[*row, *(row[-1:] * (width - len(row)))] for row in map(list, batch)])
+        hidden = _own_hidden(engine, ids, torch.arange(width) < lengths[:, None])
+        last_two.append([engine.logits(hidden, torch.arange(len(batch)), lengths - back) for back in (2, 1)])
+    return _compared(torch.cat([torch.cat(both) for both in zip(*last_two, strict=True)]))
+
+
+def _own_hidden(engine: Engine, ids: torch.Tensor, is_token: torch.Tensor) -> torch.Tensor:
+    device = engine.model.device
+    given = {"input_ids": ids.to(device), "attention_mask": is_token.long().to(device), "use_cache": False}
+    if engine.head is None:
+        everywhere: torch.Tensor = engine.network(**given).logits
+        return everywhere
+    with own_hidden_states(engine.network) as keeper:
+        engine.network(**given)
+    return keeper.hidden
+
+
+def _wrong_head(engine: Engine, row: Sequence[int]) -> str | None:
+    """Why the engine's float32 logits are not the model's own but for their rounding to the dtype; None if they are."""
+    ids = torch.tensor([list(row)], device=engine.model.device)
+    own = engine.network(input_ids=ids, use_cache=False).logits[0, -1]
+    hidden = _own_hidden(engine, ids, torch.ones_like(ids))
+    logits = engine.logits(hidden, torch.tensor([0]), torch.tensor([len(row) - 1]))[0]
+    limit = max(_FLOAT32_LOGITS, _ROUNDINGS * torch.finfo(own.dtype).eps * float(own.abs().max()))
+    difference = float((own.float() - logits.to(own.device)).abs().max())
+    return None if difference <= limit else f"its logits differ from the model's own by up to {difference:.2g}"
 
 
 def _compared(logits: torch.Tensor) -> npt.NDArray[np.float32]:

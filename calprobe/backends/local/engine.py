@@ -58,7 +58,7 @@ class Engine:
         """
         counts = torch.tensor([len(ids) for ids in new])
         hidden = self._forward(cache, first_row, lengths, new)
-        return self._logits(hidden, torch.arange(len(new)), counts - 1)
+        return self.logits(hidden, torch.arange(len(new)), counts - 1)
 
     @torch.inference_mode()
     def continuations(
@@ -69,7 +69,7 @@ class Engine:
         hidden = self._forward(cache, first_row, lengths, [ids[:-1] for ids in new])
         rows = torch.repeat_interleave(torch.arange(len(new)), torch.tensor(counts))
         places = torch.cat([torch.arange(count) for count in counts])
-        logits = self._logits(hidden, rows, places)
+        logits = self.logits(hidden, rows, places)
         targets = torch.tensor([token for ids in new for token in ids[1:]], device=logits.device)
         chosen = logits.gather(1, targets[:, None]).squeeze(1) - logits.logsumexp(1)
         sums = torch.zeros(len(new), dtype=torch.float64).index_add_(0, rows, chosen.cpu().double())
@@ -177,7 +177,7 @@ class Engine:
         return mask[:, None].to(self.model.device)
 
     @exact_torch()
-    def _logits(self, hidden: Tensor, rows: Tensor, places: Tensor) -> Tensor:
+    def logits(self, hidden: Tensor, rows: Tensor, places: Tensor) -> Tensor:
         """Logits [places, vocab] float32, from float32 sums whatever the dtype."""
         wanted = hidden[rows.to(hidden.device), places.to(hidden.device)]
         if self.head is None:
