@@ -55,7 +55,7 @@ def place(options: LoadOptions, checkpoint_dtype: torch.dtype | None = None) -> 
 
 
 def _multiplies_bfloat16() -> bool:
-    return torch.cuda.is_bf16_supported(including_emulation=False)
+    return bool(torch.cuda.is_bf16_supported(including_emulation=False))
 
 
 def float32_products(precision: Precision, dtype: str, device: torch.device) -> Products:
