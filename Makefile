@@ -35,7 +35,7 @@ LM_POLYGRAPH := lm-polygraph==0.7.0 rouge-score==0.1.2 nltk==3.10.4 absl-py==2.5
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo dist test golden test-dist test-extras test-proofs test-min test-vllm test-trackers test-integrations test-engines test-references test-faults fuzz lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
+.PHONY: help install demo dist test golden test-dist test-extras test-proofs test-min test-vllm test-trackers test-integrations test-engines test-references test-faults test-machines fuzz explore lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -163,12 +163,22 @@ test-integrations: $(INTEGRATIONS_VENV)/.installed $(UQLM_VENV)/.installed ## in
 test-engines: $(VENV)/.engines ## sweeps on real clusters of this machine: Ray; Slurm (apt: slurmctld slurmd munge; as root)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/sweep/test_on_slurm.py tests/sweep/test_slurm_cluster.py tests/sweep/test_on_real_slurm.py tests/sweep/test_on_ray.py -m "" --durations=0
 
-fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every option with all junk, property tests with 200 examples (FUZZ_RUNS=, FUZZ_SECONDS= a reader)
+fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every option with all junk (FUZZ_RUNS=, FUZZ_SECONDS= a reader)
 	$(PIP) --editable '.[fuzz]'
 	set -e; for reader in $$($(BIN)/python tests/fuzz/harness.py); do echo $$reader; OMP_NUM_THREADS=1 $(BIN)/python \
 		tests/fuzz/harness.py $$reader -runs=$(FUZZ_RUNS) -max_total_time=$(FUZZ_SECONDS) -verbosity=0; done
 	CALPROBE_FUZZ=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "" tests/fuzz tests/metrics
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m hypothesis --hypothesis-profile=thorough --numprocesses 2 --dist worksteal
+
+test-machines: $(VENV)/.dev ## the tests of what computes, as other machines would run them: instruction sets, threads, hash seeds, languages
+	$(BIN)/python .ci/machines.py
+
+ifndef SEED
+SEED := $(shell date +%s)
+endif
+
+explore: $(VENV)/.dev ## properties with 200 new examples each; what it finds becomes an @example of its test (SEED= repeats a call)
+	@echo "SEED=$(SEED)"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m hypothesis --hypothesis-profile=explore --hypothesis-seed=$(SEED) --numprocesses 2 --dist worksteal
 
 # A .txt of tests/constraints/ and a Python for it: make test-min VERSIONS=transformers-5.17 MIN_PYTHON=python3.12
 VERSIONS ?= min

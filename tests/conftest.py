@@ -16,9 +16,11 @@ from calprobe.analysis.report_runs import report_run
 from calprobe.analysis.results import RunReport
 from calprobe.analysis.scored_run import ScoredRun
 
-# An example may take longer than hypothesis's fifth of a second where other processes want the same cores.
-settings.register_profile("suite", deadline=None, max_examples=15)
-settings.register_profile("thorough", deadline=None, max_examples=200)  # `make fuzz`: --hypothesis-profile=thorough
+# The suite tries the same examples everywhere: what fails must fail on every machine and at every call. `make explore`
+# looks for new ones, and its finds become an @example of their test. An example may take longer than hypothesis's fifth
+# of a second where other processes want the same cores.
+settings.register_profile("suite", deadline=None, max_examples=15, derandomize=True, database=None)
+settings.register_profile("explore", deadline=None, max_examples=200, database=None, print_blob=True)
 settings.load_profile("suite")
 
 # Triton reads this once, when it is first imported (transformers does): without a card, its kernels run interpreted.

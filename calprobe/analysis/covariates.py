@@ -132,7 +132,8 @@ def quantile_groups(values: npt.ArrayLike, groups: int = GROUPS) -> tuple[Group,
 
     Edges are the quantiles k / groups (NumPy's `linear`); a number on an edge belongs to the group below, as in bins of
     confidences. Where there are no more different numbers than groups, each is a group. Groups that ties leave empty
-    are left out.
+    are left out. `pandas.qcut` does the same, except where the least number is an edge itself: it then joins the first
+    two groups.
 
     Args:
         values: [instances], NaN where there is none.

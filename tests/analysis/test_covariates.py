@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from calprobe.analysis.covariates import Covariate, groups_of, quantile_groups, read_covariate
@@ -95,11 +95,14 @@ def test_unknown_ids_are_named_and_counted() -> None:
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=60), st.integers(1, 6))
+@example([0, 0, 0, 1, 2, 3], 3)  # the least number is an edge, too: pandas.qcut would drop that edge and join 0 and 1
 def test_groups_are_those_of_pandas(values: list[int], groups: int) -> None:
     found = quantile_groups(values, groups)
     if len(set(values)) > groups:
-        expected = pd.qcut(pd.Series(values, dtype=float), groups, labels=False, duplicates="drop")
-        # pandas counts empty bins that ties leave between edges; the partition is the same.
+        numbers = pd.Series(values, dtype=float)
+        edges = np.unique(numbers.quantile(np.arange(1, groups) / groups))
+        # Bins (edge, edge]; those that ties leave empty are counted, and the partition is the same.
+        expected = pd.cut(numbers, [-np.inf, *edges, np.inf], labels=False)
         partition = [frozenset(np.flatnonzero(expected == code)) for code in sorted(set(expected))]
     else:
         partition = [frozenset(np.flatnonzero(np.array(values) == value)) for value in sorted(set(values))]
@@ -108,6 +111,11 @@ def test_groups_are_those_of_pandas(values: list[int], groups: int) -> None:
         (min(values[place] for place in own), max(values[place] for place in own)) for own in partition
     ]
     assert len({group.name for group in found}) == len(found)
+
+
+def test_a_number_on_an_edge_is_in_the_group_below() -> None:
+    found = quantile_groups([0, 0, 0, 1, 2, 3], 3)  # edges 0 and 4/3
+    assert [np.flatnonzero(group.kept).tolist() for group in found] == [[0, 1, 2], [3], [4, 5]]
 
 
 def test_names_of_ranges_have_the_digits_that_they_need() -> None:

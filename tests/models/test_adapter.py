@@ -12,6 +12,7 @@ import torch
 from peft import LoraConfig, PromptTuningConfig, TaskType, get_peft_model
 from safetensors.torch import load_file, save_file
 from tiny_models import save_tiny_model, tiny_tokenizer
+from tolerances import TINY_SCORE
 from transformers import AutoModelForCausalLM
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
@@ -52,7 +53,7 @@ def test_an_adapter_is_merged_into_its_base(base: Path, tmp_path: Path) -> None:
     logits = save_lora(base, tmp_path / "lora")
     model = load_model(str(tmp_path / "lora"))
     with torch.no_grad():
-        assert torch.allclose(model.network(TOKENS).logits, logits, atol=1e-5)
+        assert torch.allclose(model.network(TOKENS).logits, logits, atol=TINY_SCORE, rtol=0)
         assert not torch.allclose(load_model(str(base)).network(TOKENS).logits, logits, atol=1e-2)
     assert (model.kind, model.architecture, model.adapter_merged) == ("causal", "LlamaForCausalLM", True)
     assert model.source == f"{base} + {tmp_path / 'lora'}"

@@ -12,6 +12,7 @@ import torch
 from gguf import GGUFWriter, LlamaFileType, TokenType
 from safetensors.torch import load_file
 from tokenizers import pre_tokenizers
+from tolerances import TINY_SCORE
 from transformers import AutoModelForCausalLM, LlamaConfig
 
 from calprobe.errors import CalprobeError
@@ -105,7 +106,7 @@ def test_a_gguf_file_is_the_model_that_it_was_made_from(file: Path, network: Any
     model = load_model(str(file))
     tokens = torch.tensor([[1, 50, 51, 52, 260, 7]])
     with torch.no_grad():
-        assert torch.allclose(model.network(tokens).logits, network(tokens).logits, atol=1e-5)
+        assert torch.allclose(model.network(tokens).logits, network(tokens).logits, atol=TINY_SCORE, rtol=0)
     assert (model.kind, model.architecture, model.dtype) == ("causal", "LlamaForCausalLM", "float32")
     assert (model.source, model.revision) == (str(file), hashlib.sha256(file.read_bytes()).hexdigest())
     assert model.note == "weights rounded to F32 (GGUF)"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from tiny_models import CAUSAL_CONFIGS, KEEPS_ITS_HEAD, MASKED_CONFIGS, VOCAB, tiny_causal, tiny_masked
+from tolerances import TINY_SCORE
 from torch import nn
 
 from calprobe.models.head import HeadUnusable, hidden_states, hidden_states_at, scoring_head
@@ -30,7 +31,7 @@ def test_hidden_states_and_head_give_the_models_own_logits(architecture: str) ->
     tokens = torch.randint(3, VOCAB, (2, 9), generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
         expected = network(input_ids=tokens).logits
-    torch.testing.assert_close(rebuilt_logits(network, tokens), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(rebuilt_logits(network, tokens), expected, atol=TINY_SCORE, rtol=0)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_one_place_of_each_row_goes_through_a_masked_head(architecture: str) -> 
         network(input_ids=tokens)
     assert kept.hidden.shape == (3, 1, head.weight.shape[1])
     logits = torch.nn.functional.linear(kept.hidden[:, 0], head.weight, head.rule.bias) * head.rule.scale
-    torch.testing.assert_close(logits, before[torch.arange(3), places], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(logits, before[torch.arange(3), places], atol=TINY_SCORE, rtol=0)
     assert network.get_output_embeddings() is embedding
     torch.testing.assert_close(network(input_ids=tokens).logits, before, atol=0, rtol=0)  # nothing stays hooked
 

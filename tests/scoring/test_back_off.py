@@ -21,6 +21,7 @@ import torch
 from proofs import few_of
 from scored_samples import CPU_MESSAGE, PROBE, LimitedMemory
 from tiny_models import save_tiny_model
+from tolerances import TINY_SUM
 from torch.distributed import HashStore
 
 from calprobe.analysis.prose import how_scored
@@ -84,7 +85,7 @@ def test_batches_are_halved_until_they_fit(
     right = scored(model, tmp_path / "right", path=path)
     memory.n_tokens = 60
     with caplog.at_level(logging.WARNING):
-        np.testing.assert_allclose(scored(model, tmp_path / "run", path=path), right, atol=1e-4, rtol=0)
+        np.testing.assert_allclose(scored(model, tmp_path / "run", path=path), right, atol=TINY_SUM, rtol=0)
     assert budgets(tmp_path / "run") == (50, 200)
     said = [record.message for record in caplog.records]
     shown = "capital, template 0 to capital, template 1" if path == "tree" else "capital, template 0"
@@ -227,7 +228,7 @@ def test_a_path_that_fails_later_gives_way_to_the_next_for_the_rest_of_the_run(
     broken["well"] = well
     with caplog.at_level(logging.WARNING):
         unbroken = scored(model, tmp_path / "unbroken", **options)
-    np.testing.assert_allclose(unbroken, right, atol=1e-4, rtol=0)
+    np.testing.assert_allclose(unbroken, right, atol=TINY_SUM, rtol=0)
     (said,) = [record.message for record in caplog.records]
     assert said.endswith(
         ": RuntimeError: CUDA error: an illegal instruction\n"

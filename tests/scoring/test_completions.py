@@ -10,6 +10,7 @@ import pytest
 from proofs import few_of
 from statement_rows import as_token_rows, one_at_a_time, split
 from tiny_models import TAKES_NO_TREE, VOCAB, loaded, tiny_causal
+from tolerances import TINY_SCORE
 
 from calprobe.planning.token_rows import Contexts, TokenRows
 from calprobe.scoring.executor import score_rows
@@ -47,7 +48,9 @@ def test_the_chosen_path_equals_one_statement_at_a_time(architecture: str) -> No
     assert path == ("padded" if architecture in TAKES_NO_TREE else "tree")
     expected = expected_scores(network, rows)
     assert expected.std() > 0.2
-    np.testing.assert_allclose(score_rows(executor_of(path, loaded(network), 96), rows), expected, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(
+        score_rows(executor_of(path, loaded(network), 96), rows), expected, atol=TINY_SCORE, rtol=0
+    )
 
 
 @pytest.mark.parametrize("path", few_of(["tree", "padded", "plain"], lambda path: path == "tree"))
@@ -57,7 +60,7 @@ def test_batch_size_and_order_change_nothing(path: Path) -> None:
     for batch_tokens in (3, 50, 400, 100_000):
         for row_length in (8, 40, 160):
             scores = score_rows(executor_of(path, model, batch_tokens, row_length), rows)
-            np.testing.assert_allclose(scores, expected, atol=1e-5, rtol=0)
+            np.testing.assert_allclose(scores, expected, atol=TINY_SCORE, rtol=0)
     order = np.random.default_rng(1).permutation(rows.n_statements)
     shuffled = TokenRows.joined([rows.part(place, place + 1) for place in order.tolist()])
     executor = executor_of(path, model, 200)

@@ -12,6 +12,7 @@ import pytest
 import transformers
 from packaging.version import Version
 from tiny_models import save_tiny_model
+from tolerances import TINY_SUM
 
 from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.models.head import HeadUnusable, scoring_head
@@ -71,7 +72,7 @@ def test_scores_stay_the_same(
         run = score(model, load_probe("mini"), tmp_path / "spread", options)
     assert run.manifest.settings.path == path
     assert ("not on the tree path (HeadUnusable: its output embedding is" in caplog.text) == (path == "plain")
-    np.testing.assert_allclose(run.table().scores, expected, atol=1e-4)
+    np.testing.assert_allclose(run.table().scores, expected, atol=TINY_SUM)
 
 
 def test_a_head_whose_input_alone_is_moved_can_be_taken_apart(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from tiny_models import save_tiny_masked_model, save_tiny_model
+from tolerances import TINY_SCORE, TINY_SUM
 
 import calprobe.scoring.pieces as pieces_module
 from calprobe.analysis import ReportOptions, report
@@ -64,8 +65,8 @@ def check_scores(run: Run, probe: Probe, model: LoadedModel) -> None:
     for row, (instance, text) in enumerate(pairs):
         expected = completion_scores(model, instance.subject, text)
         assert column(piece, "n_tokens")[row] == len(expected)
-        assert column(piece, "sum")[row] == pytest.approx(sum(expected), abs=1e-4)
-        assert column(piece, "mean")[row] == pytest.approx(np.mean(expected), abs=1e-5)
+        assert column(piece, "sum")[row] == pytest.approx(sum(expected), abs=TINY_SUM)
+        assert column(piece, "mean")[row] == pytest.approx(np.mean(expected), abs=TINY_SCORE)
         assert (piece.instance[row], piece.candidate[row]) == (instance.index, row % 4)
         assert piece.answer_idx[row] == instance.answer_idx
 
@@ -179,13 +180,13 @@ def test_stretches_of_a_long_piece_are_reported_and_change_nothing(
         parts = score(model, MADE_UP, tmp_path / "parts")
     said = [record.getMessage().partition(",")[0] for record in caplog.records if "tokens/s" in record.getMessage()]
     assert said == [f"{done} of 20 statements" for done in (4, 8, 12, 16, 20)]
-    np.testing.assert_allclose(parts.table().scores, run.table().scores, atol=1e-4)
+    np.testing.assert_allclose(parts.table().scores, run.table().scores, atol=TINY_SUM)
 
 
 def test_the_first_rows(model: LoadedModel, run: Run, tmp_path: Path) -> None:
     first = score(model, MADE_UP, tmp_path / "run", ScoreOptions(first=2))
     assert first.table().instance.tolist() == [0, 1]
-    np.testing.assert_allclose(first.table().scores[0], run.table().scores[0, :8], atol=1e-4)
+    np.testing.assert_allclose(first.table().scores[0], run.table().scores[0, :8], atol=TINY_SUM)
 
 
 def test_masked_models_are_refused_before_their_weights_are_read(tmp_path: Path) -> None:

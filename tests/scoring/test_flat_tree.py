@@ -13,6 +13,7 @@ from packaging.version import Version
 from proofs import few_of
 from statement_rows import one_at_a_time, random_rows
 from tiny_models import CAUSAL_CONFIGS, QUICK, TAKES_NO_TREE, loaded, tiny_causal
+from tolerances import TINY_SCORE
 
 from calprobe.errors import CalprobeError
 from calprobe.models import flat_attention
@@ -34,7 +35,7 @@ def test_flat_attention_equals_one_statement_at_a_time(architecture: str) -> Non
     expected = one_at_a_time(network, rows)
     for batch_tokens in (50, 100_000):
         scores = score_rows(executor_of("flat", loaded(network), batch_tokens), rows)
-        np.testing.assert_allclose(scores, expected, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(scores, expected, atol=TINY_SCORE, rtol=0)
     implementation = network.config._attn_implementation
     assert implementation in ("sdpa", "eager")
     sample = random_rows(seed=12, n_statements=6, longest=40)
@@ -64,7 +65,7 @@ def test_contexts_deeper_than_the_limit_stay_on_rows(monkeypatch: pytest.MonkeyP
     assert isinstance(executor, TreeExecutor)
     rowwise = replace(executor, flat=False)
     np.testing.assert_array_equal(executor.plan(rows).row_offsets, rowwise.plan(rows).row_offsets)
-    np.testing.assert_allclose(score_rows(executor, rows), score_rows(rowwise, rows), atol=1e-5, rtol=0)
+    np.testing.assert_allclose(score_rows(executor, rows), score_rows(rowwise, rows), atol=TINY_SCORE, rtol=0)
 
 
 @pytest.mark.parametrize(
@@ -135,4 +136,4 @@ def test_the_kernel_scores_as_the_reference(monkeypatch: pytest.MonkeyPatch) -> 
     expected = score_rows(executor_of("flat", model, 10_000), rows)
     monkeypatch.setenv("CALPROBE_KERNELS", "triton")
     scores = score_rows(executor_of("flat", model, 10_000), rows)
-    np.testing.assert_allclose(scores, expected, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(scores, expected, atol=TINY_SCORE, rtol=0)

@@ -12,6 +12,7 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from tolerances import TINY_SCORE
 
 pytest.importorskip("triton", reason="Triton exists for Linux on x86-64 only")
 
@@ -55,7 +56,7 @@ def assert_equal(run: Path, reference: Path) -> list[Path]:
             got, expected = ours.column(name).combine_chunks(), theirs.column(name).combine_chunks()
             if name in FLOATS:
                 pair = (column.flatten() if name == "logprobs" else column for column in (got, expected))
-                np.testing.assert_allclose(*(column.to_numpy() for column in pair), rtol=1e-6, atol=1e-5)
+                np.testing.assert_allclose(*(column.to_numpy() for column in pair), rtol=1e-6, atol=TINY_SCORE)
             else:
                 assert got.equals(expected), name
     return shards

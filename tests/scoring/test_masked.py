@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from one_masked_row import METRICS, one_row_at_a_time
 from proofs import few_of
 from tiny_models import KEEPS_ITS_HEAD, MASKED_CONFIGS, loaded, tiny_masked, tiny_masked_tokenizer
+from tolerances import TINY_SCORE
 
 import calprobe.scoring.masked as masked
 from calprobe.errors import CalprobeError
@@ -58,7 +59,7 @@ def test_the_chosen_path_equals_one_row_at_a_time(architecture: str, metric: Pll
     assert expected.std() > 0.2  # a flat model would agree with anything
     for asked in {path, "plain"}:
         scores = score_rows(executor_of(asked, model, 96, masking=masking), rows)
-        np.testing.assert_allclose(scores, expected, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(scores, expected, atol=TINY_SCORE, rtol=0)
 
 
 def short_rows(seed: int, lengths: list[int]) -> TokenRows:
@@ -98,7 +99,7 @@ def test_batches_order_and_duplicates_change_nothing(
     np.testing.assert_array_equal(score_rows(executor_of(path, bert, 64, masking=masking), shuffled), scores[place])
     budget = data.draw(st.integers(1, 500))
     other = score_rows(executor_of(path, bert, budget, masking=masking), rows)
-    np.testing.assert_allclose(other, scores, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(other, scores, atol=TINY_SCORE, rtol=0)
 
 
 @pytest.mark.parametrize("path", ["masked", "plain"])

@@ -11,6 +11,7 @@ import pytest
 from one_masked_row import METRICS, one_row_at_a_time
 from scored_samples import PROBE
 from tiny_models import save_tiny_masked_model, save_tiny_model
+from tolerances import TINY_SCORE, TINY_SUM
 
 from calprobe.cli import main
 from calprobe.errors import CalprobeError, UsageError
@@ -38,9 +39,9 @@ def test_scores_are_sums_of_pseudo_log_likelihoods(model: LoadedModel, tmp_path:
     for row, answer in enumerate(PROBE.relations[0].candidates):
         tokens = one_row_at_a_time(model, fill("[Y] is the capital of [X].", "France", answer), metric)
         assert piece.sum is not None and piece.mean is not None and piece.sum_answer is not None  # noqa: PT018
-        assert piece.sum[row] == pytest.approx(sum(tokens), abs=1e-4)
-        assert piece.mean[row] == pytest.approx(np.mean(tokens), abs=1e-5)
-        assert piece.sum_answer[row] == pytest.approx(sum(tokens[: len(answer)]), abs=1e-4)  # a token a letter
+        assert piece.sum[row] == pytest.approx(sum(tokens), abs=TINY_SUM)
+        assert piece.mean[row] == pytest.approx(np.mean(tokens), abs=TINY_SCORE)
+        assert piece.sum_answer[row] == pytest.approx(sum(tokens[: len(answer)]), abs=TINY_SUM)  # a token a letter
 
 
 def test_the_manifest_says_what_was_masked(model: LoadedModel, tmp_path: Path) -> None:

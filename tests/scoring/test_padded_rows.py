@@ -8,6 +8,7 @@ import torch
 from proofs import few_of
 from statement_rows import as_token_rows, one_at_a_time, random_rows, split
 from tiny_models import CAUSAL_CONFIGS, QUICK, VOCAB, loaded, tiny_causal
+from tolerances import TINY_SCORE
 
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import score_rows
@@ -19,14 +20,14 @@ def test_equals_one_statement_at_a_time(architecture: str) -> None:
     network, rows = tiny_causal(architecture), random_rows(seed=1)
     expected = one_at_a_time(network, rows)
     assert expected.std() > 0.2  # a flat model would agree with anything
-    np.testing.assert_allclose(score_rows(PlainExecutor(loaded(network), 64), rows), expected, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(score_rows(PlainExecutor(loaded(network), 64), rows), expected, atol=TINY_SCORE, rtol=0)
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 7, 60, 10_000])
 def test_batch_size_changes_nothing(batch_tokens: int) -> None:
     model, rows = loaded(tiny_causal("llama")), random_rows(seed=2)
     reference = score_rows(PlainExecutor(model, 128), rows)
-    np.testing.assert_allclose(score_rows(PlainExecutor(model, batch_tokens), rows), reference, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(score_rows(PlainExecutor(model, batch_tokens), rows), reference, atol=TINY_SCORE, rtol=0)
 
 
 def test_order_and_duplicates_change_not_one_bit() -> None:
@@ -56,7 +57,7 @@ def test_bfloat16_logits_are_normalised_in_float32() -> None:
     places = mask.flatten().nonzero().squeeze(1)
     result = target_logprobs(logits.flatten(0, 1), places, targets.flatten()[places])
     assert result.dtype == torch.float32
-    torch.testing.assert_close(result.double(), expected, atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(result.double(), expected, atol=TINY_SCORE, rtol=0)
 
 
 def test_no_statements_give_no_scores() -> None:

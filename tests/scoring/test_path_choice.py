@@ -14,6 +14,7 @@ from proofs import few_of
 from scored_samples import CPU_MESSAGE
 from statement_rows import as_token_rows, one_at_a_time, random_rows, split
 from tiny_models import CAUSAL_CONFIGS, QUICK, TAKES_NO_TREE, loaded, tiny_causal
+from tolerances import TINY_SCORE
 
 from calprobe.errors import CalprobeError
 from calprobe.kernels import linear_logprob, rms_norm
@@ -29,7 +30,7 @@ def test_the_chosen_path_equals_one_statement_at_a_time(architecture: str) -> No
     path = choose_path(loaded(network), 96, random_rows(seed=12, n_statements=6, longest=40))
     assert path == ("padded" if architecture in TAKES_NO_TREE else "tree")
     scores = score_rows(executor_of(path, loaded(network), 96), rows)
-    np.testing.assert_allclose(scores, one_at_a_time(network, rows), atol=1e-5, rtol=0)
+    np.testing.assert_allclose(scores, one_at_a_time(network, rows), atol=TINY_SCORE, rtol=0)
 
 
 @pytest.mark.parametrize("path", few_of(["tree", "padded", "plain"], lambda path: path == "tree"))
@@ -38,7 +39,7 @@ def test_batch_size_and_order_change_nothing(path: Path) -> None:
     expected = one_at_a_time(model.network, rows)
     for batch_tokens in (3, 50, 400, 100_000):
         scores = score_rows(executor_of(path, model, batch_tokens), rows)
-        np.testing.assert_allclose(scores, expected, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(scores, expected, atol=TINY_SCORE, rtol=0)
     statements = split(rows, rows.token_ids)
     order = np.random.default_rng(1).permutation(len(statements))
     shuffled = as_token_rows([statements[s] for s in order])
@@ -175,7 +176,7 @@ def test_windows_shorter_than_a_statement_are_honoured() -> None:
         network, rows = tiny_causal(architecture), random_rows(seed=15, n_statements=12, longest=60)
         assert rows.lengths.max() > 20
         scores = score_rows(executor_of("tree", loaded(network), 300), rows)
-        np.testing.assert_allclose(scores, one_at_a_time(network, rows), atol=1e-5, rtol=0)
+        np.testing.assert_allclose(scores, one_at_a_time(network, rows), atol=TINY_SCORE, rtol=0)
 
 
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError(CPU_MESSAGE)])

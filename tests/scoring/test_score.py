@@ -11,6 +11,7 @@ import pytest
 import torch
 from scored_samples import PROBE
 from tiny_models import save_tiny_model
+from tolerances import TINY_SCORE, TINY_SUM
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, LoadOptions, load_model
@@ -46,10 +47,10 @@ def test_scores_are_sums_of_token_log_probabilities(model: LoadedModel, tmp_path
     for row, (instance, candidate) in enumerate((i, c) for i in range(3) for c in range(3)):
         subject, answer = PROBE.relations[0].instances[instance].subject, PROBE.relations[0].candidates[candidate]
         tokens = log_likelihood(model, f"{answer} is the capital of {subject}.")
-        assert piece.sum[row] == pytest.approx(sum(tokens), abs=1e-4)
-        assert piece.mean[row] == pytest.approx(np.mean(tokens), abs=1e-5)
-        assert piece.sum_answer[row] == pytest.approx(sum(tokens[: len(answer)]), abs=1e-4)  # a token a letter
-        assert piece.first[row] == pytest.approx(tokens[0], abs=1e-5)
+        assert piece.sum[row] == pytest.approx(sum(tokens), abs=TINY_SUM)
+        assert piece.mean[row] == pytest.approx(np.mean(tokens), abs=TINY_SCORE)
+        assert piece.sum_answer[row] == pytest.approx(sum(tokens[: len(answer)]), abs=TINY_SUM)  # a token a letter
+        assert piece.first[row] == pytest.approx(tokens[0], abs=TINY_SCORE)
         assert piece.first_role[row] == 2
         assert (piece.instance[row], piece.candidate[row], piece.answer_idx[row]) == (instance, candidate, instance)
 
@@ -240,7 +241,7 @@ def test_a_sample_keeps_line_numbers_and_the_files_order(model: LoadedModel, tmp
     places = [i for i, fact in enumerate(zip(complete.relation, complete.instance, strict=True)) if fact in drawn]
     assert table.answer_idx.tolist() == complete.answer_idx[places].tolist()
     scores = np.concatenate([complete.scores[0, complete.offsets[i] : complete.offsets[i + 1]] for i in places])
-    np.testing.assert_allclose(table.scores[0], scores, atol=1e-4)
+    np.testing.assert_allclose(table.scores[0], scores, atol=TINY_SUM)
 
 
 def test_an_error_names_the_candidate(model: LoadedModel, tmp_path: Path) -> None:

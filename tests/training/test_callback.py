@@ -16,6 +16,7 @@ import pytest
 import torch
 from proofs import few_of
 from tiny_models import tiny_tokenizer
+from tolerances import TINY_SCORE, TINY_SUM
 from trainings import FEW, Recorder, new_model, new_trainer
 from transformers import TrainerCallback
 
@@ -52,7 +53,7 @@ def test_figures_are_those_of_the_checkpoints(kind: str, tmp_path: Path) -> None
         later = calprobe.score(
             str(tmp_path / "out" / f"checkpoint-{step}"), "mini", tmp_path / f"later-{step}", FEW_OF[kind]
         )
-        np.testing.assert_allclose(own.table().scores, later.table().scores, atol=1e-5)
+        np.testing.assert_allclose(own.table().scores, later.table().scores, atol=TINY_SCORE)
         (found,) = report(own, ReportOptions(resampling=Resampling(0))).runs
         (base,) = [estimator for estimator in found.estimators if estimator.name == "base"]
         assert found.accuracy is not None
@@ -281,7 +282,7 @@ def test_a_model_with_an_adapter(tmp_path: Path) -> None:
     adapted.eval().merge_and_unload().save_pretrained(tmp_path / "merged")
     tiny_tokenizer().save_pretrained(tmp_path / "merged")
     merged = calprobe.score(str(tmp_path / "merged"), "mini", tmp_path / "later", FEW)
-    np.testing.assert_allclose(run.table().scores, merged.table().scores, atol=1e-4)
+    np.testing.assert_allclose(run.table().scores, merged.table().scores, atol=TINY_SUM)
 
 
 def test_a_process_that_is_not_the_first_has_the_figures_of_the_first(
