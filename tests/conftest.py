@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,6 +59,13 @@ def _set_log_back() -> None:
     logger.handlers.clear()
     logger.setLevel(logging.NOTSET)
     logger.propagate = True
+
+
+@pytest.fixture(autouse=True)
+def same_random_numbers() -> None:
+    """What a test draws from torch without a seed does not depend on the tests that ran before it in its process."""
+    if "torch" in sys.modules:  # which tests of light commands never import
+        sys.modules["torch"].manual_seed(0)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tiny_backends import TEMPLATE, asked, dialogue, own_logprobs, tiny_backend
+from tolerances import TINY_STEPS
 
 from calprobe.backends import Decoding
 from calprobe.backends.local import TransformersBackend
@@ -40,17 +41,17 @@ def test_they_are_those_of_a_plain_forward_pass(backend: TransformersBackend) ->
         assert own.places.shape == (len(reply.token_ids or ()), K)
         ids = np.array(own.ids)[own.places]
         assert ids[:, 0].tolist() == list(reply.token_ids or ())
-        np.testing.assert_allclose(own.logprobs, np.take_along_axis(plain.numpy(), ids, 1), atol=2e-4)
+        np.testing.assert_allclose(own.logprobs, np.take_along_axis(plain.numpy(), ids, 1), atol=TINY_STEPS)
         np.testing.assert_allclose(own.logprobs[:, 0], reply.logprobs, atol=1e-6)
         for row, values in zip(own.logprobs, plain, strict=True):
             best = values.topk(K).values.numpy()
-            is_among = row[0] >= best[-1] - 1e-4
+            is_among = row[0] >= best[-1] - TINY_STEPS
             outside += not is_among
             kept = best if is_among else best[:-1]
-            np.testing.assert_allclose(np.sort(row if is_among else row[1:])[::-1], kept, atol=2e-4)
+            np.testing.assert_allclose(np.sort(row if is_among else row[1:])[::-1], kept, atol=TINY_STEPS)
             assert (np.diff(row[1:]) <= 0).all()
         entropies = [token_entropy(values.double().numpy()) for values in plain]
-        np.testing.assert_allclose(own.entropies, entropies, atol=2e-4)
+        np.testing.assert_allclose(own.entropies, entropies, atol=TINY_STEPS)
     assert outside  # some samples were drawn from outside the most probable tokens
 
 
@@ -62,8 +63,8 @@ def test_batch_and_order_change_nothing(backend: TransformersBackend) -> None:
         assert (one.text, one.token_ids) == (other.text, other.token_ids)
         assert one.alternatives is not None
         assert other.alternatives is not None
-        np.testing.assert_allclose(one.alternatives.logprobs, other.alternatives.logprobs, atol=2e-4)
-        np.testing.assert_allclose(one.alternatives.entropies, other.alternatives.entropies, atol=2e-4)
+        np.testing.assert_allclose(one.alternatives.logprobs, other.alternatives.logprobs, atol=TINY_STEPS)
+        np.testing.assert_allclose(one.alternatives.entropies, other.alternatives.entropies, atol=TINY_STEPS)
 
 
 def test_texts_of_tokens_are_those_inside_a_text() -> None:

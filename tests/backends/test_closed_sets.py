@@ -11,6 +11,7 @@ import pytest
 import torch
 from proofs import few_of
 from tiny_backends import TEMPLATE, asked, dialogue, generated, tiny_backend, tiny_model
+from tolerances import TINY_SUM
 
 from calprobe.answers import closed_replies
 from calprobe.backends import Decoding, FollowUp, Pending
@@ -60,7 +61,7 @@ def check(model: LoadedModel, reply: Reply, closed: tuple[tuple[str, ...], ...],
     assert scores.labels == tuple(forms[0] for forms in closed)
     for place in range(0, len(closed), every):
         expected = by_plain_forwards(model, reply, closed[place])
-        assert scores.logprobs[0, place] == pytest.approx(expected, abs=2e-4), closed[place]
+        assert scores.logprobs[0, place] == pytest.approx(expected, abs=TINY_SUM), closed[place]
 
 
 @pytest.mark.parametrize("architecture", ["llama", "gemma2", "mamba"])
@@ -98,7 +99,7 @@ def test_closed_sets_change_no_reply_and_no_batch_changes_them() -> None:
         one, other = reply.label_scores, found[key].label_scores
         assert (one is None) == (other is None) == (key[1] == "answer")
         if one is not None and other is not None:
-            assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
+            assert one.logprobs == pytest.approx(other.logprobs, abs=TINY_SUM)
 
 
 def test_replies_arrive_between_the_passes_over_their_sets(monkeypatch: pytest.MonkeyPatch) -> None:

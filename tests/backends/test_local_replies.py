@@ -23,6 +23,7 @@ from tiny_backends import (
     tiny_model,
 )
 from tiny_models import QUICK
+from tolerances import TINY_SCORE, TINY_STEPS
 
 from calprobe.backends import Decoding, Dialogue, FollowUp, Message, Pending
 from calprobe.backends.local import TransformersBackend
@@ -55,7 +56,7 @@ def questions(named: str = "q", **changes: Any) -> list[Dialogue]:
     return [dialogue(text, question=f"{named}{number}", **known) for number, text in enumerate(TEXTS)]
 
 
-def same(ours: Reply, theirs: Reply, tolerance: float = 1e-5) -> None:
+def same(ours: Reply, theirs: Reply, tolerance: float = TINY_SCORE) -> None:
     """Equal but for the last bits of logits."""
     assert (ours.token_ids, ours.prompt_ids, ours.text, ours.finish) == (
         *(theirs.token_ids, theirs.prompt_ids, theirs.text),
@@ -83,7 +84,9 @@ def test_replies_and_labels_are_the_models_own(architecture: str) -> None:
         assert reply.finish == ("length" if len(reply.token_ids) == budget else "stop")
         assert reply.logprobs is not None
         own = own_logprobs(model, reply)
-        assert reply.logprobs == pytest.approx([own[n, t].item() for n, t in enumerate(reply.token_ids)], abs=2e-4)
+        assert reply.logprobs == pytest.approx(
+            [own[n, t].item() for n, t in enumerate(reply.token_ids)], abs=TINY_STEPS
+        )
         if reply.stage != "stated":
             check_labels(model, reply)
 
@@ -100,7 +103,7 @@ def check_labels(model: Any, reply: Reply) -> None:
     own = own_logprobs(model, reply)
     for place, logprobs in zip(scores.positions.tolist(), scores.logprobs, strict=True):
         expected = [own[place, list(forms)].logsumexp(0).item() for forms in scores.forms]
-        assert logprobs == pytest.approx(expected, abs=2e-4)
+        assert logprobs == pytest.approx(expected, abs=TINY_STEPS)
 
 
 @pytest.mark.parametrize("architecture", ["gemma2", "gemma3", "mistral"])
@@ -260,7 +263,7 @@ def test_labels_of_several_tokens_are_scored_as_sequences(architecture: str) -> 
             ]
             masses.append(sum(steps))
             assert all(token in forms for token in ids)
-        assert logprob == pytest.approx(np.logaddexp.reduce(masses), abs=2e-4)
+        assert logprob == pytest.approx(np.logaddexp.reduce(masses), abs=TINY_STEPS)
 
 
 def test_an_end_token_ends_a_reply_and_is_not_part_of_it() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tiny_backends import LETTERS, TEMPLATE, asked, dialogue, next_logprobs, own_logprobs, tiny_backend
+from tolerances import TINY_STEPS
 
 from calprobe.asking.identity import keyed
 from calprobe.backends import Decoding, FollowUp
@@ -33,7 +34,7 @@ def test_a_thought_is_ended_and_the_reply_has_its_own_budget(backend: Transforme
         assert backend._writer.tokens.decoded(ids[5 + ends :]).strip() == reply.text
         plain = own_logprobs(backend._loaded, reply)
         exact = [float(row[token]) for row, token in zip(plain, ids, strict=False)]
-        np.testing.assert_allclose(reply.logprobs, exact, atol=2e-4)  # those that were put in, too
+        np.testing.assert_allclose(reply.logprobs, exact, atol=TINY_STEPS)  # those that were put in, too
 
 
 def test_labels_are_read_behind_the_thought(backend: TransformersBackend) -> None:
@@ -48,7 +49,7 @@ def test_labels_are_read_behind_the_thought(backend: TransformersBackend) -> Non
     assert not backend._writer.tokens.decoded(ids[reply.thought_tokens : place]).strip()
     plain = next_logprobs(backend._loaded, (*(reply.prompt_ids or ()), *ids[:place]))
     forms = [plain[[token for token in form if token >= 0]].logsumexp(0) for form in scores.forms]
-    np.testing.assert_allclose(scores.logprobs[0], forms, atol=2e-4)
+    np.testing.assert_allclose(scores.logprobs[0], forms, atol=TINY_STEPS)
     (without,) = asked(backend, dialogue("A or B?", **(known | {"decoding": Decoding(1)}))).values()
     assert not without.begins_with_labels  # the first token of a thought is no answer
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 from proofs import few_of
 from tiny_models import VOCAB, tiny_causal
+from tolerances import TINY_SCORE
 from torch import Tensor, nn
 from transformers.activations import ACT2FN, SiLUActivation
 from transformers.models.llama.modeling_llama import LlamaMLP, LlamaRMSNorm
@@ -143,7 +144,7 @@ def test_a_network_of_fused_layers_computes_the_same(architecture: str, norms: i
         with fused_layers(network):
             fused = network(input_ids=tokens).logits
         assert torch.equal(network(input_ids=tokens).logits, own)
-    torch.testing.assert_close(fused, own, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(fused, own, rtol=0, atol=TINY_SCORE)
 
 
 def test_the_kernels_themselves_compute_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +156,7 @@ def test_the_kernels_themselves_compute_a_network(monkeypatch: pytest.MonkeyPatc
         own = network(input_ids=tokens).logits
         with fused_layers(network):
             fused = network(input_ids=tokens).logits
-    torch.testing.assert_close(fused, own, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(fused, own, rtol=0, atol=TINY_SCORE)
 
 
 def test_nothing_changes_on_a_cpu() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 from tiny_models import CAUSAL_CONFIGS, KEEPS_ITS_HEAD, MASKED_CONFIGS, VOCAB, tiny_causal, tiny_masked
-from tolerances import TINY_SCORE
+from tolerances import TINY_SCORE, tiny_score
 from torch import nn
 
 from calprobe.models.head import HeadUnusable, hidden_states, hidden_states_at, scoring_head
@@ -31,7 +31,7 @@ def test_hidden_states_and_head_give_the_models_own_logits(architecture: str) ->
     tokens = torch.randint(3, VOCAB, (2, 9), generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
         expected = network(input_ids=tokens).logits
-    torch.testing.assert_close(rebuilt_logits(network, tokens), expected, atol=TINY_SCORE, rtol=0)
+    torch.testing.assert_close(rebuilt_logits(network, tokens), expected, atol=tiny_score(architecture), rtol=0)
 
 
 @pytest.mark.parametrize(

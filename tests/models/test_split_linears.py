@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from tiny_models import loaded, tiny_causal
+from tolerances import TINY_SCORE
 from torch import Tensor, nn
 
 from calprobe.models import LoadOptions, load, split_linears
@@ -79,7 +80,7 @@ def test_a_network_computes_the_same_with_split_layers(architecture: str, as_on_
         with split_linears.split_linears(network, "tf32x3"):
             found = network(input_ids=ids).logits
     assert len(as_on_a_card) >= 8  # of two layers
-    torch.testing.assert_close(found, own, atol=1e-4, rtol=0)
+    torch.testing.assert_close(found, own, atol=TINY_SCORE, rtol=0)
     assert not any("forward" in vars(module) for module in network.modules())
 
 

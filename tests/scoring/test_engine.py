@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from scored_samples import PROBE, LimitedMemory
 from tiny_models import save_tiny_masked_model, save_tiny_model
+from tolerances import TINY_SUM
 
 from calprobe.analysis import ReportOptions, report
 from calprobe.metrics import Resampling
@@ -93,5 +94,5 @@ def test_memory_that_runs_out_makes_batches_smaller(model: LoadedModel, asked: S
         memory.hook.remove()
     expected = score(model, PROBE, tmp_path / "run", asked)
     for piece, stored in zip(sorted(pieces, key=lambda p: (p.relation, p.template)), expected.pieces, strict=True):
-        assert piece.column("sum") == pytest.approx(stored.column("sum"), abs=1e-3)
+        assert piece.column("sum") == pytest.approx(stored.column("sum"), abs=TINY_SUM)
     assert open_run(tmp_path / "run").manifest.settings.batch_tokens == BATCH_TOKENS[model.kind]

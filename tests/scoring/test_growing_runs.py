@@ -14,6 +14,7 @@ import pytest
 from proofs import few_of
 from scored_samples import PROBE
 from tiny_models import save_tiny_masked_model, save_tiny_model
+from tolerances import TINY_SUM
 
 from calprobe.errors import UsageError
 from calprobe.models import LoadedModel, load_model
@@ -23,7 +24,6 @@ from calprobe.runs.merge import merge_runs
 from calprobe.scoring import ScoreOptions, back_off, score
 from calprobe.scoring.pieces import PreparedGroup
 
-NEAR = 1e-4  # nats: two batches of a float32 model on a CPU
 COUNTRIES = ("France", "Italy", "Norway", "Peru", "Japan", "China")
 SMALL = Probe(
     name="small",
@@ -88,7 +88,7 @@ def assert_near(run: Run, once: Run) -> None:
     """Same rows in the same order, and scores that differ by rounding alone."""
     assert run.manifest.identity_hash == once.manifest.identity_hash
     found, wanted = run.table(), once.table()
-    np.testing.assert_allclose(found.scores, wanted.scores, rtol=0, atol=NEAR)
+    np.testing.assert_allclose(found.scores, wanted.scores, rtol=0, atol=TINY_SUM)
     for name in ("offsets", "answer_idx", "relation", "instance"):
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
 
