@@ -35,7 +35,7 @@ LM_POLYGRAPH := lm-polygraph==0.7.0 rouge-score==0.1.2 nltk==3.10.4 absl-py==2.5
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo dist test golden test-dist test-extras test-proofs test-min test-vllm test-trackers test-integrations test-engines test-references test-faults test-machines fuzz explore lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
+.PHONY: help install demo dist test golden test-dist test-extras test-proofs test-min test-vllm test-trackers test-integrations test-engines test-references test-faults readings test-machines fuzz explore lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -168,6 +168,9 @@ fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every 
 	set -e; for reader in $$($(BIN)/python tests/fuzz/harness.py); do echo $$reader; OMP_NUM_THREADS=1 $(BIN)/python \
 		tests/fuzz/harness.py $$reader -runs=$(FUZZ_RUNS) -max_total_time=$(FUZZ_SECONDS) -verbosity=0; done
 	CALPROBE_FUZZ=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "" tests/fuzz tests/metrics
+
+readings: $(VENV)/.dev ## how often each reader finds the wanted value in the replies of tests/answers/replies
+	@$(BIN)/python tests/answers/reply_table.py
 
 test-machines: $(VENV)/.dev ## the tests of what computes, as other machines would run them: instruction sets, threads, hash seeds, languages
 	$(BIN)/python .ci/machines.py

@@ -128,7 +128,7 @@ def _number(reading: Reading, question: Question, rules: GradeRules) -> Grade:
     """The number is the right one, in its unit, within the tolerance of the rules."""
     if question.number is None or not isinstance(reading.value, float | int):
         return Grade(correct=False, rule="number")
-    value = in_unit(float(reading.value), reading.unit, question.unit)
+    value = in_unit(float(reading.value), reading.unit, question.unit, question.number)
     if value is None:
         return Grade(correct=False, rule="number")
     return Grade(TOLERANCES[rules.tolerance](value, question.number, _may_be_rounded(question)), "number")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import deque
 from dataclasses import replace
 
+from calprobe.answers.denials import is_denied, is_taken_back
 from calprobe.answers.new_question import where_a_new_question_begins
+from calprobe.answers.number_words import numbers_in_words
 from calprobe.answers.numbers import Number, numbers_of
 from calprobe.answers.repetition import length_without_repeats
 from calprobe.answers.types import Reading
@@ -19,6 +22,9 @@ _MARKER = re.compile(
 _FIRST = re.compile(r"[0-9]+(?:[,.][0-9]+)*")  # as the study of science questions reads numbers
 _MARKERS = 50  # so many from the end are looked at: a text that only repeats markers takes no longer
 _REST = 300  # characters behind a marker that its number stands in
+_BETWEEN = re.compile(r"\bbetween\s[^.\n]{1,20}?\sand\s\S{1,20}", re.IGNORECASE)
+_RANGE = 40  # characters around a number in which it may be the end of a range
+_ALONE = re.compile(r"\s*([^\n]{1,40})\n[^\S\n]*\n")
 _EQUALS = re.compile(r"(?<![<>!=])=(?!=)|≈|\\approx")
 
 
@@ -27,18 +33,22 @@ def read_number(text: str, *, cut: bool = False) -> Reading:
 
     1. `marked`: on the line behind "####", LaTeX's box, "the answer is", "Answer:", "the total is" and their like: the
        first number, or the first one behind the line's last sign of equality;
-    2. `last`: the last number of the reply, up to where the model asks itself a new question.
+    2. `alone`: the first line is a number, perhaps with its unit, and nothing else;
+    3. `last`: the last number of the reply, up to where the model asks itself a new question; numbers in words count
+       where there are none in digits.
 
-    A fraction is one number, under the rules `marked_fraction` and `last_fraction`. `unclear`: the number is in no form
-    that is read, such as `0,8`. Of a reply that was cut at its budget, the repeats of its tail are left out, and a
-    number that ends where it was cut is `cut`: more digits may have been meant.
+    A number that the reply denies or takes back ("not 12 but 15", "12, no, 15") is passed over, and the numbers of
+    "between 10 and 12" are `unclear`. A fraction is one number, under the rules `marked_fraction` and `last_fraction`.
+    `unclear`: the number is in no form that is read, such as `0,8`. Of a reply that was cut at its budget, the repeats
+    of its tail are left out, and a number that ends where it was cut is `cut`: more digits may have been meant.
 
     >>> read_number("3 + 4 = 7 apples, so the answer is 1,007.50 km.")
     Reading(value=1007.5, status='ok', rule='marked', start=35, end=43, unit='km')
     """
     length = length_without_repeats(text) if cut else len(text)
     for end in (*where_a_new_question_begins(text, length), length):
-        for rule, number in (("marked", _marked(text, end)), ("last", _last(text, end))):
+        for rule, find in (("marked", _marked), ("alone", _alone), ("last", _last), ("last", _last_word)):
+            number = find(text, end)
             if number is not None:
                 return _reading(text, rule, number, cut=cut and number.end == len(text))
     return Reading(None, "none", "")
@@ -56,7 +66,7 @@ def read_extracted(text: str, *, cut: bool = False) -> Reading:
     found = read_number(text, cut=cut)
     if not found.rule.startswith("last"):
         return found
-    if len({number.value for number in numbers_of(text)}) > 1:
+    if len({number.value for number in numbers_of(text) if _is_meant(text, number)}) > 1:
         return Reading(None, "several", "extracted")
     return replace(found, rule=found.rule.replace("last", "extracted"))
 
@@ -79,9 +89,39 @@ def _marked(text: str, end: int) -> Number | None:
         equals = deque(_EQUALS.finditer(text, begin, stop), maxlen=1)
         starts = (equals[0].end(), begin) if equals else (begin,)
         for start in starts:
-            if number := next(numbers_of(text, start, stop), None):
-                return number
+            meant = (number for number in numbers_of(text, start, stop) if _is_meant(text, number))
+            if number := next(meant, None) or next(numbers_in_words(text, start, stop), None):
+                return _or_a_range(text, number)
     return None
+
+
+def _is_meant(text: str, number: Number) -> bool:
+    return not is_denied(text, number.start, number.end) and not is_taken_back(text, number.end)
+
+
+def _or_a_range(text: str, number: Number) -> Number:
+    """The number, unclear if it is the beginning or the end of "between 10 and 12"."""
+    around = text[max(0, number.start - _RANGE) : number.end + _RANGE]
+    at = min(number.start, _RANGE)
+    for found in _BETWEEN.finditer(around):
+        if found.start() < at < found.end():
+            return replace(number, form="unclear", value=math.nan)
+    return number
+
+
+def _alone(text: str, end: int) -> Number | None:
+    """The number that the first line consists of, where more follows behind an empty line."""
+    line = _ALONE.match(text, 0, end)
+    number = next(numbers_of(text, line.start(1), line.end(1)), None) if line else None
+    if line is None or number is None or text[line.start(1) : number.start].strip(" *_$\\("):
+        return None
+    rest = text[number.end : line.end(1)].strip(" .*_$\\)")
+    return number if not rest or rest == unit_behind(text, number.end) else None
+
+
+def _last_word(text: str, end: int) -> Number | None:
+    last = deque((word for word in numbers_in_words(text, 0, end) if text[word.start : word.end] != "one"), maxlen=1)
+    return last[0] if last else None
 
 
 def _first_place(text: str, place: int) -> int:
@@ -95,8 +135,8 @@ def _last(text: str, end: int) -> Number | None:
     size = 2048
     while True:
         start = text.rfind("\n", 0, max(0, end - size)) + 1  # a piece from within a number would begin with another one
-        if last := deque(numbers_of(text, start, end), maxlen=1):
-            return last[0]
+        if last := deque((each for each in numbers_of(text, start, end) if _is_meant(text, each)), maxlen=1):
+            return _or_a_range(text, last[0])
         if start == 0:
             return None
         size *= 8

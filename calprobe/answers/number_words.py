@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+from calprobe.answers.numbers import Number
 
 _SMALL = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -47,6 +50,25 @@ def with_digits(text: str) -> str:
     'world war 2, 21, 105, 1500000, the 3rd, 1984'
     """
     return _ROMAN.sub(_of_roman, _NUMBER.sub(_of_words, text))
+
+
+_CARDINAL = re.compile(
+    rf"(?<![\w.,-])(?:{'|'.join(sorted(_CARDINALS, key=len, reverse=True))})"
+    rf"(?:(?:-|[^\S\n]+)(?:and[^\S\n]+)?(?:{'|'.join(sorted(_CARDINALS, key=len, reverse=True))}))*(?![\w-])",
+    re.IGNORECASE,
+)
+
+
+def numbers_in_words(text: str, start: int = 0, end: int | None = None) -> Iterator[Number]:
+    """The cardinal numbers in words of a text, from left to right, each where it stands.
+
+    >>> [(number.value, number.start) for number in numbers_in_words("It is twenty-one, or three hundred and five.")]
+    [(21.0, 6), (305.0, 21)]
+    """
+    for found in _CARDINAL.finditer(text, start, len(text) if end is None else end):
+        shown = _NUMBER.sub(_of_words, found[0].casefold())
+        if shown.isdigit():  # not several: one two three
+            yield Number(float(shown), "plain", *found.span())
 
 
 def _of_roman(found: re.Match[str]) -> str:

@@ -11,17 +11,26 @@ from typing import Literal
 Form = Literal["plain", "fraction", "unclear"]
 
 # Between two digits: a decimal point, or what separates groups. LaTeX writes {,} and \, for the latter.
-_JOINT = r"(?:\{,\}|,?\\[!,]|[.,\u00a0\u202f])"
-_DIGITS = rf"(?:[0-9](?:[0-9]|{_JOINT}(?=[0-9]))*+|\.[0-9]++)"
+_JOINT = r"(?:\{,\}|,?\\[!,]|[.,'’\u00a0\u202f])"
+# Groups with blanks between them: two of three digits, or one of zeros, as `3 100-dollar notes` is two numbers.
+_SPACED = r"[0-9]{1,3}(?:(?:[ ][0-9]{3}){2,4}|[ ]000)(?![0-9]|[ ][0-9]{3}(?![0-9]))(?:\.[0-9]++)?"
+_DIGITS = rf"(?:{_SPACED}|[0-9](?:[0-9]|{_JOINT}(?=[0-9]))*+|\.[0-9]++)"
 _SIGN = r"(?:(?<![\w)\]}.])[-−–+])"
 _CURRENCY = r"(?:\\?[$]|[€£¥₹])"
 _EXPONENT = r"\{?[^\S\n]?(?P<power>[-−+]?[0-9]{1,4})\}?"
+# The sign may be left out, as in `3.52 10^-19`.
 _TIMES_TEN = (
-    r"[^\S\n]?(?:×|x|\*|·|\\times|\\cdot)[^\S\n]?10"
+    r"(?:[^\S\n]?(?:×|x|\*|·|\\times|\\cdot)[^\S\n]?|[^\S\n][$]?[^\S\n]?(?:\\mathrm\{)?(?=10[^\S\n]?(?:\^|\*\*)))10"
     rf"(?:[^\S\n]?(?:\^|\*\*)[^\S\n]?{_EXPONENT}|(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,4}}))"
 )
+# Words and letters behind a number that multiply it; M and B only of money, since both are units, too.
+_SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9}
+_SCALE = (
+    r"(?P<scale>[^\S\n]?(?:thousand|million|billion|trillion)\b"
+    r"|(?:(?<=[0-9])k|(?P<money>[^\S\n]?(?:mn|bn|[MB])))\b)"
+)
 _MORE = (
-    rf"[eE](?P<exponent>[-−+]?[0-9]{{1,4}})(?!\w)|{_TIMES_TEN}"
+    rf"{_SCALE}|[eE](?P<exponent>[-−+]?[0-9]{{1,4}})(?!\w)|{_TIMES_TEN}"
     rf"|(?:[^\S\n](?P<above>[0-9]++))?/(?P<below>{_DIGITS})(?![/\w])"
     r"|(?P<odd>(?:\^[^\S\n]?\{?|\*\*|/)(?=[-−]?[0-9])(?:[-−0-9{}^]|[./*](?=[-−0-9]))*+)"
 )
@@ -31,9 +40,13 @@ _NUMBER = re.compile(
     rf"|(?<!\w)(?<![0-9][.,])(?P<digits>{_DIGITS})(?:{_MORE})?)"
 )
 _TEN_TO_THE = re.compile(r"(?:\^[^\S\n]?\{?|\*\*)([-−]?[0-9]{1,4})\}?")
+# What stands in front of digits that are an exponent or a part of a name: m/s^2, mol^{-1}, mol-1, x**2, B-12.
+_OF_A_LETTER = re.compile(r"(?:[^\W\d_]|[°)}%])[^\S\n]?(?:\^|\*\*)[^\S\n]?[{(]?[^\S\n]?[-−]?\Z|[^\W\d_][-−–]\Z")
+_BEFORE = 8  # characters in front of a number that this looks at
+_CLOCK = re.compile(r":[0-9]{2}(?![0-9])")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})++(?:\.[0-9]++)?+")
 _PLAIN = re.compile(r"[0-9]++(?:\.[0-9]++)?+|\.[0-9]++")
-_GROUP_MARKS = re.compile(r"\{,\}|,?\\[!,]|[\u00a0\u202f]")
+_GROUP_MARKS = re.compile(r"\{,\}|,?\\[!,]|['’ \u00a0\u202f]")
 _SUPERSCRIPTS = str.maketrans("⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹", "-+0123456789")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 
@@ -49,7 +62,8 @@ class Number:
 
 
 def numbers_of(text: str, start: int = 0, end: int | None = None) -> Iterator[Number]:
-    """The numbers of a text from left to right. Digits in a word (H2O) and ordinals (3rd) are none.
+    """The numbers of a text from left to right. Digits in a word (H2O, B-12), ordinals (3rd), times of day (7:30) and
+    exponents of letters (m/s^2) are none.
 
     A comma groups digits in threes; `0,8` is unclear, as it is 0.8 in one country and no number in another. A fraction
     is one number, and so is a mixed one (`1 1/2`). A minus is a sign unless something is subtracted (`5-3`).
@@ -58,9 +72,18 @@ def numbers_of(text: str, start: int = 0, end: int | None = None) -> Iterator[Nu
     [(-1234.5, 'plain'), (0.75, 'fraction'), (0.0025, 'plain'), (nan, 'unclear')]
     """
     for found in _NUMBER.finditer(text, start, len(text) if end is None else end):
-        if not _ORDINAL.match(text, found.end()):
+        if not _is_no_number(text, found):
             value, form = _value(found)
-            yield Number(value, form, *found.span())
+            end = found.start("scale") if _is_a_unit(found) else found.end()
+            yield Number(value, form, found.start(), end)
+
+
+def _is_no_number(text: str, found: re.Match[str]) -> bool:
+    begin, end = found.span()
+    if _ORDINAL.match(text, end) or _OF_A_LETTER.search(text[max(0, begin - _BEFORE) : begin]):
+        return True
+    on_a_clock = text[begin - 1 : begin] == ":" and text[begin - 2 : begin - 1].isdigit()
+    return on_a_clock or _CLOCK.match(text, end) is not None
 
 
 def _value(found: re.Match[str]) -> tuple[float, Form]:
@@ -71,6 +94,8 @@ def _value(found: re.Match[str]) -> tuple[float, Form]:
     if found["below"]:
         whole, above = (_float(digits), float(found["above"])) if found["above"] else (0.0, _float(digits))
         return _fraction(sign, whole, above, _float(found["below"]))
+    if found["scale"] and not _is_a_unit(found):
+        return _scaled(found, sign, digits)
     exponent = found["exponent"] or found["power"] or (found["raised"] or "").translate(_SUPERSCRIPTS)
     if found["odd"]:
         power = _TEN_TO_THE.fullmatch(found["odd"])
@@ -78,6 +103,16 @@ def _value(found: re.Match[str]) -> tuple[float, Form]:
             return math.nan, "unclear"
         digits, exponent = "1", power[1]
     value = sign * _float(digits, exponent)
+    return (value, "plain") if math.isfinite(value) else (math.nan, "unclear")
+
+
+def _is_a_unit(found: re.Match[str]) -> bool:
+    """Whether an M or B behind the digits is no million or billion: only of money it is."""
+    return bool(found["money"]) and not re.search(_CURRENCY, found[0])
+
+
+def _scaled(found: re.Match[str], sign: float, digits: str) -> tuple[float, Form]:
+    value = sign * _float(digits, str(_SCALES[found["scale"].strip().lower()]))
     return (value, "plain") if math.isfinite(value) else (math.nan, "unclear")
 
 

@@ -29,7 +29,7 @@ def said(reply: Reply, question: Question, reading: Reading) -> str | None:
     if value is None and reading.rule == GIVEN:
         value = read_short(reply.text[:MOST_CHARACTERS]).value
     if isinstance(value, float):
-        own = in_unit(value, reading.unit, question.unit)
+        own = in_unit(value, reading.unit, question.unit, question.number)
         return f"{value + 0.0:.15g} {short_unit(reading.unit)}" if own is None else f"{own + 0.0:.15g}"
     return value or None
 

@@ -47,7 +47,7 @@ def say_the_same(said: Reading, own: Reading, question: Question) -> bool:
         return is_right(said, replace(question, accepted=(str(own.value),)))
     if not isinstance(own.value, float | int):
         return False
-    value = in_unit(float(own.value), own.unit, question.unit)
+    value = in_unit(float(own.value), own.unit, question.unit, question.number)
     if value is None:  # of another unit, which no rule compares
         return own.value == said.value and own.unit == said.unit
     return is_right(said, replace(question, number=value))

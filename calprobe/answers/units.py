@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 _LATEX = re.compile(r"\\(?:mathrm|text(?:rm|bf|it)?|mathbf|rm|left|right|[;:,! ])|[${}~]|\\(?=[()\[\]])")
@@ -113,20 +114,49 @@ def plain_unit(text: str) -> str:
     return re.sub(r" ?\^ ?", "^", " ".join(_LATEX.sub(" ", text).replace("−", "-").split()))
 
 
-def in_unit(value: float, unit: str, wanted: str | None) -> float | None:
+def in_unit(value: float, unit: str, wanted: str | None, near: float | None = None) -> float | None:
     """A value in the wanted unit; None if its own is known to be another. Without one of the two, as it stands.
 
-    What stands behind a number may be no unit at all (5 apples): such a value counts as one in the wanted unit.
+    What stands behind a number may be no unit at all (5 apples): such a value counts as one in the wanted unit. Where
+    the wanted unit holds a power of ten (10^-19 J), a reply gives it with its number (3.52e-19 J) or leaves it to the
+    unit (3.52): of the two, the one of the order of magnitude of `near`, the number that is right, is meant.
 
     >>> in_unit(2.0, "km", "m"), in_unit(2.0, "s", "m"), in_unit(2.0, "apples", "m"), in_unit(2.0, "", "m")
     (2000.0, None, 2.0, 2.0)
+    >>> in_unit(2000.0, "m", "10^3 m", near=2.1), in_unit(2.0, "", "10^3 m", near=2.1)
+    (2.0, 2.0)
     """
-    if not unit or not wanted:
+    if not wanted:
         return value
-    power = power_of_ten(unit, wanted)
-    if power is not None:
-        return value * 10.0**power
-    return None if same_unit(unit, wanted) is False else value
+    exponent, base = _exponent_and_unit(wanted)
+    power = power_of_ten(unit, base) if unit and base else 0
+    if power is None:
+        if same_unit(unit, base) is False:
+            return None
+        power = 0
+    meant = value * 10.0**power
+    if not exponent or not near or not meant:
+        return meant
+    with_power = value * 10.0 ** (power - exponent)
+    return min((meant, with_power), key=lambda own: abs(math.log10(abs(own / near))))
+
+
+_TEN_TO = re.compile(r"10\^(-?[0-9]{1,3})(?![0-9.])\s?(.*)", re.DOTALL)
+_WORDS_FOR_POWERS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+
+
+def _exponent_and_unit(wanted: str) -> tuple[int, str]:
+    """The power of ten that a unit begins with, 0 without one, and the unit behind it.
+
+    >>> _exponent_and_unit("10^{-19} J"), _exponent_and_unit("million euros"), _exponent_and_unit("km")
+    ((-19, 'J'), (6, 'euros'), (0, 'km'))
+    """
+    plain = plain_unit(wanted)
+    if found := _TEN_TO.fullmatch(plain):
+        return int(found[1]), found[2]
+    word, _, rest = plain.partition(" ")
+    exponent = _WORDS_FOR_POWERS.get(word.lower().removesuffix("s"), 0)
+    return exponent, rest if exponent else plain
 
 
 def same_unit(first: str, second: str) -> bool | None:

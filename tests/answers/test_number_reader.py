@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.answers import Reading, grade, read
-from calprobe.answers.number_reader import read_number
+from calprobe.answers.number_reader import read_extracted, read_number
 from calprobe.answers.numbers import numbers_of
 from calprobe.answers.units import plain_unit, power_of_ten, same_unit
+from calprobe.questions import Question, QuestionOptions, load_questions
 from calprobe.runs.replies import Reply
 
 FORMS = [
@@ -180,6 +183,31 @@ def test_a_number_is_right(gold: float, unit: str | None, text: str, correct: bo
 
 def test_unread_is_not_right() -> None:
     assert not grade(Reading(None, "none", ""), number(0)).correct
+
+
+def replies_to(question: Question) -> Iterator[str]:
+    """The right number with its unit, as models write them."""
+    number, unit = f"{question.number:.15g}", " ".join((question.unit or "").split())
+    plain = plain_unit(unit)
+    yield number
+    yield f"{number} {plain}".strip()
+    yield f"{number} {unit}".strip()
+    yield f"The answer is {number} {plain}".strip() + "."
+    power = re.fullmatch(r"10\^(-?[0-9]+) ?(.*)", plain)
+    if power and question.number:
+        yield f"{number} x 10^{power[1]} {power[2]}"
+        yield f"${number} \\times 10^{{{power[1]}}} \\mathrm{{{power[2]}}}$"
+        yield f"{question.number * 10.0 ** int(power[1]):.12e} {power[2]}"
+
+
+def test_every_question_of_scibench_can_be_answered(shared: Path) -> None:
+    """Of 692 questions 209 could not: exponents of units were read as numbers, powers of ten were in units alone."""
+    (questions,) = load_questions([f"scibench={shared / 'questions' / 'scibench'}"], QuestionOptions())
+    assert len(questions.questions) == 692
+    for question in questions.questions:
+        for text in replies_to(question):
+            for reader in (read_number, read_extracted):
+                assert grade(reader(text), question).correct, (question.id, text, reader(text))
 
 
 def test_published_solutions_give_their_own_answers(shared: Path) -> None:

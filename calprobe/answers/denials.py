@@ -1,0 +1,45 @@
+"""What a reply denies or takes back: "not 12 but 15", "B is wrong", "it is 12, no, 15"."""
+
+from __future__ import annotations
+
+import re
+
+_APOSTROPHE = "['’]"
+_NOT = rf"(?:not|never|neither|nor|cannot|n{_APOSTROPHE}t|instead\sof|rather\sthan|unlike|without|except)"
+_BETWEEN = (
+    r"(?:\s(?:be|is|necessarily|really|just|simply|choose|pick|select|say|call|a|an|the|about|option|answer|choice|letter"
+    r"|equal|to|it))"
+)
+_DENIED_BEFORE = re.compile(rf"(?:\b|(?<=[a-z])){_NOT}{_BETWEEN}{{0,4}}[\s:*_\"“'(\[$]{{1,4}}\Z", re.IGNORECASE)
+_WRONG = r"(?:wrong|incorrect|false|inaccurate|impossible|mistaken|invalid|ruled\sout|out\sof\sthe\squestion)"
+_DENIED_BEHIND = re.compile(
+    rf"[*_)\]}}\"”'.]{{0,4}}(?:\s(?:option|answer|choice))?\s(?:is|was|are|would\sbe|can{_APOSTROPHE}?t\sbe|cannot\sbe"
+    rf"|seems|looks)(?:\s(?:clearly|definitely|obviously|certainly|also|simply|therefore))?"
+    rf"(?:\s{_WRONG}|(?:\snot|n{_APOSTROPHE}t)\b)",
+    re.IGNORECASE,
+)
+_TAKEN_BACK = re.compile(
+    r"[*_)\]}\"”'.,;:!?—–-]{0,4}\s{0,3}(?:[—–-]\s?)?"
+    r"(?:no|wait|oops|sorry|correction|or\srather|i\smean|scratch\sthat|let\sme\scorrect)\b(?!\sdoubt)",
+    re.IGNORECASE,
+)
+_BEFORE, _BEHIND = 60, 60  # characters around a value that are looked at
+
+
+def is_denied(text: str, start: int, end: int) -> bool:
+    """Whether the reply denies the value at [start, end): right in front of it, or right behind.
+
+    >>> [is_denied(text, text.index("B"), text.index("B") + 1) for text in ("not B but C", "B is wrong.", "It is B.")]
+    [True, True, False]
+    """
+    before = text[max(0, start - _BEFORE) : start]
+    return bool(_DENIED_BEFORE.search(before) or _DENIED_BEHIND.match(text[end : end + _BEHIND]))
+
+
+def is_taken_back(text: str, end: int) -> bool:
+    """Whether a word behind the value that ends there takes it back.
+
+    >>> is_taken_back("It is 12, no, 15.", 8), is_taken_back("It is 12, no doubt.", 8)
+    (True, False)
+    """
+    return _TAKEN_BACK.match(text[end : end + _BEHIND]) is not None

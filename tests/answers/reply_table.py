@@ -1,0 +1,76 @@
+"""Replies with the values that are wanted from them, and how often a reader finds these.
+
+A line of `replies/*.jsonl`: `reader`, `text`, `wanted` (null: nothing is to be read), `source` (`hand`, or a model and
+what it was asked), what the reader needs beside the text (`labels`, `options`, `scale`, `accepted`), and `known`, which
+says why a value that is not found is accepted. `make readings` prints a line for each reader and kind of source; with
+PYTHONPATH it reads with another checkout of calprobe.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from calprobe.answers import Reading
+
+FOLDER = Path(__file__).parent / "replies"
+Row = dict[str, Any]
+
+
+def rows() -> Iterator[Row]:
+    """All lines, each with the name of its file and its number."""
+    for file in sorted(FOLDER.glob("*.jsonl")):
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+            yield {"where": f"{file.stem}:{number}", **json.loads(line)}
+
+
+def reading(row: Row) -> Reading:
+    """What the line's reader finds in its text."""
+    return READ[row["reader"]](row)
+
+
+def is_as_wanted(row: Row) -> bool:
+    value, wanted = reading(row).value, row["wanted"]
+    if isinstance(wanted, int | float) and isinstance(value, int | float):
+        return abs(value - wanted) <= 1e-12 * max(1.0, abs(wanted))
+    return value == wanted
+
+
+def _number(row: Row) -> Reading:
+    from calprobe.answers.number_reader import read_number
+
+    return read_number(row["text"])
+
+
+def _extracted(row: Row) -> Reading:
+    from calprobe.answers.number_reader import read_extracted
+
+    return read_extracted(row["text"])
+
+
+READ: dict[str, Callable[[Row], Reading]] = {
+    "number": _number,
+    "extracted": _extracted,
+}
+
+
+def rates() -> str:
+    """A line for each reader and kind of source: lines, wrong values, unread ones that were clear."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for row in rows():
+        key = (row["reader"], "hand" if row["source"] == "hand" else "models")
+        counts[*key, "lines"] += 1
+        if not is_as_wanted(row):
+            counts[*key, "unread" if reading(row).value is None else "wrong"] += 1
+    shown = [f"{'reader':<16} {'source':<8} {'lines':>6} {'wrong':>6} {'unread though clear':>20}"]
+    for reader, source in sorted({key[:2] for key in counts}):
+        of = [counts[reader, source, what] for what in ("lines", "wrong", "unread")]
+        shown.append(f"{reader:<16} {source:<8} {of[0]:>6} {of[1]:>6} {of[2]:>20}")
+    return "\n".join(shown)
+
+
+if __name__ == "__main__":
+    print(rates())
