@@ -37,8 +37,8 @@ def product_rounding(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor |
 
 # Tiny models of tests/tiny_models.py: two layers of 32 to 64 values with 48 in between, at most 64 places, a softmax
 # over 97 or 260 words, and scores of about 8 nats. Of 114 random models (19 architectures) under two instruction sets
-# of torch by three of MKL, tree and padded paths differed from single statements by a tenth of this at most. Recurrences
-# differ by more: each step rounds the state that the next one reads.
+# of torch by three of MKL, tree and padded paths differed from single statements by a tenth of this at most.
+# Recurrences differ by more: each step rounds the state that the next one reads.
 TINY_TERMS = 2 * (4 * 32 + 2 * 48 + 64) + 32 + 260
 TINY_SCORE = rounding(torch.float32, TINY_TERMS, largest=8.0)  # nats, of a token
 TINY_SUM = 16 * TINY_SCORE  # of a statement of at most sixteen tokens
