@@ -20,7 +20,7 @@ _CURRENCY = r"(?:\\?[$]|[€£¥₹])"
 _EXPONENT = r"\{?[^\S\n]?(?P<power>[-−+]?[0-9]{1,4})\}?"
 # The sign may be left out, as in `3.52 10^-19`.
 _TIMES_TEN = (
-    r"(?:[^\S\n]?(?:×|x|\*|·|\\times|\\cdot)[^\S\n]?|[^\S\n][$]?[^\S\n]?(?:\\mathrm\{)?(?=10[^\S\n]?(?:\^|\*\*)))10"
+    r"(?:[^\S\n]?(?:×|x|\*|·|\\times|\\cdot)[^\S\n]?|[$]?[^\S\n][$]?[^\S\n]?(?:\\mathrm\{)?(?=10[^\S\n]?(?:\^|\*\*)))10"
     rf"(?:[^\S\n]?(?:\^|\*\*)[^\S\n]?{_EXPONENT}|(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,4}}))"
 )
 # Words and letters behind a number that multiply it; M and B only of money, since both are units, too.
@@ -41,7 +41,8 @@ _NUMBER = re.compile(
 )
 _TEN_TO_THE = re.compile(r"(?:\^[^\S\n]?\{?|\*\*)([-−]?[0-9]{1,4})\}?")
 # What stands in front of digits that are an exponent or a part of a name: m/s^2, mol^{-1}, mol-1, x**2, B-12.
-_OF_A_LETTER = re.compile(r"(?:[^\W\d_]|[°)}%])[^\S\n]?(?:\^|\*\*)[^\S\n]?[{(]?[^\S\n]?[-−]?\Z|[^\W\d_][-−–]\Z")
+# Two asterisks behind a blank set the number in bold: is **42**.
+_OF_A_LETTER = re.compile(r"(?:[^\W\d_]|[°)}%])(?:[^\S\n]?\^[^\S\n]?[{(]?[^\S\n]?|\*\*[{(]?)[-−]?\Z|[^\W\d_][-−–]\Z")
 _BEFORE = 8  # characters in front of a number that this looks at
 _CLOCK = re.compile(r":[0-9]{2}(?![0-9])")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})++(?:\.[0-9]++)?+")
