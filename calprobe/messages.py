@@ -55,7 +55,7 @@ def no_such(word: str, known: Iterable[str], where: str = "") -> str:
     ("no 'bier' in this report; did you mean brier?", "no 'x'; give some of ace, brier")
     """
     there = list(known)
-    hint = did_you_mean(word, there) or f"; give some of {', '.join(there)}"
+    hint = did_you_mean(word, there) or (f"; give some of {', '.join(there)}" if there else ", and there is no other")
     return f"no {word!r} {where}".rstrip() + hint
 
 

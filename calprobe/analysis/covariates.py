@@ -98,7 +98,8 @@ def read_covariate(named: str, groups: int = GROUPS) -> Covariate:
             f"{path}: no column says what its rows are of; give relation and instance, relation and subject, subject, "
             f"or question (it has {', '.join(columns) or 'none'})"
         )
-    name = _column(path, column, [own for own in columns if own not in IDS])
+    # A column of ids that says nothing of the rows has values: MMLU's subject beside question.
+    name = _column(path, column, [own for own in columns if own not in (key if column else IDS)])
     values = _values(rows, key, name)
     numbers = [_number(value) for value in values.values()]
     numeric = bool(numbers) and None not in numbers

@@ -162,3 +162,10 @@ def test_lines_of_a_json_file_are_counted_in_errors(tmp_path: Path) -> None:
     path = file_of(tmp_path, "\n".join(map(json.dumps, rows)), "facts.jsonl")
     with pytest.raises(ProbeFormatError, match=r"facts.jsonl:2: 1 is there twice"):
         read_covariate(path)
+
+
+def test_a_column_called_subject_beside_questions(tmp_path: Path) -> None:
+    found = read_covariate(file_of(tmp_path, "question,subject\nq1,law\nq2,art\n") + ":subject")
+    assert (found.key, found.values) == (("question",), {("q1",): "law", ("q2",): "art"})
+    with pytest.raises(UsageError, match="no 'topic' among its columns, and there is no other"):
+        read_covariate(file_of(tmp_path, "question\nq1\n") + ":topic")

@@ -37,13 +37,11 @@ class SetGroups:
 def covariate_values(asked: Asked, covariate: Covariate) -> Values:
     """The value of every question of a run.
 
-    Raises UsageError where the file's rows are of something else, or of questions that a complete run does not have.
+    Raises UsageError where the file's rows are of something else, or all of questions that the run does not have.
     """
     every = list(dict.fromkeys((own.name, question.root) for own in asked.sets for question in own.questions))
-    asked_in_part = asked.extent is not None and (asked.extent.partial or bool(asked.extent.limited))
-    # A file of facts is of the probe, which has more of them than can be asked.
-    complete = not asked_in_part and covariate.key != OF_FACTS
-    found = covariate.of(_ids(asked.label, every, covariate), asked.label, complete=complete)
+    # A file may be of all questions, where some were held back as examples or not drawn.
+    found = covariate.of(_ids(asked.label, every, covariate), asked.label, complete=False)
     return dict(zip(every, found, strict=True))
 
 
