@@ -48,7 +48,14 @@ _SECOND = (
     r"(?![^\S\n]{1,3}(?:is|are|was|would|does|has|can)\b)"
 )
 _NOT = re.compile(
-    r"(?:\b(?:can)?not|n['’]t|\bnever|\bneither|\bnor)\s{1,3}(?:be\s)?(?:the\s)?(?:option\s|choice\s|answer\s)?$",
+    r"(?:\b(?:can)?not|n['’]t|\bnever|\bneither|\bnor|\brule\sout|\bexclude)\s{1,3}"
+    r"(?:(?:be|choose|pick|select|go\swith|say)\s)?(?:the\s)?(?:option\s|choice\s|answer\s)?$",
+    re.IGNORECASE,
+)
+# Behind a label: that it is not the answer.
+_DENIED = re.compile(
+    r"[\s\"'”’`*_)\]}]{1,4}(?:(?:is|was|would\sbe)\s(?:not\b|never\b|(?:clearly\s|also\s)?(?:wrong|incorrect|false)\b)"
+    r"|(?:is|was)n['’]t\b|can(?:not|['’]t)\sbe\b)",
     re.IGNORECASE,
 )
 
@@ -125,7 +132,8 @@ def _reading(text: str, labels: Labels, found: _Found) -> Reading:
 def _last_of_each(text: str, labels: Labels) -> Iterator[_Found]:
     """The last match of each marker, in the order of the rules: the first of those at one place is kept."""
     for rule, source in _MARKERS:
-        last = deque(labels.pattern(source, re.MULTILINE).finditer(text), maxlen=1)
+        found = labels.pattern(source, re.MULTILINE).finditer(text)
+        last = deque((match for match in found if not _is_denied(text, match)), maxlen=1)
         if last:
             yield _Found(rule, last[0])
 
@@ -151,12 +159,17 @@ def _first_of_each_label(text: str, labels: Labels, source: str) -> list[re.Matc
     for match in labels.pattern(source, re.MULTILINE).finditer(text):
         if found and labels.are_same(found[0]["label"], match["label"]):
             continue
-        begin = match.start("label")
-        if not _NOT.search(text, max(0, begin - 32), begin):
+        if not _is_denied(text, match):
             found.append(match)
         if len(found) > 1:
             break
     return found
+
+
+def _is_denied(text: str, match: re.Match[str]) -> bool:
+    """Whether the reply says of this label that it is not the answer."""
+    begin, end = match.span("label")
+    return bool(_NOT.search(text, max(0, begin - 40), begin) or _DENIED.match(text, end))
 
 
 # Path 1 of the audit: forms in this order, of each the first match; the paper prints the first three of them.

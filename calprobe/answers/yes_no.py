@@ -7,7 +7,12 @@ import re
 from calprobe.answers.types import Reading
 
 # Both cases as classes: what ignores case takes other letters for them, too.
-_WORD = r"(?<![^\W_])(?P<word>[Yy][Ee][Ss]|[Nn][Oo])(?![^\W_])(?!['’][^\W\d_])"
+# "No" in front of a noun is no verdict: no idea, no doubt, no other planet.
+_NO_NOUN = (
+    r"(?![^\S\n]{1,3}(?:further[^\S\n]|real[^\S\n]|good[^\S\n])?(?:idea|answer|doubt|way|clue|information|evidence|comment|"
+    r"opinion|problem|matter|one|other|such|more|longer|reason|need|question|proof|data)s?\b)"
+)
+_WORD = rf"(?<![^\W_])(?P<word>[Yy][Ee][Ss]|[Nn][Oo]{_NO_NOUN})(?![^\W_])(?!['’][^\W\d_])"
 _RULES = (
     (
         "answer_marker",
@@ -16,6 +21,8 @@ _RULES = (
             re.IGNORECASE,
         ),
     ),
+    # What a reply takes back counts behind the correction.
+    ("corrected", re.compile(rf"\b(?:actually|wait|correction|rather)\b[\s,.:;–—-]{{0,8}}{_WORD}", re.IGNORECASE)),
     ("leading", re.compile(rf"\A[\W_]*{_WORD}", re.IGNORECASE)),
     ("own_line", re.compile(rf"^[^\w\n]{{0,12}}{_WORD}[^\w\n]{{0,12}}$", re.IGNORECASE | re.MULTILINE)),
     ("only_mention", re.compile(_WORD, re.IGNORECASE)),
@@ -24,10 +31,11 @@ _BOTH = re.compile(r"[^\w\n]{0,4}(?:and|or|/)[^\w\n]{0,4}(?:yes|no)(?![^\W_])", 
 
 
 def read_yes_no(text: str) -> Reading:
-    """`yes` or `no`: behind "the answer is" or "Answer:", the last one; at the beginning; alone on a line, the last
-    one; or anywhere, if the other word does not occur.
+    """`yes` or `no`: behind "the answer is" or "Answer:", the last one; behind "actually" and its like, the last one;
+    at the beginning; alone on a line, the last one; or anywhere, if the other word does not occur.
 
-    `several`: "yes or no", or both words and none of them marked.
+    "No" in front of some nouns ("no idea", "no doubt") is not read. `several`: "yes or no", or both words and none of
+    them marked.
 
     >>> [read_yes_no(text).value for text in ("**Yes**, it is.", "I know it. So no.", "Yes and no")]
     ['yes', 'no', None]

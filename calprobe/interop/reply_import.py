@@ -23,6 +23,7 @@ from calprobe.runs.asked_records import UNKNOWN_TOOL, BackendRecord, QuestionSet
 from calprobe.runs.folder import RecordFolder
 from calprobe.runs.replies import Finish
 from calprobe.runs.reply_json import whole, whole_texts
+from calprobe.runs.thoughts import Split, without_thought
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +72,13 @@ def make_run(
     sets = _asked_sets(lines, questions)
     known = {(own.name, question.id): question for own in sets for question in own.questions}
     replies = [whole_texts(reply) for line in lines for reply in _replies(line, known[line.set, line.question])]
+    split = sum(own.reasoning is not None for own in replies)
+    if split:
+        without_end = sum(own.reasoning_is_open for own in replies)
+        log.info(
+            "thoughts kept apart in %s of %s replies, %s of them without an end",
+            *(f"{n:,}" for n in (split, len(replies), without_end)),
+        )
     stored = [StoredSet.of(own) for own in sets]
     pieces = list(_pieces(replies))
     model = shown(origin.model)
@@ -162,20 +170,23 @@ def _replies(line: ReplyLine, question: Question) -> Iterator[Reply]:
 
 def _reply(line: ReplyLine, stage: str, text: str, question: Question | None) -> Reply:
     own = question is not None
+    # What is given apart is apart: markers in the text are then words of the answer.
+    split = without_thought(text) if own and line.reasoning is None else Split(line.reasoning, text, False)
     return Reply(
         key=hashlib.sha256(repr((*line.key, stage, text)).encode("utf-8", "backslashreplace")).hexdigest(),
         set=line.set,
         question=line.question,
         variant=line.variant,
         stage=stage,
-        text=text,
+        text=split.text,
         finish=_finish(line) if own else "stop",
         paraphrase=line.paraphrase,
         sample=line.sample,
         prompt=line.prompt if own else "",
         token_ids=line.tokens if own else None,
         logprobs=line.logprobs if own else None,
-        reasoning=line.reasoning if own else None,
+        reasoning=split.reasoning if own else None,
+        reasoning_is_open=split.is_open,
         label_scores=_scores(line, question) if question is not None else None,
         correct=line.correct if own else None,
         alternatives=_alternatives(line) if own else None,

@@ -51,9 +51,24 @@ def _extracted(row: Row) -> Reading:
     return read_extracted(row["text"])
 
 
+def _last_marker(row: Row) -> Reading:
+    from calprobe.answers.labels import labels_of
+    from calprobe.answers.last_marker import read_last_marker
+
+    return read_last_marker(row["text"], labels_of(tuple(row["labels"])))
+
+
+def _yes_no(row: Row) -> Reading:
+    from calprobe.answers.yes_no import read_yes_no
+
+    return read_yes_no(row["text"])
+
+
 READ: dict[str, Callable[[Row], Reading]] = {
     "number": _number,
     "extracted": _extracted,
+    "last_marker": _last_marker,
+    "yes_no": _yes_no,
 }
 
 

@@ -9,8 +9,8 @@ from tiny_backends import TEMPLATE, dialogue, tiny_model
 
 from calprobe.backends import Decoding, FollowUp, Message
 from calprobe.backends.local.chat import PromptWriter, thinking_mode
-from calprobe.backends.thoughts import FAMILIES, markers_of, split_thought
 from calprobe.errors import CalprobeError
+from calprobe.runs.thoughts import FAMILIES, markers_of, split_thought
 
 START, END = 1, 2
 ASK = FollowUp("stated", "How sure? ", Decoding(4))

@@ -10,8 +10,8 @@ from tolerances import TINY_STEPS
 from calprobe.asking.identity import keyed
 from calprobe.backends import Decoding, FollowUp
 from calprobe.backends.local import TransformersBackend
-from calprobe.backends.thoughts import FAMILIES, ending, split_thought
 from calprobe.runs.replies import THOUGHT_ENDED
+from calprobe.runs.thoughts import FAMILIES, ending, split_thought
 
 OPENS = TEMPLATE.replace("[assistant] {% endif %}", "[assistant] <think>{% endif %}")
 BUDGET = Decoding(6, temperature=1.0, seed=3, think_tokens=5)

@@ -123,3 +123,40 @@ def test_one_reply_twice_is_refused(tmp_path: Path) -> None:
 def test_without_questions_every_answer_needs_its_grade(tmp_path: Path) -> None:
     with pytest.raises(ProbeFormatError, match=":1: no correct, and no --questions"):
         import_replies(lines(tmp_path, line("q0", "A")), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("text", "thought", "answer", "is_open"),
+    [
+        (
+            "<think>\nSo the answer is A? Hmm, no.\n</think>\n\nB. Jupiter",
+            "So the answer is A? Hmm, no.",
+            "B. Jupiter",
+            False,
+        ),
+        ("It could be A.\n</think>\nB", "It could be A.", "B", False),
+        ("[THINK]The answer is A.", "The answer is A.", "", True),
+        ("<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>B", None, "B", False),
+        ("The answer is B.", None, "The answer is B.", False),
+    ],
+)
+def test_a_thought_is_kept_apart_from_the_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, thought: str | None, answer: str, is_open: bool
+) -> None:
+    quiz = made.question_set([made.choice("q0", 1)])
+    with caplog.at_level("INFO"):
+        run = import_replies(lines(tmp_path, line("q0", text)), tmp_path / "run", [quiz])
+    reply = open_asked(run.path).pieces[0].replies[0]
+    assert (reply.text, reply.reasoning_is_open) == (answer, is_open)
+    assert thought is None or reply.reasoning == thought
+    assert ("thoughts kept apart" in caplog.text) == (reply.reasoning is not None)
+    assert ("thoughts" in asked_of("run", open_asked(run.path)).about) == (reply.reasoning is not None)
+
+
+def test_what_is_given_apart_is_not_split_again(tmp_path: Path) -> None:
+    quiz = made.question_set([made.choice("q0", 1)])
+    run = import_replies(
+        lines(tmp_path, line("q0", "The tag </think> ends it: B", reasoning="Tags.")), tmp_path / "run", [quiz]
+    )
+    reply = open_asked(run.path).pieces[0].replies[0]
+    assert (reply.text, reply.reasoning) == ("The tag </think> ends it: B", "Tags.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +65,7 @@ def asked_of(label: str, run: AskedRun) -> Asked:
         extent=extent_of(run),
         size=manifest.model.size,
         about=_about(manifest)
+        | (_thoughts(replies) if manifest.is_import else {})
         | ({} if grades is None else _grading(grades, graded, sets, replies))
         | _meant(meanings)
         | _alternatives(replies),
@@ -100,6 +101,16 @@ def _tool(manifest: AskManifest) -> str:
     """The tool that replies were imported from, if the import knows it."""
     backend = manifest.backend
     return "another tool" if backend.name == UNKNOWN_TOOL else " ".join([backend.name, *backend.versions.values()])
+
+
+def _thoughts(replies: Sequence[Reply]) -> dict[str, str]:
+    """How many imported replies came with a thought, and how many of these have no end and so no answer."""
+    thoughts = [own for own in replies if own.reasoning is not None]
+    if not thoughts:
+        return {}
+    without_end = sum(own.reasoning_is_open for own in thoughts)
+    said = f"kept apart in {len(thoughts):,} of {len(replies):,} replies, {without_end:,} of them without an end"
+    return {"thoughts": said}
 
 
 _SAID = {"base": "plain text, as a base model", "instruct": "chat", "reasoning": "chat, with thoughts kept apart"}

@@ -13,9 +13,9 @@ from jinja2 import TemplateError
 
 from calprobe.backends.local.token_text import TokenText
 from calprobe.backends.protocol import Dialogue, FollowUp, Message
-from calprobe.backends.thoughts import Markers, is_opened, markers_of
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
+from calprobe.runs.thoughts import Markers, is_opened, markers_of
 
 _REPLY = "\ue000"  # private-use character that stands for a reply while the template renders what follows it
 # Variables by which templates let thinking be switched off, and one by which Llama's takes a date instead of today's.

@@ -14,9 +14,9 @@ from calprobe.backends.local.labels import Ids, LabelForms
 from calprobe.backends.local.noise import sample_key
 from calprobe.backends.protocol import Dialogue
 from calprobe.backends.request import Request
-from calprobe.backends.thoughts import Split, split_thought
 from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.replies import Finish, LabelScores, Reply
+from calprobe.runs.thoughts import Split, split_thought
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from calprobe.backends.local.conversation import Behind, Conversation, Turn
 from calprobe.backends.local.labels import Ids, LabelForms, LabelVocabulary
 from calprobe.backends.protocol import Decoding
 from calprobe.backends.request import Request
-from calprobe.backends.thoughts import Split, ending, split_thought
 from calprobe.models import LoadedModel
 from calprobe.runs.replies import TOO_LONG, Reply
+from calprobe.runs.thoughts import Split, ending, split_thought
 
 _MARKER_TOKENS = 16  # the marker at the end of a thought is looked for among so many of the last ones
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from calprobe.backends.thoughts import FAMILIES, Split, split_thought
 from calprobe.messages import shortened
+from calprobe.runs.thoughts import Split, without_thought
 from calprobe.runs.window import Step, WindowToken
 
 _REASONING = ("reasoning_content", "reasoning")  # where servers keep a thought apart from the reply
@@ -50,7 +50,7 @@ def answer_of(body: bytes) -> Answer:
     content = _Value("message.content", message.get("content") or "").text()
     thoughts = [message[name] for name in _REASONING if isinstance(message.get(name), str) and message[name]]
     steps = _steps(choice.get("logprobs"))
-    split = Split(thoughts[0], content, False) if thoughts else _without_thought(content)
+    split = Split(thoughts[0], content, False) if thoughts else without_thought(content)
     return Answer(
         text=split.text,
         finish=_Value("finish_reason", choice.get("finish_reason") or "").text(),
@@ -64,15 +64,6 @@ def answer_of(body: bytes) -> Answer:
         tokens_in=_Value("usage.prompt_tokens", usage.get("prompt_tokens") or 0).count(),
         tokens_out=_Value("usage.completion_tokens", usage.get("completion_tokens") or 0).count(),
     )
-
-
-def _without_thought(content: str) -> Split:
-    """The reply without a thought that the server left in front of it, between the markers of a known family."""
-    for markers in FAMILIES:
-        split = split_thought(content, markers, opened=False)
-        if split.reasoning is not None:
-            return split
-    return Split(None, content, False)
 
 
 def parsed(body: bytes) -> Any:

@@ -175,7 +175,7 @@ class VllmBackend:
         return "" if room > 0 else f"{TOO_LONG}: it has {len(sent.ids):,} tokens, and {takes}"
 
     def _reply(self, sent: _Sent, output: Any) -> tuple[Reply, Ids]:
-        from calprobe.backends.thoughts import split_thought
+        from calprobe.runs.thoughts import split_thought
 
         all_ids: Ids = tuple(output.token_ids)
         steps = _steps(all_ids, output.logprobs or ())

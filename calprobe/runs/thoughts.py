@@ -78,3 +78,12 @@ def split_thought(reply: str, markers: Markers, opened: bool) -> Split:
         return Split(None, reply, False)
     thought = thought.strip()
     return Split(thought.removeprefix(markers.start).strip(), text.strip(), not end)
+
+
+def without_thought(reply: str) -> Split:
+    """The reply without a thought that whoever answered has left in front of it, in the markers of any known family."""
+    for markers in FAMILIES:
+        split = split_thought(reply, markers, opened=False)
+        if split.reasoning is not None:
+            return split
+    return Split(None, reply, False)
