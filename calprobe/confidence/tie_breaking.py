@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,20 @@ def draw_among(owner: Ints, place: Ints, keys: Keys) -> Ints:
     order = np.lexsort((_mixed(keys[owner] + place.astype(np.uint64) * _STEP), owner))
     drawn: Ints = order[np.flatnonzero(np.diff(owner[order], append=-1))]
     return drawn
+
+
+def draw_name(names: Sequence[str], *key: str) -> int:
+    """The place of one of several names, drawn by a hash of `key` and the name: each is as probable as the others.
+
+    Which one it is depends on nothing but these texts: not on the names' order, on the machine or on other questions.
+
+    >>> names = ["A", "B", "C", "D"]
+    >>> drawn = names[draw_name(names, "mini", "capital/3")]
+    >>> drawn == names[::-1][draw_name(names[::-1], "mini", "capital/3")]
+    True
+    """
+    hashes = [hashlib.blake2b("\0".join((*key, name)).encode("utf-8", "backslashreplace")).digest() for name in names]
+    return min(range(len(names)), key=hashes.__getitem__)
 
 
 def _mixed(values: Keys) -> Keys:

@@ -11,7 +11,7 @@ from calprobe.metrics.metric import BinMetric, Metric, SampleMetric
 from calprobe.metrics.sample import Sample, sort_instances
 
 BINS, FINE = 15, 100
-FREQUENCY_BINS = 11
+FREQUENCY_BINS = 11  # of frequencies among ten samples, which a study of them has
 
 
 def bin_entropy(confidence: npt.ArrayLike, n_bins: int = BINS) -> float:
@@ -155,14 +155,19 @@ CENTRED_ECE = SampleMetric(
     _centred_error,
     biased=True,
 )
-FREQUENCY_ECE = SampleMetric(
-    "ece_11_centred",
-    "ECE 11 centred",
-    "ECE with 11 bins centred on 0, 0.1, .., 1, the values of frequencies among ten samples",
-    "smaller",
-    lambda sample: _centred_error(sample, FREQUENCY_BINS),
-    biased=True,
-)
+
+
+def frequency_ece(samples: int) -> Metric:
+    """ECE of frequencies among so many samples: a bin for each value that they have, 0, 1/m, .., 1."""
+    bins = samples + 1
+    return SampleMetric(
+        f"ece_{bins}_centred",
+        f"ECE {bins} centred",
+        f"ECE with {bins} bins centred on the values of frequencies among {samples} samples",
+        "smaller",
+        lambda sample: _centred_error(sample, bins),
+        biased=True,
+    )
 
 
 def place_metrics() -> tuple[Metric, ...]:

@@ -92,16 +92,41 @@ def test_responses_and_questions_have_their_closed_forms() -> None:
     assert questions.normalised["mean_confidence"].value == pytest.approx(3 / 4)
 
 
-def test_always_yes_is_said_to_be_degenerate_and_has_no_answer() -> None:
+def test_always_yes_is_said_to_be_degenerate_and_draws_an_answer() -> None:
     found = study(lambda claim, sample: "Yes", CLAIMS)
     assert found.responses.degenerate == "Yes in 100.0% of the verdicts, whatever the option"
     assert found.responses.accuracy.value == pytest.approx(0.25)
     assert found.responses.balanced is not None
     assert found.responses.balanced.value == pytest.approx(0.5)
-    assert (found.questions.tied, found.questions.accuracy.value) == (12, 0.0)
+    assert (found.questions.tied, found.questions.unanswered) == (12, 0)
+    assert found.questions.share["mean_confidence"].value == 1  # all options have all Yes
     of_noes = report_asked([asked(lambda claim, sample: "No", CLAIMS)], OPTIONS)
     (table,) = (own for own in asked_tables(of_noes) if "Every response: what" in own.caption)
     assert table.rows[0].note == "DEGENERATE: No in 100.0% of the verdicts, whatever the option"
+
+
+def test_a_model_that_knows_nothing_ranks_nothing_whether_claims_tie_or_not() -> None:
+    many, rng = judged(question_set(300), "{label}: {option}", "{label}. {option}"), np.random.default_rng(7)
+    said = {(claim.id, at): "Yes" if rng.random() < 0.85 else "No" for claim in many.questions for at in range(SAMPLES)}
+    found = study(lambda claim, sample: said[claim.id, sample], many).questions
+    assert found.tied > 100
+    assert found.accuracy.value == pytest.approx(0.25, abs=0.08)
+    assert found.share["auroc"].value == pytest.approx(0.5, abs=0.1)
+    assert found.share["mean_confidence"].value > 0.9
+
+
+def test_the_answer_of_a_question_is_read_off_all_samples_and_not_off_its_first() -> None:
+    numbers = QuestionSet(
+        "sums",
+        tuple(Question(f"n{at}", "How many?", "number", number=15.0) for at in range(12)),
+        SetSource("0" * 64),
+    )
+    found = study(lambda question, sample: "15" if sample else "NONE", numbers)
+    for way in TREATMENTS:
+        metrics = found.responses.treatments["frequency.majority"][way]
+        assert metrics["accuracy"].value == 1
+        assert metrics["ece_15"].value == pytest.approx(0.25)
+        assert metrics["brier"].value == pytest.approx(0.0625)
 
 
 def test_three_treatments_of_failures() -> None:
@@ -259,14 +284,15 @@ def test_claims_about_one_question_are_calibrated_in_one_fold(monkeypatch: pytes
     assert {each for questions in seen for each in questions.tolist()} == {f"q{at}" for at in range(12)}
 
 
-def test_frequencies_have_eleven_centred_bins_and_other_confidences_fifteen() -> None:
+def test_frequencies_have_a_centred_bin_for_each_of_their_values_and_other_confidences_fifteen() -> None:
     found = study(leans, CLAIMS, stated=lambda claim, sample: "0.9")
-    assert "ece_11_centred" in found.questions.share
     names = {
-        name: set(ways["zero"]) & {"ece_11_centred", "ece_15_centred"}
+        name: {own for own in ways["zero"] if own.endswith("_centred")}
         for name, ways in found.responses.treatments.items()
     }
-    assert names["frequency"] == {"ece_11_centred"}
+    assert names["frequency"] == {f"ece_{SAMPLES + 1}_centred"}
+    # Every share is .75 and right: with the bins of ten samples it would be .3, since .75 lay with .7.
+    assert found.questions.share[f"ece_{SAMPLES + 1}_centred"].value == pytest.approx(0.25)
     assert names["stated_decimal"] == {"ece_15_centred"}
 
 

@@ -32,7 +32,7 @@ SAID = {
     "q0": ["right", "Right.", "the right", "wrong"],
     "q1": ["wrong", "other", "right", "wrong"],
     "q2": ["right", "right", "right", "right"],
-    "q3": ["no", "nope", "right", "wrong"],
+    "q9": ["no", "nope", "right", "wrong"],  # four answers tie, and "right" is not drawn
 }
 
 
@@ -61,8 +61,8 @@ def test_frequency_by_hand() -> None:
     assert [found["q0", at] for at in range(4)] == [0.75, 0.75, 0.75, 0.25]
     assert [found["q1", at] for at in range(4)] == [0.5, 0.25, 0.25, 0.5]
     headline = confidences(run(), "frequency.majority")
-    # One row a question, of the most frequent string: equally frequent ones by text.
-    assert headline == {("q0", 0): 0.75, ("q1", 0): 0.5, ("q2", 0): 1.0, ("q3", 0): 0.25}
+    # One row a question, of the most frequent answer: of equally frequent ones, which have one share, one is drawn.
+    assert headline == {("q0", 0): 0.75, ("q1", 0): 0.5, ("q2", 0): 1.0, ("q9", 0): 0.25}
 
 
 def test_empty_replies_make_answers_less_frequent_and_failed_requests_do_not() -> None:
@@ -79,13 +79,13 @@ def test_empty_replies_make_answers_less_frequent_and_failed_requests_do_not() -
 
 def test_readings_pair_one_uncertainty_with_other_answers() -> None:
     report = cell(run())
-    entropies = {"q0": _entropy(3, 1), "q1": _entropy(2, 1, 1), "q2": 0.0, "q3": math.log(4)}
+    entropies = {"q0": _entropy(3, 1), "q1": _entropy(2, 1, 1), "q2": 0.0, "q9": math.log(4)}
     found = confidences(run(), "answer_entropy")
     assert found == pytest.approx({(name, at): value for name, value in entropies.items() for at in range(4)})
     sure = 1 - np.array(list(entropies.values())) / 2
     pooled = np.repeat(sure, 4), np.array([1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1, 0, 0, 1, 0])
     assert report.estimators["answer_entropy"].metrics["auroc"].value == pytest.approx(float(auroc(*pooled)))
-    majority = sure, np.array([1, 0, 1, 0])  # of q3 the first by text, which is "no"
+    majority = sure, np.array([1, 0, 1, 0])  # of q3 one that is drawn
     assert report.estimators["answer_entropy.majority"].metrics["auroc"].value == float(auroc(*majority))
     assert "answer_entropy.greedy" not in report.estimators  # the run has no greedy answers
 
@@ -97,7 +97,7 @@ def _entropy(*counts: int) -> float:
 
 def test_greedy_answers_are_labels_of_their_own() -> None:
     asked = run()
-    right = {"q0": False, "q1": False, "q2": True, "q3": True}
+    right = {"q0": False, "q1": False, "q2": True, "q9": True}
     greedy = [made.reply(name, "right" if own else "x", stage="greedy") for name, own in right.items()]
     report = cell(replace(asked, replies=(*asked.replies, *greedy)))
     found = report.estimators["answer_entropy.greedy"]
@@ -215,7 +215,7 @@ def test_a_table_says_where_an_order_rests_on_few_questions() -> None:
 
 
 def test_calibrated_uncertainties_are_confidences() -> None:
-    said = {f"q{at:02}": ["right"] * 4 if at % 2 else ["a", "b", "c", "right"] for at in range(40)}
+    said = {f"q{at:02}": ["right"] * 4 if at % 2 else ["a", "a", "b", "right"] for at in range(40)}
     said |= {f"q{at:02}": ["a"] * 4 for at in (1, 3, 5, 7)}  # four against the rule
     asked = run(said)
     for method in ("isotonic", "logistic"):
@@ -418,3 +418,28 @@ def test_the_question_itself_stands_apart_from_its_other_wordings() -> None:
     (report,) = report_asked([paraphrased(True)], options).runs
     assert [row.label for row in itself_table(report.sets["quiz"]).rows] == ["question", "other wordings", "difference"]
     assert run_json(report)["sets"]["quiz"]["variants"]["plain"]["question_itself"]["questions"] == 40
+
+
+@pytest.mark.parametrize("right", ["A", "D"])
+def test_a_model_that_knows_nothing_has_no_skill_wherever_the_right_label_stands(right: str) -> None:
+    """Two samples tie in three of four questions; the first in the alphabet had an AUROC of .91 for D and .40 for A."""
+    rng = np.random.default_rng(0)
+    questions = [
+        Question(f"q{at}", "?", "choice", tuple("wxyz"), tuple("ABCD"), answer="ABCD".index(right)) for at in range(400)
+    ]
+    replies = [
+        made.reply(question.id, str(rng.choice(list("ABCD"))), sample=sample)
+        for question in questions
+        for sample in range(2)
+    ]
+    asked = made.asked(questions, replies)
+    metrics = cell(asked).estimators["frequency.majority"].metrics
+    assert metrics["accuracy"].value == pytest.approx(0.25, abs=0.05)
+    assert metrics["auroc"].value == pytest.approx(0.5, abs=0.08)
+    backwards = replace(asked, replies=tuple(reversed(asked.replies)))
+    assert cell(backwards).estimators["frequency.majority"].metrics["auroc"].value == metrics["auroc"].value
+
+
+def test_a_mean_of_equal_values_is_that_value() -> None:
+    said = {"q0": ["right"] * 7 + ["a", "b", "c"], "q1": ["right"] * 9 + ["a"]}
+    assert confidences(run(said), "frequency.majority") == {("q0", 0): 0.7, ("q1", 0): 0.9}

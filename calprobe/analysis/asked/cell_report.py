@@ -39,7 +39,7 @@ from calprobe.metrics import (
     paired_draws,
     standard_metrics,
 )
-from calprobe.metrics.concentration import FREQUENCY_ECE, place_metrics
+from calprobe.metrics.concentration import FREQUENCY_BINS, frequency_ece, place_metrics
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 
 RAW, NORMALISED = "label_raw", "label"
@@ -276,7 +276,7 @@ def ece_of(found: AskedConfidence, kept: Kept) -> float:
 def metrics_of(options: AskedOptions) -> tuple[Metric, ...]:
     """The metrics of a report's columns: standard ones, without references of smooth ECE; those of a study."""
     own = tuple(metric for metric in standard_metrics(options.ace_bins) if getattr(metric, "of", "") != SMOOTH_ECE.name)
-    return (*own, *place_metrics(), FREQUENCY_ECE) if options.by_study else own
+    return (*own, *place_metrics(), frequency_ece(FREQUENCY_BINS - 1)) if options.by_study else own
 
 
 def mean_of(values: Sequence[float]) -> float:

@@ -25,16 +25,15 @@ from calprobe.confidence.asked.cell import GREEDY, GREEDY_FINAL, Cell
 from calprobe.confidence.asked.entry import AskedEstimator, Read
 from calprobe.confidence.asked.question_measures import MEASURES, QuestionMeasure
 from calprobe.confidence.asked.sampled import SampledQuestion, mean_logprob
-from calprobe.confidence.asked.token_estimators import of_rows, token_estimators
+from calprobe.confidence.asked.token_estimators import DECIMALS, of_rows, token_estimators
 from calprobe.confidence.asked.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, AskedConfidence
 from calprobe.confidence.distributions import NO_PREDICTION
-from calprobe.confidence.samples import frequencies, majority
+from calprobe.confidence.samples import frequencies
 
 Compute = Callable[[Read], AskedConfidence]
 NO_ANSWER, OTHER = "no answer", NOT_ASKED
 MAJORITY, GREEDY_READING = ".majority", ".greedy"
 READINGS = ("", MAJORITY, GREEDY_READING)
-DECIMALS = 12  # of an uncertainty
 
 
 def has_greedy(cell: Cell) -> bool:
@@ -110,14 +109,21 @@ def of_majority(compute: Compute) -> Compute:
             if place is None:
                 rows.status[first] = NO_ANSWER
                 continue
-            members = own.rows[own.classes == majority(own.classes)]
+            members = own.rows[own.classes == own.majority]
             known = members[~np.isnan(found.confidence[members])]
             rows.prediction[first], rows.correct[first] = found.prediction[place], found.correct[place]
             rows.status[first] = OK if len(known) else str(found.status[place])
-            rows.values[first] = found.confidence[known].mean() if len(known) else np.nan
+            rows.values[first] = _mean(found.confidence[known])
         return rows.confidence()
 
     return reading
+
+
+def _mean(values: Floats) -> float:
+    """The mean; exactly the value where all are the same, and NaN of none."""
+    if not len(values):
+        return float("nan")
+    return float(values[0] if (values == values[0]).all() else values.mean())
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +148,7 @@ def representative(own: SampledQuestion) -> int | None:
     """The row of the most frequent answer: of its most frequent string the first; None without an answer."""
     if not (own.classes >= 0).any():
         return None
-    members = np.flatnonzero(own.classes == majority(own.classes))
+    members = np.flatnonzero(own.classes == own.majority)
     return int(own.rows[members[own.strings.of[members].argmin()]])
 
 

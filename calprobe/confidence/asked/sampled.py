@@ -22,10 +22,12 @@ from calprobe.confidence.samples import (
     close,
     different_strings,
     greedy_classes,
+    most_frequent,
     no_contradiction,
     rouge_matrix,
 )
 from calprobe.confidence.samples.spectral import Spectrum
+from calprobe.confidence.tie_breaking import draw_name
 from calprobe.questions.types import Question
 
 NO_LOGPROBS, EMPTY, THOUGHT = "no log-probabilities", "empty reply", "tokens of a thought among those of the reply"
@@ -96,6 +98,23 @@ class SampledQuestion:
         Classes are numbered from the one with the most frequent string on, so that 0 need not be the largest.
         """
         return self.strings.classes(self._equal)
+
+    @cached_property
+    def majority(self) -> int:
+        """The class of the most frequent answer, of several one that is drawn; -1 where no sample has an answer.
+
+        The draw goes by the question and the answers' texts, so that it prefers no label, word or place.
+        """
+        tied = most_frequent(self.classes).tolist()
+        if len(tied) < 2:
+            return tied[0] if tied else -1
+        texts = [min(self.strings.texts[place] for place in set(self.exact[self.classes == own])) for own in tied]
+        return int(tied[draw_name(texts, self.set, self.question.id)])
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether several answers are the most frequent."""
+        return len(most_frequent(self.classes)) > 1
 
     @cached_property
     def exact(self) -> Ints:

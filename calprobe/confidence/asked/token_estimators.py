@@ -16,6 +16,8 @@ from calprobe.confidence.samples import ClaimProbability
 
 FADEEVA, FOMICHEVA = "Fadeeva et al. 2024", "Fomicheva et al. 2020"
 OF_ONE_REPLY = ("perplexity", "token_entropy")  # uncertainties that are no measures of a question's samples
+# Of what is computed from samples or tokens: values that are equal but for their rounding are ties.
+DECIMALS = 12
 Known = tuple[Sequence[float], Sequence[str]]  # of each row, and why it is not known
 
 
@@ -67,7 +69,7 @@ def ccp_mean(read: Read) -> AskedConfidence:
 def of_rows(read: Read, values: Sequence[float] | Floats, status: Sequence[str]) -> AskedConfidence:
     """A number for each row with the correctness of its answer."""
     answers = read.answers
-    numbers = np.asarray(values, np.float64)
+    numbers: Floats = np.asarray(np.round(np.asarray(values, np.float64), DECIMALS) + 0.0)
     return answers.of_asked(AskedConfidence(answers.prediction, numbers, answers.correct, np.array(status, np.str_)))
 
 

@@ -20,7 +20,7 @@ from calprobe.confidence.samples.entropy import (
     miller_madow_entropy,
     monte_carlo_entropy,
 )
-from calprobe.confidence.samples.frequency import frequencies, majority
+from calprobe.confidence.samples.frequency import frequencies, most_frequent
 from calprobe.confidence.samples.similarity import affinity, lexsim, rouge_matrix
 from calprobe.confidence.samples.spectral import degree, eccentricity, eigv, laplacian, spectral_embedding
 from calprobe.confidence.samples.tokens import perplexity, sequence_probability, token_entropy
@@ -54,9 +54,9 @@ __all__ = [
     "laplacian",
     "lexsim",
     "likelihood_entropy",
-    "majority",
     "miller_madow_entropy",
     "monte_carlo_entropy",
+    "most_frequent",
     "no_contradiction",
     "one_hot",
     "perplexity",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, check_count
+from calprobe.arrays import Floats, Ints, check_count
 from calprobe.confidence.samples.entropy import check_classes
 
 
@@ -33,14 +33,16 @@ def frequencies(classes: npt.ArrayLike, asked: int) -> Floats:
     return found
 
 
-def majority(classes: npt.ArrayLike) -> int:
-    """The largest class, of equal ones the one with the smallest number; -1 where no sample has an answer.
+def most_frequent(classes: npt.ArrayLike) -> Ints:
+    """The classes with most samples, ascending: several where they tie; none where no sample has an answer.
 
-    With classes numbered by their strings in a fixed order the result does not depend on the samples' order.
-
-    >>> majority([1, 0, 1, 0, 2]), majority([-1])
-    (0, -1)
+    >>> most_frequent([1, 0, 1, 0, 2]).tolist(), most_frequent([-1]).tolist()
+    ([0, 1], [])
     """
     own = check_classes(classes)
     there = own[own >= 0]
-    return int(np.bincount(there).argmax()) if len(there) else -1
+    if not len(there):
+        return there
+    counts = np.bincount(there)
+    found: Ints = np.flatnonzero(counts == counts.max())
+    return found

@@ -9,10 +9,10 @@ from typing import Literal
 from calprobe.metrics import Estimate
 
 Metrics = Mapping[str, Estimate]  # by name
-# How a row enters the metrics of a confidence if its answer or its confidence was not read: with confidence 0, not at
-# all, or with the confidence that is farthest from the truth, 1 if it is wrong and 0 if it is right. An answer that was
-# not read is wrong; of one that was read it is known whether it is right.
-TREATMENTS = ("zero", "dropped", "worst")
+# How a row enters the metrics of a confidence if its answer or its confidence was not read: with the confidence that is
+# farthest from the truth, 1 if it is wrong and 0 if it is right, not at all, or with confidence 0, which flatters a
+# model that often fails. An answer that was not read is wrong; of one that was read it is known whether it is right.
+TREATMENTS = ("worst", "dropped", "zero")
 Kind = Literal["claims", "numbers", "texts", "choices"]  # of answers; claims are verdicts on one option each
 
 
@@ -37,7 +37,8 @@ class QuestionLevel:
     """One answer a question: the option with most Yes, or of answers that are no verdicts the most frequent one."""
 
     rows: int
-    tied: int  # questions without an answer: options share the most Yes, or nothing could be read
+    tied: int  # questions of which several answers share the most, so that one of them is drawn
+    unanswered: int  # questions of which nothing could be read: wrong, with confidence 0
     accuracy: Estimate  # a question without an answer is wrong
     all_right: Estimate | None  # share of the questions of which every option has most verdicts right, more than half
     share: Metrics  # of the samples that give the answer, or of Yes for the chosen option

@@ -25,11 +25,12 @@ from calprobe.answers.grading import TOLERANCES, GradeRules, grade
 from calprobe.arrays import Floats
 from calprobe.confidence.asked.cell import FINAL, Row
 from calprobe.confidence.asked.readings import CONCLUDED
+from calprobe.confidence.asked.sample_estimators import GREEDY_READING, MAJORITY
 from calprobe.confidence.asked.sampled import SampledQuestion
-from calprobe.confidence.samples import frequencies, majority
+from calprobe.confidence.samples import frequencies
+from calprobe.confidence.tie_breaking import draw_name
 from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, bootstrap_of_means, standard_metrics
-from calprobe.metrics.concentration import CENTRED_ECE, FREQUENCY_ECE
-from calprobe.questions.types import Question
+from calprobe.metrics.concentration import CENTRED_ECE, frequency_ece
 
 Names = npt.NDArray[np.str_]
 Right = npt.NDArray[np.bool_]
@@ -68,15 +69,15 @@ def _cell(asked: Asked, opened: OpenedCell, kind: Kind, options: AskedOptions) -
     samples = max((len(own.rows) for own in opened.read.samples), default=0)
     sizes = Counter(question.root for own in asked.sets if own.name == cell.set for question in own.questions)
     found = list(_options(opened, sizes) if kind == "claims" else _most_frequent(opened))
-    responses = _responses(opened, kind, options)
-    return AnswerCell(cell.set, cell.variant, kind, samples, responses, _questions(opened, found, options))
+    responses = _responses(opened, kind, samples, options)
+    return AnswerCell(cell.set, cell.variant, kind, samples, responses, _questions(opened, found, samples, options))
 
 
 def _roots(rows: Sequence[Row]) -> Names:
     return np.array([row.question.root for row in rows], np.str_)
 
 
-def _responses(opened: OpenedCell, kind: Kind, options: AskedOptions) -> ResponseLevel:
+def _responses(opened: OpenedCell, kind: Kind, samples: int, options: AskedOptions) -> ResponseLevel:
     cell, answers = opened.cell, opened.read.answers
     names, right, read, kept = _roots(cell.rows), answers.correct, answers.extracted, answers.asked
     claims = kind == "claims"
@@ -94,7 +95,7 @@ def _responses(opened: OpenedCell, kind: Kind, options: AskedOptions) -> Respons
         extraction=_mean(read, kept, names, options),
         tolerances=_tolerances(opened, names, options) if kind == "numbers" else {},
         treatments={
-            name: {way: _treated(opened, name, way, options) for way in TREATMENTS}
+            name: {way: _treated(opened, name, way, samples, options) for way in TREATMENTS}
             for name in opened.confidences
             if name.startswith(ESTIMATORS) and opened.estimators[name].scale == "probability"
         },
@@ -142,24 +143,25 @@ def _balanced(right: Right, true: Right, names: Names, options: AskedOptions) ->
     return bootstrap_of_means(values, mean, options.resampling, names)
 
 
-def _treated(opened: OpenedCell, name: str, way: str, options: AskedOptions) -> Metrics:
+def _treated(opened: OpenedCell, name: str, way: str, samples: int, options: AskedOptions) -> Metrics:
     """The metrics of an estimator, its rows without an answer or a confidence treated in one of the three ways.
 
-    An answer that was not read is wrong. Whether another is right does not depend on its confidence.
+    An answer that was not read is wrong. Whether another is right does not depend on its confidence. One row a
+    question has the most frequent answer, or the greedy one, whatever was read off the sample that it stands at.
     """
-    found, extracted = opened.confidences[name], opened.read.answers.extracted
+    found = opened.confidences[name]
+    is_of_questions = name.endswith((MAJORITY, GREEDY_READING))
+    extracted = found.asked if is_of_questions else opened.read.answers.extracted
     failed, right = ~found.read | ~extracted, found.correct & extracted
     kept = found.asked & ~failed if way == "dropped" else found.asked
     filling = np.where(right, 0.0, 1.0) if way == "worst" else 0.0
     confidence = np.where(failed, filling, found.confidence)
-    by = FREQUENCY_ECE if name.startswith("frequency") else CENTRED_ECE
+    by = frequency_ece(samples) if name.startswith("frequency") else CENTRED_ECE
     return _metrics(confidence[kept], right[kept], _roots(opened.cell.rows)[kept], options, by)
 
 
-def _metrics(
-    confidence: Floats, right: Right, names: Names | None, options: AskedOptions, centred: Metric = FREQUENCY_ECE
-) -> Metrics:
-    """With ECE over centred bins: of frequencies among ten samples 11, each of which has one value; else 15."""
+def _metrics(confidence: Floats, right: Right, names: Names | None, options: AskedOptions, centred: Metric) -> Metrics:
+    """With ECE over centred bins."""
     if not len(confidence):
         return {}
     metrics: list[Metric] = [metric for metric in standard_metrics() if metric.name in METRICS]
@@ -175,39 +177,41 @@ class _Answer:
     share: float  # NaN: no answer
     normalised: float = float("nan")
     all_right: bool = False
+    tied: bool = False  # drawn among several that have that share
 
 
-def _questions(opened: OpenedCell, found: Sequence[_Answer], options: AskedOptions) -> QuestionLevel:
+def _questions(opened: OpenedCell, found: Sequence[_Answer], samples: int, options: AskedOptions) -> QuestionLevel:
     claims = opened.cell.judges_options
     share = np.array([own.share for own in found], np.float64)
     normalised = np.array([own.normalised for own in found], np.float64)
     right = np.array([own.right for own in found], np.bool_)
-    tied = np.isnan(share)
+    unanswered = np.isnan(share)
     every = np.array([own.all_right for own in found], np.float64)
+    centred = frequency_ece(samples)
     return QuestionLevel(
         rows=len(found),
-        tied=int(tied.sum()),
+        tied=sum(own.tied for own in found),
+        unanswered=int(unanswered.sum()),
         accuracy=bootstrap_mean(right.astype(np.float64), options.resampling),
         all_right=bootstrap_mean(every, options.resampling) if claims else None,
-        share=_metrics(np.where(tied, 0.0, share), right, None, options),
-        normalised=_metrics(np.where(tied, 0.0, normalised), right, None, options) if claims else None,
+        share=_metrics(np.where(unanswered, 0.0, share), right, None, options, centred),
+        normalised=_metrics(np.where(unanswered, 0.0, normalised), right, None, options, centred) if claims else None,
     )
 
 
 def _most_frequent(opened: OpenedCell) -> Iterator[_Answer]:
     """The most frequent answer to each question with its frequency; classes are those of equal answers."""
     for own in opened.read.samples:
-        best = majority(own.classes)
-        if best < 0:
+        if own.majority < 0:
             yield _Answer(right=False, share=float("nan"))
             continue
-        place = int(np.nonzero(own.classes == best)[0][0])
+        place = int(np.nonzero(own.classes == own.majority)[0][0])
         share = float(frequencies(own.classes, len(own.classes))[place])
-        yield _Answer(bool(opened.read.answers.correct[own.rows[place]]), share)
+        yield _Answer(bool(opened.read.answers.correct[own.rows[place]]), share, tied=own.is_tied)
 
 
 def _options(opened: OpenedCell, sizes: Mapping[str, int]) -> Iterator[_Answer]:
-    """The option of each question with most Yes; none where options share the most, or none has any.
+    """The option of each question with most Yes; where several have as many, one of them, drawn.
 
     Questions with an option of which no sample is there (every request failed) are left out.
     """
@@ -216,12 +220,11 @@ def _options(opened: OpenedCell, sizes: Mapping[str, int]) -> Iterator[_Answer]:
             continue
         yes = np.array([_share_of_yes(opened, own) for own in claims])
         right = [2 * int(opened.read.answers.correct[own.rows].sum()) > len(own.rows) for own in claims]
-        best = np.nonzero(yes == yes.max())[0]
-        if len(best) > 1 or yes.max() == 0:
-            yield _Answer(right=False, share=float("nan"), all_right=all(right))
-            continue
-        chosen: Question = claims[best[0]].question
-        yield _Answer(chosen.answer == 0, float(yes[best[0]]), float(yes[best[0]] / yes.sum()), all(right))
+        best = np.nonzero(yes == yes.max())[0].tolist()
+        chosen = best[draw_name([claims[place].question.id for place in best], opened.cell.set, name)]
+        share, total = float(yes[chosen]), float(yes.sum())
+        normalised = share / total if total else 1 / len(yes)
+        yield _Answer(claims[chosen].question.answer == 0, share, normalised, all(right), tied=len(best) > 1)
 
 
 def _by_question(samples: Sequence[SampledQuestion]) -> Mapping[str, list[SampledQuestion]]:

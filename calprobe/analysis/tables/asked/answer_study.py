@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from calprobe.analysis.asked.science.answer_results import AnswerCell, AnswerStudy
+from calprobe.analysis.asked.science.answer_results import AnswerCell, AnswerStudy, Metrics
 from calprobe.analysis.tables.types import Column, Row, Table, metric_cells, metric_columns
 
-_CENTRED = ("ece_11_centred", "ece_15_centred")  # of frequencies, and of other confidences
+_CENTRED = "ece_centred"  # whatever the number of bins
 _METRICS = {"accuracy": "accuracy", "ece_15": "ECE 15", "brier": "Brier", "auroc": "AUROC"}
-_OF_SHARES = {"ece_15": "ECE 15", _CENTRED[0]: "11 centred", "brier": "Brier", "auroc": "AUROC"}
+_OF_SHARES = {"ece_15": "ECE 15", _CENTRED: "centred", "brier": "Brier", "auroc": "AUROC"}
 
 CLAIMS = (
     "Of claims about options, the answer is the option with most Yes, and its share that of Yes among the samples "
-    "asked for; normalised over the options' shares. A question whose options share the most Yes is tied: it has no "
-    "answer, and counts as wrong with confidence 0."
+    "asked for; normalised over the options' shares."
 )
 ALWAYS_NO = "Of four options three are wrong, so that always No has an accuracy of 0.75, and a balanced one of 0.5."
 FREQUENT = (
-    "Of {kinds}, the answer is the most frequent one, and its share that among the samples asked for. Where several "
-    "are the most frequent, the question is tied: it counts as wrong with confidence 0."
+    "Of {kinds}, the answer is the most frequent one, and its share that among the samples asked for. Without any "
+    "answer that could be read, a question counts as wrong with confidence 0."
 )
+TIED = "Tied: several answers have the largest share, and one of them is drawn."
+OVER_CENTRES = "Centred: ECE over bins centred on the values that frequencies have, 0, 1/samples, .., 1"
 
 
 Cells = Mapping[str, AnswerCell]  # by the name of the row
@@ -48,6 +49,7 @@ def _questions_table(cells: Cells) -> Table:
             Column("n", keys={"metric": "n"}),
             Column("samples", keys={"metric": "samples"}),
             Column("tied", keys={"metric": "tied"}),
+            Column("unread", keys={"metric": "unanswered"}),
             Column("accuracy", "larger", keys={"metric": "accuracy"}),
             *([Column("all options right", "larger", keys={"metric": "all_right"})] if claims else []),
             *metric_columns(titles, "share", of="share"),
@@ -60,19 +62,29 @@ def _questions_table(cells: Cells) -> Table:
                     cell.questions.rows,
                     cell.samples,
                     cell.questions.tied,
+                    cell.questions.unanswered,
                     cell.questions.accuracy,
                     *([cell.questions.all_right] if claims else []),
-                    *metric_cells(cell.questions.share, titles),
-                    *(metric_cells(cell.questions.normalised or {}, titles) if claims else ()),
+                    *metric_cells(_centred(cell.questions.share), titles),
+                    *(metric_cells(_centred(cell.questions.normalised or {}), titles) if claims else ()),
                 ),
                 keys=_keys(cell),
             )
             for name, cell in cells.items()
         ),
         kind="sampled",
-        notes=(*((CLAIMS,) if claims else ()), *([FREQUENT.format(kinds=" and ".join(others))] if others else [])),
+        notes=(
+            *((CLAIMS,) if claims else ()),
+            *([FREQUENT.format(kinds=" and ".join(others))] if others else []),
+            f"{TIED} {OVER_CENTRES}.",
+        ),
         best_within=None,
     )
+
+
+def _centred(metrics: Metrics) -> Metrics:
+    """The metrics, the error over centred bins by one name."""
+    return {_CENTRED if name.endswith("_centred") else name: own for name, own in metrics.items()}
 
 
 def _has_claims(cells: Cells) -> bool:
@@ -153,7 +165,7 @@ def _treatments_table(cells: Cells) -> Table:
     rows = [
         Row(
             treatment,
-            (*metric_cells(metrics, _METRICS), next((metrics[own] for own in _CENTRED if own in metrics), None)),
+            metric_cells(_centred(metrics), _METRICS | {_CENTRED: ""}),
             group=f"{name}" if len(cells) == 1 else f"{title}, {name}",
             keys=_keys(cell) | {"estimator": name, "treatment": treatment},
         )
@@ -165,14 +177,14 @@ def _treatments_table(cells: Cells) -> Table:
         "Every response, by what becomes of failures",
         "treatments",
         "failures",
-        (*metric_columns(_METRICS), Column("centred", keys={"metric": "ece_centred"})),
+        metric_columns(_METRICS | {_CENTRED: "centred"}),
         tuple(rows),
         kind="sampled",
         notes=(
-            "An answer that could not be read is wrong; without a readable confidence it is as right as it is. Zero: "
-            "both have confidence 0. Dropped: both are left out. Worst: confidence 1 if wrong, 0 if right. "
-            "A confidence named .option is said of the option. Centred: ECE over 11 bins centred on 0, 0.1, .., 1 of "
-            "frequencies, over 15 of others.",
+            "An answer that could not be read is wrong; without a readable confidence it is as right as it is. Worst: "
+            "both have confidence 1 if wrong, 0 if right. Dropped: both are left out. Zero: both have confidence 0, "
+            "which flatters a model that often fails. A confidence named .option is said of the option. "
+            f"{OVER_CENTRES}; of other confidences, over 15 bins.",
         ),
         best_within=None,
     )
