@@ -1,11 +1,11 @@
 """Dialogs about one fact under calprobe's own prompts, as its backends would show them to a model.
 
-Prompts are filled by `calprobe.prompts`, so they are the shipped ones to the letter.
+Prompts are filled by `calprobe.prompts`, so they are the shipped ones to the letter, but for the cue behind a reply.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +27,7 @@ N_OPTIONS, SHARES = (2, 3, 4, 5, 6), (0.05, 0.08, 0.75, 0.06, 0.06)
 LONG_SHARE = 0.08  # of questions under prompts with examples, which are five times as long as others
 N_SHOTS = 3
 COPY, IT_IS = "Which option says this?", "It is "
+CUE = "\n\nAnswer:"  # behind a reply; calprobe's own has since become the paper's, "Final answer:"
 COPIED = 4  # texts in a dialog
 
 
@@ -79,8 +80,9 @@ class Prompts:
 
     @classmethod
     def shipped(cls) -> Prompts:
-        """All that a study asks by."""
-        return cls(tuple(load_prompts(name) for name in SETS))
+        """All that a study asks by, with the cue that the shipped models were taught."""
+        sets = (load_prompts(name) for name in SETS)
+        return cls(tuple(replace(each, final_cue=CUE if each.final_cue else "") for each in sets))
 
     @cached_property
     def claims(self) -> Way:

@@ -199,7 +199,9 @@ def _prompts(options: AskOptions) -> PromptSet:
     given = options.prompts or "audit"
     prompts = given if isinstance(given, PromptSet) else load_prompts(given)
     asks = "p_true" in (options.collect or ())
-    own = Overrides(options.variants, options.max_new_tokens, options.shots, options.raw_prompt, asks)
+    own = Overrides(
+        options.variants, options.max_new_tokens, options.stated_tokens, options.shots, options.raw_prompt, asks
+    )
     return overridden(prompts, own)
 
 

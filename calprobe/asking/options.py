@@ -45,6 +45,7 @@ class AskOptions:
     answer_type: Kind | None = None  # of counterfactuals: any, or the same as that of the answer replaced; None: any
     seed: int | None = None  # of samples, draws and examples; None: 0
     max_new_tokens: int | None = None  # of an answer; None: the variant's
+    stated_tokens: int | None = None  # of a stated confidence; None: as the prompts have it
     think_tokens: int | None = None  # a thought that is longer is ended, and the answer begins; None: it is not
     shots: int | None = None  # examples in variants that have some; None: the variant's
     raw_prompt: bool | None = None  # plain text without a chat template; None: as the variant says
@@ -78,6 +79,7 @@ class AskOptions:
         for option, value in (
             ("samples", self.samples),
             ("max-new-tokens", self.max_new_tokens),
+            ("stated-tokens", self.stated_tokens),
             ("think-tokens", self.think_tokens),
             ("wordings", self.wordings),
         ):
@@ -121,6 +123,8 @@ class AskOptions:
         for option, wanted in (("--collect closed", "closed" in collect), ("--replaced", bool(found.replaced))):
             if wanted and "stated" not in collect:
                 raise UsageError(f"{option}: is about stated confidence; collect stated, too")
+        if self.stated_tokens is not None and "stated" not in collect:
+            raise UsageError("--stated-tokens: no confidence is stated; collect stated, too, or leave it out")
         if "counterfactual" not in (found.replaced or ()):
             for option, value in (("counterfactual", self.counterfactual), ("answer-type", self.answer_type)):
                 if value is not None:
@@ -240,7 +244,7 @@ STUDIES: Mapping[str, Study] = {
 # Options that change what a study asks; others change where and how the run is made.
 _OF_STUDY = {
     *("prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens", "shots"),
-    "think_tokens",
+    *("stated_tokens", "think_tokens"),
     *("replaced", "counterfactual", "answer_type", "raw_prompt", "permute", "paraphrases", "wordings"),
 }
 

@@ -29,8 +29,8 @@ _OF_BACKEND = (
 _OF_SERVER = ("base_url", "concurrency", "max_requests", "requests_per_minute", "timeout_s", "attempts")
 _OF_ASKING = (
     *("study", "prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens"),
-    *("think_tokens", "shots", "raw_prompt", "counterfactual", "answer_type", "permute", "paraphrases", "wordings"),
-    *("shard", "resume"),
+    *("stated_tokens", "think_tokens", "shots", "raw_prompt", "counterfactual", "answer_type", "permute"),
+    *("paraphrases", "wordings", "shard", "resume"),
 )
 _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len", "eager")
 
@@ -112,6 +112,12 @@ _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len",
     help="Prompts as plain text, without the chat template: for base models.  [default: the variant's]",
 )
 @click.option("--max-new-tokens", type=int, metavar="N", help="Longest answer.  [default: the variant's]")
+@click.option(
+    "--stated-tokens",
+    type=int,
+    metavar="N",
+    help="Longest stated confidence.  [default: the prompts', of audit 8]",
+)
 @click.option(
     "--think-tokens",
     type=int,

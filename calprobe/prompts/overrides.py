@@ -17,6 +17,7 @@ class Overrides:
 
     variants: Sequence[str] | None = None  # names, also of perturbations, in the order of asking
     max_new_tokens: int | None = None  # of replies, not of what is asked after them
+    stated_tokens: int | None = None  # of stated confidences
     shots: int | None = None  # examples, in variants that have some
     raw: bool | None = None  # plain text, without a chat template
     p_true: bool = False  # whether an answer is true is asked, in calprobe's words where the set has none
@@ -37,7 +38,9 @@ def overridden(prompts: PromptSet, overrides: Overrides) -> PromptSet:
     if overrides.variants is not None:
         names = [each for name in overrides.variants for each in prompts.perturbations.get(name, (name,))]
         variants = tuple(_named(prompts, variants, name) for name in dict.fromkeys(names))
-    changed = replace(prompts, variants=variants, p_true=prompts.p_true or (p_true_text() if overrides.p_true else ""))
+    stated = tuple(replace(own, max_new_tokens=overrides.stated_tokens or own.max_new_tokens) for own in prompts.stated)
+    p_true = prompts.p_true or (p_true_text() if overrides.p_true else "")
+    changed = replace(prompts, variants=variants, stated=stated, p_true=p_true)
     return replace(changed, fingerprint=fingerprint_of(changed))
 
 

@@ -490,6 +490,25 @@ def test_the_manifest_says_what_a_study_had_overridden(tmp_path: Path) -> None:
     json.loads((run.path / "manifest.json").read_text())
 
 
+def test_a_stated_confidence_has_the_tokens_of_its_study_or_those_asked_for(tmp_path: Path) -> None:
+    study = AskOptions(study="audit", variants=("surface_paraphrase",), quiet=True)
+    for number, budget in ((None, 8), (16, 16)):
+        seen: list[int] = []
+
+        class Watched(FakeBackend):
+            def _dialogue(self, pending: Pending, seen: list[int] = seen) -> Iterator[Reply]:
+                seen += [own.decoding.max_new_tokens for own in pending.dialogue.follow_ups]
+                yield from super()._dialogue(pending)
+
+        run = ask(Watched(), question_set(1), tmp_path / f"of-{budget}", replace(study, stated_tokens=number))
+        assert set(seen) == {4, budget}  # of the label behind the reply, and of confidences
+        assert ("--stated-tokens 16" in run.manifest.overrides) == (number is not None)
+    with pytest.raises(UsageError, match="--stated-tokens: no confidence is stated; collect stated, too, or leave"):
+        ask(FakeBackend(), question_set(1), tmp_path / "none", AskOptions(stated_tokens=16, quiet=True))
+    with pytest.raises(UsageError, match="--stated-tokens must be a whole number of at least 1, got 0"):
+        AskOptions(stated_tokens=0)
+
+
 def test_raw_prompts_are_plain_text_and_another_run(tmp_path: Path) -> None:
     options = replace(ALL, study="audit", raw_prompt=True)
     seen = []

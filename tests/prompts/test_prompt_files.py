@@ -61,6 +61,12 @@ def test_bundled_sets_load_and_have_fingerprints_of_their_own(name: str) -> None
     assert prompts.fingerprint == load_prompts(name).fingerprint
 
 
+def test_the_own_set_of_the_audit_has_the_budgets_and_the_cue_that_its_paper_prints() -> None:
+    prompts = load_prompts("audit")
+    assert [stated.max_new_tokens for stated in prompts.stated] == [8, 8]
+    assert (prompts.final_cue, prompts.final_max_new_tokens) == ("\n\nFinal answer:", 4)
+
+
 def test_the_published_file_loads_as_it_is(shared: Path) -> None:
     path = shared / "prompts" / "audit.json"
     prompts = load_prompts(path)
@@ -228,6 +234,10 @@ def test_overrides_reach_every_wording() -> None:
             assert wording.shots == (1 if variant.name == "fewshot_3" else 0)
     assert chosen.fingerprint != prompts.fingerprint
     assert overridden(prompts, Overrides()) == prompts
+    longer = overridden(prompts, Overrides(stated_tokens=16))
+    assert [stated.max_new_tokens for stated in longer.stated] == [16, 16]
+    assert longer.variants == prompts.variants
+    assert longer.fingerprint != prompts.fingerprint
 
 
 def test_an_unknown_variant_is_wrong_usage() -> None:

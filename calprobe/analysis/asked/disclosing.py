@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -16,6 +16,7 @@ from calprobe.messages import counted
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.judged import JudgedAccuracy, judged_accuracy
 from calprobe.runs.grades import StoredGrade
+from calprobe.runs.stages import ANSWER, FINAL, StatedStage
 
 STATED2025 = "stated2025"
 SCIENCE2026 = (
@@ -61,6 +62,7 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOption
         partial=asked.partial,
         reasons=tuple(_reasons(cells).most_common()),
         missing={} if asked.extent is None else asked.extent.missing,
+        tokens=_tokens(asked, cells),
         about={**asked.about, **({"grading errors": said} if said else {}), **_study(options)},
         judged=errors,
         graded={name: {v: _decided(cell) for v, cell in own.cells.items()} for name, own in sets.items()},
@@ -81,6 +83,28 @@ def _decided(cell: CellReport) -> Mapping[str, tuple[int, int]]:
 
 def _rates(cell: CellReport) -> dict[str, float]:
     return {name: cell.estimators[name].coverage.value for name in cell.overconfidence}
+
+
+def _tokens(asked: Asked, cells: Iterable[CellReport]) -> dict[str, dict[str, dict[str, int]]]:
+    """The budget of each stage that has text, by set and variant; the largest, where forms of questions differ."""
+    if asked.prompts is None:
+        return {}
+    prompts, found = asked.prompts, defaultdict[str, dict[str, dict[str, int]]](dict)
+    stages = {(reply.set, reply.variant, reply.stage) for reply in asked.replies}
+    behind = {StatedStage(own.name).stage: own.max_new_tokens for own in prompts.stated}
+    behind = {FINAL: prompts.final_max_new_tokens, **behind}
+    questions = {own.name: own.questions for own in asked.sets}
+    for cell in cells:
+        names = asked.perturbations.get(cell.variant, (cell.variant,))
+        variants = [variant for variant in prompts.variants if variant.name in names]
+        answers = [variant.of(question).max_new_tokens for variant in variants for question in questions[cell.set]]
+        budgets = {ANSWER: max(answers, default=0), **behind}
+        found[cell.set][cell.variant] = {
+            stage: budget
+            for stage, budget in budgets.items()
+            if any((cell.set, name, stage) in stages for name in names)
+        }
+    return dict(found)
 
 
 def _study(options: AskedOptions) -> dict[str, str]:

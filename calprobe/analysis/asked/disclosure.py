@@ -11,10 +11,12 @@ from typing import Any
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.messages import counted, shortened
 from calprobe.metrics.judged import JudgedAccuracy
+from calprobe.runs.stages import STATED
 
 ECE = "10 bins of equal width over [0, 1], (a, b] with 0 in the first; each bin weighs its share of the rows"
 OWN = "each label estimator with the correctness of its own most probable label, stated confidence with the answer read"
 PAPER = "label and stated confidence with the correctness of the letter read (audit2026); a letter not seen has 0"
+Tokens = Mapping[str, Mapping[str, Mapping[str, int]]]  # by set, variant and stage
 _NAMED = 3  # reasons of failures that are named
 UNREAD = "an answer that was not read is incorrect; a confidence that was not read leaves its row out of calibration"
 
@@ -43,6 +45,7 @@ class Disclosure:
     # Rows by who graded, with how many are right: exact, judge, ..; under the reader that confidences go by
     graded: Mapping[str, Mapping[str, Mapping[str, tuple[int, int]]]] = field(default_factory=dict)
     judged: JudgedAccuracy | None = None  # None: no part, or all, was graded by hand
+    tokens: Tokens = field(default_factory=dict)  # of a reply at most, by stage; empty: of an import
     read_by: Mapping[str, str] = field(default_factory=dict)  # SET VARIANT -> reader, where it is not the first one
 
     def to_json(self) -> dict[str, Any]:
@@ -63,6 +66,7 @@ class Disclosure:
             "unread_rule": UNREAD,
             "window": self.window,
             "parse_threshold": self.threshold,
+            "max_new_tokens": {name: {v: dict(own) for v, own in cells.items()} for name, cells in self.tokens.items()},
             "parse_rate": rates,
             "below_threshold": list(self.below_threshold),
             "unread_answers": {name: {v: dict(own) for v, own in cells.items()} for name, cells in self.unread.items()},
@@ -93,6 +97,8 @@ class Disclosure:
         if self.format_changes:
             yield "left out", f"{', '.join(self.format_changes)}: of spread and of means over variants"
         yield "phrasings", ", ".join(self.phrasings) or "no stated confidence was asked for"
+        if any(own for cells in self.tokens.values() for own in cells.values()):
+            yield "tokens", tokens_text(self.tokens)
         yield from self._parse_lines()
         yield "labels", f"in a window of {self.window} tokens" if self.window else "all that the backend gave"
         yield "failures", f"{self._failed_text()}, in no number; unread answers: {self._unread_text()}"
@@ -148,6 +154,39 @@ class Disclosure:
                 for reader, number in own.items():
                     totals[reader] = totals.get(reader, 0) + number
         return ", ".join(f"{reader} {number:,}" for reader, number in totals.items()) or "none"
+
+
+def tokens_text(tokens: Tokens) -> str:
+    """The budget of each stage, and the variants that have another one than most; prompts of one budget are one stage.
+
+    >>> plain, reasoning = {"answer": 32, "stated:percent": 8}, {"answer": 256, "stated:percent": 8}
+    >>> tokens_text({"mini": {"plain": plain, "framed": plain, "reasoning": reasoning}})
+    'new tokens of a reply at most: answer 32 (reasoning 256), stated 8'
+    """
+    stages: dict[str, dict[tuple[str, str], int]] = {}
+    for name, cells in tokens.items():
+        for variant, own in cells.items():
+            for stage, budget in own.items():
+                stages.setdefault(stage, {})[name, variant] = budget
+    said = {stage: _budget_text(budgets) for stage, budgets in stages.items()}
+    of_stated = {text for stage, text in said.items() if stage.startswith(STATED)}
+    if len(of_stated) == 1:
+        said = {"stated" if stage.startswith(STATED) else stage: text for stage, text in said.items()}
+    return "new tokens of a reply at most: " + ", ".join(f"{stage} {text}" for stage, text in said.items())
+
+
+def _budget_text(budgets: Mapping[tuple[str, str], int]) -> str:
+    (usual, _), *_ = Counter(budgets.values()).most_common(1)
+    others: dict[tuple[str, int], list[str]] = {}
+    for (name, variant), budget in budgets.items():
+        if budget != usual:
+            others.setdefault((variant, budget), []).append(name)
+    sets = Counter(variant for _, variant in budgets)
+    said = [
+        f"{variant}{'' if len(names) == sets[variant] else ' of ' + ' and '.join(names)} {budget:,}"
+        for (variant, budget), names in others.items()
+    ]
+    return f"{usual:,}" + (f" ({', '.join(said)})" if said else "")
 
 
 def _judged(own: JudgedAccuracy) -> dict[str, Any]:

@@ -30,7 +30,7 @@ NO_REPLIES = "No replies yet, so there are no numbers: run the `calprobe ask` of
 # What of a disclosure a reader of numbers has to know at once; the rest is the fine print of files and pages.
 ON_TERMINALS = frozenset(
     (
-        *("answers", "graded by", "left out", "failures", "missing", "asked by", "model", "paraphrases"),
+        *("answers", "graded by", "left out", "failures", "missing", "asked by", "tokens", "model", "paraphrases"),
         *("not graded", "grading errors", "entailment", "sentence embeddings"),
         *get_args(AskedCompat),
     )
