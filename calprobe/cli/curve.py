@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -12,8 +12,9 @@ from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.curve_asked import are_runs_of_replies, curve_of_replies
 from calprobe.cli.figure_options import LOOKS, figure_options, naming
 from calprobe.cli.labels import label_option, labelled
-from calprobe.cli.report_asked import variants_option
+from calprobe.cli.report_asked import threshold_option, variants_option
 from calprobe.errors import UsageError
+from calprobe.words import AskedCompat
 
 if TYPE_CHECKING:
     from calprobe.analysis import CurveOptions, Curves, ReportOptions
@@ -85,9 +86,10 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
     " sets RUNs of several probes side by side.  [default: all options]",
 )
 @variants_option
+@threshold_option
 @click.option("--overlay", is_flag=True, help="calibration: a figure with all estimators of a RUN in one panel.")
 @figure_options
-@report_options(formats=False, results="intervals and bands")
+@report_options(formats=False, asked=True, results="intervals and bands")
 @click.pass_context
 def command(
     context: click.Context,
@@ -100,6 +102,7 @@ def command(
     accuracy: AccuracyOf | None,
     among: int | None,
     variants: tuple[str, ...] | None,
+    parse_threshold: float | None,
     overlay: bool,
     look: Look,
     options: ReportOptions,
@@ -134,9 +137,11 @@ def command(
     log_to_stderr()
     keep_freed_memory()
     if asked := are_runs_of_replies(named.values()):
-        found: Curves = curve_of_replies(kind, named, options, estimators, variants)
+        found: Curves = curve_of_replies(kind, named, options, estimators, variants, parse_threshold)
     else:
-        refuse_typed(context, ["variants"], "applies to runs of replies alone; leave it out")
+        refuse_typed(context, ["variants", "parse_threshold"], "applies to runs of replies alone; leave it out")
+        if options.compat in get_args(AskedCompat):
+            raise UsageError(f"--compat {options.compat} is of runs of replies; leave it out")
         found = _compute(kind, named, CurveOptions(options, estimators, accuracy or "own", among))
     if drawn:
         if not asked:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from calprobe.cli.common import asked_compat
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,17 +28,25 @@ def curve_of_replies(
     options: ReportOptions,
     estimators: tuple[str, ...] | None,
     variants: tuple[str, ...] | None = None,
+    threshold: float | None = None,
 ) -> Calibration:
     """The reliability diagrams of runs of replies, pooled over variants as in a report, or over some of them.
 
-    Raises UsageError for another kind, which replies do not have, and for options of scores.
+    Raises UsageError for another kind, which replies do not have, and for rules that change none of its curves.
     """
     from calprobe.analysis.asked.folder import asked_runs
-    from calprobe.analysis.asked.options import AskedOptions
-    from calprobe.analysis.asked.pictures import asked_calibration
+    from calprobe.analysis.asked.options import PARSE_THRESHOLD, AskedOptions
+    from calprobe.analysis.asked.reliability_curves import asked_calibration
 
     if kind != KIND:
         raise UsageError(f"--kind {kind} is of runs of scores; of runs of replies there is --kind {KIND}")
-    if options.compat is not None:
-        raise UsageError(f"--compat {options.compat} is of scores; leave it out")
-    return asked_calibration(asked_runs(named), AskedOptions(ace_bins=options.ace_bins, variants=variants), estimators)
+    compat = asked_compat(options.compat)
+    if compat == "stated2025":
+        raise UsageError("--compat stated2025: changes errors in tables, and no curve; leave it out")
+    by = AskedOptions(
+        compat=compat,
+        threshold=PARSE_THRESHOLD if threshold is None else threshold,
+        ace_bins=options.ace_bins,
+        variants=variants,
+    )
+    return asked_calibration(asked_runs(named), by, estimators)

@@ -70,7 +70,8 @@ threshold_option = click.option(
     "--parse-threshold",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="Asked runs: cells that read fewer of their stated confidences leave means over variants.  [default: 0.8]",
+    help="Asked runs: cells that read fewer of their stated confidences leave means over variants, and curves."
+    "  [default: 0.8]",
 )
 calibrate_option = click.option(
     "--calibrate",

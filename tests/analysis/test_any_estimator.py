@@ -12,7 +12,7 @@ from stated_samples import CALIBRATED, Scripted, calibrated, scripted_run
 from calprobe.analysis.asked.compare_asked import compare_asked
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.pictures import asked_calibration
+from calprobe.analysis.asked.reliability_curves import asked_calibration
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.asked.science.published import beside_science
 from calprobe.analysis.asked.stated.results_json import stated_json

@@ -13,7 +13,8 @@ from calprobe.analysis.asked.choice import choose_asked
 from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.perturbation_pictures import perturbation_panels
-from calprobe.analysis.asked.pictures import budget_panels, pooled, share_panels
+from calprobe.analysis.asked.pictures import budget_panels, share_panels
+from calprobe.analysis.asked.reliability_curves import pooled
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import BudgetPlan, CellReport
 from calprobe.analysis.asked.results_json import run_json

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calprobe.analysis.asked.answer_pictures import length_panels, value_panels
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.perturbation_pictures import perturbation_panels
-from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.analysis.asked.reliability_curves import run_calibration
 from calprobe.analysis.asked.results import (
     AcrossRuns,
     AskedRunReport,
     CellBudget,
     CellReport,
-    OpenedCell,
     SetReport,
     SizeAndSpread,
     SizePoint,
@@ -26,29 +24,19 @@ from calprobe.analysis.asked.results import (
 from calprobe.analysis.asked.science.pictures import use_panels
 from calprobe.analysis.asked.stated.pictures import StatedPictures, stated_pictures
 from calprobe.analysis.curves.budget_figure import BudgetPanel, draw_budgets
-from calprobe.analysis.curves.calibration import (
-    METRICS,
-    Calibration,
-    CalibrationLine,
-    calibration_line,
-    draw_calibration,
-)
+from calprobe.analysis.curves.calibration import Calibration, draw_calibration
 from calprobe.analysis.curves.grouped_boxes import GroupedBoxes, draw_grouped_boxes
 from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
 from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
 from calprobe.analysis.curves.share_figure import EXACT, SHARES, SharePanel, draw_shares
 from calprobe.analysis.curves.size_figure import SizePanel, SizeSeries
 from calprobe.analysis.curves.stacked_shares import StackedShares, draw_stacked_shares
-from calprobe.analysis.run_names import NO_STATES, last_names, state
-from calprobe.errors import UsageError
-from calprobe.messages import no_estimator
-from calprobe.metrics import ACE_BINS, Estimate, Resampling, bootstrap_many, standard_metrics
+from calprobe.analysis.run_names import NO_STATES, last_names
+from calprobe.metrics import Estimate
 
 if TYPE_CHECKING:
     from calprobe.analysis.plots import Look
 
-NORMALISED = "label"
-SAMPLED = ("p_true", "frequency")
 Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
 
 
@@ -93,9 +81,8 @@ class Pictures:
 
 def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
     """The figures of one run."""
-    lines = [line for own in run.sets.values() for line in _lines(own, _cells(run, own.name), options)]
     return Pictures(
-        Calibration(tuple(lines), "answers" if _has_several_answers(run) else "questions"),
+        run_calibration(run, options),
         tuple(_readers(own) for own in run.sets.values()),
         tuple(matrices(run)),
         budget_panels(run),
@@ -106,11 +93,6 @@ def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
         () if run.stated is not None else value_panels(run),  # ten prompts have a distribution of their own
         length_panels(run),
     )
-
-
-def _has_several_answers(run: AskedRunReport) -> bool:
-    """Whether a question has more than one."""
-    return any(cell.cell.clusters is not None for cell in run.cells)
 
 
 def budget_panels(run: AskedRunReport) -> tuple[BudgetPanel, ...]:
@@ -173,62 +155,6 @@ def _share_panel(title: str, cell: CellReport, points: str) -> SharePanel | None
         {name: tuple((shares[p].means[name], shares[p].deviations[name]) for p in plans) for name in SHARES},
         {} if exact is None else {name: getattr(exact, name) for name in SHARES},
     )
-
-
-def _cells(run: AskedRunReport, name: str) -> dict[str, OpenedCell]:
-    return {cell.cell.variant: cell for cell in run.cells if cell.cell.set == name}
-
-
-def _lines(
-    own: SetReport, cells: dict[str, OpenedCell], options: AskedOptions, wanted: Sequence[str] | None = None
-) -> Iterator[CalibrationLine]:
-    """`label`, each stated confidence and those of samples over the same variants, of the usual form and well read.
-
-    Of other estimators that are wanted, over all variants of the usual form.
-    """
-    names = [NORMALISED, *(found.estimator for found in own.means if found.variants), *SAMPLED]
-    shown, usual = _shown(own, cells), [name for name in cells if name not in own.format_changes]
-    metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
-    for name in names if wanted is None else wanted:
-        variants = shown if name in names else usual
-        there = [cells[variant] for variant in variants if name in _with_scale(cells[variant])]
-        confidence, correct = pooled(there, name)
-        if len(confidence):
-            values = bootstrap_many(metrics, {name: (confidence, correct)}, Resampling(0))[name]
-            # Twenty bins of a few questions would be a question each.
-            bins = None if options.ace_bins == ACE_BINS else options.ace_bins
-            yield calibration_line((own.name, own.name, name, ()), (confidence, correct), values, bins)
-
-
-def _with_scale(cell: OpenedCell) -> list[str]:
-    """The estimators that a reliability diagram can be of: an uncertainty has no scale."""
-    return [name for name in cell.confidences if cell.estimators[name].scale == "probability"]
-
-
-def _shown(own: SetReport, cells: dict[str, OpenedCell]) -> list[str]:
-    """The variants of which every confidence that is read well enough anywhere is read well enough."""
-    kept = [set(found.variants) for found in own.means if found.variants]
-    usual = [name for name in cells if name not in own.format_changes]
-    return [name for name in usual if all(name in some for some in kept)]
-
-
-def pooled(cells: Sequence[OpenedCell], name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The confidences that could be read of several cells, and their correctness, end to end."""
-    found = [(cell.confidences[name], _kept(cell, name)) for cell in cells]
-    confidence = np.concatenate([own.confidence[kept] for own, kept in found]) if found else np.empty(0)
-    correct = np.concatenate([own.correct[kept] for own, kept in found]) if found else np.empty(0, np.bool_)
-    return confidence, correct
-
-
-def _kept(opened: OpenedCell, name: str) -> np.ndarray:
-    """The rows with that confidence; of label probabilities, which all samples of a question share, the first one."""
-    kept = opened.confidences[name].read.copy()
-    if name == NORMALISED:
-        seen: set[tuple[str, int]] = set()
-        for place, row in enumerate(opened.cell.rows):
-            kept[place] &= (row.question.id, row.paraphrase) not in seen
-            seen.add((row.question.id, row.paraphrase))
-    return kept
 
 
 def _readers(own: SetReport) -> GroupedDots:
@@ -305,27 +231,3 @@ def _size_panel(
         parameters=tuple(point.size.parameters for point in points),
         series=tuple(series),
     )
-
-
-def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: Sequence[str] | None) -> Calibration:
-    """The reliability diagrams of runs: a panel for each set, of several runs for each of both.
-
-    None: of the estimators that `report` draws. Raises UsageError for one that no run has, or that has no scale.
-    """
-    quick = replace(options, resampling=Resampling(0))
-    lines: list[CalibrationLine] = []
-    known: dict[str, None] = {}
-    several = False
-    for run in runs:
-        found_run = report_asked_run(run, quick)
-        several |= _has_several_answers(found_run)
-        known |= dict.fromkeys(name for cell in found_run.cells for name in _with_scale(cell))
-        for own in found_run.sets.values():
-            for line in _lines(own, _cells(found_run, own.name), quick, estimators):
-                name = f"{run.label}, {line.run}" if len(runs) > 1 else line.run
-                name += state(limited=found_run.limited, partial=run.partial)
-                lines.append(replace(line, run=name, model=name))
-    if unknown := [name for name in estimators or () if name not in known]:
-        raise UsageError(no_estimator("this curve", unknown, list(known)))
-    found = Calibration(tuple(lines), "answers" if several else "questions")
-    return found if estimators is None else found.only(estimators)

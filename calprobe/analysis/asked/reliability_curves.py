@@ -1,0 +1,139 @@
+"""Reliability curves of asked runs: of which cells and rows the curves of one panel are."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.analysis.asked.results import AskedRunReport, OpenedCell, SetReport
+from calprobe.analysis.curves.calibration import METRICS, Calibration, CalibrationLine, calibration_line
+from calprobe.analysis.run_names import state
+from calprobe.errors import UsageError
+from calprobe.messages import no_estimator
+from calprobe.metrics import ACE_BINS, Resampling, bootstrap_many, standard_metrics
+
+log = logging.getLogger(__name__)
+
+NORMALISED = "label"
+SAMPLED = ("p_true", "frequency")
+
+
+def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: Sequence[str] | None) -> Calibration:
+    """The reliability diagrams of runs: a panel for each set, of several runs for each of both.
+
+    None: of the estimators that `report` draws. Logged are the cells that a parse rate leaves out.
+
+    Raises UsageError for an estimator that no run has, or that has no scale, and where parse rates leave no cell.
+    """
+    quick = replace(options, resampling=Resampling(0))
+    lines: list[CalibrationLine] = []
+    known: dict[str, None] = {}
+    below: list[str] = []
+    several = False
+    for run in runs:
+        found_run = report_asked_run(run, quick)
+        several |= _has_several_answers(found_run)
+        known |= dict.fromkeys(name for cell in found_run.cells for name in _with_scale(cell))
+        for own in found_run.sets.values():
+            below += (f"{run.label}, {cell}" for cell in _below(own, quick, estimators))
+            for line in _lines(own, _cells(found_run, own.name), quick, estimators):
+                name = f"{run.label}, {line.run}" if len(runs) > 1 else line.run
+                name += state(limited=found_run.limited, partial=run.partial)
+                lines.append(replace(line, run=name, model=name))
+    if unknown := [name for name in estimators or () if name not in known]:
+        raise UsageError(no_estimator("this curve", unknown, list(known)))
+    if below:
+        rule = f"fewer than {options.threshold:.0%} of the stated confidences could be read"
+        if not lines:
+            raise UsageError(f"{rule} in every cell: {'; '.join(below)}; give a lower --parse-threshold")
+        log.warning("left out, since %s: %s", rule, "; ".join(below))
+    found = Calibration(tuple(lines), "answers" if several else "questions")
+    return found if estimators is None else found.only(estimators)
+
+
+def run_calibration(run: AskedRunReport, options: AskedOptions) -> Calibration:
+    """The reliability diagrams of one run, a panel for each set, of the estimators that a report draws."""
+    lines = [line for own in run.sets.values() for line in _lines(own, _cells(run, own.name), options)]
+    return Calibration(tuple(lines), "answers" if _has_several_answers(run) else "questions")
+
+
+def _has_several_answers(run: AskedRunReport) -> bool:
+    """Whether a question has more than one."""
+    return any(cell.cell.clusters is not None for cell in run.cells)
+
+
+def _cells(run: AskedRunReport, name: str) -> dict[str, OpenedCell]:
+    return {cell.cell.variant: cell for cell in run.cells if cell.cell.set == name}
+
+
+def _lines(
+    own: SetReport, cells: Mapping[str, OpenedCell], options: AskedOptions, wanted: Sequence[str] | None = None
+) -> Iterator[CalibrationLine]:
+    """The curves of a set, all of the same variants and of the same rows: see `_shown` and `_common`.
+
+    By default `label`, each stated confidence that some variant states well enough, and those of samples.
+    """
+    names = wanted or [NORMALISED, *(found.estimator for found in own.means if found.variants), *SAMPLED]
+    shown = [cells[variant] for variant in _shown(own, cells, names)]
+    metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
+    for name in names:
+        there = [cell for cell in shown if name in _with_scale(cell)]
+        confidence, correct = pooled(there, name, () if options.by_study else names)
+        if len(confidence):
+            values = bootstrap_many(metrics, {name: (confidence, correct)}, Resampling(0))[name]
+            # Twenty bins of a few questions would be a question each.
+            bins = None if options.ace_bins == ACE_BINS else options.ace_bins
+            yield calibration_line((own.name, own.name, name, ()), (confidence, correct), values, bins)
+
+
+def _with_scale(cell: OpenedCell) -> list[str]:
+    """The estimators that a reliability diagram can be of: an uncertainty has no scale."""
+    return [name for name in cell.confidences if cell.estimators[name].scale == "probability"]
+
+
+def _shown(own: SetReport, cells: Mapping[str, OpenedCell], names: Sequence[str]) -> list[str]:
+    """The variants of the usual form under which each of the stated confidences to be drawn is read well enough."""
+    stated = [found.variants for found in own.means if found.estimator in names]
+    usual = [name for name in cells if name not in own.format_changes]
+    return [name for name in usual if all(name in read_well for read_well in stated)]
+
+
+def _below(own: SetReport, options: AskedOptions, wanted: Sequence[str] | None) -> Iterator[str]:
+    """The cells that a parse rate leaves out of the curves that are wanted."""
+    for found in own.means:
+        if found.estimator in wanted if wanted is not None else found.variants:
+            for variant in found.left_out:
+                rate = own.cells[variant].estimators[found.estimator].coverage.value
+                yield f"{own.name}, {variant} ({found.estimator} {rate:.3f})"
+
+
+def pooled(cells: Sequence[OpenedCell], name: str, together: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarray]:
+    """The confidences of several cells, and their correctness, end to end.
+
+    Of the rows that could be read under each of the estimators `together`, too, that their cell has.
+    """
+    found = [(cell.confidences[name], _kept(cell, name, together)) for cell in cells]
+    confidence = np.concatenate([own.confidence[kept] for own, kept in found]) if found else np.empty(0)
+    correct = np.concatenate([own.correct[kept] for own, kept in found]) if found else np.empty(0, np.bool_)
+    return confidence, correct
+
+
+def _kept(opened: OpenedCell, name: str, together: Sequence[str]) -> np.ndarray:
+    """The rows with that confidence and the others; of label probabilities, which all samples share, the first one."""
+    kept = opened.confidences[name].read.copy()
+    for other in together:
+        if other in opened.confidences:
+            kept &= opened.confidences[other].read
+    if name == NORMALISED:
+        seen: set[tuple[str, int]] = set()
+        for place in np.flatnonzero(kept):
+            row = opened.cell.rows[place]
+            kept[place] = (row.question.id, row.paraphrase) not in seen
+            seen.add((row.question.id, row.paraphrase))
+    return kept
