@@ -32,6 +32,7 @@ from calprobe.cli.report_asked import (
     calibrate_option,
     check_tables,
     draws_option,
+    original_option,
     readers_option,
     refuse_options_of_replies,
     refuse_options_of_scores,
@@ -94,6 +95,7 @@ TABLES = ("summary", "models", "averages", "runs", "wording", "slices", "paper")
 @calibrate_option
 @budget_option
 @draws_option
+@original_option
 @plots_option
 @figure_options
 @html_option
@@ -118,6 +120,7 @@ def command(
     calibrate: Calibrate | None,
     budget: tuple[str, ...] | None,
     budget_draws: int | None,
+    with_original: bool,
     plots: Path | None,
     look: Look,
     page: Path | None,
@@ -162,6 +165,7 @@ def command(
         asked = _asked_options(options, readers, parse_threshold, window)
         planned = replace(asked, budget=answers_of(budget or ()), budget_draws=budget_draws or asked.budget_draws)
         planned = replace(planned, variants=variants, calibrate=calibrate, forms=estimators or ())
+        planned = replace(planned, with_original=with_original)
         planned = replace(planned, by=covariate_of(by, by_groups), slice_bins=options.slice_bins)
         _report_asked(named, planned, shown)
         return

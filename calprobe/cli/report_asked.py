@@ -51,7 +51,10 @@ TABLES = (
     *("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed", "models"),
 )
 OF_SCORES = ("reduction", "ties", "recalibrate", "cluster")  # parameters that say nothing of replies
-OF_REPLIES = ("readers", "variants", "parse_threshold", "window", "calibrate", "budget", "budget_draws")
+OF_REPLIES = (
+    *("readers", "variants", "parse_threshold", "window", "calibrate"),
+    *("budget", "budget_draws", "with_original"),
+)
 
 readers_option = list_option(
     "--reader",
@@ -88,6 +91,12 @@ draws_option = click.option(
     type=click.IntRange(1),
     metavar="N",
     help="Asked runs: draws of each plan of --budget.  [default: 5]",
+)
+original_option = click.option(
+    "--with-original",
+    is_flag=True,
+    help="Asked runs: count the question's own text among its wordings, in plans of --budget and in the share of the"
+    " wording.  [default: its paraphrases alone]",
 )
 window_option = click.option(
     "--window",

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 # Parameters of `report` that say nothing of a mixture.
 OF_ONE_KIND = (
     *("by", "estimators", "metrics", "tables", "recalibrate", "beside", "readers", "parse_threshold", "window"),
-    *("calibrate", "budget", "budget_draws", "plots", "compat", "reduction", "ties", "cluster"),
+    *("calibrate", "budget", "budget_draws", "with_original", "plots", "compat", "reduction", "ties", "cluster"),
     *LOOKS,
 )
 ONE_KIND = (

@@ -8,9 +8,9 @@ import asked_replies as made
 import numpy as np
 import pytest
 
-from calprobe.analysis.asked.budget import plans_of
+from calprobe.analysis.asked.budget import _drawn, _paraphrases, _supply, plans_of
 from calprobe.analysis.asked.choice import choose_asked
-from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.perturbation_pictures import perturbation_panels
 from calprobe.analysis.asked.pictures import budget_panels, share_panels
@@ -28,7 +28,7 @@ from calprobe.metrics import Resampling
 from calprobe.questions.types import Question
 from calprobe.runs.replies import Reply
 
-OPTIONS = AskedOptions(resampling=Resampling(10), budget=(6,), budget_draws=2)
+OPTIONS = AskedOptions(resampling=Resampling(10), budget=(6,), budget_draws=2, with_original=True)
 WORDS = ("right", "wrong", "other", "else")
 
 
@@ -205,7 +205,7 @@ def test_a_figure_shows_how_sampled_shares_come_near_the_exact_one() -> None:
         for wording in range(2)
         for place, at in enumerate(rng.choice(4, 16, p=p[n, wording]))
     ]
-    options = AskedOptions(resampling=Resampling(0), budget=(2, 8, 32), budget_draws=3)
+    options = AskedOptions(resampling=Resampling(0), budget=(2, 8, 32), budget_draws=3, with_original=True)
     run = report_asked_run(made.asked(questions, replies), options)
     (panel,) = [own for own in share_panels(run) if own.title.endswith("one_hot")]
     assert (panel.wordings, panel.samples) == (2, (1, 4, 16))
@@ -227,7 +227,7 @@ def test_a_figure_shows_how_sampled_shares_come_near_the_exact_one() -> None:
 def test_no_plans_are_drawn_where_all_answers_are_wrong() -> None:
     asked = sampled(3, 2, 3, 0.0)
     wrong = replace(asked, replies=tuple(replace(own, text="wrong") for own in asked.replies))
-    run = report_asked_run(wrong, AskedOptions(resampling=Resampling(0), budget=(6,), budget_draws=1))
+    run = report_asked_run(wrong, replace(OPTIONS, budget_draws=1))
     assert run.sets["quiz"].cells["plain"].budgets
     assert budget_panels(run) == ()
 
@@ -274,3 +274,54 @@ def test_perturbations_are_compared_at_equally_many_answers() -> None:
     quiz = replace(run.sets["quiz"], cells={**cells, "other": bare})
     (panel,) = perturbation_panels(replace(run, sets={"quiz": quiz}))
     assert (panel.title, panel.groups) == ("quiz: answer_entropy", ("plain", "other"))
+
+
+def reworded(said: dict[int, list[str]]) -> Asked:
+    """One question and what is said to each of its wordings, 0 its own text."""
+    question = Question("q0", "What?", "open", accepted=("right",))
+    replies = [
+        replace(made.reply("q0", text), key=f"{wording}.{place}", paraphrase=wording, sample=place)
+        for wording, texts in said.items()
+        for place, text in enumerate(texts)
+    ]
+    return made.asked([question], replies)
+
+
+def test_the_share_of_the_wording_is_of_the_paraphrases_alone() -> None:
+    """Two paraphrases that always say two things: all of the variance lies between them, and the question itself says a
+    third thing, which is reported apart."""
+    asked = reworded({0: ["else", "else"], 1: ["right", "right"], 2: ["wrong", "wrong"]})
+    options = replace(OPTIONS, budget=(), with_original=False)
+    (share,) = (own.share for own in cell(asked, options).wording if own.points == "one_hot")
+    # Four one-hot answers, two of each: U_t = 1/4 + 1/4 (Gini's index 1/2), U_e the same; MS_b = 4 (1/2), MS_w = 0.
+    assert share.rho == pytest.approx((0.5 + 1e-4) / (0.5 + 2e-4))
+    assert share.by_chance == pytest.approx(1 / 3)
+    every = cell(asked, replace(options, with_original=True)).wording
+    (share,) = (own.share for own in every if own.points == "one_hot")
+    assert share.rho == pytest.approx((2 / 3 + 1e-4) / (2 / 3 + 2e-4))
+    assert share.by_chance == pytest.approx(2 / 5)
+    found = cell(asked, options).itself
+    assert found is not None
+    assert (found.itself.accuracy.value, found.others.accuracy.value) == (0.0, 0.5)
+
+
+def test_plans_draw_no_answer_to_the_question_itself() -> None:
+    said = {0: ["else"] * 6, **{wording: ["right", "wrong"] * 3 for wording in range(1, 6)}}
+    asked = reworded(said)
+    options = replace(OPTIONS, budget=(6, 5), with_original=False)
+    plans = {own.answers: own.plans for own in cell(asked, options).budgets}
+    assert BudgetPlan(5, 1) in plans[5]
+    assert BudgetPlan(6, 1) not in plans[6]  # five paraphrases
+    (kept,) = cell(asked, OPTIONS).budgets
+    assert BudgetPlan(6, 1) in kept.plans
+    read = next(read_sets(asked, OPTIONS)).cells["plain"].read
+    (drawn,) = _drawn(read, {"q0": _paraphrases(_supply(read.cell)["q0"])}, BudgetPlan(5, 6), (0, 0)).samples
+    assert set(drawn.wordings.tolist()) == {1, 2, 3, 4, 5}
+
+
+def test_a_question_in_its_own_words_alone_keeps_them() -> None:
+    asked = reworded({0: ["right", "wrong", "right", "wrong"]})
+    options = replace(OPTIONS, budget=(4,), with_original=False)
+    (own,) = cell(asked, options).budgets
+    assert own.plans == (BudgetPlan(1, 4),)
+    assert cell(asked, options).wording == ()

@@ -303,13 +303,16 @@ def test_uncertainties_of_two_runs_are_compared_by_their_order_question_by_quest
     assert counts["answer_entropy.majority"] == len(SAID)
 
 
-def paraphrased(sensitive: bool) -> Asked:
-    """Forty questions in two wordings, four samples each; the second wording turns a sensitive model's answers."""
+def paraphrased(sensitive: bool, first: int = 1) -> Asked:
+    """Forty questions in two wordings, four samples each; the second one turns a sensitive model's answers.
+
+    Wordings are numbered from `first` on: 0 is the question itself.
+    """
     questions = [Question(f"q{at:02}", "Which?", "open", accepted=("right",)) for at in range(40)]
     replies = [
-        made.reply(own.id, "wrong" if sensitive and wording else said, paraphrase=wording, sample=sample)
+        made.reply(own.id, "wrong" if sensitive and wording > first else said, paraphrase=wording, sample=sample)
         for own in questions
-        for wording in range(2)
+        for wording in (first, first + 1)
         for sample, said in enumerate(("right", "right", "right", "wrong"))
     ]
     return made.asked(questions, replies)
@@ -407,7 +410,7 @@ def test_wordings_of_one_sample_each_have_no_variance_within() -> None:
 def test_the_question_itself_stands_apart_from_its_other_wordings() -> None:
     """Right in three of four samples; every answer to the other wording is wrong, as one of four here is."""
     options = replace(OPTIONS, resampling=Resampling(0))
-    found = cell(paraphrased(True), options).itself
+    found = cell(paraphrased(True, first=0), options).itself
     assert found is not None
     assert (found.questions, found.itself.samples, found.others.samples) == (40, 4, 4)
     assert (found.itself.accuracy.value, found.others.accuracy.value, found.accuracy.value) == (0.75, 0, -0.75)
@@ -415,7 +418,7 @@ def test_the_question_itself_stands_apart_from_its_other_wordings() -> None:
     assert (found.itself.agreement.value, found.others.agreement.value, found.agreement.value) == (0.5, 0.25, -0.25)
     assert cell(run(), options).itself is None
     assert all(own.itself is None for own in report_asked_run(family(), options).sets["quiz"].cells.values())
-    (report,) = report_asked([paraphrased(True)], options).runs
+    (report,) = report_asked([paraphrased(True, first=0)], options).runs
     assert [row.label for row in itself_table(report.sets["quiz"]).rows] == ["question", "other wordings", "difference"]
     assert run_json(report)["sets"]["quiz"]["variants"]["plain"]["question_itself"]["questions"] == 40
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget, OpenedCell
-from calprobe.analysis.asked.wording import of_several_wordings
+from calprobe.analysis.asked.wording import is_family, of_several_wordings
 from calprobe.analysis.meaningful import as_confidence
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked import Cell
@@ -43,11 +43,14 @@ class BudgetOptions:
     answers: tuple[int, ...]  # m of each budget
     draws: int = 5  # of each plan
     forms: tuple[str, ...] = ()  # measures beside the usual ones
+    with_original: bool = False  # whether the question's own text is one of the wordings
 
 
 def cell_budgets(opened: OpenedCell, options: BudgetOptions, resampling: Resampling) -> tuple[CellBudget, ...]:
     """A budget for each number of answers that the cell has a plan for; draws are by the resamples' seed."""
     supply = _supply(opened.cell)
+    if not options.with_original and not is_family(opened.cell):
+        supply = {name: _paraphrases(own) for name, own in supply.items()}
     found = (_budget(opened, supply, m, options, resampling) for m in options.answers)
     return tuple(own for own in found if own is not None)
 
@@ -60,6 +63,11 @@ def _supply(cell: Cell) -> dict[str, dict[int, list[int]]]:
     for place, row in enumerate(cell.rows):
         found.setdefault(row.question.id, {}).setdefault(row.paraphrase, []).append(place)
     return found
+
+
+def _paraphrases(own: dict[int, list[int]]) -> dict[int, list[int]]:
+    """The wordings without the question's own text, 0; that alone, where there is no other."""
+    return {wording: places for wording, places in own.items() if wording} or own
 
 
 def plans_of(answers: int, supply: Supply) -> tuple[tuple[BudgetPlan, ...], tuple[str, ...]]:

@@ -75,12 +75,14 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
             if estimator.evidence == "stated"
         },
         samples=_samples(opened),
-        wording=cell_wording(opened, options.resampling),
+        wording=cell_wording(opened, options.resampling, options.with_original),
         itself=question_itself(opened, options.resampling),
         lengths=cell_lengths(cell),
         maps=opened.maps,
         budgets=cell_budgets(
-            opened, BudgetOptions(options.budget, options.budget_draws, options.forms), options.resampling
+            opened,
+            BudgetOptions(options.budget, options.budget_draws, options.forms, options.with_original),
+            options.resampling,
         ),
     )
 

@@ -28,6 +28,7 @@ class AskedOptions:
     calibrate: Calibrate | None = None  # a map from uncertainties to confidences, fitted on other questions
     budget: tuple[int, ...] = ()  # numbers of answers to plan wordings and samples for
     budget_draws: int = 5  # of each plan
+    with_original: bool = False  # whether the question's own text is a wording in plans and in the wording's share
     variants: tuple[str, ...] | None = None  # these alone, as if no other had been asked; None: all
     forms: tuple[str, ...] = ()  # estimators beside the usual ones, such as semantic_entropy.likelihood
     by: Covariate | None = None  # a column of a file that questions are sliced by; None: no slices

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from calprobe.analysis.asked.results import CellWording, OpenedCell, QuestionItself, Wordings
 from calprobe.arrays import Floats
+from calprobe.confidence.asked import Cell
 from calprobe.confidence.asked.question_measures import POINTS
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import exact_wording_share, split_variance, wording_p_value, wording_share
@@ -16,13 +17,15 @@ from calprobe.metrics import Difference, Estimate, Resampling, bootstrap_mean, m
 EXACT = "exact"  # label probabilities under each wording in place of samples
 
 
-def cell_wording(opened: OpenedCell, resampling: Resampling) -> tuple[CellWording, ...]:
+def cell_wording(opened: OpenedCell, resampling: Resampling, with_original: bool = False) -> tuple[CellWording, ...]:
     """The shares of a cell; none where no question has samples of two wordings.
 
     Questions without an answer, or of which a pair was not judged, are left out. Where label probabilities are known,
-    one share is of them: what that of equal answers converges to with more samples at temperature 1.
+    one share is of them: what that of equal answers converges to with more samples at temperature 1. The question's
+    own text is no wording of it, unless `with_original`.
     """
-    several = of_several_wordings(opened.read.samples)
+    original = with_original or is_family(opened.cell)
+    several = of_several_wordings(own if original else of_paraphrases(own) for own in opened.read.samples)
     found = []
     for name, of in POINTS.items() if several else ():
         known = [(points, own.wordings) for own in several if (points := of(own)) is not None]
@@ -32,7 +35,7 @@ def cell_wording(opened: OpenedCell, resampling: Resampling) -> tuple[CellWordin
         permutations = resampling.n_resamples
         p = wording_p_value(known, permutations, resampling.seed) if permutations else float("nan")
         found.append(CellWording(name, share, p))
-    if exact := list(label_distributions(opened)):
+    if exact := list(label_distributions(opened, original)):
         found.append(CellWording(EXACT, exact_wording_share(exact), float("nan")))
     return tuple(found)
 
@@ -43,8 +46,8 @@ def question_itself(opened: OpenedCell, resampling: Resampling) -> QuestionItsel
     Agreement is of pairs: where no wording matters, both numbers have one mean. Samples without an answer agree with
     none.
     """
-    if any(row.first.variant != opened.cell.variant for row in opened.cell.rows):
-        return None  # a member of a family stands for each wording, the question as it is for none
+    if is_family(opened.cell):
+        return None  # the question as it is stands for none of the wordings
     known = [own for own in opened.read.samples if 0 < np.count_nonzero(own.wordings) < len(own.wordings)]
     if not known:
         return None
@@ -84,13 +87,27 @@ def _difference(sides: Floats, resampling: Resampling) -> Difference:
     return mean_draws(known, resampling).difference() if len(known) else Difference(float("nan"))
 
 
-def of_several_wordings(samples: Sequence[SampledQuestion]) -> list[SampledQuestion]:
+def is_family(cell: Cell) -> bool:
+    """Whether variants of one family are the wordings of the cell."""
+    return any(row.first.variant != cell.variant for row in cell.rows)
+
+
+def of_paraphrases(own: SampledQuestion) -> SampledQuestion:
+    """The samples without those of the question's own text, wording 0; all of a question without other wordings."""
+    kept = np.flatnonzero(own.wordings)
+    return own.at(kept.tolist(), own.rows[kept].tolist()) if 0 < len(kept) < len(own.wordings) else own
+
+
+def of_several_wordings(samples: Iterable[SampledQuestion]) -> list[SampledQuestion]:
     """The questions with answers to two wordings or more, which have a share of the wording."""
     return [own for own in samples if own.read and len(set(own.wordings.tolist())) > 1]
 
 
-def label_distributions(opened: OpenedCell) -> Iterator[Floats]:
-    """Of each question with label probabilities under two wordings or more: these, raw, [wordings, labels]."""
+def label_distributions(opened: OpenedCell, with_original: bool = False) -> Iterator[Floats]:
+    """Of each question with label probabilities under two wordings or more: these, raw, [wordings, labels].
+
+    Its own text is none of them, unless `with_original`.
+    """
     cell = opened.cell
     if not any(row.first.label_scores is not None for row in cell.rows):
         return
@@ -98,7 +115,7 @@ def label_distributions(opened: OpenedCell) -> Iterator[Floats]:
     known = masses.covered & (masses.total > 0)
     rows: dict[str, dict[int, int]] = {}
     for place, row in enumerate(cell.rows):
-        if known[place]:
+        if known[place] and (row.paraphrase or with_original):
             rows.setdefault(row.question.id, {}).setdefault(row.paraphrase, place)  # its samples have the same
     for own in rows.values():
         if len(own) > 1:
