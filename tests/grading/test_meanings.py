@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from commands import calprobe
+from tiny_classifiers import tiny_nli
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from calprobe.analysis.asked.folder import asked_of
@@ -36,30 +37,12 @@ from calprobe.runs.meanings import (
 )
 
 QUIET = LoadOptions(quiet=True)
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "paris", "rome", "is", "it", "the", "city", "of", "who", "what"]
 
 
 @pytest.fixture(scope="module")
 def nli(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny BERT of random numbers with three labels."""
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-    folder = tmp_path_factory.mktemp("nli")
-    (folder / "vocab.txt").write_text("\n".join(WORDS))
-    BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(WORDS),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=32,
-        initializer_range=1.0,
-        id2label={0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"},
-    )
-    BertForSequenceClassification(config).save_pretrained(folder)
-    return folder
+    return tiny_nli(tmp_path_factory.mktemp("nli"))
 
 
 @pytest.fixture
