@@ -152,6 +152,21 @@ def test_the_order_of_replies_changes_nothing() -> None:
         assert sorted(map(repr, found)) == sorted(map(repr, same))
 
 
+@pytest.mark.parametrize("bins", [20, None, 3])
+def test_a_name_has_one_number_in_all_tables(bins: int | None) -> None:
+    """Errors of a design are of the same bins in `designs` as beside what ECE hides, of twelve questions too."""
+    (run,) = report_asked([asked(knows, 12, 1, False)], replace(OPTIONS, ace_bins=bins)).runs
+    assert run.labels is not None
+    own = run.labels.sets["sums"]
+    cell = {cell.variant: cell for cell in run.reports()}
+    hidden = {row.name: row.metrics for row in own.hidden if not row.simulated}
+    assert len(hidden) == 2
+    for design in own.designs:
+        assert hidden[design.variant]["ace"] == design.chosen["normalised"]["ace"].value
+        for name in ("ace", "brier_reliability", "brier_resolution"):
+            assert hidden[design.variant][name] == cell[design.variant].estimators["label"].metrics[name].value
+
+
 @pytest.mark.parametrize(
     ("accuracy", "expected"), [(0.5, 0.458), (0.7, 0.271), (0.9, 0.087), (0.95, 0.042), (0.97, 0.027)]
 )

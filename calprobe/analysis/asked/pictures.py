@@ -24,7 +24,8 @@ from calprobe.analysis.asked.results import (
 from calprobe.analysis.asked.science.pictures import use_panels
 from calprobe.analysis.asked.stated.pictures import StatedPictures, stated_pictures
 from calprobe.analysis.curves.budget_figure import BudgetPanel, draw_budgets
-from calprobe.analysis.curves.calibration import Calibration, draw_calibration
+from calprobe.analysis.curves.calibration import Calibration
+from calprobe.analysis.curves.calibration_figure import draw_calibration
 from calprobe.analysis.curves.grouped_boxes import GroupedBoxes, draw_grouped_boxes
 from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
 from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices

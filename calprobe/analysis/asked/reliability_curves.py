@@ -35,10 +35,8 @@ def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: 
     lines: list[CalibrationLine] = []
     known: dict[str, None] = {}
     below: list[str] = []
-    several = False
     for run in runs:
         found_run = report_asked_run(run, quick)
-        several |= _has_several_answers(found_run)
         known |= dict.fromkeys(name for cell in found_run.cells for name in _with_scale(cell))
         for own in found_run.sets.values():
             below += (f"{run.label}, {cell}" for cell in _below(own, quick, estimators))
@@ -53,19 +51,19 @@ def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: 
         if not lines:
             raise UsageError(f"{rule} in every cell: {'; '.join(below)}; give a lower --parse-threshold")
         log.warning("left out, since %s: %s", rule, "; ".join(below))
-    found = Calibration(tuple(lines), "answers" if several else "questions")
+    found = _named(lines)
     return found if estimators is None else found.only(estimators)
 
 
 def run_calibration(run: AskedRunReport, options: AskedOptions) -> Calibration:
     """The reliability diagrams of one run, a panel for each set, of the estimators that a report draws."""
     lines = [line for own in run.sets.values() for line in _lines(own, _cells(run, own.name), options)]
-    return Calibration(tuple(lines), "answers" if _has_several_answers(run) else "questions")
+    return _named(lines)
 
 
-def _has_several_answers(run: AskedRunReport) -> bool:
-    """Whether a question has more than one."""
-    return any(cell.cell.clusters is not None for cell in run.cells)
+def _named(lines: Sequence[CalibrationLine]) -> Calibration:
+    """The curves, whose instances are called questions only where each is one."""
+    return Calibration(tuple(lines), "questions" if all(line.questions is None for line in lines) else "replies")
 
 
 def _cells(run: AskedRunReport, name: str) -> dict[str, OpenedCell]:
@@ -84,12 +82,12 @@ def _lines(
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
     for name in names:
         there = [cell for cell in shown if name in _with_scale(cell)]
-        confidence, correct = pooled(there, name, () if options.by_study else names)
+        confidence, correct, questions = pooled(there, name, () if options.by_study else names)
         if len(confidence):
             values = bootstrap_many(metrics, {name: (confidence, correct)}, Resampling(0))[name]
             # Twenty bins of a few questions would be a question each.
             bins = None if options.ace_bins == ACE_BINS else options.ace_bins
-            yield calibration_line((own.name, own.name, name, ()), (confidence, correct), values, bins)
+            yield calibration_line((own.name, own.name, name, ()), (confidence, correct), values, bins, questions)
 
 
 def _with_scale(cell: OpenedCell) -> list[str]:
@@ -113,15 +111,18 @@ def _below(own: SetReport, options: AskedOptions, wanted: Sequence[str] | None) 
                 yield f"{own.name}, {variant} ({found.estimator} {rate:.3f})"
 
 
-def pooled(cells: Sequence[OpenedCell], name: str, together: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarray]:
-    """The confidences of several cells, and their correctness, end to end.
+def pooled(cells: Sequence[OpenedCell], name: str, together: Sequence[str] = ()) -> tuple[np.ndarray, ...]:
+    """The confidences of several cells, their correctness and their questions, end to end.
 
     Of the rows that could be read under each of the estimators `together`, too, that their cell has.
     """
     found = [(cell.confidences[name], _kept(cell, name, together)) for cell in cells]
     confidence = np.concatenate([own.confidence[kept] for own, kept in found]) if found else np.empty(0)
     correct = np.concatenate([own.correct[kept] for own, kept in found]) if found else np.empty(0, np.bool_)
-    return confidence, correct
+    rows = (
+        cell.cell.rows[place] for cell, (_, kept) in zip(cells, found, strict=True) for place in np.flatnonzero(kept)
+    )
+    return confidence, correct, np.array([row.question.root for row in rows], np.str_)
 
 
 def _kept(opened: OpenedCell, name: str, together: Sequence[str]) -> np.ndarray:

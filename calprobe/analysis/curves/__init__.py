@@ -23,7 +23,8 @@ from calprobe.analysis.curves.accuracy_rejection import (
     join_rejections,
     reported_rejection,
 )
-from calprobe.analysis.curves.calibration import Calibration, calibration, draw_calibration, reported_calibration
+from calprobe.analysis.curves.calibration import Calibration, calibration, reported_calibration
+from calprobe.analysis.curves.calibration_figure import draw_calibration
 from calprobe.analysis.curves.curve import Curves
 from calprobe.analysis.curves.exposure import Exposure, draw_exposure, exposure, reported_exposure
 from calprobe.analysis.curves.inputs import Reported

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from calprobe.analysis.curves.curve import (
     Line,
     estimate_columns,
     lines_of,
+    tidy,
 )
 from calprobe.analysis.curves.inputs import (
     Reported,
@@ -29,12 +29,6 @@ from calprobe.analysis.curves.inputs import (
     predictions,
     read_runs,
 )
-from calprobe.analysis.number_text import interval, number
-from calprobe.analysis.plots import frame
-from calprobe.analysis.plots.groups import Series, run_rows
-from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
-from calprobe.analysis.plots.names import run_names
-from calprobe.analysis.plots.style import FAINT, INK
 from calprobe.analysis.scored_run import Runs, ScoredRun
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence import Estimator, Headline, headline
@@ -50,12 +44,11 @@ from calprobe.metrics import (
 )
 from calprobe.metrics.bins import width_edges
 from calprobe.metrics.bootstrap import Predictions
+from calprobe.metrics.design_effect import design_effect
 from calprobe.metrics.simultaneous import simultaneous_normal
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +61,7 @@ class BinnedError:
     high: Floats  # [bins]
     band_low: Floats  # [bins], the same at the level at which those of all bins hold together (Šidák)
     band_high: Floats  # [bins]
+    questions: Ints | None = None  # [bins], different questions; None: each instance is its own
 
     def columns(self) -> Columns:
         """The bins as columns of `Calibration.frame`."""
@@ -82,6 +76,7 @@ class BinnedError:
             "high": self.high,
             "band_low": self.band_low,
             "band_high": self.band_high,
+            **({} if self.questions is None else {"questions": self.questions.astype(np.float64)}),
         }
 
 
@@ -104,6 +99,7 @@ class CalibrationLine(Line):
     ece: BinnedError  # ten bins of equal width
     smooth: SmoothError
     histogram: Ints  # [20], instances in as many bins of equal width over [0, 1]
+    questions: int | None = None  # different ones among the instances; None: each instance is its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +109,8 @@ class Calibration(Curves):
     `lower` and `upper` are the bin's edges, `count` its instances, `confidence` their mean, `low` and `high` the
     interval of `accuracy`, `band_low` and `band_high` the intervals that hold for all bins at once. A row of smooth_ece
     is a point of its curve, with `density` for a count. Rows of the metric `histogram` have no value: they count the
-    instances in 20 bins of equal width.
+    instances in 20 bins of equal width. Where questions have several instances, a last column `questions` counts the
+    different ones of a bin.
     """
 
     kind = "calibration"
@@ -124,6 +121,20 @@ class Calibration(Curves):
 
     lines: tuple[CalibrationLine, ...]
     of: str = "facts"  # what an instance is, in the plural
+
+    def frame(self) -> pd.DataFrame:
+        """See `Curves.frame`."""
+        several = any(line.questions is not None for line in self.lines)
+        return tidy(self._parts(), (*self.COLUMNS, "questions") if several else self.COLUMNS)
+
+    @property
+    def said(self) -> str:
+        """How many instances are of how many questions, where some question has several; else nothing."""
+        if all(line.questions is None for line in self.lines):
+            return ""
+        rows = _range([line.instances for line in self.lines])
+        questions = [line.instances if line.questions is None else line.questions for line in self.lines]
+        return f"{rows} {self.of} to {_range(questions)} questions"
 
     def only(self, estimators: Sequence[str]) -> Self:
         """See `Curves.only`."""
@@ -141,7 +152,13 @@ class Calibration(Curves):
             yield {**line.lead, "metric": "histogram", **counts}
 
 
+def _range(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,}-{high:,}"
+
+
 METRICS = ("ace", "ece", "smooth_ece")
+_Grouped = tuple[Floats, npt.NDArray[np.bool_], Ints]  # confidence, correctness and question of each instance
 HISTOGRAM_BINS = 20  # as the paper's Figure 9
 
 
@@ -187,16 +204,26 @@ def calibration_line(
     sample: Predictions,
     values: Mapping[str, Estimate],
     ace_bins: int | None,
+    questions: npt.ArrayLike | None = None,
 ) -> CalibrationLine:
-    """The line of some confidences and their correctness, around the values that are known of its METRICS."""
+    """The line of some confidences and their correctness, around the values that are known of its METRICS.
+
+    `questions` names the question of each instance. Where some have several, intervals of bins allow for it.
+    """
     confidence, correct = (np.asarray(own) for own in sample)
+    number, grouped = None, None
+    if questions is not None:
+        names, places = np.unique(np.asarray(questions), return_inverse=True)
+        if len(names) < len(confidence):
+            number, grouped = len(names), (confidence, correct, places.astype(np.int64))
     return CalibrationLine(
         *lead,
         instances=len(confidence),
-        ace=_binned(ace(confidence, correct, ace_bins), values["ace"]),
-        ece=_binned(ece(confidence, correct), values["ece"]),
+        ace=_binned(ace(confidence, correct, ace_bins), values["ace"], grouped),
+        ece=_binned(ece(confidence, correct), values["ece"], grouped),
         smooth=_smooth(confidence, correct, values["smooth_ece"]),
         histogram=_bins(ece(confidence, correct, HISTOGRAM_BINS)).count,
+        questions=number,
     )
 
 
@@ -205,11 +232,26 @@ def _bins(result: MetricResult) -> Bins:
     return result.bins
 
 
-def _binned(result: MetricResult, value: Estimate) -> BinnedError:
+def _binned(result: MetricResult, value: Estimate, grouped: _Grouped | None) -> BinnedError:
     bins = _bins(result)
     right = np.where(bins.count > 0, np.rint(bins.accuracy * bins.count), 0)
     together = simultaneous_normal(int((bins.count > 0).sum()))
-    return BinnedError(value, bins, *wilson_interval(right, bins.count), *wilson_interval(right, bins.count, together))
+    trials, questions = bins.count.astype(np.float64), None
+    if grouped is not None:
+        effect, questions = _by_question(bins, *grouped)
+        right, trials = right / effect, trials / effect
+    own, joint = wilson_interval(right, trials), wilson_interval(right, trials, together)
+    return BinnedError(value, bins, *own, *joint, questions)
+
+
+def _by_question(
+    bins: Bins, confidence: Floats, correct: npt.NDArray[np.bool_], questions: Ints
+) -> tuple[Floats, Ints]:
+    """The design effect of each bin, and how many questions are in it."""
+    place = np.searchsorted(bins.edges[1:-1], confidence, side="left")  # as `bin_sample`: on an edge is below it
+    kept = [place == at for at in range(len(bins.count))]
+    effect = np.array([design_effect(correct[own], questions[own]) for own in kept])
+    return effect, np.array([len(np.unique(questions[own])) for own in kept])
 
 
 def _smooth(confidence: Floats, correct: npt.NDArray[np.bool_], value: Estimate) -> SmoothError:
@@ -226,102 +268,3 @@ def reported_calibration(found: Reported) -> Calibration | None:
     """The curves of a run of a report; None without estimators to draw."""
     lines = calibration_lines(found.run, found.chosen, found.values, found.options.ace_bins)
     return Calibration(tuple(lines)) if lines else None
-
-
-_IDENTITY: dict[str, Any] = {"color": FAINT, "linestyle": (0, (4, 2)), "linewidth": 0.9}
-_SMOOTH: dict[str, Any] = {"color": FAINT, "linestyle": "-", "linewidth": 1.6}
-LONG, HIGH_ROWS = 7, 2  # letters of a word that is long beside a panel of counts; rows with room for it
-OVERLAY_INCHES = 2.0  # least width of a panel of several estimators
-OVERLAY_SIZES = frame.PairSizes(OVERLAY_INCHES, 2.8)
-
-
-def draw_calibration(result: Calibration, look: Look = DEFAULT_LOOK) -> Figure:
-    """A row for each run, a panel for each estimator: ACE's own bins above, counts in bins of equal width below.
-
-    As an overlay, a panel for each run with all of its estimators, a line through the bins of each.
-    """
-    return _overlaid(result, look) if look.form == "overlay" else _panels(result, look)
-
-
-def _panels(result: Calibration, look: Look) -> Figure:
-    rows, names = run_rows(result.lines), run_names(result.lines, look)
-    figure, blocks = frame.panel_pairs([len(row) for row in rows.values()], look, frame.PairSizes())
-    for block, (run, row) in zip(blocks, rows.items(), strict=False):
-        for at, (pair, series) in enumerate(zip(block, row, strict=True)):
-            _draw_curve(pair.curve, series)
-            _draw_counts(pair.counts, [series])
-            heading = names[run] if at == 0 and len(rows) > 1 else ""
-            first_row = len(rows) > 1 and not any(other.left for other in block[1 : at + 1])
-            frame.title_panel(pair.curve, series.name, _spelled(series.line.ace.value), heading, room=first_row)
-    _label([pair for block in blocks for pair in block], result.of)
-    bins = frame.sample(color=INK, marker="o", linestyle="none")
-    entries = {"bin of ACE, 95 % interval": bins, "smooth curve": frame.sample(**_SMOOTH)}
-    entries["perfectly calibrated"] = frame.sample(**_IDENTITY)
-    frame.finish(figure, look, entries, next(iter(names.values())) if len(rows) == 1 else "")
-    return figure
-
-
-def _spelled(ace: Estimate) -> str:
-    """In three decimals, which a narrow panel has room for: ACE .055 (.021-.083)."""
-    value = number(ace.value) if math.isnan(ace.value) else f"{ace.value:.3f}".replace("0.", ".", 1)
-    return f"ACE {value} ({interval(ace)})" if interval(ace) else f"ACE {value}"
-
-
-def _overlaid(result: Calibration, look: Look) -> Figure:
-    rows, names = run_rows(result.lines), run_names(result.lines, look)
-    figure, blocks = frame.panel_pairs([len(rows)] if rows else [], look, OVERLAY_SIZES)
-    entries: dict[str, Artist] = {}
-    for pair, (run, row) in zip(blocks[0], rows.items(), strict=False):
-        pair.curve.plot([0, 1], [0, 1], **_IDENTITY)
-        for series in row:
-            ace = series.line.ace
-            frame.interval_bars(pair.curve, ace.bins.confidence, ace.low, ace.high, series.style.color)
-            kept = ace.bins.count > 0
-            pair.curve.plot(ace.bins.confidence[kept], ace.bins.accuracy[kept], **series.style.points())
-            entries[series.name] = frame.sample(**series.style.points())
-        _draw_counts(pair.counts, row)
-        frame.share_axis(pair.curve, "both")
-        frame.title_panel(pair.curve, names[run])
-    _label(blocks[0], result.of)
-    frame.finish(figure, look, entries | {"perfectly calibrated": frame.sample(**_IDENTITY)})
-    return figure
-
-
-def _label(pairs: Sequence[frame.PanelPair], of: str) -> None:
-    """All panels have the same axes, with their numbers at the left and at the lowest ones.
-
-    Where many rows are low, n stands for a word that would go on beside the next panel.
-    """
-    counted = of.capitalize() if len(of) < LONG or sum(pair.left for pair in pairs) <= HIGH_ROWS else "n"
-    most = max((pair.counts.get_ylim()[1] for pair in pairs), default=1.0)
-    for pair in pairs:
-        if pair is not pairs[0]:
-            pair.counts.sharey(pairs[0].counts)
-        pair.counts.set_ylim(0, most)
-        pair.curve.tick_params(labelleft=pair.left)
-        pair.counts.tick_params(labelleft=pair.left, labelbottom=pair.lowest)
-        if pair.left:
-            pair.curve.set_ylabel("Accuracy")
-            pair.counts.set_ylabel(counted)
-        if pair.lowest:
-            pair.counts.set_xlabel("Confidence")
-
-
-def _draw_curve(axes: Axes, series: Series[CalibrationLine]) -> None:
-    ace, smooth = series.line.ace, series.line.smooth
-    axes.plot([0, 1], [0, 1], **_IDENTITY)
-    axes.plot(smooth.confidence, smooth.accuracy, **_SMOOTH)
-    frame.interval_bars(axes, ace.bins.confidence, ace.low, ace.high, series.style.color)
-    axes.plot(ace.bins.confidence, ace.bins.accuracy, **series.style.dots())
-    frame.share_axis(axes, "both")
-
-
-def _draw_counts(axes: Axes, row: Sequence[Series[CalibrationLine]]) -> None:
-    """Filled for one estimator; outlines for several, which would cover each other."""
-    for series in row:
-        counts, edges, color = series.line.histogram, width_edges(len(series.line.histogram)), series.style.color
-        if len(row) == 1:
-            axes.stairs(counts, edges, fill=True, color=color, alpha=0.55)
-        else:
-            axes.stairs(counts, edges, color=color, linestyle=series.style.dash, linewidth=0.9)
-    axes.set_ylim(bottom=0)

@@ -12,8 +12,8 @@ from calprobe.analysis.curves.calibration import (
     Calibration,
     CalibrationLine,
     calibration_line,
-    draw_calibration,
 )
+from calprobe.analysis.curves.calibration_figure import draw_calibration
 from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
 from calprobe.analysis.curves.dumbbell_figure import DumbbellRow, Dumbbells, draw_dumbbells
 from calprobe.analysis.curves.quarters_figure import Quarters, draw_quarters

@@ -28,7 +28,8 @@ def stated_figures(found: StatedPictures) -> Iterator[FigureView]:
             "Reliability by prompt",
             charts.calibration(lines, places),
             "Accuracy against mean stated confidence of ACE's quantile bins, all sets together; on the dotted line the "
-            "two are equal. Below: the share of the answers in bins of equal width.",
+            "two are equal. Below: the share of the answers in bins of equal width."
+            + (f" {found.panels.said}; intervals allow for it." if found.panels.said else ""),
             tuple(Choice(line, place, charts.key(place)) for line, place in places.items()),
         )
     for own in found.correlations:

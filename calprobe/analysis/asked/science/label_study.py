@@ -58,7 +58,7 @@ def _set(asked: Asked, name: str, cells: Sequence[OpenedCell], options: AskedOpt
         for variant in plain
     }
     permuted = [permuted_design(name, variant, own, options) for variant, own in orders.items() if len(own) > 1]
-    return LabelSet(name, designs, tuple(permuted), selection(name, plain, options), tuple(_hidden(plain)))
+    return LabelSet(name, designs, tuple(permuted), selection(name, plain, options), tuple(_hidden(plain, options)))
 
 
 def _design(name: str, variant: str, own: DesignMasses, options: AskedOptions) -> LabelDesign:
@@ -124,11 +124,11 @@ def label_uses(own: DesignMasses, options: AskedOptions) -> tuple[LabelUse, ...]
     return tuple(found)
 
 
-def _hidden(designs: Mapping[str, DesignMasses]) -> Iterator[HiddenRow]:
+def _hidden(designs: Mapping[str, DesignMasses], options: AskedOptions) -> Iterator[HiddenRow]:
     """Each design, and the simulated scorers at the accuracy of the first."""
     for variant, own in designs.items():
         if len(own.right):
-            values = hidden_metrics(own.chosen(NORMALISED), own.right)
+            values = hidden_metrics(own.chosen(NORMALISED), own.right, options.ace_bins)
             yield HiddenRow(variant, False, float(own.right.mean()), values)
     first = next(iter(designs.values()), None)
     if first is not None and len(first.right):

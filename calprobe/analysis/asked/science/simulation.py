@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calprobe.analysis.asked.science.label_results import HiddenRow
 from calprobe.arrays import Floats
-from calprobe.metrics import Resampling, bootstrap_many, standard_metrics
+from calprobe.metrics import ACE_BINS, Resampling, bootstrap_many, standard_metrics
 from calprobe.metrics.concentration import bin_entropy
 
 HIDDEN = ("ece_15", "ace", "smooth_ece", "brier", "brier_reliability", "brier_resolution", "brier_uncertainty", "auroc")
@@ -58,8 +58,10 @@ def simulated(accuracy: float) -> Iterator[HiddenRow]:
             yield HiddenRow(f"informed, too sure by {gap:.2f}", True, accuracy, hidden_metrics(*found))
 
 
-def hidden_metrics(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> Mapping[str, float]:
+def hidden_metrics(
+    confidence: npt.ArrayLike, correct: npt.ArrayLike, ace_bins: int | None = ACE_BINS
+) -> Mapping[str, float]:
     """ECE and what it hides: other errors, the parts of the Brier score, AUROC, normalised entropy of bins."""
-    metrics = [metric for metric in standard_metrics(None) if metric.name in HIDDEN]
+    metrics = [metric for metric in standard_metrics(ace_bins) if metric.name in HIDDEN]
     found = bootstrap_many(metrics, {"": (confidence, correct)}, Resampling(0))[""]
     return {name: found[name].value for name in HIDDEN} | {ENTROPY: bin_entropy(confidence)}

@@ -15,7 +15,8 @@ from calprobe.analysis.asked.stated.consistency import ALL
 from calprobe.analysis.asked.stated.fidelity import MEAN, ORIGINAL, SPLITS
 from calprobe.analysis.asked.stated.opening import stated_cell
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
-from calprobe.analysis.curves.calibration import METRICS, Calibration, calibration_line, draw_calibration
+from calprobe.analysis.curves.calibration import METRICS, Calibration, calibration_line
+from calprobe.analysis.curves.calibration_figure import draw_calibration
 from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
 from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
 from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
@@ -67,7 +68,7 @@ def stated_pictures(run: StatedRun, cells: Sequence[OpenedCell], options: AskedO
     scopes = {variant: _main(run, variant) for variant in variants}
     titles = {variant: variant if several else "" for variant in variants}
     return StatedPictures(
-        Calibration(tuple(lines), "questions"),
+        Calibration(tuple(lines), "questions" if all(line.questions is None for line in lines) else "statements"),
         tuple(_correlations(own, titles[variant]) for variant, own in scopes.items() if own.pairs),
         tuple(filter(_has_means, (_conditions(own, titles[variant]) for variant, own in scopes.items()))),
         tuple(
@@ -112,7 +113,8 @@ def _lines(run: StatedRun, cell: StatedCell, options: AskedOptions, several: boo
         if read.any():
             sample = values[read], cell.correct[read]
             found = bootstrap_many(metrics, {prompt: sample}, Resampling(0))[prompt]
-            yield calibration_line((name, run.model, prompt, ()), sample, found, options.ace_bins)
+            questions = None if cell.clusters is None else cell.clusters[read]
+            yield calibration_line((name, run.model, prompt, ()), sample, found, options.ace_bins, questions)
 
 
 def _correlations(own: StatedScope, title: str) -> Correlations:
