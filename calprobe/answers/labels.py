@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 # No letter or digit on either side, no part of a compound (vitamin-C), a possession (A's), a number or an abbreviation.
-BEFORE = r"(?<![^\W_])(?<![^\W_]-)(?<![0-9][.,])"
+# Chinese writes no space: a letter may follow "is", "answer", "choose" and "option".
+BEFORE = r"(?<![^\W_是为為选選择擇案项項])(?<![^\W_]-)(?<![0-9][.,])"
 AFTER = r"(?![^\W_])(?!['’][^\W\d_])(?!-[^\W_])(?![.,][0-9])(?!\.[A-Z]\b)(?![+#])(?![^\S\n]?%)"
 # "A" and "I" are words of prose where a word follows, except one that can follow an answer.
-_NO_PROSE = r"(?![^\S\n]{1,3}(?!(?:because|since|as|for|which|due|and|or|but|with|is|seems)\b)[a-z])"
+_NO_PROSE = r"(?![^\S\n]{1,3}(?!(?:because|since|as|for|which|due|and|or|but|with|is|seems)\b|not[^\S\n][A-Z]\b)[a-z])"
 _PROSE_LABELS = frozenset("AIai")
 
 

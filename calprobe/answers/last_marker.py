@@ -32,6 +32,7 @@ _MARKERS = (
         "chosen",
         rf"\b(?i:choose|chose|pick|select|go[^\S\n]with|going[^\S\n]with|opt[^\S\n]for|say){_OPEN}(?i:{_AGAIN})<strict>",
     ),
+    ("answer_marker", rf"(?:答案|选项|選項|选择|選擇|选|選)(?:应该?|應該?)?(?:是|为|為)?{_OPEN}<loose>"),
     (
         "is_correct",
         rf"<strict>{_CLOSE}(?i:\b(?:is|must[^\S\n]be|seems)[^\S\n](?:the[^\S\n])?(?:most[^\S\n])?(?:correct|right|best|answer)\b)",
@@ -41,6 +42,7 @@ _MARKERS = (
         "own_line",
         r"^(?:[^\w\n]|_){0,12}(?i:(?:option|answer|choice|letter|label)\b(?:[^\w\n]|_){0,3})?<loose>(?:[^\w\n]|_){0,12}$",
     ),
+    ("therefore", rf"\b(?i:therefore|thus|hence|so),?{_OPEN}{_AGAIN}<strict>(?={_CLOSE}(?:[.!;]|$))"),
 )
 # Behind the label: a second one, so that no single one is the answer.
 _SECOND = (
@@ -59,10 +61,25 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 
+# In front of a letter: it is part of the name of a thing.
+_NAMES = re.compile(
+    r"\b(?:vitamins?|hepatitis|influenza|types?|groups?|class|grades?|plans?|figures?|fig\.|tables?|sections?|parts?|points?|lines?"
+    r"|phases?|stages?|schedules?|appendix|exhibits?|team|company|country|person|patient)[^\S\n][*_]{0,2}$",
+    re.IGNORECASE,
+)
+# A label that is taken back behind its answer.
+_TAKEN_BACK = (
+    r"\b(?i:wait|actually|no|sorry|oops|hold[^\S\n]on)\b[\s,.!:—–-]{1,4}(?i:(?:option|answer|choice)\s)?<strict>"
+    rf"{_CLOSE}(?i:\b(?:is|was)\s(?:wrong|incorrect|false|not\s(?:correct|right|the\sanswer))\b)"
+)
+# A share of each option is no choice among them.
+_SHARE = r"<strict>[^\S\n]?[:=][^\S\n]?\d{1,3}(?:\.\d{1,9})?[^\S\n]?%"
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {ord("。"): "."}  # full-width forms, one for one
+
 _WEAK = (
     (
         "leading",
-        r"^[^\w\n]{0,12}(?i:(?:option|answer|choice)[^\S\n])?<strict>[)\]}*_\"']{0,4}(?:[.:,;)\]]|[^\S\n]{0,3}[-–—]|[^\S\n]*$)",
+        r"^[^\w\n]{0,12}(?i:(?:option|answer|choice)[^\S\n])?<strict>[)\]}*_\"']{0,4}(?:[.:,;)\]]|[^\S\n]{0,3}[-–—]|[^\S\n](?:because|since)\b|[^\S\n]*$)",
     ),
     ("brackets", r"(?:[(\[{<`\"]|\*\*)\s?<loose>\s?(?:[)\]}>`\"]|\*\*|[.):](?=[^\n]{0,200}\*\*))"),
     ("full_stop", r"(?<=[^\s][^\S\n])<strict>\.(?=[^\S\n]*$)"),
@@ -89,17 +106,19 @@ def read_last_marker(text: str, labels: Labels, *, cut: bool = False) -> Reading
     2. `chosen`: behind "I choose", "I would go with" and their like;
     3. `is_correct`: in front of "is correct", "is the right answer" and their like;
     4. `boxed`: in LaTeX's box;
-    5. `own_line`: on a line of its own.
+    5. `own_line`: on a line of its own;
+    6. `therefore`: behind "therefore", "thus", "hence" or "so", where the sentence ends with it.
 
-    If there is none of these, the first of the following rules that finds one label and no other, `not B` apart:
+    If there is none of these, the first of the following rules that finds one label and no other. A label that
+    the reply denies (`not B`) or that is part of a name (`vitamin D`) is passed over:
 
-    6. `leading`: at the beginning of a line, with punctuation behind it: `B. Paris`;
-    7. `brackets`: in brackets, quotes or bold;
-    8. `full_stop`: in front of a full stop that ends a line;
-    9. `only_mention`: anywhere as a word; no digit, and neither `A` nor `I`, which are words of prose.
+    7. `leading`: at the beginning of a line, with punctuation behind it: `B. Paris`;
+    8. `brackets`: in brackets, quotes or bold;
+    9. `full_stop`: in front of a full stop that ends a line;
+    10. `only_mention`: anywhere as a word; no digit, and neither `A` nor `I`, which are words of prose.
 
     A label counts where no letter or digit follows it. One letter counts in its own case; in either case behind markers
-    (1, 4), in brackets, and on a line of its own. `several`: the answer is `A or B`, or only rules 6 to 9 find labels,
+    (1, 4), in brackets, and on a line of its own. `several`: the answer is `A or B`, or only rules 7 to 10 find labels,
     and none of them one alone.
 
     >>> from calprobe.answers.labels import labels_of
@@ -107,6 +126,8 @@ def read_last_marker(text: str, labels: Labels, *, cut: bool = False) -> Reading
     >>> read_last_marker(text, labels_of(("A", "B", "C", "D")))
     Reading(value='D', status='ok', rule='answer_marker', start=51, end=52, unit='')
     """
+    if all(map(str.isascii, labels.names)):
+        text = text.translate(_WIDE)
     length = length_without_repeats(text) if cut else len(text)
     for end in (*where_a_new_question_begins(text, length), length):
         reading = _read(text[:end], labels)
@@ -131,15 +152,25 @@ def _reading(text: str, labels: Labels, found: _Found) -> Reading:
 
 def _last_of_each(text: str, labels: Labels) -> Iterator[_Found]:
     """The last match of each marker, in the order of the rules: the first of those at one place is kept."""
+    back = {labels.name_of(match["label"]): match.start() for match in labels.pattern(_TAKEN_BACK).finditer(text)}
     for rule, source in _MARKERS:
         found = labels.pattern(source, re.MULTILINE).finditer(text)
-        last = deque((match for match in found if not _is_denied(text, match)), maxlen=1)
+        last = deque(
+            (
+                match
+                for match in found
+                if not _is_denied(text, match) and match.start() >= back.get(labels.name_of(match["label"]), 0)
+            ),
+            maxlen=1,
+        )
         if last:
             yield _Found(rule, last[0])
 
 
 def _only_one(text: str, labels: Labels) -> Reading:
     """By the first of the weaker rules that finds one label and no other."""
+    if len(_first_of_each_label(text, labels, _SHARE)) > 1:
+        return Reading(None, "several", "")
     several = False
     for rule, source in _WEAK:
         if rule == "only_mention" and (several or labels.are_digits):
@@ -154,12 +185,14 @@ def _only_one(text: str, labels: Labels) -> Reading:
 
 
 def _first_of_each_label(text: str, labels: Labels, source: str) -> list[re.Match[str]]:
-    """The first match of each label, two at most."""
+    """The first match of each label that the reply denies nowhere, two labels at most."""
     found: list[re.Match[str]] = []
+    mentions = labels.pattern("<strict>").finditer(text)
+    denied = {labels.name_of(match["label"]) for match in mentions if _says_no(text, match)}
     for match in labels.pattern(source, re.MULTILINE).finditer(text):
         if found and labels.are_same(found[0]["label"], match["label"]):
             continue
-        if not _is_denied(text, match):
+        if labels.name_of(match["label"]) not in denied and not _is_denied(text, match):
             found.append(match)
         if len(found) > 1:
             break
@@ -167,7 +200,12 @@ def _first_of_each_label(text: str, labels: Labels, source: str) -> list[re.Matc
 
 
 def _is_denied(text: str, match: re.Match[str]) -> bool:
-    """Whether the reply says of this label that it is not the answer."""
+    """Whether the reply says of this label that it is not the answer, or names a thing with it: vitamin D."""
+    begin = match.start("label")
+    return _says_no(text, match) or _NAMES.search(text, max(0, begin - 40), begin) is not None
+
+
+def _says_no(text: str, match: re.Match[str]) -> bool:
     begin, end = match.span("label")
     return bool(_NOT.search(text, max(0, begin - 40), begin) or _DENIED.match(text, end))
 
