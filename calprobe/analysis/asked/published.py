@@ -67,6 +67,7 @@ def _tables(report: AskedReport) -> Iterator[Beside]:
         "window", "Labels in the top-200 window, shares of cells and of rows", _windows(sets, report.options.window)
     )
     yield _parse_rates(sets)
+    yield _parse_rate_intervals(sets)
     yield _sizes(report)
 
 
@@ -151,6 +152,21 @@ def _parse_rates(sets: Sets) -> Beside:
             if any(value is not None for value in values):
                 rows.append(BesideRow(run.label, f"{own.name}, {estimator}", values))
     return Beside(found["table"], "Parse rates of stated confidence", columns, tuple(rows))
+
+
+def _parse_rate_intervals(sets: Sets) -> Beside:
+    found = published()["parse_rate_intervals"]
+    variant, rows = found["variant"], []
+    for phrasing in ("decimal", "percent"):
+        for name, values in found[phrasing].items():
+            rows.append(BesideRow("published", f"{found['model']}, {name}, {phrasing}", tuple(values)))
+    for run, own in sets:
+        cell = own.cells.get(variant)
+        for name in () if cell is None else cell.overconfidence:
+            rate = cell.estimators[name].coverage
+            rows.append(BesideRow(run.label, f"{own.name}, {name}", (rate.value, rate.low, rate.high)))
+    caption = f"Parse rates under {variant}, with 95 % intervals"
+    return Beside(found["table"], caption, tuple(found["columns"]), tuple(rows))
 
 
 def _sizes(report: AskedReport) -> Beside:
