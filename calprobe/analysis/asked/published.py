@@ -161,8 +161,9 @@ def _parse_rate_intervals(sets: Sets) -> Beside:
         for name, values in found[phrasing].items():
             rows.append(BesideRow("published", f"{found['model']}, {name}, {phrasing}", tuple(values)))
     for run, own in sets:
-        cell = own.cells.get(variant)
-        for name in () if cell is None else cell.overconfidence:
+        if (cell := own.cells.get(variant)) is None:
+            continue
+        for name in cell.overconfidence:
             rate = cell.estimators[name].coverage
             rows.append(BesideRow(run.label, f"{own.name}, {name}", (rate.value, rate.low, rate.high)))
     caption = f"Parse rates under {variant}, with 95 % intervals"

@@ -73,7 +73,7 @@ def _cells(run: AskedRunReport, name: str) -> dict[str, OpenedCell]:
 def _lines(
     own: SetReport, cells: Mapping[str, OpenedCell], options: AskedOptions, wanted: Sequence[str] | None = None
 ) -> Iterator[CalibrationLine]:
-    """The curves of a set, all of the same variants and of the same rows: see `_shown` and `_common`.
+    """The curves of a set, all of the same variants and of the same rows: see `_shown` and `_kept`.
 
     By default `label`, each stated confidence that some variant states well enough, and those of samples.
     """
