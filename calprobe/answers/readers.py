@@ -10,6 +10,7 @@ from calprobe.answers.first_char import read_first_char
 from calprobe.answers.labels import labels_of
 from calprobe.answers.last_marker import read_first_marker, read_last_marker
 from calprobe.answers.number_reader import read_extracted, read_first_number, read_number
+from calprobe.answers.option_text import read_option_text
 from calprobe.answers.short import read_short
 from calprobe.answers.types import MOST_CHARACTERS, Reading
 from calprobe.answers.yes_no import read_yes_no
@@ -27,7 +28,7 @@ class Reader:
     kinds: tuple[QuestionKind, ...]  # of questions
     stage: str  # of the replies that it reads
     title: str  # for reports
-    read: Callable[[Reply, tuple[str, ...]], Reading]  # of the reply and the question's labels
+    read: Callable[[Reply, tuple[str, ...], tuple[str, ...]], Reading]  # of the reply, the labels and the options
 
 
 def _cut(reply: Reply) -> bool:
@@ -42,73 +43,85 @@ READERS: Mapping[str, Reader] = {
             ("choice",),
             "answer",
             "the last label that the reply marks as its answer",
-            lambda reply, labels: read_last_marker(reply.text, labels_of(labels), cut=_cut(reply)),
+            lambda reply, labels, options: _last_marker(reply, labels, options),
         ),
         Reader(
             "first_char",
             ("choice",),
             "answer",
             "the label that the reply begins with",
-            lambda reply, labels: read_first_char(reply.text, labels_of(labels)),
+            lambda reply, labels, options: read_first_char(reply.text, labels_of(labels)),
         ),
         Reader(
             "first_marker",
             ("choice",),
             "answer",
             "the first label behind a marker (the audit's Path 1)",
-            lambda reply, labels: read_first_marker(reply.text, labels_of(labels)),
+            lambda reply, labels, options: read_first_marker(reply.text, labels_of(labels)),
         ),
         Reader(
             "constrained",
             ("choice",),
             "final",
             "the most probable label behind the reply and a cue (the audit's Path 2)",
-            lambda reply, labels: read_constrained(reply.label_scores),
+            lambda reply, labels, options: read_constrained(reply.label_scores),
         ),
         Reader(
             "number",
             ("number",),
             "answer",
             "the number that the reply marks, or its last one",
-            lambda reply, labels: read_number(reply.text, cut=_cut(reply)),
+            lambda reply, labels, options: read_number(reply.text, cut=_cut(reply)),
         ),
-        Reader("yes_no", ("choice", "open"), "answer", "yes or no", lambda reply, labels: _yes_no(reply.text, labels)),
+        Reader(
+            "yes_no",
+            ("choice", "open"),
+            "answer",
+            "yes or no",
+            lambda reply, labels, options: _yes_no(reply.text, labels),
+        ),
         Reader(
             "verdict",
             ("choice",),
             "final",
             "yes or no, as concluded behind the reply",
-            lambda reply, labels: _yes_no(reply.text, labels),
+            lambda reply, labels, options: _yes_no(reply.text, labels),
         ),
         Reader(
             "chosen",
             ("choice",),
             "final",
             "the label that was concluded behind the reply",
-            lambda reply, labels: read_last_marker(reply.text, labels_of(labels), cut=_cut(reply)),
+            lambda reply, labels, options: read_last_marker(reply.text, labels_of(labels), cut=_cut(reply)),
         ),
         Reader(
             "extracted",
             ("number",),
             "final",
             "the one number that was given when it was asked for behind the reply",
-            lambda reply, labels: read_extracted(reply.text, cut=_cut(reply)),
+            lambda reply, labels, options: read_extracted(reply.text, cut=_cut(reply)),
         ),
         Reader(
             "first_number",
             ("number",),
             "final",
             "the first number of what was given behind the reply, without its sign and exponent (science2026)",
-            lambda reply, labels: read_first_number(reply.text),
+            lambda reply, labels, options: read_first_number(reply.text),
         ),
         Reader(
             "concluded",
             ("open",),
             "final",
             "the short text that was concluded behind the reply",
-            lambda reply, labels: read_short(reply.text),
+            lambda reply, labels, options: read_short(reply.text),
         ),
-        Reader("short", ("open",), "answer", "the reply's short text", lambda reply, labels: read_short(reply.text)),
+        Reader(
+            "short",
+            ("open",),
+            "answer",
+            "the reply's short text",
+            lambda reply, labels, options: read_short(reply.text),
+        ),
     )
 }
 # The readers of what is asked for behind a reply, by kind of question; of choices, claims about one option.
@@ -117,7 +130,7 @@ CONCLUSIONS = (*CONCLUDES.values(), "chosen", "first_number")
 
 
 def read(reply: Reply, question: Question, reader: str | None = None) -> Reading:
-    """What a reader finds in a reply. It depends on the reply's text, finish and label scores, and the labels, alone.
+    """What a reader finds in a reply. It depends on its text, finish and label scores, the labels and options alone.
 
     A value of a reply that ended at its budget has the status `cut`, and so has such a reply without a value. A reply
     of more than `MOST_CHARACTERS` is read as if it had ended there.
@@ -138,7 +151,7 @@ def read(reply: Reply, question: Question, reader: str | None = None) -> Reading
         return Reading(None, "error", "")
     if len(reply.text) > MOST_CHARACTERS:
         reply = replace(reply, text=reply.text[:MOST_CHARACTERS], finish="length")
-    reading = chosen.read(reply, question.labels)
+    reading = chosen.read(reply, question.labels, question.options)
     if _cut(reply) and chosen.stage == "answer" and reading.status in ("ok", "none"):
         return replace(reading, status="cut")
     return reading
@@ -163,6 +176,12 @@ def _reader(name: str, question: Question) -> Reader:
             f"choose {' or '.join(readers_of(question))}"
         )
     return READERS[name]
+
+
+def _last_marker(reply: Reply, labels: tuple[str, ...], options: tuple[str, ...]) -> Reading:
+    """The label that the reply marks; else that of the one option that it names."""
+    reading = read_last_marker(reply.text, labels_of(labels), cut=_cut(reply))
+    return reading if reading.status != "none" else read_option_text(reply.text, labels, options)
 
 
 def _yes_no(text: str, labels: tuple[str, ...]) -> Reading:

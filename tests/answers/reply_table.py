@@ -55,7 +55,12 @@ def _last_marker(row: Row) -> Reading:
     from calprobe.answers.labels import labels_of
     from calprobe.answers.last_marker import read_last_marker
 
-    return read_last_marker(row["text"], labels_of(tuple(row["labels"])))
+    found = read_last_marker(row["text"], labels_of(tuple(row["labels"])))
+    if found.status != "none" or "options" not in row:
+        return found
+    from calprobe.answers.option_text import read_option_text
+
+    return read_option_text(row["text"], row["labels"], row["options"])
 
 
 def _yes_no(row: Row) -> Reading:
