@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -15,7 +15,6 @@ from calprobe.analysis.results import EstimatorReport, RunReport
 from calprobe.analysis.scored_run import Instances, ScoredRun
 from calprobe.arrays import Floats, Ints, check_correct
 from calprobe.confidence import NO_PREDICTION, Confidence, Distributions, Estimator
-from calprobe.confidence.entries import Entry
 from calprobe.errors import UsageError
 from calprobe.interop.score_tables import ScoredAnswers
 from calprobe.metrics import (
@@ -31,7 +30,6 @@ from calprobe.metrics import (
     standard_metrics,
 )
 from calprobe.metrics.metric import is_resampled
-from calprobe.runs import TemplateRecord
 
 IN_JSON = {"confidence_gap", "ece_over", "ece_under", "ecce_mad", "ecce_range", "brier_skill"}  # and in no list
 
@@ -177,8 +175,7 @@ def run_of_answers(answers: ScoredAnswers, label: str, options: RankOptions = DE
     for name, values in answers.scores.items():
         uncertainty = options.is_uncertainty(name)
         is_confidence = not uncertainty and bool(((values >= 0) & (values <= 1)).all())
-        entry = CONFIDENCE if is_confidence else SCORE
-        estimators[name] = Estimator(name, entry, entry.definition, (), entry.compute)
+        estimators[name] = replace(CONFIDENCE if is_confidence else SCORE, name=name)
         confidence = values if is_confidence else ordinal_confidence(values, uncertainty=uncertainty)
         known[name] = _given(confidence, check_correct(answers.correct, len(values)))
     count = len(answers.correct)
@@ -233,11 +230,5 @@ def _compute(_distributions: Distributions) -> NoReturn:
     raise ValueError("a score of a table is given, not computed from probabilities of candidates")
 
 
-def _bind(_entry: Entry, _templates: Sequence[TemplateRecord]) -> Iterator[Estimator]:
-    return iter(())  # no templates give it
-
-
-CONFIDENCE = Entry("{}", "given", "a confidence, as the table gives it", "", _compute, _bind, needs="given")
-SCORE = Entry(
-    "{}", "given", "the rank of a score among those of the table", "", _compute, _bind, needs="given", scale="order"
-)
+CONFIDENCE = Estimator("", "a confidence, as the table gives it", "given", _compute)
+SCORE = Estimator("", "the rank of a score among those of the table", "given", _compute, scale="order")

@@ -16,7 +16,7 @@ from calprobe.analysis.scored_run import ScoredRun
 from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices import RunSlices
 from calprobe.analysis.uncertainty import MeanUncertainty
-from calprobe.confidence.entries import Scale
+from calprobe.confidence.estimator import Scale
 from calprobe.messages import counted
 from calprobe.metrics import Estimate, Metric
 from calprobe.runs import Manifest

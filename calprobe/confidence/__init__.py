@@ -8,7 +8,7 @@ from calprobe.confidence.decomposition import (
     variance_decomposition,
 )
 from calprobe.confidence.distributions import NO_PREDICTION, Distributions, Peak, softmax
-from calprobe.confidence.entries import Estimator, Headline
+from calprobe.confidence.estimator import Estimator, Headline
 from calprobe.confidence.estimators import (
     BASE,
     available_estimators,

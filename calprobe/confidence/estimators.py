@@ -5,20 +5,10 @@ Add an estimator as an entry of `ENTRIES`; reports, tables, curves, pages and ex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from calprobe.confidence.distributions import Distributions
-from calprobe.confidence.entries import (
-    Entry,
-    Estimator,
-    Headline,
-    of_aggregations,
-    of_markers,
-    of_one_answer,
-    of_one_template,
-    of_paraphrases,
-)
+from calprobe.confidence.estimator import Entry, Estimator, Headline
 from calprobe.confidence.paraphrases import (
     average_confidence,
     consistency_confidence,
@@ -34,11 +24,21 @@ from calprobe.confidence.single_template import (
     margin_confidence,
 )
 from calprobe.confidence.temperature import FOLDS, temperature_confidence, top_temperature_confidence
+from calprobe.confidence.template_entries import (
+    ScoreEntry,
+    ScoreEstimator,
+    Templates,
+    of_aggregations,
+    of_markers,
+    of_one_answer,
+    of_one_template,
+    of_paraphrases,
+)
 from calprobe.confidence.types import Confidence
 from calprobe.words import Ties
 
 if TYPE_CHECKING:
-    from calprobe.runs import ScoreTable, TemplateRecord
+    from calprobe.runs import ScoreTable
 
 BASE = "base"  # its predictions and accuracy are the run's
 PAPER = "Kissling et al. 2026"
@@ -46,122 +46,129 @@ PAPER = "Kissling et al. 2026"
 
 # A share of T votes is often 1. Its NLL would be set by how far the metric clips a probability of 1 that was wrong.
 OF_SHARES = frozenset({"nll"})
+# What an estimator may need of the candidates: that instances share them, so that each has a mean over subjects.
+SHARED = "shared candidates"
 
-AVERAGE = Entry(
-    "average_{}",
-    "consistency",
-    "mean over the paraphrases of the base of those that give {}",
-    f"{PAPER}, section 3.2 and appendix C",
-    average_confidence,
-    of_aggregations,
-    headlines={"average_vote_2": Headline.PAPER, "average_min": Headline.BRIEF},
-)
+INTRINSIC, PARAPHRASES = f"{PAPER}, section 3.1", f"{PAPER}, section 3.2 and appendix C"
+
+AVERAGES = "average_"  # how the names of averages over the paraphrases begin
 
 # In the order of reports, the members of a group together.
-ENTRIES: tuple[Entry, ...] = (
+ENTRIES: tuple[ScoreEntry, ...] = (
     Entry(
-        BASE,
-        "intrinsic",
-        "largest probability",
-        f"{PAPER}, section 3.1",
-        base_confidence,
+        Estimator(BASE, "largest probability", "intrinsic", base_confidence, INTRINSIC),
         of_one_template,
-        headlines={BASE: Headline.BRIEF},
+        {BASE: Headline.BRIEF},
     ),
     Entry(
-        "margin",
-        "intrinsic",
-        "largest minus second-largest probability",
-        f"{PAPER}, section 3.1",
-        margin_confidence,
+        Estimator("margin", "largest minus second-largest probability", "intrinsic", margin_confidence, INTRINSIC),
         of_one_template,
-        headlines={"margin": Headline.FIRST},
+        {"margin": Headline.FIRST},
     ),
-    AVERAGE,
     Entry(
-        "consistency_{}",
-        "consistency",
-        "share of the paraphrases that give {}",
-        f"{PAPER}, section 3.2 and appendix C",
-        consistency_confidence,
+        Estimator(
+            f"{AVERAGES}{{}}",
+            "mean over the paraphrases of the base of those that give {}",
+            "consistency",
+            average_confidence,
+            PARAPHRASES,
+        ),
         of_aggregations,
-        lacks=OF_SHARES,
-        headlines={"consistency_vote_2": Headline.PAGE, "consistency_min": Headline.PAGE},
+        {"average_vote_2": Headline.PAPER, "average_min": Headline.BRIEF},
     ),
     Entry(
-        "marker_{}",
-        "grounding",
-        "largest probability under the template of {}",
-        f"{PAPER}, section 3.3",
-        base_confidence,
+        Estimator(
+            "consistency_{}",
+            "share of the paraphrases that give {}",
+            "consistency",
+            consistency_confidence,
+            PARAPHRASES,
+            lacks=OF_SHARES,
+        ),
+        of_aggregations,
+        {"consistency_vote_2": Headline.PAGE, "consistency_min": Headline.PAGE},
+    ),
+    Entry(
+        Estimator(
+            "marker_{}",
+            "largest probability under the template of {}",
+            "grounding",
+            base_confidence,
+            f"{PAPER}, section 3.3",
+        ),
         of_markers,
     ),
     Entry(
-        "mixture",
-        "beyond the paper",
-        "largest probability of the paraphrases' mean distribution",
-        "",
-        mixture_confidence,
+        Estimator(
+            "mixture",
+            "largest probability of the paraphrases' mean distribution",
+            "beyond the paper",
+            mixture_confidence,
+        ),
         of_paraphrases,
     ),
     Entry(
-        "fixed_mean",
-        "beyond the paper",
-        "mean over the paraphrases of the probability of base's answer",
-        "",
-        fixed_mean_confidence,
+        Estimator(
+            "fixed_mean",
+            "mean over the paraphrases of the probability of base's answer",
+            "beyond the paper",
+            fixed_mean_confidence,
+        ),
         of_one_answer,
     ),
     Entry(
-        "fixed_agreement",
-        "beyond the paper",
-        "share of the paraphrases that give base's answer",
-        "",
-        fixed_agreement_confidence,
+        Estimator(
+            "fixed_agreement",
+            "share of the paraphrases that give base's answer",
+            "beyond the paper",
+            fixed_agreement_confidence,
+            lacks=OF_SHARES,
+        ),
         of_one_answer,
-        lacks=OF_SHARES,
     ),
     Entry(
-        "entropy",
-        "beyond the paper",
-        "1 minus entropy over its largest possible value",
-        "",
-        entropy_confidence,
+        Estimator("entropy", "1 minus entropy over its largest possible value", "beyond the paper", entropy_confidence),
         of_one_template,
     ),
     Entry(
-        "temperature",
-        "beyond the paper",
-        f"base after temperature scaling, fitted by NLL on the other of {FOLDS} folds",
-        "Guo et al. 2017, section 4.2",
-        temperature_confidence,
+        Estimator(
+            "temperature",
+            f"base after temperature scaling, fitted by NLL on the other of {FOLDS} folds",
+            "beyond the paper",
+            temperature_confidence,
+            "Guo et al. 2017, section 4.2",
+        ),
         of_one_template,
     ),
     Entry(
-        "temperature_top",
-        "beyond the paper",
-        f"as temperature, fitted by NLL of right and wrong, on the other of {FOLDS} folds",
-        "",
-        top_temperature_confidence,
+        Estimator(
+            "temperature_top",
+            f"as temperature, fitted by NLL of right and wrong, on the other of {FOLDS} folds",
+            "beyond the paper",
+            top_temperature_confidence,
+        ),
         of_one_template,
     ),
     Entry(
-        "chance",
-        "beyond the paper",
-        "base on a scale from chance (0) to certainty (1)",
-        "",
-        chance_confidence,
+        Estimator(
+            "chance",
+            "base on a scale from chance (0) to certainty (1)",
+            "beyond the paper",
+            chance_confidence,
+            scale="order",  # accuracy does not start at 0 where it does
+        ),
         of_one_template,
-        scale="order",  # accuracy does not start at 0 where it does
     ),
     Entry(
-        "pmi",
-        "beyond the paper",
-        "largest probability, each candidate's divided by its mean over the relation's other subjects",
-        "Holtzman et al. 2021, section 2; prior as Zhou et al. 2024",
-        pmi_confidence,
+        Estimator(
+            "pmi",
+            "largest probability, each candidate's divided by its mean over the relation's other subjects",
+            "beyond the paper",
+            pmi_confidence,
+            "Holtzman et al. 2021, section 2; prior as Zhou et al. 2024",
+            needs=frozenset({SHARED}),
+        ),
         of_one_template,
-        needs="shared_set",
     ),
 )
 
@@ -175,7 +182,7 @@ def headline(level: Headline) -> tuple[str, ...]:
     return tuple(name for entry in ENTRIES for name, own in entry.headlines.items() if own <= level)
 
 
-def available_estimators(templates: Sequence[TemplateRecord], *, shared: bool = True) -> tuple[Estimator, ...]:
+def available_estimators(templates: Templates, *, shared: bool = True) -> tuple[ScoreEstimator, ...]:
     """Every estimator that these templates suffice for, in the order of reports.
 
     Args:
@@ -190,11 +197,11 @@ def available_estimators(templates: Sequence[TemplateRecord], *, shared: bool = 
 'fixed_mean': (3, 4), 'fixed_agreement': (3, 4), 'entropy': (3,), 'temperature': (3,), 'temperature_top': (3,), \
 'chance': (3,), 'pmi': (3,)}
     """
-    entries = (entry for entry in ENTRIES if shared or entry.needs != "shared_set")
+    entries = (entry for entry in ENTRIES if shared or SHARED not in entry.estimator.needs)
     return tuple(estimator for entry in entries for estimator in entry.bind(entry, templates))
 
 
-def estimator_groups(templates: Sequence[TemplateRecord]) -> dict[str, tuple[Estimator, ...]]:
+def estimator_groups(templates: Templates) -> dict[str, tuple[ScoreEstimator, ...]]:
     """The estimators of `available_estimators` by group; no group is empty.
 
     >>> from calprobe.runs import TemplateRecord
@@ -203,7 +210,7 @@ def estimator_groups(templates: Sequence[TemplateRecord]) -> dict[str, tuple[Est
     {'intrinsic': ['base', 'margin'], 'grounding': ['marker_possibly'], \
 'beyond the paper': ['entropy', 'temperature', 'temperature_top', 'chance', 'pmi']}
     """
-    groups: dict[str, tuple[Estimator, ...]] = {}
+    groups: dict[str, tuple[ScoreEstimator, ...]] = {}
     for estimator in available_estimators(templates):
         groups[estimator.group] = (*groups.get(estimator.group, ()), estimator)
     return groups

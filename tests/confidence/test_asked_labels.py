@@ -10,8 +10,8 @@ import pytest
 
 from calprobe.answers import read_stated
 from calprobe.confidence.asked import WayToRead, asked_estimators, cells_of, off_label_mass, read_answers
-from calprobe.confidence.asked.entry import Read
 from calprobe.confidence.asked.labels import first_masses, place_of_label
+from calprobe.confidence.asked.read_cell import Read
 from calprobe.runs.replies import LabelScores, Reply
 
 

@@ -13,7 +13,7 @@ from calprobe.analysis.asked.readers import stated_reader
 from calprobe.answers import closed_replies, read_on_scale
 from calprobe.confidence.asked import WayToRead, asked_estimators, cells_of, read_answers
 from calprobe.confidence.asked.closed import closed_readings
-from calprobe.confidence.asked.entry import Read
+from calprobe.confidence.asked.read_cell import Read
 from calprobe.prompts import PromptSet, load_prompts
 from calprobe.prompts.types import SCALES, Stated, Variant
 from calprobe.runs.replies import LabelScores, Reply

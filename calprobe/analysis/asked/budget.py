@@ -17,11 +17,11 @@ from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare
 from calprobe.analysis.asked.wording import is_family, of_several_wordings
 from calprobe.analysis.meaningful import as_confidence
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence.asked import Cell
+from calprobe.confidence.asked import Cell, asked_estimators
 from calprobe.confidence.asked.cell import GREEDY, Row
-from calprobe.confidence.asked.entry import Read
 from calprobe.confidence.asked.question_measures import POINTS
-from calprobe.confidence.asked.sample_estimators import GREEDY_READING, MAJORITY, sample_estimators
+from calprobe.confidence.asked.read_cell import Read
+from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.asked.token_estimators import OF_ONE_REPLY
 from calprobe.confidence.asked.types import AskedConfidence
@@ -169,7 +169,7 @@ def _aurocs(
     plan: BudgetPlan, reads: Sequence[Read], options: BudgetOptions, resampling: Resampling
 ) -> Iterator[BudgetAuroc]:
     """The AUROC of each uncertainty, mean and deviation over the draws, with an interval by question of the mean."""
-    known = [{own.name: own for own in sample_estimators(read, options.forms)} for read in reads]
+    known = [asked_estimators(read, options.forms) for read in reads]
     questions = [np.unique([row.question.root for row in read.cell.rows], return_inverse=True)[1] for read in reads]
     names = [
         name

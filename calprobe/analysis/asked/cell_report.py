@@ -24,9 +24,9 @@ from calprobe.analysis.asked.wording import cell_wording, question_itself
 from calprobe.analysis.meaningful import as_confidence, of_scale
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Answers, off_label_mass
-from calprobe.confidence.asked.entry import Scale
 from calprobe.confidence.asked.labels import first_masses
 from calprobe.confidence.asked.types import AskedConfidence
+from calprobe.confidence.estimator import Scale
 from calprobe.metrics import (
     Difference,
     Estimate,
@@ -72,7 +72,7 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
         overconfidence={
             name: _overconfidence(opened, name, options)
             for name, estimator in opened.estimators.items()
-            if estimator.evidence == "stated"
+            if estimator.group == "stated"
         },
         samples=_samples(opened),
         wording=cell_wording(opened, options.resampling, options.with_original),

@@ -16,7 +16,6 @@ from calprobe.answers.grading import GradeRules
 from calprobe.confidence.asked import (
     Answers,
     AskedConfidence,
-    AskedEstimator,
     Cell,
     WayToRead,
     asked_estimators,
@@ -24,8 +23,8 @@ from calprobe.confidence.asked import (
     read_answers,
 )
 from calprobe.confidence.asked.cell import FINAL
-from calprobe.confidence.asked.entry import Read
 from calprobe.confidence.asked.labels import NO_ANSWER
+from calprobe.confidence.asked.read_cell import Read, ReplyEstimator
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
 from calprobe.metrics.recalibration import fit_uncertainty
@@ -180,8 +179,8 @@ def _opened(
 
 
 def _calibrated(
-    cell: Cell, estimators: Mapping[str, AskedEstimator], found: Mapping[str, AskedConfidence], method: Calibrate
-) -> Iterator[tuple[AskedEstimator, AskedConfidence, UncertaintyMaps]]:
+    cell: Cell, estimators: Mapping[str, ReplyEstimator], found: Mapping[str, AskedConfidence], method: Calibrate
+) -> Iterator[tuple[ReplyEstimator, AskedConfidence, UncertaintyMaps]]:
     """Each uncertainty without a scale as the chance of being right, NAME.METHOD, fitted on the other questions; its
     maps.
 
@@ -198,5 +197,5 @@ def _calibrated(
         values = np.full(len(cell), np.nan)
         values[kept], maps = fit_uncertainty(own.confidence[kept], own.correct[kept], questions[kept], method)
         definition = f"{estimator.definition}; as a confidence, by a map fitted on other questions ({method})"
-        made = AskedEstimator(f"{name}.{method}", definition, "samples", estimator.compute, estimator.source)
+        made = replace(estimator, name=f"{name}.{method}", definition=definition, group="samples", scale="probability")
         yield made, AskedConfidence(own.prediction, values, own.correct, own.status), maps

@@ -9,7 +9,7 @@ from typing import Any
 from calprobe.analysis.covariates import Covariate
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.trends import Trend, covariate_json
-from calprobe.confidence.asked.entry import Scale
+from calprobe.confidence.estimator import Scale
 from calprobe.metrics import Estimate
 
 

@@ -13,7 +13,7 @@ from calprobe.analysis.curves.inputs import Reported, chosen_estimators, lead_of
 from calprobe.analysis.scored_run import Runs, ScoredRun
 from calprobe.arrays import Floats
 from calprobe.confidence import Confidence, Estimator, Headline, headline
-from calprobe.confidence.estimators import AVERAGE
+from calprobe.confidence.estimators import AVERAGES
 from calprobe.metrics import (
     AccuracyBand,
     AtCoverage,
@@ -165,7 +165,7 @@ def rejection_of(run: ScoredRun, estimators: Sequence[Estimator], resampling: Re
 
 def _voters(run: ScoredRun) -> dict[int, Estimator]:
     """For each k = 2 .. T an estimator that fails where the vote of k does."""
-    averages = (own for own in run.estimators.values() if own.entry is AVERAGE)
+    averages = (own for own in run.estimators.values() if own.name.startswith(AVERAGES))
     return {own.votes: own for own in averages if own.votes is not None}
 
 

@@ -41,7 +41,9 @@ class OptionNumbers:
     ace: Floats  # [counts]
 
 
-MEASURED = tuple(entry.name for entry in ENTRIES if entry.group == "intrinsic")  # in each draw: base and margin
+MEASURED = tuple(
+    entry.estimator.name for entry in ENTRIES if entry.estimator.group == "intrinsic"
+)  # in each draw: base and margin
 OPTION_COUNTS = tuple(range(5, 61, 5))
 OPTION_SEEDS = tuple(range(30))
 FEW = 2 * OPTION_COUNTS[0]  # with fewer candidates, steps of five would make no curve: every number of them then

@@ -14,6 +14,7 @@ from calprobe.analysis.scored_run import ScoredRun
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence import BASE, Confidence, Distributions, base_confidence
 from calprobe.confidence.distributions import NO_PREDICTION
+from calprobe.confidence.estimators import SHARED
 from calprobe.interop.answer_texts import AnswerTexts, texts_if_known
 from calprobe.questions.facts import reads_as
 from calprobe.questions.types import Question
@@ -102,7 +103,7 @@ class Ranked:
         distributions = Distributions.from_table(table, self.run.closed_set.ties)
         found = {
             name: own(distributions)
-            if (own := self.run.estimators[name]).entry.needs != "shared_set"
+            if SHARED not in (own := self.run.estimators[name]).needs
             else self._of_shared(name, keys, offered.questions)
             for name in names
         }

@@ -17,8 +17,9 @@ from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.four_ways.facts import Holding, Key
 from calprobe.analysis.four_ways.ways import Mask, View, Way
 from calprobe.arrays import Ints
-from calprobe.confidence.asked import Answers, AskedConfidence, AskedEstimator
-from calprobe.confidence.asked.sample_estimators import GREEDY_READING, MAJORITY, of_majority, representative
+from calprobe.confidence.asked import Answers, AskedConfidence
+from calprobe.confidence.asked.read_cell import ReplyEstimator
+from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, of_majority, representative
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.messages import shortened
 from calprobe.questions.facts import fact_of
@@ -82,7 +83,7 @@ class Replies:
         return {key: at for at in places if (key := fact_of(rows[at].question.id)) is not None}
 
     @cached_property
-    def estimators(self) -> dict[str, AskedEstimator]:
+    def estimators(self) -> dict[str, ReplyEstimator]:
         """By name, those with one confidence a fact: of samples the readings of the most frequent answer."""
         known = self.opened.estimators
         if not self.sampled:
@@ -93,7 +94,7 @@ class Replies:
     @property
     def usual(self) -> tuple[str, ...]:
         """The confidences that are shown where none are named; all where there are none of the usual ones."""
-        stated = {name for name, own in self.estimators.items() if own.evidence == "stated" and "." not in name}
+        stated = {name for name, own in self.estimators.items() if own.group == "stated" and "." not in name}
         return tuple(name for name in self.estimators if name in SHOWN or name in stated) or tuple(self.estimators)
 
     def way(self, keys: Sequence[Key], names: Sequence[str] | None) -> Way:

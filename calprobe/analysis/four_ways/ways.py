@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
+from calprobe.confidence.estimator import Scale
 
 WayKind = Literal["ranking", "ranking of options", "choice", "open"]
-ViewScale = Literal["probability", "order", "uncertainty"]  # as estimators of scores and of replies have it
 Mask = npt.NDArray[np.bool_]  # [facts]
 DONE = {"ranking": "ranks all", "ranking of options": "ranks options of {}", "choice": "chooses", "open": "says"}
 
@@ -23,7 +23,7 @@ class View:
 
     name: str
     definition: str
-    scale: ViewScale
+    scale: Scale
     confidence: Floats  # [facts]; NaN where none could be read; of an uncertainty larger is less sure
     correct: Mask  # [facts], of the answer that it speaks of
     lacks: frozenset[str] = frozenset()  # names of metrics that have no meaning for it

@@ -1,16 +1,15 @@
 """Confidence in answers that a model gave: label probabilities, stated confidence, samples; a row for each answer."""
 
 from calprobe.confidence.asked.cell import Cell, Row, cells_of
-from calprobe.confidence.asked.entry import AskedEstimator, Read
 from calprobe.confidence.asked.estimators import asked_estimators
 from calprobe.confidence.asked.labels import LabelMasses, off_label_mass
+from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.readings import Answers, read_answers
 from calprobe.confidence.asked.types import AskedConfidence, Reading, WayToRead
 
 __all__ = [
     "Answers",
     "AskedConfidence",
-    "AskedEstimator",
     "Cell",
     "LabelMasses",
     "Read",

@@ -1,19 +1,88 @@
-"""The estimators of asked runs: what each reads, and how it is shown. One more is one more entry."""
+"""The table of estimators of replies: what each is, where it comes from and what a cell must have for it.
+
+Add an estimator as an entry of `ENTRIES`, of samples as one of `MEASURES`; reports, tables, figures and exports take it
+from there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 
-from calprobe.confidence.asked.cell import ANSWER, FINAL, LABEL, Cell
+import numpy as np
+
+from calprobe.confidence.asked.cell import ANSWER, FINAL, LABEL, P_TRUE, Cell
 from calprobe.confidence.asked.closed import expected_confidence, has_closed
-from calprobe.confidence.asked.entry import AskedEstimator, Read
 from calprobe.confidence.asked.labels import own_confidence, paper_confidence
-from calprobe.confidence.asked.p_true import of_option, p_true_estimators
-from calprobe.confidence.asked.sample_estimators import sample_estimators
+from calprobe.confidence.asked.p_true import of_option, p_true, p_true_raw
+from calprobe.confidence.asked.question_measures import MEASURES
+from calprobe.confidence.asked.read_cell import Read, ReplyEntry, ReplyEstimator
+from calprobe.confidence.asked.sample_readings import exact_frequency, frequency, of_replies
+from calprobe.confidence.asked.sampled import mean_logprob
 from calprobe.confidence.asked.stated import stated_confidence
+from calprobe.confidence.asked.token_estimators import ccp, ccp_mean, perplexity, sequence, token_entropy
 from calprobe.confidence.asked.types import AskedConfidence
+from calprobe.confidence.estimator import Entry, Estimator
 
-AUDIT = "arXiv 2605.02038"
+AUDIT, KADAVATH = "arXiv 2605.02038", "Kadavath et al. 2022"
+FADEEVA, FOMICHEVA = "Fadeeva et al. 2024", "Fomicheva et al. 2020"
+
+
+def evidence_of(read: Read) -> frozenset[str]:
+    """What a cell has of what estimators may need, by the words of `Estimator.needs`."""
+    cell, meanings = read.cell, read.meanings
+    is_closed = all(row.question.kind != "open" for row in cell.rows)
+    known = {
+        "labels": _any(cell, "label_scores", LABEL, ANSWER),
+        "places of labels": _knows_places(cell),
+        "final labels": _any(cell, "label_scores", FINAL),
+        "p_true": cell.has(P_TRUE),
+        "verdicts": cell.judges_options,
+        "written replies": _any(cell, "logprobs", ANSWER)
+        and (cell.is_sampled or any(row.question.kind != "choice" for row in cell.rows)),
+        "alternatives": _any(cell, "alternatives", ANSWER),
+        "claims": meanings is not None and meanings.has_claims(read.way.claims),
+        "samples": cell.is_sampled,
+        "wordings": len({row.paraphrase for row in cell.rows}) > 1,
+        "repeats": len({(row.question.id, row.paraphrase) for row in cell.rows}) < len(cell),
+        "relations": is_closed or (meanings is not None and meanings.has_relations),
+        "contradictions": is_closed or (meanings is not None and meanings.has_contradictions),
+        "embeddings": meanings is not None and meanings.has_embeddings,
+        "logprobs": any(not np.isnan(mean_logprob(row)[0]) for row in cell.rows),
+    }
+    return frozenset(word for word, is_there in known.items() if is_there)
+
+
+def asked_estimators(read: Read, wanted: Collection[str] = ()) -> dict[str, ReplyEstimator]:
+    """The estimators that a cell's replies allow, by name, in the order of reports.
+
+    `wanted` are names of forms that are not usual, such as semantic_entropy.likelihood.
+    """
+    evidence = evidence_of(read)
+    allowed = [
+        estimator
+        for entry in ENTRIES
+        if entry.estimator.needs <= evidence and _is_wanted(entry.estimator, wanted)
+        for estimator in entry.bind(entry, read)
+    ]
+    return {estimator.name: estimator for estimator in allowed}
+
+
+def _is_wanted(estimator: ReplyEstimator, names: Collection[str]) -> bool:
+    return not estimator.on_request or any(f"{name}.".startswith(f"{estimator.name}.") for name in names)
+
+
+def _any(cell: Cell, field: str, *stages: str) -> bool:
+    """Whether any row has something in its reply at one of these stages."""
+    replies = (row.replies.get(stage) for row in cell.rows for stage in stages)
+    return any(reply is not None and bool(getattr(reply, field)) for reply in replies)
+
+
+def _knows_places(cell: Cell) -> bool:
+    """Whether any reply says at which of its tokens its label probabilities are."""
+    replies = (row.replies.get(ANSWER) for row in cell.rows)
+    known = ((reply.token_ids, reply.label_scores) for reply in replies if reply is not None)
+    return any(scores is not None and (ids is not None or scores.starts is not None) for ids, scores in known)
 
 
 def _first(read: Read, *, normalised: bool) -> AskedConfidence:
@@ -22,89 +91,175 @@ def _first(read: Read, *, normalised: bool) -> AskedConfidence:
     return own_confidence(read.cell, read.first, normalised)
 
 
-OF_LABELS = (
-    AskedEstimator(
-        "label_raw",
-        "probability of the most probable label at the first position, under the whole softmax",
-        "label",
-        lambda read: _first(read, normalised=False),
-        AUDIT,
-    ),
-    AskedEstimator(
-        "label",
-        "probability of the most probable label at the first position, normalised over the labels",
-        "label",
-        lambda read: _first(read, normalised=True),
-        AUDIT,
-    ),
-    AskedEstimator(
-        "label_answer",
-        "as label, at the position where the answer that was read was generated",
-        "label",
-        lambda read: own_confidence(read.cell, read.at_answer, normalised=True),
-    ),
-    AskedEstimator(
-        "label_final",
-        "as label, behind the reply and a cue for the final answer",
-        "label",
-        lambda read: own_confidence(read.cell, read.final, normalised=True),
-    ),
-)
+def _of_stated_prompts(entry: ReplyEntry, read: Read) -> Iterator[ReplyEstimator]:
+    """Of each prompt that asks for a confidence: what it states, read of the option, and its expected value."""
+    for prompt in read.cell.stated:
+        stated, expected = _stated(prompt), _expected(prompt)
+        yield entry.bound(stated, prompt, f"that the model states when asked by {prompt}, of the answer that was read")
+        if read.cell.judges_options:
+            definition = f"as stated_{prompt}, read as said of the option: 1 minus it where the verdict is No"
+            of_verdict = entry.bound(of_option(stated), f"{prompt}.option")
+            yield replace(of_verdict, definition=definition, source="")
+        if has_closed(read.cell, prompt):
+            definition = (
+                f"expected value of what the model would state when asked by {prompt}, over all replies of the scale"
+            )
+            yield replace(entry.bound(expected, f"{prompt}.expected"), definition=definition, source="")
 
 
-def asked_estimators(read: Read, wanted: Collection[str] = ()) -> dict[str, AskedEstimator]:
-    """The estimators that a cell's replies allow, by name, in the order of reports.
-
-    `wanted` are names of forms that are not usual, such as semantic_entropy.likelihood.
-    """
-    own = (*_allowed(read.cell), *sample_estimators(read, wanted))
-    return {estimator.name: estimator for estimator in own}
+def _stated(prompt: str) -> Callable[[Read], AskedConfidence]:
+    return lambda read: read.answers.of_asked(stated_confidence(read.cell, prompt, read.answers, read.way))
 
 
-def _allowed(cell: Cell) -> Iterator[AskedEstimator]:
-    there = (_has_labels(cell, LABEL, ANSWER),) * 2 + (_knows_places(cell), _has_labels(cell, FINAL))
-    yield from (estimator for estimator, known in zip(OF_LABELS, there, strict=True) if known)
-    yield from p_true_estimators(cell)
-    for name in cell.stated:
-        yield AskedEstimator(
-            f"stated_{name}",
-            f"confidence that the model states when asked by {name}, of the answer that was read",
-            "stated",
-            _stated(name),
+def _expected(prompt: str) -> Callable[[Read], AskedConfidence]:
+    return lambda read: read.answers.of_asked(expected_confidence(read.cell, prompt, read.answers, read.way))
+
+
+_CLAIMS = "claim-conditioned probability: that the reply's tokens say what they say, and not the contrary"
+
+# In the order of reports.
+ENTRIES: tuple[ReplyEntry, ...] = (
+    Entry(
+        Estimator(
+            "label_raw",
+            "probability of the most probable label at the first position, under the whole softmax",
+            "label",
+            lambda read: _first(read, normalised=False),
             AUDIT,
+            needs=frozenset({"labels"}),
         )
-        if cell.judges_options:
-            yield AskedEstimator(
-                f"stated_{name}.option",
-                f"as stated_{name}, read as said of the option: 1 minus it where the verdict is No",
-                "stated",
-                of_option(_stated(name)),
-            )
-        if has_closed(cell, name):
-            yield AskedEstimator(
-                f"stated_{name}.expected",
-                f"expected value of what the model would state when asked by {name}, over all replies of the scale",
-                "stated",
-                _expected(name),
-            )
-
-
-def _expected(name: str) -> Callable[[Read], AskedConfidence]:
-    return lambda read: read.answers.of_asked(expected_confidence(read.cell, name, read.answers, read.way))
-
-
-def _knows_places(cell: Cell) -> bool:
-    """Whether any reply says at which of its tokens its label probabilities are."""
-    found = (row.replies.get(ANSWER) for row in cell.rows)
-    known = ((own.token_ids, own.label_scores) for own in found if own is not None)
-    return any(scores is not None and (ids is not None or scores.starts is not None) for ids, scores in known)
-
-
-def _has_labels(cell: Cell, *stages: str) -> bool:
-    """Whether any row has label probabilities at one of these stages."""
-    replies = (row.replies.get(stage) for row in cell.rows for stage in stages)
-    return any(reply is not None and reply.label_scores is not None for reply in replies)
-
-
-def _stated(name: str) -> Callable[[Read], AskedConfidence]:
-    return lambda read: read.answers.of_asked(stated_confidence(read.cell, name, read.answers, read.way))
+    ),
+    Entry(
+        Estimator(
+            "label",
+            "probability of the most probable label at the first position, normalised over the labels",
+            "label",
+            lambda read: _first(read, normalised=True),
+            AUDIT,
+            needs=frozenset({"labels"}),
+        )
+    ),
+    Entry(
+        Estimator(
+            "label_answer",
+            "as label, at the position where the answer that was read was generated",
+            "label",
+            lambda read: own_confidence(read.cell, read.at_answer, normalised=True),
+            needs=frozenset({"places of labels"}),
+        )
+    ),
+    Entry(
+        Estimator(
+            "label_final",
+            "as label, behind the reply and a cue for the final answer",
+            "label",
+            lambda read: own_confidence(read.cell, read.final, normalised=True),
+            needs=frozenset({"final labels"}),
+        )
+    ),
+    Entry(
+        Estimator(
+            "p_true",
+            "P(true) / (P(true) + P(false)) when asked whether the answer is true",
+            "p_true",
+            p_true,
+            KADAVATH,
+            needs=frozenset({"p_true"}),
+        )
+    ),
+    Entry(
+        Estimator(
+            "p_true_raw",
+            "P(true) under the whole softmax when asked whether the answer is true",
+            "p_true",
+            p_true_raw,
+            needs=frozenset({"p_true"}),
+        )
+    ),
+    Entry(
+        Estimator(
+            "p_true.option",
+            "as p_true, read as said of the option: 1 minus it where the verdict is No",
+            "p_true",
+            of_option(p_true),
+            needs=frozenset({"p_true", "verdicts"}),
+        )
+    ),
+    Entry(Estimator("stated_{}", "confidence {}", "stated", stated_confidence, AUDIT), _of_stated_prompts),
+    Entry(
+        Estimator(
+            "frequency",
+            "share of the samples that give the same answer",
+            "samples",
+            frequency,
+            needs=frozenset({"samples"}),
+        ),
+        of_replies,
+    ),
+    Entry(
+        Estimator(
+            "frequency.exact",
+            "share of identical strings",
+            "samples",
+            exact_frequency,
+            needs=frozenset({"samples"}),
+            on_request=True,
+        ),
+        of_replies,
+    ),
+    Entry(
+        Estimator(
+            "sequence",
+            "length-normalised probability of the reply",
+            "samples",
+            sequence,
+            needs=frozenset({"written replies"}),
+        ),
+        of_replies,
+    ),
+    Entry(
+        Estimator(
+            "perplexity",
+            "1 / sequence",
+            "samples",
+            perplexity,
+            scale="uncertainty",
+            needs=frozenset({"written replies"}),
+        ),
+        of_replies,
+    ),
+    Entry(
+        Estimator(
+            "token_entropy",
+            "mean entropy of the reply's tokens",
+            "samples",
+            token_entropy,
+            FOMICHEVA,
+            "uncertainty",
+            frozenset({"alternatives"}),
+        ),
+        of_replies,
+    ),
+    Entry(
+        Estimator(
+            "ccp",
+            f"{_CLAIMS}, product over the tokens",
+            "samples",
+            ccp,
+            FADEEVA,
+            needs=frozenset({"alternatives", "claims"}),
+        ),
+        of_replies,
+    ),
+    Entry(
+        Estimator(
+            "ccp_mean",
+            f"{_CLAIMS}, geometric mean over the tokens",
+            "samples",
+            ccp_mean,
+            needs=frozenset({"alternatives", "claims"}),
+        ),
+        of_replies,
+    ),
+    *MEASURES,
+)

@@ -8,33 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calprobe.confidence.asked.cell import P_TRUE, Cell, Row
-from calprobe.confidence.asked.entry import AskedEstimator, Read
+from calprobe.confidence.asked.cell import P_TRUE, Row
+from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.types import HIGH, LOW, NOT_ASKED, OK, REQUEST, AskedConfidence, Reading
 from calprobe.runs.replies import Reply
 
-KADAVATH = "Kadavath et al. 2022"
 NOT_SEEN, BOUND = "neither reply in the window", "one reply below the window, a bound"
 Compute = Callable[[Read], AskedConfidence]
-
-
-def p_true_estimators(cell: Cell) -> Iterator[AskedEstimator]:
-    """Those of a cell that was asked whether its answers are true."""
-    if not cell.has(P_TRUE):
-        return
-    yield AskedEstimator(
-        "p_true", "P(true) / (P(true) + P(false)) when asked whether the answer is true", "p_true", p_true, KADAVATH
-    )
-    yield AskedEstimator(
-        "p_true_raw", "P(true) under the whole softmax when asked whether the answer is true", "p_true", p_true_raw
-    )
-    if cell.judges_options:
-        yield AskedEstimator(
-            "p_true.option",
-            "as p_true, read as said of the option: 1 minus it where the verdict is No",
-            "p_true",
-            of_option(p_true),
-        )
 
 
 def p_true(read: Read) -> AskedConfidence:

@@ -1,14 +1,16 @@
-"""Uncertainties of all samples of a question, by name. One more is one more entry."""
+"""Uncertainties of all samples of a question. One more is one more entry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 
 from calprobe.arrays import Floats, Ints
+from calprobe.confidence.asked.read_cell import ReplyEntry
+from calprobe.confidence.asked.sample_readings import of_questions, pooled
 from calprobe.confidence.asked.sampled import SampledQuestion
+from calprobe.confidence.estimator import Entry, Estimator
 from calprobe.confidence.samples import (
     answer_entropy,
     apart,
@@ -30,21 +32,24 @@ Classes = Callable[[SampledQuestion], Ints | None]
 Points = Callable[[SampledQuestion], Floats | None]
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionMeasure:
-    """An uncertainty of all samples of a question, without a scale: larger is less sure."""
+def _uncertainty(
+    name: str, definition: str, measure: Measure, source: str = "", needs: Collection[str] = ()
+) -> ReplyEntry:
+    """An uncertainty without a scale in the readings of its AUROC; NaN where it is not known.
 
-    name: str  # a dot before the form: semantic_entropy.likelihood
-    definition: str
-    measure: Measure  # NaN where it is not known
-    source: str = ""
-    # relations: judged pairs; embeddings; logprobs; wordings: several; repeats: several samples of some wording
-    needs: frozenset[str] = frozenset()
-
-    @property
-    def is_form(self) -> bool:
-        """Whether it is another form of a measure, computed where it is asked for by name."""
-        return "." in self.name
+    A name with a dot is of another form of a measure, computed where it is asked for.
+    """
+    estimator = Estimator(
+        name,
+        definition,
+        "samples",
+        pooled(measure),
+        source,
+        "uncertainty",
+        frozenset(needs) | {"samples"},
+        on_request="." in name,
+    )
+    return Entry(estimator, of_questions)
 
 
 def _entropy(of: Classes, entropy: Callable[[Ints], float] = answer_entropy) -> Measure:
@@ -119,11 +124,11 @@ _OF_PARTS: Mapping[str, frozenset[str]] = {  # within wordings of one sample eac
 }
 
 
-def _variances(form: str, what: str, of: Points, *needs: str) -> tuple[QuestionMeasure, ...]:
+def _variances(form: str, what: str, of: Points, *needs: str) -> tuple[ReplyEntry, ...]:
     end = f".{form}" if form else ""
     parts = (("total", ""), ("within", ", within wordings"), ("between", ", between wordings"))
     return tuple(
-        QuestionMeasure(
+        _uncertainty(
             f"variance_{part}{end}",
             f"variance of the answers as {what}{said}",
             _variance(part, of),
@@ -136,91 +141,86 @@ def _variances(form: str, what: str, of: Points, *needs: str) -> tuple[QuestionM
 
 _PAIRS, _POINTS = frozenset(("relations",)), frozenset(("embeddings",))
 _EQUAL = "equal answers (labels, numbers, texts but for case, articles and punctuation)"
-MEASURES: Mapping[str, QuestionMeasure] = {
-    own.name: own
-    for own in (
-        QuestionMeasure("answer_entropy", f"entropy of {_EQUAL}", _entropy(lambda own: own.classes), COX),
-        QuestionMeasure("answer_entropy.exact", "entropy of identical strings", _entropy(lambda own: own.exact), COX),
-        QuestionMeasure(
-            "answer_entropy.miller_madow",
-            "answer_entropy corrected for few samples",
-            _entropy(lambda own: own.classes, miller_madow_entropy),
-        ),
-        QuestionMeasure(
-            "semantic_entropy",
-            "entropy of classes of answers that entail each other, counted",
-            _entropy(lambda own: own.meaning),
-            KUHN,
-            _PAIRS,
-        ),
-        QuestionMeasure(
-            "semantic_entropy.miller_madow",
-            "semantic_entropy corrected for few samples",
-            _entropy(lambda own: own.meaning, miller_madow_entropy),
-            needs=_PAIRS,
-        ),
-        QuestionMeasure(
-            "semantic_entropy.likelihood",
-            "semantic_entropy with classes weighted by the length-normalised likelihood of their different replies",
-            _likelihood,
-            KUHN,
-            _PAIRS | {"logprobs"},
-        ),
-        QuestionMeasure(
-            "semantic_entropy.no_contradiction",
-            "entropy of classes of answers that do not contradict each other",
-            _entropy(lambda own: own.lenient_meaning),
-            LIN,
-            _PAIRS | {"contradictions"},
-        ),
-        QuestionMeasure(
-            "semantic_entropy.embed",
-            "entropy of classes of answers with close sentence embeddings",
-            _entropy(lambda own: own.near),
-            needs=_POINTS,
-        ),
-        QuestionMeasure(
-            "num_classes",
-            "number of classes of answers that entail each other",
-            _number(lambda own: own.meaning),
-            LIN,
-            _PAIRS,
-        ),
-        QuestionMeasure("num_classes.equal", f"number of {_EQUAL}", _number(lambda own: own.classes)),
-        QuestionMeasure(
-            "eigv", "sum of 1 - eigenvalue of the affinity's Laplacian", _graph(Spectrum.eigv), LIN, _PAIRS
-        ),
-        QuestionMeasure(
-            "eigv.unique",
-            "eigv of the different strings, whatever their counts",
-            lambda own: NAN if own.affinity is None else eigv(own.affinity),
-            COX,
-            _PAIRS,
-        ),
-        QuestionMeasure("degree", "1 minus the mean affinity of two samples", _degree, LIN, _PAIRS),
-        QuestionMeasure(
-            "eccentricity",
-            "norm of the samples' distances from their centre",
-            _graph(Spectrum.eccentricity),
-            LIN,
-            _PAIRS,
-        ),
-        QuestionMeasure(
-            "lexsim",
-            "minus the mean ROUGE-L of all pairs of samples",
-            lambda own: lexsim(own.strings.with_unread(own.common_words), own.strings.copies),
-            LIN,
-        ),
-        QuestionMeasure(
-            "lexsim.unique",
-            "minus the mean ROUGE-L of pairs of different strings",
-            lambda own: lexsim(own.common_words),
-            LIN,
-        ),
-        *_variances("", "eigenvectors of the Laplacian with eigenvalues below 0.5", _spectral(), "relations"),
-        *_variances("lin", "eigenvectors with eigenvalues below 0.9", _spectral(threshold=LIN_THRESHOLD), "relations"),
-        *_variances("smooth", "eigenvectors weighted by 1 - eigenvalue", _spectral(weights="smooth"), "relations"),
-        *_variances("one_hot", f"corners of {_EQUAL}: Gini's index", _corners),
-        *_variances("embed", "sentence embeddings of length 1", _sentences, "embeddings"),
-    )
-}
+MEASURES: tuple[ReplyEntry, ...] = (
+    _uncertainty("answer_entropy", f"entropy of {_EQUAL}", _entropy(lambda own: own.classes), COX),
+    _uncertainty("answer_entropy.exact", "entropy of identical strings", _entropy(lambda own: own.exact), COX),
+    _uncertainty(
+        "answer_entropy.miller_madow",
+        "answer_entropy corrected for few samples",
+        _entropy(lambda own: own.classes, miller_madow_entropy),
+    ),
+    _uncertainty(
+        "semantic_entropy",
+        "entropy of classes of answers that entail each other, counted",
+        _entropy(lambda own: own.meaning),
+        KUHN,
+        _PAIRS,
+    ),
+    _uncertainty(
+        "semantic_entropy.miller_madow",
+        "semantic_entropy corrected for few samples",
+        _entropy(lambda own: own.meaning, miller_madow_entropy),
+        needs=_PAIRS,
+    ),
+    _uncertainty(
+        "semantic_entropy.likelihood",
+        "semantic_entropy with classes weighted by the length-normalised likelihood of their different replies",
+        _likelihood,
+        KUHN,
+        _PAIRS | {"logprobs"},
+    ),
+    _uncertainty(
+        "semantic_entropy.no_contradiction",
+        "entropy of classes of answers that do not contradict each other",
+        _entropy(lambda own: own.lenient_meaning),
+        LIN,
+        _PAIRS | {"contradictions"},
+    ),
+    _uncertainty(
+        "semantic_entropy.embed",
+        "entropy of classes of answers with close sentence embeddings",
+        _entropy(lambda own: own.near),
+        needs=_POINTS,
+    ),
+    _uncertainty(
+        "num_classes",
+        "number of classes of answers that entail each other",
+        _number(lambda own: own.meaning),
+        LIN,
+        _PAIRS,
+    ),
+    _uncertainty("num_classes.equal", f"number of {_EQUAL}", _number(lambda own: own.classes)),
+    _uncertainty("eigv", "sum of 1 - eigenvalue of the affinity's Laplacian", _graph(Spectrum.eigv), LIN, _PAIRS),
+    _uncertainty(
+        "eigv.unique",
+        "eigv of the different strings, whatever their counts",
+        lambda own: NAN if own.affinity is None else eigv(own.affinity),
+        COX,
+        _PAIRS,
+    ),
+    _uncertainty("degree", "1 minus the mean affinity of two samples", _degree, LIN, _PAIRS),
+    _uncertainty(
+        "eccentricity",
+        "norm of the samples' distances from their centre",
+        _graph(Spectrum.eccentricity),
+        LIN,
+        _PAIRS,
+    ),
+    _uncertainty(
+        "lexsim",
+        "minus the mean ROUGE-L of all pairs of samples",
+        lambda own: lexsim(own.strings.with_unread(own.common_words), own.strings.copies),
+        LIN,
+    ),
+    _uncertainty(
+        "lexsim.unique",
+        "minus the mean ROUGE-L of pairs of different strings",
+        lambda own: lexsim(own.common_words),
+        LIN,
+    ),
+    *_variances("", "eigenvectors of the Laplacian with eigenvalues below 0.5", _spectral(), "relations"),
+    *_variances("lin", "eigenvectors with eigenvalues below 0.9", _spectral(threshold=LIN_THRESHOLD), "relations"),
+    *_variances("smooth", "eigenvectors weighted by 1 - eigenvalue", _spectral(weights="smooth"), "relations"),
+    *_variances("one_hot", f"corners of {_EQUAL}: Gini's index", _corners),
+    *_variances("embed", "sentence embeddings of length 1", _sentences, "embeddings"),
+)

@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from calprobe.arrays import Floats
 from calprobe.confidence.asked.cell import ANSWER, Cell
 from calprobe.confidence.asked.claims import NO_ALTERNATIVES
-from calprobe.confidence.asked.entry import AskedEstimator, Read
+from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.sampled import EMPTY, mean_logprob
 from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence
 from calprobe.confidence.samples import ClaimProbability
 
-FADEEVA, FOMICHEVA = "Fadeeva et al. 2024", "Fomicheva et al. 2020"
 OF_ONE_REPLY = ("perplexity", "token_entropy")  # uncertainties that are no measures of a question's samples
 # Of what is computed from samples or tokens: values that are equal but for their rounding are ties.
 DECIMALS = 12
 Known = tuple[Sequence[float], Sequence[str]]  # of each row, and why it is not known
-
-
-def token_estimators(read: Read) -> Iterator[AskedEstimator]:
-    """Those that a cell's replies allow; `ccp` where a model has judged the alternatives."""
-    cell = read.cell
-    if _any(cell, "logprobs") and (cell.is_sampled or any(row.question.kind != "choice" for row in cell.rows)):
-        said = "length-normalised probability of the reply"
-        yield AskedEstimator("sequence", said, "samples", sequence)
-        yield AskedEstimator("perplexity", "1 / sequence", "samples", perplexity, scale="uncertainty")
-    if not _any(cell, "alternatives"):
-        return
-    said = "mean entropy of the reply's tokens"
-    yield AskedEstimator("token_entropy", said, "samples", token_entropy, FOMICHEVA, "uncertainty")
-    if read.meanings is not None and read.meanings.has_claims(read.way.claims):
-        said = "claim-conditioned probability: that the reply's tokens say what they say, and not the contrary"
-        yield AskedEstimator("ccp", f"{said}, product over the tokens", "samples", ccp, FADEEVA)
-        yield AskedEstimator("ccp_mean", f"{said}, geometric mean over the tokens", "samples", ccp_mean)
 
 
 def sequence(read: Read) -> AskedConfidence:
@@ -71,11 +53,6 @@ def of_rows(read: Read, values: Sequence[float] | Floats, status: Sequence[str])
     answers = read.answers
     numbers: Floats = np.asarray(np.round(np.asarray(values, np.float64), DECIMALS) + 0.0)
     return answers.of_asked(AskedConfidence(answers.prediction, numbers, answers.correct, np.array(status, np.str_)))
-
-
-def _any(cell: Cell, what: str) -> bool:
-    replies = (row.replies.get(ANSWER) for row in cell.rows)
-    return any(reply is not None and getattr(reply, what) for reply in replies)
 
 
 def _mean_logprobs(read: Read) -> Known:

@@ -25,7 +25,7 @@ from calprobe.answers.grading import TOLERANCES, GradeRules, grade
 from calprobe.arrays import Floats
 from calprobe.confidence.asked.cell import FINAL, Row
 from calprobe.confidence.asked.readings import CONCLUDED
-from calprobe.confidence.asked.sample_estimators import GREEDY_READING, MAJORITY
+from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import frequencies
 from calprobe.confidence.tie_breaking import draw_name

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from calprobe.analysis.asked.results import CellReport, SetReport
 from calprobe.analysis.tables.types import Column, Row, Table
-from calprobe.confidence.asked.entry import Scale
-from calprobe.confidence.asked.sample_estimators import GREEDY_READING, MAJORITY, READINGS
+from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, READINGS
+from calprobe.confidence.estimator import Scale
 from calprobe.metrics import Metric, RankMetric
 
 NAMES = {"": "pooled", MAJORITY: "majority", GREEDY_READING: "greedy"}

@@ -10,7 +10,7 @@ from calprobe.analysis.asked.slice_results import AskedSlice, CellSlices
 from calprobe.analysis.prose import COVARIATE_METRICS, covariate_notes, slice_ace_notes, trend_note
 from calprobe.analysis.tables.slices import TREND_COLUMNS, trend_cells
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
-from calprobe.confidence.asked.entry import Scale
+from calprobe.confidence.estimator import Scale
 from calprobe.metrics.ranking import AUROC
 
 OF_SCALE: dict[Scale, dict[str, str]] = {"probability": COVARIATE_METRICS, "uncertainty": {AUROC.name: AUROC.title}}

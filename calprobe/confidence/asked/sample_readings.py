@@ -1,4 +1,4 @@
-"""Estimators of repeated samples: of each reply, and of all samples of a question in the readings of their AUROC.
+"""The readings of estimators of repeated samples: of each reply, and of all samples of a question.
 
 A question's uncertainty is the same for all its samples, and which correctness it is paired with is a choice:
 
@@ -13,7 +13,7 @@ Of a family of variants, each of which has its own greedy answer, `.greedy` has 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,11 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence.asked.cell import GREEDY, GREEDY_FINAL, Cell
-from calprobe.confidence.asked.entry import AskedEstimator, Read
-from calprobe.confidence.asked.question_measures import MEASURES, QuestionMeasure
-from calprobe.confidence.asked.sampled import SampledQuestion, mean_logprob
-from calprobe.confidence.asked.token_estimators import DECIMALS, of_rows, token_estimators
+from calprobe.confidence.asked.cell import GREEDY, GREEDY_FINAL
+from calprobe.confidence.asked.read_cell import Read, ReplyEntry, ReplyEstimator
+from calprobe.confidence.asked.sampled import SampledQuestion
+from calprobe.confidence.asked.token_estimators import DECIMALS, of_rows
 from calprobe.confidence.asked.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, AskedConfidence
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.samples import frequencies
@@ -34,33 +33,6 @@ Compute = Callable[[Read], AskedConfidence]
 NO_ANSWER, OTHER = "no answer", NOT_ASKED
 MAJORITY, GREEDY_READING = ".majority", ".greedy"
 READINGS = ("", MAJORITY, GREEDY_READING)
-
-
-def has_greedy(cell: Cell) -> bool:
-    """Whether any question has one greedy answer beside its samples."""
-    return cell.has(GREEDY)
-
-
-def measures_of(read: Read, wanted: Collection[str]) -> Iterator[QuestionMeasure]:
-    """The uncertainties that a cell allows: the usual ones, and the forms that are wanted by name."""
-    cell = read.cell
-    there = {"wordings"} if len({row.paraphrase for row in cell.rows}) > 1 else set()
-    if len({(row.question.id, row.paraphrase) for row in cell.rows}) < len(cell):
-        there.add("repeats")
-    is_closed = all(row.question.kind != "open" for row in cell.rows)
-    meanings = read.meanings
-    if is_closed or (meanings is not None and meanings.has_relations):
-        there.add("relations")
-    if is_closed or (meanings is not None and meanings.has_contradictions):
-        there.add("contradictions")
-    if meanings is not None and meanings.has_embeddings:
-        there.add("embeddings")
-    if any(not np.isnan(mean_logprob(row)[0]) for row in cell.rows):
-        there.add("logprobs")
-    for own in MEASURES.values():
-        is_wanted = any(f"{name}.".startswith(f"{own.name}.") for name in wanted)
-        if own.needs <= there and (is_wanted or not own.is_form):
-            yield own
 
 
 def frequency(read: Read) -> AskedConfidence:
@@ -172,32 +144,26 @@ def of_greedy(compute: Compute) -> Compute:
     return reading
 
 
-def sample_estimators(read: Read, wanted: Collection[str] = ()) -> Iterator[AskedEstimator]:
-    """The estimators of samples that a cell allows, each in its readings."""
-    cell, sampled = read.cell, read.cell.is_sampled
-
-    of_replies = []
-    if sampled:
-        said = "share of the samples that give the same answer"
-        of_replies.append(AskedEstimator("frequency", said, "samples", frequency))
-        if any(f"{name}.".startswith("frequency.exact.") for name in wanted):
-            of_replies.append(
-                AskedEstimator("frequency.exact", "share of identical strings", "samples", exact_frequency)
-            )
-    of_replies += token_estimators(read)
-    for own in of_replies:
-        yield replace(own, compute=partial(Read.once, compute=own.compute))
-        if sampled:
-            yield _in_reading(own, MAJORITY, "of the most frequent answer", of_majority)
-    for measure in measures_of(read, wanted) if sampled else ():
-        own = AskedEstimator(
-            measure.name, measure.definition, "samples", pooled(measure.measure), measure.source, "uncertainty"
-        )
-        yield replace(own, compute=partial(Read.once, compute=own.compute))
-        yield _in_reading(own, MAJORITY, "against the most frequent answer", of_majority)
-        if has_greedy(cell):
-            yield _in_reading(own, GREEDY_READING, "against one greedy answer", of_greedy)
+def of_replies(entry: ReplyEntry, read: Read) -> Iterator[ReplyEstimator]:
+    """A confidence in each reply, and where questions have several, of the most frequent answer."""
+    yield from _readings(
+        entry, [(MAJORITY, "of the most frequent answer", of_majority)] if read.cell.is_sampled else []
+    )
 
 
-def _in_reading(own: AskedEstimator, end: str, said: str, reading: Callable[[Compute], Compute]) -> AskedEstimator:
-    return replace(own, name=own.name + end, definition=f"{own.definition}, {said}", compute=reading(own.compute))
+def of_questions(entry: ReplyEntry, read: Read) -> Iterator[ReplyEstimator]:
+    """An uncertainty of a question, against its most frequent answer, and where there is one its greedy answer."""
+    readings = [(MAJORITY, "against the most frequent answer", of_majority)]
+    if read.cell.has(GREEDY):
+        readings.append((GREEDY_READING, "against one greedy answer", of_greedy))
+    yield from _readings(entry, readings)
+
+
+def _readings(
+    entry: ReplyEntry, readings: Sequence[tuple[str, str, Callable[[Compute], Compute]]]
+) -> Iterator[ReplyEstimator]:
+    own = entry.estimator
+    yield replace(own, compute=partial(Read.once, compute=own.compute))
+    for end, meaning, reading in readings:
+        definition = f"{own.definition}, {meaning}"
+        yield replace(own, name=own.name + end, definition=definition, compute=reading(own.compute))

@@ -1,11 +1,10 @@
-"""An estimator of asked runs as an entry of the table, and what it computes from."""
+"""What estimators of replies compute from: a cell with its answers, and all that several of them need, made once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 from calprobe.confidence.asked.cell import Cell
 from calprobe.confidence.asked.claims import Claim, claim_probabilities
@@ -13,9 +12,7 @@ from calprobe.confidence.asked.labels import LabelMasses, answer_masses, final_m
 from calprobe.confidence.asked.readings import Answers, greedy_is_right
 from calprobe.confidence.asked.sampled import Meanings, SampledQuestion, sampled_questions
 from calprobe.confidence.asked.types import AskedConfidence, WayToRead
-
-Evidence = Literal["label", "stated", "p_true", "samples"]
-Scale = Literal["probability", "uncertainty"]  # an uncertainty has no scale: larger is less sure
+from calprobe.confidence.estimator import Entry, Estimator
 
 
 @dataclass(frozen=True)
@@ -73,13 +70,5 @@ class Read:
         return final_masses(self.cell, self.way.window)
 
 
-@dataclass(frozen=True, slots=True)
-class AskedEstimator:
-    """A way from a cell to confidences."""
-
-    name: str  # the key in `report --json`
-    definition: str  # one line
-    evidence: Evidence
-    compute: Callable[[Read], AskedConfidence]
-    source: str = ""  # empty for calprobe's own
-    scale: Scale = "probability"
+ReplyEstimator = Estimator[Read, AskedConfidence]
+ReplyEntry = Entry[Read, Read, AskedConfidence]

@@ -1,0 +1,85 @@
+"""What an estimator is: one record for whatever was scored, asked or given, and the entry of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Any, Generic, Literal, TypeVar
+
+Group = Literal[
+    *("intrinsic", "consistency", "grounding", "beyond the paper"),  # of candidates' scores
+    *("label", "stated", "p_true", "samples"),  # of replies
+    "given",  # of a table that has the confidences
+]
+# What a confidence means: the probability to be right, a rank alone, or an uncertainty without a scale, of which larger
+# values are less sure.
+Scale = Literal["probability", "order", "uncertainty"]
+
+Evidence = TypeVar("Evidence")  # what it is computed from: candidates' probabilities, or a cell of replies
+Found = TypeVar("Found")  # what it gives: a confidence for every instance, or for every row
+
+
+class Headline(IntEnum):
+    """How early an estimator is shown. Whatever shows some shows those of its own level and of all before it."""
+
+    BRIEF = 1  # on a page of many runs
+    FIRST = 2  # in slices and calibration figures, and before a reader chooses others
+    PAPER = 3  # in curves, and in the summary of runs: the columns of the paper's Table 1
+    PAGE = 4  # in the figures on a page of few runs
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator(Generic[Evidence, Found]):
+    """A way from evidence to confidences."""
+
+    name: str  # the key in `report --json`; `{}` in an entry's, for what tells its estimators apart
+    definition: str  # one line
+    group: Group  # that reports show it in
+    compute: Callable[..., Found]  # of evidence; an entry's may take more, which `bind` fills in
+    source: str = ""  # where it is defined; empty for calprobe's own
+    scale: Scale = "probability"  # calibration has a meaning for probabilities alone
+    needs: frozenset[str] = frozenset()  # what there must be beyond the evidence itself, such as embeddings
+    lacks: frozenset[str] = frozenset()  # names of metrics that have no meaning for it
+    on_request: bool = False  # whether it is computed only where it is asked for by name
+    headline: Headline | None = None  # how early it is shown; None: where all are
+    templates: tuple[int, ...] = ()  # numbers of the templates it reads
+    marker: str | None = None  # what its template says of its own sureness: possibly, certainly, a percentage
+    votes: int | None = None  # paraphrases that must agree; None: an estimator without votes
+
+    def __call__(self, evidence: Evidence) -> Found:
+        """The estimator's confidences."""
+        return self.compute(evidence)
+
+
+def alone(entry: Entry[Any, Any, Any], _source: object) -> Iterator[Estimator[Any, Any]]:
+    """The entry's estimator as it stands there."""
+    yield entry.estimator
+
+
+Source = TypeVar("Source")  # what an entry is bound to: a run's templates, or a cell of replies
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # an entry is equal to itself alone
+class Entry(Generic[Source, Evidence, Found]):
+    """A row of a table of estimators: one, or several that differ in what stands for `{}`."""
+
+    estimator: Estimator[Evidence, Found]
+    # The estimators that a run allows; none if it lacks what they read.
+    bind: Callable[[Entry[Source, Evidence, Found], Source], Iterator[Estimator[Evidence, Found]]] = alone
+    headlines: Mapping[str, Headline] = field(default_factory=dict)  # by the estimator's full name
+
+    def bound(
+        self, compute: Callable[[Evidence], Found], word: str = "", meaning: str = "", **fields: Any
+    ) -> Estimator[Evidence, Found]:
+        """One of the entry's estimators: `word` stands for `{}` in its name, `meaning` in its definition."""
+        own = self.estimator
+        name = own.name.format(word)
+        return replace(
+            own,
+            name=name,
+            definition=own.definition.format(meaning),
+            compute=compute,
+            headline=self.headlines.get(name),
+            **fields,
+        )
