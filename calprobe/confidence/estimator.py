@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, Generic, Literal, TypeVar
 
+# Of scores of candidates the first four, of replies the next; the last of a table that has the confidences.
 Group = Literal[
-    *("intrinsic", "consistency", "grounding", "beyond the paper"),  # of candidates' scores
-    *("label", "stated", "p_true", "samples"),  # of replies
-    "given",  # of a table that has the confidences
+    "intrinsic", "consistency", "grounding", "beyond the paper", "label", "stated", "p_true", "samples", "given"
 ]
 # What a confidence means: the probability to be right, a rank alone, or an uncertainty without a scale, of which larger
 # values are less sure.
