@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
 # Of scores of candidates the first four, of replies the next; the last of a table that has the confidences.
 Group = Literal[
@@ -14,9 +14,6 @@ Group = Literal[
 # What a confidence means: the probability to be right, a rank alone, or an uncertainty without a scale, of which larger
 # values are less sure.
 Scale = Literal["probability", "order", "uncertainty"]
-
-Evidence = TypeVar("Evidence")  # what it is computed from: candidates' probabilities, or a cell of replies
-Found = TypeVar("Found")  # what it gives: a confidence for every instance, or for every row
 
 
 class Headline(IntEnum):
@@ -29,13 +26,15 @@ class Headline(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Estimator(Generic[Evidence, Found]):
+class Estimator:
     """A way from evidence to confidences."""
 
     name: str  # the key in `report --json`; `{}` in an entry's, for what tells its estimators apart
     definition: str  # one line
     group: Group  # that reports show it in
-    compute: Callable[..., Found]  # of evidence; an entry's may take more, which `bind` fills in
+    # From candidates' probabilities to a `Confidence`, from a cell of replies to an `AskedConfidence`. An entry's may
+    # take more, which `bind` fills in.
+    compute: Callable[..., Any]
     source: str = ""  # where it is defined; empty for calprobe's own
     scale: Scale = "probability"  # calibration has a meaning for probabilities alone
     needs: frozenset[str] = frozenset()  # what there must be beyond the evidence itself, such as embeddings
@@ -46,38 +45,33 @@ class Estimator(Generic[Evidence, Found]):
     marker: str | None = None  # what its template says of its own sureness: possibly, certainly, a percentage
     votes: int | None = None  # paraphrases that must agree; None: an estimator without votes
 
-    def __call__(self, evidence: Evidence) -> Found:
-        """The estimator's confidences."""
+    def __call__(self, evidence: Any) -> Any:
+        """Its confidences, as `compute` gives them."""
         return self.compute(evidence)
 
 
-def alone(entry: Entry[Any, Any, Any], _source: object) -> Iterator[Estimator[Any, Any]]:
+def alone(entry: Entry, _source: object) -> Iterator[Estimator]:
     """The entry's estimator as it stands there."""
     yield entry.estimator
 
 
-Source = TypeVar("Source")  # what an entry is bound to: a run's templates, or a cell of replies
-
-
 @dataclass(frozen=True, slots=True, eq=False)  # an entry is equal to itself alone
-class Entry(Generic[Source, Evidence, Found]):
+class Entry:
     """A row of a table of estimators: one, or several that differ in what stands for `{}`."""
 
-    estimator: Estimator[Evidence, Found]
-    # The estimators that a run allows; none if it lacks what they read.
-    bind: Callable[[Entry[Source, Evidence, Found], Source], Iterator[Estimator[Evidence, Found]]] = alone
+    estimator: Estimator
+    # The estimators that a run's templates, or a cell of replies, allow; none if they lack what these read.
+    bind: Callable[[Entry, Any], Iterator[Estimator]] = alone
     headlines: Mapping[str, Headline] = field(default_factory=dict)  # by the estimator's full name
 
-    def bound(
-        self, compute: Callable[[Evidence], Found], word: str = "", meaning: str = "", **fields: Any
-    ) -> Estimator[Evidence, Found]:
+    def bound(self, compute: Callable[..., Any], word: str = "", meaning: str = "", **fields: Any) -> Estimator:
         """One of the entry's estimators: `word` stands for `{}` in its name, `meaning` in its definition."""
-        own = self.estimator
-        name = own.name.format(word)
+        estimator = self.estimator
+        name = estimator.name.format(word)
         return replace(
-            own,
+            estimator,
             name=name,
-            definition=own.definition.format(meaning),
+            definition=estimator.definition.format(meaning),
             compute=compute,
             headline=self.headlines.get(name),
             **fields,

@@ -25,8 +25,6 @@ from calprobe.confidence.single_template import (
 )
 from calprobe.confidence.temperature import FOLDS, temperature_confidence, top_temperature_confidence
 from calprobe.confidence.template_entries import (
-    ScoreEntry,
-    ScoreEstimator,
     Templates,
     of_aggregations,
     of_markers,
@@ -54,7 +52,7 @@ INTRINSIC, PARAPHRASES = f"{PAPER}, section 3.1", f"{PAPER}, section 3.2 and app
 AVERAGES = "average_"  # how the names of averages over the paraphrases begin
 
 # In the order of reports, the members of a group together.
-ENTRIES: tuple[ScoreEntry, ...] = (
+ENTRIES: tuple[Entry, ...] = (
     Entry(
         Estimator(BASE, "largest probability", "intrinsic", base_confidence, INTRINSIC),
         of_one_template,
@@ -182,7 +180,7 @@ def headline(level: Headline) -> tuple[str, ...]:
     return tuple(name for entry in ENTRIES for name, own in entry.headlines.items() if own <= level)
 
 
-def available_estimators(templates: Templates, *, shared: bool = True) -> tuple[ScoreEstimator, ...]:
+def available_estimators(templates: Templates, *, shared: bool = True) -> tuple[Estimator, ...]:
     """Every estimator that these templates suffice for, in the order of reports.
 
     Args:
@@ -201,7 +199,7 @@ def available_estimators(templates: Templates, *, shared: bool = True) -> tuple[
     return tuple(estimator for entry in entries for estimator in entry.bind(entry, templates))
 
 
-def estimator_groups(templates: Templates) -> dict[str, tuple[ScoreEstimator, ...]]:
+def estimator_groups(templates: Templates) -> dict[str, tuple[Estimator, ...]]:
     """The estimators of `available_estimators` by group; no group is empty.
 
     >>> from calprobe.runs import TemplateRecord
@@ -210,7 +208,7 @@ def estimator_groups(templates: Templates) -> dict[str, tuple[ScoreEstimator, ..
     {'intrinsic': ['base', 'margin'], 'grounding': ['marker_possibly'], \
 'beyond the paper': ['entropy', 'temperature', 'temperature_top', 'chance', 'pmi']}
     """
-    groups: dict[str, tuple[ScoreEstimator, ...]] = {}
+    groups: dict[str, tuple[Estimator, ...]] = {}
     for estimator in available_estimators(templates):
         groups[estimator.group] = (*groups.get(estimator.group, ()), estimator)
     return groups

@@ -6,35 +6,32 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from calprobe.confidence.distributions import Distributions
 from calprobe.confidence.estimator import Entry, Estimator
 from calprobe.confidence.paraphrases import Aggregation, aggregations
-from calprobe.confidence.types import Confidence, default_row, paraphrase_rows
+from calprobe.confidence.types import default_row, paraphrase_rows
 
 if TYPE_CHECKING:
     from calprobe.runs import TemplateRecord
 
 Templates = Sequence["TemplateRecord"]  # in the order of the rows of a run's scores
-ScoreEstimator = Estimator[Distributions, Confidence]
-ScoreEntry = Entry[Templates, Distributions, Confidence]
 
 VERBAL = ("possibly", "certainly")
 
 
-def of_one_template(entry: ScoreEntry, templates: Templates) -> Iterator[ScoreEstimator]:
+def of_one_template(entry: Entry, templates: Templates) -> Iterator[Estimator]:
     """The estimator on template 0, else the first paraphrase."""
     row = default_row(templates)
     if row is not None:
         yield entry.bound(partial(entry.estimator.compute, row=row), templates=(templates[row].number,))
 
 
-def of_paraphrases(entry: ScoreEntry, templates: Templates) -> Iterator[ScoreEstimator]:
+def of_paraphrases(entry: Entry, templates: Templates) -> Iterator[Estimator]:
     """The estimator on all paraphrases, if there are two or more."""
     if rows := paraphrase_rows(templates):
         yield _on_rows(entry, templates, rows)
 
 
-def of_one_answer(entry: ScoreEntry, templates: Templates) -> Iterator[ScoreEstimator]:
+def of_one_answer(entry: Entry, templates: Templates) -> Iterator[Estimator]:
     """The estimator on base's answer over all paraphrases, if there are two or more."""
     row = default_row(templates)
     if row is not None and (rows := paraphrase_rows(templates)):
@@ -42,13 +39,13 @@ def of_one_answer(entry: ScoreEntry, templates: Templates) -> Iterator[ScoreEsti
         yield entry.bound(partial(entry.estimator.compute, rows=rows, row=row), templates=numbers)
 
 
-def of_aggregations(entry: ScoreEntry, templates: Templates) -> Iterator[ScoreEstimator]:
+def of_aggregations(entry: Entry, templates: Templates) -> Iterator[Estimator]:
     """An estimator for each aggregation of the paraphrases, if there are two or more."""
     if rows := paraphrase_rows(templates):
         yield from (_on_rows(entry, templates, rows, aggregation) for aggregation in aggregations(len(rows)))
 
 
-def of_markers(entry: ScoreEntry, templates: Templates) -> Iterator[ScoreEstimator]:
+def of_markers(entry: Entry, templates: Templates) -> Iterator[Estimator]:
     """An estimator for each epistemic template: possibly, certainly, then percentages ascending.
 
     Of several templates with one marker, the first.
@@ -66,8 +63,8 @@ def of_markers(entry: ScoreEntry, templates: Templates) -> Iterator[ScoreEstimat
 
 
 def _on_rows(
-    entry: ScoreEntry, templates: Templates, rows: tuple[int, ...], aggregation: Aggregation | None = None
-) -> ScoreEstimator:
+    entry: Entry, templates: Templates, rows: tuple[int, ...], aggregation: Aggregation | None = None
+) -> Estimator:
     numbers = tuple(templates[row].number for row in rows)
     if aggregation is None:
         return entry.bound(partial(entry.estimator.compute, rows=rows), templates=numbers)

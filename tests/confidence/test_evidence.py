@@ -1,4 +1,4 @@
-"""What an estimator of replies needs is declared: a cell has the estimators whose needs it has evidence of, no others."""
+"""What estimators of replies need is declared: a cell has those whose needs it has the evidence for, and no others."""
 
 from __future__ import annotations
 

@@ -24,7 +24,8 @@ from calprobe.confidence.asked import (
 )
 from calprobe.confidence.asked.cell import FINAL
 from calprobe.confidence.asked.labels import NO_ANSWER
-from calprobe.confidence.asked.read_cell import Read, ReplyEstimator
+from calprobe.confidence.asked.read_cell import Read
+from calprobe.confidence.estimator import Estimator
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
 from calprobe.metrics.recalibration import fit_uncertainty
@@ -179,8 +180,8 @@ def _opened(
 
 
 def _calibrated(
-    cell: Cell, estimators: Mapping[str, ReplyEstimator], found: Mapping[str, AskedConfidence], method: Calibrate
-) -> Iterator[tuple[ReplyEstimator, AskedConfidence, UncertaintyMaps]]:
+    cell: Cell, estimators: Mapping[str, Estimator], found: Mapping[str, AskedConfidence], method: Calibrate
+) -> Iterator[tuple[Estimator, AskedConfidence, UncertaintyMaps]]:
     """Each uncertainty without a scale as the chance of being right, NAME.METHOD, fitted on the other questions; its
     maps.
 

@@ -13,9 +13,9 @@ from calprobe.analysis.asked.science.label_results import LabelStudy
 from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.results import StatedRun
 from calprobe.confidence.asked import Cell
-from calprobe.confidence.asked.read_cell import Read, ReplyEstimator
+from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.types import AskedConfidence
-from calprobe.confidence.estimator import Scale
+from calprobe.confidence.estimator import Estimator, Scale
 from calprobe.confidence.samples import WordingShare
 from calprobe.metrics import Difference, Estimate
 from calprobe.metrics.uncertainty_map import UncertaintyMaps
@@ -296,7 +296,7 @@ class OpenedCell:
     """A cell with what was computed of its rows, for figures, frames and exports."""
 
     read: Read
-    estimators: Mapping[str, ReplyEstimator]
+    estimators: Mapping[str, Estimator]
     confidences: Mapping[str, AskedConfidence]
     maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # of those that a map has made
 

@@ -18,9 +18,9 @@ from calprobe.analysis.four_ways.facts import Holding, Key
 from calprobe.analysis.four_ways.ways import Mask, View, Way
 from calprobe.arrays import Ints
 from calprobe.confidence.asked import Answers, AskedConfidence
-from calprobe.confidence.asked.read_cell import ReplyEstimator
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, of_majority, representative
 from calprobe.confidence.distributions import NO_PREDICTION
+from calprobe.confidence.estimator import Estimator
 from calprobe.messages import shortened
 from calprobe.questions.facts import fact_of
 from calprobe.questions.types import Question
@@ -83,7 +83,7 @@ class Replies:
         return {key: at for at in places if (key := fact_of(rows[at].question.id)) is not None}
 
     @cached_property
-    def estimators(self) -> dict[str, ReplyEstimator]:
+    def estimators(self) -> dict[str, Estimator]:
         """By name, those with one confidence a fact: of samples the readings of the most frequent answer."""
         known = self.opened.estimators
         if not self.sampled:

@@ -16,7 +16,7 @@ from calprobe.confidence.asked.closed import expected_confidence, has_closed
 from calprobe.confidence.asked.labels import own_confidence, paper_confidence
 from calprobe.confidence.asked.p_true import of_option, p_true, p_true_raw
 from calprobe.confidence.asked.question_measures import MEASURES
-from calprobe.confidence.asked.read_cell import Read, ReplyEntry, ReplyEstimator
+from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.sample_readings import exact_frequency, frequency, of_replies
 from calprobe.confidence.asked.sampled import mean_logprob
 from calprobe.confidence.asked.stated import stated_confidence
@@ -53,7 +53,7 @@ def evidence_of(read: Read) -> frozenset[str]:
     return frozenset(word for word, is_there in known.items() if is_there)
 
 
-def asked_estimators(read: Read, wanted: Collection[str] = ()) -> dict[str, ReplyEstimator]:
+def asked_estimators(read: Read, wanted: Collection[str] = ()) -> dict[str, Estimator]:
     """The estimators that a cell's replies allow, by name, in the order of reports.
 
     `wanted` are names of forms that are not usual, such as semantic_entropy.likelihood.
@@ -68,7 +68,7 @@ def asked_estimators(read: Read, wanted: Collection[str] = ()) -> dict[str, Repl
     return {estimator.name: estimator for estimator in allowed}
 
 
-def _is_wanted(estimator: ReplyEstimator, names: Collection[str]) -> bool:
+def _is_wanted(estimator: Estimator, names: Collection[str]) -> bool:
     return not estimator.on_request or any(f"{name}.".startswith(f"{estimator.name}.") for name in names)
 
 
@@ -91,7 +91,7 @@ def _first(read: Read, *, normalised: bool) -> AskedConfidence:
     return own_confidence(read.cell, read.first, normalised)
 
 
-def _of_stated_prompts(entry: ReplyEntry, read: Read) -> Iterator[ReplyEstimator]:
+def _of_stated_prompts(entry: Entry, read: Read) -> Iterator[Estimator]:
     """Of each prompt that asks for a confidence: what it states, read of the option, and its expected value."""
     for prompt in read.cell.stated:
         stated, expected = _stated(prompt), _expected(prompt)
@@ -118,7 +118,7 @@ def _expected(prompt: str) -> Callable[[Read], AskedConfidence]:
 _CLAIMS = "claim-conditioned probability: that the reply's tokens say what they say, and not the contrary"
 
 # In the order of reports.
-ENTRIES: tuple[ReplyEntry, ...] = (
+ENTRIES: tuple[Entry, ...] = (
     Entry(
         Estimator(
             "label_raw",

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Mapping
 import numpy as np
 
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence.asked.read_cell import ReplyEntry
 from calprobe.confidence.asked.sample_readings import of_questions, pooled
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.estimator import Entry, Estimator
@@ -32,9 +31,7 @@ Classes = Callable[[SampledQuestion], Ints | None]
 Points = Callable[[SampledQuestion], Floats | None]
 
 
-def _uncertainty(
-    name: str, definition: str, measure: Measure, source: str = "", needs: Collection[str] = ()
-) -> ReplyEntry:
+def _uncertainty(name: str, definition: str, measure: Measure, source: str = "", needs: Collection[str] = ()) -> Entry:
     """An uncertainty without a scale in the readings of its AUROC; NaN where it is not known.
 
     A name with a dot is of another form of a measure, computed where it is asked for.
@@ -124,7 +121,7 @@ _OF_PARTS: Mapping[str, frozenset[str]] = {  # within wordings of one sample eac
 }
 
 
-def _variances(form: str, what: str, of: Points, *needs: str) -> tuple[ReplyEntry, ...]:
+def _variances(form: str, what: str, of: Points, *needs: str) -> tuple[Entry, ...]:
     end = f".{form}" if form else ""
     parts = (("total", ""), ("within", ", within wordings"), ("between", ", between wordings"))
     return tuple(
@@ -141,7 +138,7 @@ def _variances(form: str, what: str, of: Points, *needs: str) -> tuple[ReplyEntr
 
 _PAIRS, _POINTS = frozenset(("relations",)), frozenset(("embeddings",))
 _EQUAL = "equal answers (labels, numbers, texts but for case, articles and punctuation)"
-MEASURES: tuple[ReplyEntry, ...] = (
+MEASURES: tuple[Entry, ...] = (
     _uncertainty("answer_entropy", f"entropy of {_EQUAL}", _entropy(lambda own: own.classes), COX),
     _uncertainty("answer_entropy.exact", "entropy of identical strings", _entropy(lambda own: own.exact), COX),
     _uncertainty(

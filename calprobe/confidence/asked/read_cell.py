@@ -12,7 +12,6 @@ from calprobe.confidence.asked.labels import LabelMasses, answer_masses, final_m
 from calprobe.confidence.asked.readings import Answers, greedy_is_right
 from calprobe.confidence.asked.sampled import Meanings, SampledQuestion, sampled_questions
 from calprobe.confidence.asked.types import AskedConfidence, WayToRead
-from calprobe.confidence.estimator import Entry, Estimator
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,3 @@ class Read:
     def final(self) -> LabelMasses:
         """Behind the final cue."""
         return final_masses(self.cell, self.way.window)
-
-
-ReplyEstimator = Estimator[Read, AskedConfidence]
-ReplyEntry = Entry[Read, Read, AskedConfidence]

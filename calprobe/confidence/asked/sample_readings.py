@@ -22,11 +22,12 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked.cell import GREEDY, GREEDY_FINAL
-from calprobe.confidence.asked.read_cell import Read, ReplyEntry, ReplyEstimator
+from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.asked.token_estimators import DECIMALS, of_rows
 from calprobe.confidence.asked.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, AskedConfidence
 from calprobe.confidence.distributions import NO_PREDICTION
+from calprobe.confidence.estimator import Entry, Estimator
 from calprobe.confidence.samples import frequencies
 
 Compute = Callable[[Read], AskedConfidence]
@@ -144,14 +145,14 @@ def of_greedy(compute: Compute) -> Compute:
     return reading
 
 
-def of_replies(entry: ReplyEntry, read: Read) -> Iterator[ReplyEstimator]:
+def of_replies(entry: Entry, read: Read) -> Iterator[Estimator]:
     """A confidence in each reply, and where questions have several, of the most frequent answer."""
     yield from _readings(
         entry, [(MAJORITY, "of the most frequent answer", of_majority)] if read.cell.is_sampled else []
     )
 
 
-def of_questions(entry: ReplyEntry, read: Read) -> Iterator[ReplyEstimator]:
+def of_questions(entry: Entry, read: Read) -> Iterator[Estimator]:
     """An uncertainty of a question, against its most frequent answer, and where there is one its greedy answer."""
     readings = [(MAJORITY, "against the most frequent answer", of_majority)]
     if read.cell.has(GREEDY):
@@ -159,9 +160,7 @@ def of_questions(entry: ReplyEntry, read: Read) -> Iterator[ReplyEstimator]:
     yield from _readings(entry, readings)
 
 
-def _readings(
-    entry: ReplyEntry, readings: Sequence[tuple[str, str, Callable[[Compute], Compute]]]
-) -> Iterator[ReplyEstimator]:
+def _readings(entry: Entry, readings: Sequence[tuple[str, str, Callable[[Compute], Compute]]]) -> Iterator[Estimator]:
     own = entry.estimator
     yield replace(own, compute=partial(Read.once, compute=own.compute))
     for end, meaning, reading in readings:
