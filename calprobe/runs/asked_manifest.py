@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.prompts import fingerprint_of
-from calprobe.prompts.types import PromptSet, Variant, record_of
+from calprobe.prompts.types import PromptSet, Stated, Variant, record_of
 from calprobe.runs.asked_records import (
     BackendRecord,
     CounterfactualRecord,
@@ -136,10 +136,14 @@ class AskManifest(RunManifest):
     def _other_texts(self, other: Self, words: tuple[str, str]) -> Iterator[str]:
         texts, others = _variant_texts(self), _variant_texts(other)
         if changed := [name for name in texts if texts[name] != others.get(name, texts[name])]:
+            one, two = self.prompts, other.prompts
+            if (one.name, one.path, self.overrides) == (two.name, None, other.overrides):
+                yield f"prompts {one.name}: they have changed since the run was asked"
             yield f"variant{'s' * (len(changed) > 1)} {', '.join(changed)}: the text or its settings differ"
         stated = {s.name: s for s in self.prompts.stated}
-        if changed := [wanted.name for wanted in other.prompts.stated if wanted != stated.get(wanted.name, wanted)]:
-            yield f"stated {', '.join(changed)}: the text or its settings differ"
+        if changed := [wanted for wanted in other.prompts.stated if wanted != stated.get(wanted.name, wanted)]:
+            how = _other_budgets([(stated[wanted.name], wanted) for wanted in changed], words)
+            yield f"stated {', '.join(wanted.name for wanted in changed)}: {how}"
         if self.paraphrases and other.paraphrases and self.paraphrases.fingerprint != other.paraphrases.fingerprint:
             yield f"paraphrases: {words[0]} {self.paraphrases.path}, {words[1]} {other.paraphrases.path}, another file"
         for what, own, others_own in (
@@ -303,6 +307,15 @@ def _variant_texts(manifest: AskManifest) -> dict[str, str]:
     prompts = manifest.prompts
     ends = [prompts.final_cue, prompts.final_max_new_tokens]
     return {v.name: sha256_of([record_of(v), prompts.layout, ends if _has_end(v) else []]) for v in prompts.variants}
+
+
+def _other_budgets(pairs: Sequence[tuple[Stated, Stated]], words: tuple[str, str]) -> str:
+    """How the prompts of each pair differ: by their budgets of new tokens, or by more."""
+    budgets = {(one.max_new_tokens, two.max_new_tokens) for one, two in pairs}
+    if len(budgets) > 1 or any(replace(one, max_new_tokens=two.max_new_tokens) != two for one, two in pairs):
+        return "the text or its settings differ"
+    ((has, wants),) = budgets
+    return f"{words[0]} {has} new tokens, {words[1]} {wants} (--stated-tokens)"
 
 
 def _has_end(variant: Variant) -> bool:

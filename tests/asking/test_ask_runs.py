@@ -21,7 +21,7 @@ from calprobe.asking import AskOptions, Interrupted, ask, plan_of
 from calprobe.asking.progress import AskProgress
 from calprobe.backends.protocol import Pending
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.prompts import fingerprint_of
+from calprobe.prompts import fingerprint_of, load_prompts
 from calprobe.questions import Question, QuestionOptions, QuestionSet
 from calprobe.runs import AskedRun, ModelRecord, Reply, open_asked
 from calprobe.runs.journal import Journal, journal_path
@@ -488,6 +488,23 @@ def test_the_manifest_says_what_a_study_had_overridden(tmp_path: Path) -> None:
     assert run.manifest.overrides == ("--prompts made-up", "--max-new-tokens 4")
     assert run.manifest.sampling.seed == 42
     json.loads((run.path / "manifest.json").read_text())
+
+
+def test_a_run_of_an_earlier_version_of_the_prompts_is_told_apart_by_them(tmp_path: Path) -> None:
+    shipped = load_prompts("audit")
+    earlier = replace(
+        shipped,
+        final_cue="\n\nAnswer:",
+        stated=tuple(replace(each, max_new_tokens=16) for each in shipped.stated),
+    )
+    options = AskOptions(collect=("answer", "stated"), quiet=True, shots=0)
+    ask(FakeBackend(), question_set(2), tmp_path / "run", replace(options, prompts=earlier))
+    said = (
+        r"prompts audit: they have changed since the run was asked; variants .*format_change.*: the text or its "
+        r"settings differ; stated decimal_01, percent_0_100: the run has 16 new tokens, requested 8 \(--stated-tokens\)"
+    )
+    with pytest.raises(UsageError, match=said):
+        ask(FakeBackend(), question_set(2), tmp_path / "run", replace(options, prompts=shipped))
 
 
 def test_a_stated_confidence_has_the_tokens_of_its_study_or_those_asked_for(tmp_path: Path) -> None:
