@@ -59,7 +59,7 @@ class AskManifest(RunManifest):
     @property
     def n_questions(self) -> int:
         """Questions of all sets."""
-        return sum(record.n_questions for record in self.sets)
+        return sum(record.n_asked for record in self.sets)
 
     @property
     def p_true(self) -> str:
@@ -141,9 +141,8 @@ class AskManifest(RunManifest):
                 yield f"prompts {one.name}: they have changed since the run was asked"
             yield f"variant{'s' * (len(changed) > 1)} {', '.join(changed)}: the text or its settings differ"
         stated = {s.name: s for s in self.prompts.stated}
-        if changed := [wanted for wanted in other.prompts.stated if wanted != stated.get(wanted.name, wanted)]:
-            how = _other_budgets([(stated[wanted.name], wanted) for wanted in changed], words)
-            yield f"stated {', '.join(wanted.name for wanted in changed)}: {how}"
+        if pairs := [(stated[s.name], s) for s in other.prompts.stated if s != stated.get(s.name, s)]:
+            yield f"stated {', '.join(wanted.name for _, wanted in pairs)}: {_other_budgets(pairs, words)}"
         if self.paraphrases and other.paraphrases and self.paraphrases.fingerprint != other.paraphrases.fingerprint:
             yield f"paraphrases: {words[0]} {self.paraphrases.path}, {words[1]} {other.paraphrases.path}, another file"
         for what, own, others_own in (
@@ -268,10 +267,12 @@ class AskManifest(RunManifest):
 def _source_text(record: QuestionSetRecord) -> str:
     source = record.source
     parts = [
-        counted(record.n_questions, "question"),
+        counted(record.n_asked, "question"),
+        "" if record.n_roots is None else counted(record.n_questions, "claim"),
         f"split {source.split}" if source.split else "",
         f"revision {source.revision[:12]}" if source.revision else "",
         f"rule {source.rule}",
+        f"{counted(record.held_back, 'other')} held back as examples" if record.held_back else "",
     ]
     return f"{record.name} ({', '.join(part for part in parts if part)})"
 
@@ -296,10 +297,17 @@ def share_of(n_questions: int, shard: str | None) -> int:
     >>> share_of(10, None), share_of(10, "1/3"), share_of(10, "3/3")
     (10, 4, 3)
     """
-    if shard is None:
-        return n_questions
-    number, count = map(int, shard.split("/"))
-    return len(range(number - 1, n_questions, count))
+    return len(share_places(n_questions, shard))
+
+
+def share_places(n_questions: int, shard: str | None) -> range:
+    """The places of these questions among so many.
+
+    >>> list(share_places(10, "3/3"))
+    [2, 5, 8]
+    """
+    number, count = (1, 1) if shard is None else map(int, shard.split("/"))
+    return range(number - 1, n_questions, count)
 
 
 def _variant_texts(manifest: AskManifest) -> dict[str, str]:

@@ -17,6 +17,8 @@ from asked_samples import PROMPTS, choice, question_set
 from fake_backend import ABLE, FakeBackend
 from run_samples import write_run
 
+from calprobe.analysis.catalogue import Filters, catalogue
+from calprobe.analysis.tables.runs import run_list_tables
 from calprobe.asking import AskOptions, Interrupted, ask, plan_of
 from calprobe.asking.progress import AskProgress
 from calprobe.backends.protocol import Pending
@@ -27,6 +29,7 @@ from calprobe.runs import AskedRun, ModelRecord, Reply, open_asked
 from calprobe.runs.journal import Journal, journal_path
 from calprobe.runs.journal_reading import read_journals
 from calprobe.runs.known_replies import only_reply
+from calprobe.runs.listing import list_runs
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.merge import merge_runs
 from calprobe.runs.shards import shard_path
@@ -141,8 +144,33 @@ def test_a_failure_that_stays_is_asked_once_each_time(tmp_path: Path) -> None:
 def test_a_run_in_which_everything_fails_is_stopped(tmp_path: Path) -> None:
     many = question_set(40)
     failing = {"answer": [q.id for q in many.questions]}
-    with pytest.raises(CalprobeError, match="the first 20 requests all failed: the fake server said 500"):
+    with pytest.raises(CalprobeError) as error:
         ask(FakeBackend(failing=failing), many, tmp_path / "run", ALL)
+    assert "the first 20 requests all failed: the fake server said 500; no reply has arrived, all 200 are left.\n" in (
+        str(error.value)
+    )
+
+
+def test_the_list_of_runs_tells_failed_requests_from_replies(tmp_path: Path) -> None:
+    few = question_set(4)
+    ids = [question.id for question in few.questions]
+    options = AskOptions(prompts=PROMPTS, variants=("direct",), collect=("answer",), quiet=True)
+    for name, failing in (("all", [*ids]), ("none", []), ("some", ids[:3])):
+        ask(FakeBackend(failing={"answer": failing}), few, tmp_path / name, options)
+    with pytest.raises(CalprobeError):
+        ask(FakeBackend(failing={"answer": ids[:1]}, most=2), few, tmp_path / "stopped", options)
+    found = catalogue(list_runs(tmp_path), {}, Filters(), headlines=False)
+    assert [run.state for run in found.runs] == ["failed", "complete", "complete", "partial"]
+    assert [run.to_json()["failed"] for run in found.runs] == [4, 0, 3, 1]
+    assert [run.to_json()["complete"] for run in found.runs] == [False, True, True, False]
+    (table,) = run_list_tables(found)
+    assert [row.cells[0] for row in table.rows] == [
+        "failed 0 % (0 of 4 requests, 4 failed)",
+        "complete",
+        "complete, 3 of 4 requests failed",
+        "partial 25 % (1 of 4 requests, 1 failed)",
+    ]
+    assert any(note.startswith(f"FAILED {tmp_path / 'all'}: no request has a reply") for note in table.notes)
 
 
 class Interrupting(FakeBackend):
