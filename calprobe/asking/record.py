@@ -67,6 +67,7 @@ def backend_record(backend: Backend) -> BackendRecord:
         complete_softmax=able.complete_softmax,
         top_logprobs=able.top_logprobs,
         samples_are_reproducible=able.samples_are_reproducible,
+        refused=dict(able.refused),
     )
 
 

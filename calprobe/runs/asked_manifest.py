@@ -207,6 +207,8 @@ class AskManifest(RunManifest):
         how = (
             "greedy" if sampling.temperature == 0 else f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}"
         )
+        if refusal := backend.refused.get("temperature"):
+            how = f"at the model's own temperature, since the server takes no other ({refusal})"
         own = {v.name: v.temperature for v in self.prompts.variants if v.temperature is not None}
         how += "".join(f", {name} at temperature {value:g}" for name, value in own.items())
         later = "".join(f", some replies by {versions_text(each)}" for each in self.later_versions)

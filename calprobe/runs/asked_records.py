@@ -26,6 +26,7 @@ class BackendRecord:
     top_logprobs: int = 0  # tokens in the window of the most probable
     samples_are_reproducible: str = ""  # what the seed promises, in words
     imported: bool = False  # another tool made the replies
+    refused: Mapping[str, str] = field(default_factory=dict)  # parameters that are not sent -> what the server said
 
 
 @dataclass(frozen=True, slots=True)
