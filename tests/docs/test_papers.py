@@ -65,6 +65,19 @@ def test_every_command_of_the_page_parses(monkeypatch: pytest.MonkeyPatch) -> No
         assert set(given.get("tables") or ()) <= {*TABLES, *TABLES_OF_REPLIES}, command
 
 
+def test_what_the_readme_says_of_ask_is_what_it_collects() -> None:
+    pages = [ROOT / "README.md", ROOT / "docs" / "quick-start.md"]
+    lines = [line for page in pages for line in page.read_text(encoding="utf-8").splitlines()]
+    asking = [line.removeprefix("$ ") for line in lines if line.removeprefix("$ ").startswith("calprobe ask ")]
+    assert asking
+    for line in asking:
+        command, _, comment = line.partition("#")
+        collected = asking_options(parsed(shlex.split(command)[1:]).params, quiet=True).filled().collect
+        assert collected is not None
+        for words, what in (("stated", "stated"), ("label", "labels"), ("replies", "answer")):
+            assert words not in comment or what in collected, line
+
+
 def test_the_page_names_each_sweep_and_no_other() -> None:
     files = {file.stem for file in FOLDER.glob("*.toml")}
     assert files == set(SIZES)
