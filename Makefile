@@ -172,8 +172,8 @@ fuzz: $(VENV)/.dev ## every reader of files under coverage-guided damage, every 
 readings: $(VENV)/.dev ## how often each reader finds the wanted value in the replies of tests/answers/replies
 	@$(BIN)/python tests/answers/reply_table.py
 
-test-machines: $(VENV)/.dev ## the tests of what computes, as other machines would run them: instruction sets, threads, hash seeds, languages
-	$(BIN)/python .ci/machines.py
+test-machines: $(VENV)/.dev ## the tests of what computes, as other machines would run them: instruction sets, threads, hash seeds, languages (TIMES=3: three times in a row)
+	$(BIN)/python .ci/machines.py --times $(or $(TIMES),1)
 
 ifndef SEED
 SEED := $(shell date +%s)

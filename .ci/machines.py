@@ -1,11 +1,12 @@
-"""The tests of what computes, as other machines would run them: python .ci/machines.py [FOLDER OR FILE ..].
+"""The tests of what computes, as other machines would run them: python .ci/machines.py [--times N] [FOLDER OR FILE ..].
 
 Other instruction sets, threads, hash seeds, languages and time zones are set by environment variables. Prints a line
-for each setting and a table at the end; exits with 1 if one of them is red.
+for each setting and a table at the end; exits with 1 if one of them is red, once of N times.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ import torch
 TESTS = [
     *("tests/kernels", "tests/models", "tests/scoring", "tests/planning", "tests/backends", "tests/training"),
     *("tests/confidence", "tests/metrics", "tests/answers", "tests/grading", "tests/golden"),
+    *("tests/analysis/test_covariates.py", "tests/analysis/test_slices_by_covariate.py"),
 ]
 # A processor without an instruction set limits torch, oneDNN and MKL alike; MKL and oneDNN also choose by the maker.
 SETTINGS: dict[str, dict[str, str]] = {
@@ -78,10 +80,13 @@ def run(name: str, tests: list[str], languages: dict[str, str]) -> tuple[str, st
 
 
 def main() -> int:
-    tests = sys.argv[1:] or TESTS
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--times", type=int, default=1, metavar="N", help="all settings, N times one after the other")
+    parser.add_argument("tests", nargs="*", default=TESTS, metavar="FOLDER OR FILE")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         languages = with_languages(folder)
-        results = [run(name, tests, languages) for name in SETTINGS]
+        results = [run(name, given.tests, languages) for _ in range(given.times) for name in SETTINGS]
     print()
     for name, outcome, seconds in results:
         print(f"{outcome:<6} {seconds:6.0f} s  {name}")

@@ -56,6 +56,7 @@ class ChatServer(ThreadingHTTPServer):
         self.answers_with: str | None = None  # another model's name
         self.words: tuple[str, ...] = LETTERS  # its replies
         self.needs_key: str | None = None
+        self.refuses: Callable[[dict[str, Any]], str] = lambda _: ""  # why the request is refused with 400, if it is
         self.faults: list[int | str | Callable[[BaseHTTPRequestHandler, dict[str, Any]], None]] = []
         self.requests: Counter[str] = Counter()  # by conversation, without the first look
         self.served = 0
@@ -97,6 +98,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if body["model"] != server.model:
             self._send(404, {"error": {"message": f"The model `{body['model']}` does not exist"}})
+            return
+        if said := server.refuses(body):
+            self._send(400, {"error": {"message": said}})
             return
         with server.lock:
             is_look = body["messages"][-1]["content"] == HELLO

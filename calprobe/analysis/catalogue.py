@@ -154,6 +154,9 @@ def _catalogued(run: ListedRun, failure: FailedRun | None, now: datetime) -> Cat
     state: RunState
     if owner is not None and (owner.runs or owner.is_elsewhere):
         state, why = "running", owner.shown
+    elif run.all_failed:
+        said = failure.said if failure is not None else ""
+        state, why = "failed", said or "no request has a reply; report it for the reasons, ask again for the replies"
     elif run.complete:
         state, why = "complete", ""
     else:

@@ -65,6 +65,10 @@ class Covariate:
         return tuple(self.values.get(key) for key in ids)
 
 
+# The group that each question of an asked run has in its set (a subject, a relation), which each run says by itself.
+QUESTION_GROUP = Covariate("group", "the questions", ("set", "question"), {}, numeric=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """The instances whose values are alike: one category, or numbers of one range."""

@@ -175,7 +175,7 @@ def _asked(run: AskedRun, options: AskedOptions) -> Iterator[_Number]:
 def _set(record: QuestionSetRecord) -> Mapping[str, Any]:
     """The question set as a data set; a draw of it is another configuration."""
     source = record.source
-    drawn = "" if source.rule == "all" else f"{record.n_questions:,} of {counted(source.available, 'question')}"
+    drawn = "" if source.rule == "all" else f"{record.n_asked:,} of {counted(source.available, 'question')}"
     seed = f", seed {source.seed}" if drawn and source.places is not None else ""
     shots = f", {counted(len(record.shots), 'example')} in prompts" if record.shots else ""
     found = {

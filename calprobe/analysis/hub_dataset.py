@@ -94,8 +94,8 @@ def _facts(run: Run | AskedRun) -> Mapping[str, str]:
             "model": f"{model_name(manifest.model)}, {manifest.model.kind or 'kind not known'}",
             "dtype": manifest.settings.dtype or "",
         }
-    sets = (f"{own.name} ({counted(own.n_questions, 'question')})" for own in run.manifest.sets)
-    limited = (own.limits() for own in run.manifest.sets if own.is_limited)
+    sets = (f"{own.name} ({counted(own.n_asked, 'question')})" for own in run.set_records)
+    limited = (own.limits() for own in run.set_records if own.is_limited)
     return {
         "questions": ", ".join(sets),
         "LIMITED": ", ".join(limited),

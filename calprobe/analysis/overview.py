@@ -162,7 +162,7 @@ def report_task(task: Task, options: OverviewOptions = DEFAULTS) -> ReportedTask
 
 def _limited(runs: Iterable[Run | AskedRun]) -> str:
     """What part of its probe or its questions each run is of, said once where they are of one part."""
-    sets = (run.manifest.sets if isinstance(run, AskedRun) else (run.manifest,) for run in runs)
+    sets = (run.set_records if isinstance(run, AskedRun) else (run.manifest,) for run in runs)
     limits = dict.fromkeys(filter(None, (each.limits() for own in sets for each in own)))
     return f"LIMITED: {', '.join(limits)}" if limits else ""
 

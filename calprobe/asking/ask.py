@@ -251,7 +251,9 @@ def _asked_set(given: Questions, prompts: PromptSet, options: AskOptions, chosen
             log.info("%s: %s", found.name, note)
         if n_shots and not own and not found.source.shots_split:
             asked = counted(len(found.questions), "question")
-            log.info("%s: %d questions serve as examples in prompts, %s left to ask", found.name, n_shots, asked)
+            log.info(
+                "%s: %d questions serve as examples in prompts, %s left to ask", found.name, len(found.shots), asked
+            )
     if not found.questions:
         raise UsageError(f"{found.name}: has no questions; choose another file, --split or --limit")
     found = labelled(found, prompts.labels)

@@ -10,14 +10,15 @@ from calprobe.questions import QuestionSet
 
 def refuse_incapable(plan: Plan, backend: Backend) -> None:
     """Raise UsageError for the first thing that the plan asks and the backend cannot do, with what to do instead."""
+    _refuse_temperatures(plan, backend)
     able, name = backend.capabilities, f"{backend.model.name} on {backend.name}"
     collects = plan.options.collect or ()
     choices = [found for found in plan.sets if _has_choices(found)]
     if "labels" in collects and choices and not able.complete_softmax:
         if not able.top_logprobs:
             raise UsageError(
-                f"--collect labels: {name} gives no log-probabilities of tokens; leave labels out, or use "
-                "--backend transformers"
+                f"--collect labels: {name} gives no log-probabilities of tokens{_refusal(backend)}; leave labels "
+                "out, or use --backend transformers"
             )
         most = max(len(question.options) for found in choices for question in found.questions)
         if able.top_logprobs < most:
@@ -32,8 +33,8 @@ def refuse_incapable(plan: Plan, backend: Backend) -> None:
         )
     if "alternatives" in collects and not (able.complete_softmax or able.top_logprobs):
         raise UsageError(
-            f"--collect alternatives: {name} gives no log-probabilities of tokens; leave alternatives out, or use "
-            "--backend transformers"
+            f"--collect alternatives: {name} gives no log-probabilities of tokens{_refusal(backend)}; leave "
+            "alternatives out, or use --backend transformers"
         )
     if "closed" in collects and not able.complete_softmax:
         raise UsageError(
@@ -45,6 +46,30 @@ def refuse_incapable(plan: Plan, backend: Backend) -> None:
     if not able.raw and any(plan_is_raw(plan)):
         raise UsageError(
             f"{name} takes chat messages only, and the prompts are raw text; use --backend transformers or vllm"
+        )
+
+
+def _refusal(backend: Backend) -> str:
+    """What the server said of log-probabilities, where it refuses them."""
+    said = backend.capabilities.refused.get("logprobs")
+    return f" ({said})" if said else ""
+
+
+def _refuse_temperatures(plan: Plan, backend: Backend) -> None:
+    """Raise UsageError for a temperature other than 0 (the model's own is then taken) and 1 that the server refuses."""
+    said, options = backend.capabilities.refused.get("temperature"), plan.options
+    if said is None:
+        return
+    of_variants = [variant.temperature for variant in plan.prompts.variants]
+    wanted = [value for value in (options.temperature, *of_variants) if value not in (None, 0, 1)]
+    if wanted:
+        raise UsageError(
+            f"temperature {wanted[0]:g}: {backend.model.name} on {backend.name} takes none but its own ({said}); "
+            "leave --temperature out, or give 1"
+        )
+    if options.top_p not in (None, 1):
+        raise UsageError(
+            f"--top-p {options.top_p:g}: {backend.model.name} takes no temperature, so no top-p; leave it out"
         )
 
 

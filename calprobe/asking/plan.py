@@ -16,6 +16,7 @@ from calprobe.messages import counted
 from calprobe.prompts import PromptSet, Stated, Variant, fill, form_of
 from calprobe.prompts.placeholders import placeholders_of, replace_placeholders
 from calprobe.questions import Question, QuestionSet, balanced, turned
+from calprobe.questions.examples import of_each_kind
 from calprobe.runs.asked_questions import question_hash
 from calprobe.runs.asked_records import ParaphraseRecord
 from calprobe.runs.reply_records import AskedPiece
@@ -79,7 +80,7 @@ class Plan:
 
     def _examples(self, found: QuestionSet, variant: Variant) -> str | None:
         count = max((variant.of(question).shots for question in found.questions), default=0)
-        shown = [question_hash(shot) for shot in found.shots[:count]]
+        shown = [question_hash(shot) for shot in of_each_kind(found.shots, count)]
         return sha256_of([self.prompts.separator, shown])[:16] if count else None
 
     @property

@@ -13,7 +13,7 @@ from calprobe.backends.protocol import Backend
 from calprobe.questions import QuestionOptions
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.asked_questions import StoredSet
-from calprobe.runs.asked_records import BackendRecord, CounterfactualRecord, QuestionSetRecord, SamplingRecord
+from calprobe.runs.asked_records import BackendRecord, CounterfactualRecord, SamplingRecord
 from calprobe.runs.stages import COUNTERFACTUAL
 
 _PACKAGES = ("calprobe", "numpy", "pyarrow", "openai")
@@ -35,7 +35,7 @@ def manifest_of(
     return AskManifest(
         model=backend.model,
         backend=backend_record(backend),
-        sets=tuple(set_record(stored) for stored in sets),
+        sets=tuple(stored.record for stored in sets),
         prompts=plan.prompts,
         asked=plan.asked,
         sampling=SamplingRecord(filled.temperature or 0.0, filled.top_p or 1.0, filled.seed or 0),
@@ -67,13 +67,8 @@ def backend_record(backend: Backend) -> BackendRecord:
         complete_softmax=able.complete_softmax,
         top_logprobs=able.top_logprobs,
         samples_are_reproducible=able.samples_are_reproducible,
+        refused=dict(able.refused),
     )
-
-
-def set_record(stored: StoredSet) -> QuestionSetRecord:
-    """The manifest's record of a question set."""
-    count = len(stored.questions)
-    return QuestionSetRecord(stored.name, count, stored.fingerprint, stored.source, stored.shots)
 
 
 def _text(value: object) -> str:

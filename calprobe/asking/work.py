@@ -178,8 +178,10 @@ def _record(work: Work, session: _Session) -> None:
 def _left(work: Work, session: _Session, why: str) -> str:
     """Why the run has stopped, how much is left, and how to resume."""
     again = "the same command again" if work.options.resume else "the same command, without --no-resume,"
-    left = f"{session.open:,} of {work.lacking.total:,} replies are left"
-    return f"{why}; {left}, none that arrived is lost.\nRun {again} to resume in {work.store.folder.path}"
+    total, arrived = work.lacking.total, session.spent.statements
+    left = f"{total - arrived:,} of {total:,} replies are left, none that arrived is lost"
+    left = left if arrived else f"no reply has arrived, all {total:,} are left"
+    return f"{why}; {left}.\nRun {again} to resume in {work.store.folder.path}"
 
 
 def _about_too_long(replies: Sequence[Reply]) -> str:

@@ -79,6 +79,7 @@ class Capabilities:
     samples_are_reproducible: str  # in words for the manifest: what the seed promises
     ends_thoughts: bool = False  # a thought can be ended after a number of tokens
     stops_at_once: bool = False  # replies in progress cost nothing but time: a signal may cut them off
+    refused: Mapping[str, str] = field(default_factory=dict)  # parameters that cannot be sent -> what the server says
 
 
 class Backend(Protocol):

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from calprobe.analysis.covariates import Covariate
 
 MOST_GROUPS = 100
+_GROUP = "group"  # of questions
 
 by_option = click.option(
     "--by",
-    metavar="|".join((*get_args(SliceKind), "FILE[:COLUMN]")),
+    metavar="|".join((*get_args(SliceKind), _GROUP, "FILE[:COLUMN]")),
     help="Also show accuracy and calibration of each slice: each relation, each domain, 1:1 and N:1 relations, or the "
     "facts or questions by a column of a CSV, JSON lines or Parquet FILE, such as popularity (columns relation and "
-    "instance, subject, or question say what a row is of). Of asked runs by a FILE alone.",
+    "instance, subject, or question say what a row is of). Of asked runs by the group of each "
+    "question, such as MMLU's subjects, or by a FILE.",
 )
 by_groups_option = click.option(
     "--by-groups",
@@ -47,6 +49,8 @@ def sliced_by(by: str | None, groups: int | None) -> SliceKind | Covariate | Non
         if groups is not None and not found.numeric:
             raise UsageError(f"--by-groups cuts numbers; {found.name} of {found.file} has categories, leave it out")
         return found
+    if by == _GROUP:
+        raise UsageError("--by group is of runs of replies; runs of scores have --by relation and --by domain")
     if by not in get_args(SliceKind):
         raise UsageError(f"--by: {no_such(by, get_args(SliceKind))}, or a file FILE.csv:COLUMN")
     if groups is not None:
@@ -55,8 +59,18 @@ def sliced_by(by: str | None, groups: int | None) -> SliceKind | Covariate | Non
 
 
 def covariate_of(by: str | None, groups: int | None) -> Covariate | None:
-    """What `--by` names for runs of replies, a column of a file. Raises as `sliced_by`, and for relations and such."""
+    """What `--by` names for runs of replies: the group of questions, or a column of a file.
+
+    Raises as `sliced_by`, and for relations and such.
+    """
+    if by == _GROUP:
+        from calprobe.analysis.covariates import QUESTION_GROUP
+
+        if groups is not None:
+            raise UsageError(f"--by-groups cuts numbers of a file; --by {by} has none, leave it out")
+        return QUESTION_GROUP
     found = sliced_by(by, groups)
     if isinstance(found, str):
-        raise UsageError(f"--by {found} is of runs of scores; for runs of replies there is --by FILE:COLUMN")
+        what = "for runs of replies there are --by group and --by FILE:COLUMN"
+        raise UsageError(f"--by {found} is of runs of scores; {what}")
     return found

@@ -44,10 +44,10 @@ def command(
 ) -> None:
     """List the runs in DIR and its folders: state, model, probe or question sets, accuracy, ACE, age and size.
 
-    DIR is `runs` unless it is given. A run is complete, running (a process writes to it), partial, or failed (its job
-    in a sweep has). Accuracy and ACE are those of base; of replies, of the estimator named under `of`, in the mean over
-    sets and variants. They are computed once, and kept in the cache until a run changes. Runs with a damaged manifest
-    are named with the reason.
+    DIR is `runs` unless it is given. A run is complete, running (a process writes to it), partial, or failed (every
+    request, or its job in a sweep). Accuracy and ACE are those of base; of replies, of the estimator named under `of`,
+    in the mean over sets and variants. They are computed once, and kept in the cache until a run changes. Runs with a
+    damaged manifest are named with the reason.
 
     \b
         calprobe runs

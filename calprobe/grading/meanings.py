@@ -94,11 +94,12 @@ def judge_meanings(
     options = load_options or LoadOptions()
     found: list[Source] = []
     with locked(opened.path):
+        # Embedding is first, since it is quick: what is no encoder is found before hours of judging.
+        embedded = [_embed(opened.path, answers, embed, options)] if embed is not None and answers else []
         if nli is not None:
             with judge_of(nli, opened.manifest, options) as judge:
                 found += _judged(opened.path, answers, claims, judge)
-        if embed is not None and answers:
-            found.append(_embed(opened.path, answers, embed, options))
+        found += embedded
         make_current(opened.path, found)
     return tuple(found)
 

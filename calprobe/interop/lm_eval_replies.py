@@ -172,9 +172,11 @@ def _question(place: str, row: _Row) -> Question:
         try:
             labels = letters(len(options))
             right = place_of(targets[0], options, labels)
-            return Question(key, text, "choice", tuple(options), labels, answer=right)
+            if targets[0] in labels or all(option in str(prompt) for option in options):
+                return Question(key, text, "choice", tuple(options), labels, answer=right)
         except QuestionFault:
-            pass  # the target names no option, so the question is one for free text
+            pass  # the target names no option
+    # Options that no prompt shows, and a text as the right answer: the model was asked for free text.
     return Question(key, text, "open", accepted=targets or ("",))
 
 

@@ -19,7 +19,7 @@ from calprobe.questions.types import Question, QuestionSet, SetSource
 from calprobe.runs import Alternatives, AskedPiece, AskManifest, LabelScores, ModelRecord, PieceReplies, Reply
 from calprobe.runs.alternatives import least_entropy
 from calprobe.runs.asked_questions import StoredSet, write_questions
-from calprobe.runs.asked_records import UNKNOWN_TOOL, BackendRecord, QuestionSetRecord
+from calprobe.runs.asked_records import ANSWERED, UNKNOWN_TOOL, BackendRecord
 from calprobe.runs.folder import RecordFolder
 from calprobe.runs.replies import Finish
 from calprobe.runs.reply_json import whole, whole_texts
@@ -85,10 +85,7 @@ def make_run(
     manifest = AskManifest(
         model=ModelRecord(model, id=model, revision=origin.revision),
         backend=BackendRecord(origin.tool, origin.versions, origin.settings, imported=True),
-        sets=tuple(
-            QuestionSetRecord(own.name, len(own.questions), kept.fingerprint, own.source)
-            for own, kept in zip(sets, stored, strict=True)
-        ),
+        sets=tuple(kept.record for kept in stored),
         prompts=_prompts(replies),
         asked=tuple(pieces),
         versions={"calprobe": __version__},
@@ -156,9 +153,12 @@ def _those_asked(own: QuestionSet, lines: Mapping[str, ReplyLine]) -> QuestionSe
         if key not in known:
             line.fail(f"{own.name} has no question {key!r}{did_you_mean(key, known) or ''}; check --questions")
     kept = tuple(question for question in own.questions if question.id in lines)
-    if len(kept) < len(own.questions):
-        log.info("%s: %s of %s have replies", own.name, f"{len(kept):,}", counted(len(own.questions), "question"))
-    return QuestionSet(own.name, kept, own.source)
+    if len(kept) == len(own.questions):
+        return QuestionSet(own.name, kept, own.source)
+    log.info("%s: %s of %s have replies", own.name, f"{len(kept):,}", counted(len(own.questions), "question"))
+    available = max(own.source.available, len(own.questions))
+    source = replace(own.source, available=available, rule=ANSWERED, seed=None, places=None)
+    return QuestionSet(own.name, kept, source)
 
 
 def _replies(line: ReplyLine, question: Question) -> Iterator[Reply]:

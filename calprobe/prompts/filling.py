@@ -19,7 +19,7 @@ def fill(variant: Variant, question: Question, shots: Sequence[Question], prompt
     Args:
         variant: one of the set's.
         question: what is asked.
-        shots: examples in their order; the first `variant.shots` are shown.
+        shots: examples in their order; the first `variant.shots` of the question's kind are shown.
         prompt_set: has the layout of options, and what stands between examples.
     Returns:
         A system turn if there is one, the user's turn, and the opening of the assistant's turn if there is one. A raw
@@ -40,7 +40,13 @@ def fill(variant: Variant, question: Question, shots: Sequence[Question], prompt
     wording = variant.of(question)
     _check_options_are_shown(wording, question)
     values = _values(question, prompt_set)
-    values["fewshot_examples"] = _examples(wording, shots, prompt_set)
+    of_kind = [shot for shot in shots if shot.kind == question.kind]
+    if len(of_kind) < wording.shots:
+        raise UsageError(
+            f"variant {wording.name!r} shows {counted(wording.shots, 'example')}, and there are {len(of_kind)} for "
+            f"questions of the kind {question.kind}; choose other --variants, or fewer --shots"
+        )
+    values["fewshot_examples"] = _examples(wording, of_kind, prompt_set)
     turns: tuple[tuple[Role, str], ...] = (
         ("system", wording.system),
         ("user", wording.user),
@@ -97,11 +103,6 @@ def _values(question: Question, prompt_set: PromptSet) -> dict[str, str]:
 
 def _examples(variant: Variant, shots: Sequence[Question], prompt_set: PromptSet) -> str:
     """The examples one after another, in the variant's layout."""
-    if len(shots) < variant.shots:
-        raise UsageError(
-            f"variant {variant.name!r} shows {counted(variant.shots, 'example')}, and there are {len(shots)}; "
-            "choose other --variants, or fewer --shots"
-        )
     return prompt_set.separator.join(
         replace_placeholders(variant.shot, {**_values(shot, prompt_set), "answer": shot.gold, "number": str(number)})
         for number, shot in enumerate(shots[: variant.shots], start=1)

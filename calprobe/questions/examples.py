@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from calprobe.errors import UsageError
@@ -11,7 +12,7 @@ from calprobe.messages import counted
 from calprobe.questions.drawing import drawn_places
 from calprobe.questions.options import QuestionOptions
 from calprobe.questions.pools import Pool, own_pool
-from calprobe.questions.types import Question, QuestionSet
+from calprobe.questions.types import Question, QuestionKind, QuestionSet
 
 SHOT_SEED = 42
 
@@ -32,29 +33,56 @@ def pool_of_examples(others: Pool | None, options: QuestionOptions) -> Pool | No
 
 
 def last_examples(
-    pool: Pool, places: Sequence[int], chosen: Sequence[int], asked: Sequence[Question], options: QuestionOptions
+    pool: Pool,
+    places: Sequence[int],
+    chosen: Sequence[int],
+    asked: Sequence[Question],
+    kinds: Collection[QuestionKind],
+    options: QuestionOptions,
 ) -> tuple[Question, ...]:
-    """The last of these places in the drawn order that are not chosen, each with a text that is not asked."""
+    """As many of each kind as are wanted, the last of these places in the drawn order that are not chosen.
+
+    Each has a text that is not asked.
+    """
     taken_out, seen = set(chosen), {text_of(question) for question in asked}
     shots: list[Question] = []
+    lacking = Counter(dict.fromkeys(kinds, options.shots))
     for place in reversed(drawn_places(len(places), len(places), options.seed)):
-        if len(shots) == options.shots:
+        if not lacking.total():
             break
-        if places[place] not in taken_out and text_of(shot := pool.question(places[place])) not in seen:
+        if places[place] in taken_out:
+            continue
+        shot = pool.question(places[place])
+        if lacking[shot.kind] and text_of(shot) not in seen:
             seen.add(text_of(shot))
+            lacking[shot.kind] -= 1
             shots.append(shot)
     return tuple(shots)
 
 
-def check_examples(shots: Sequence[Question], chosen: Sequence[int], options: QuestionOptions) -> None:
-    """Raise UsageError for fewer examples than the options want, and where no question is left beside them."""
-    if len(shots) < options.shots:
-        what = (
-            f"--shots {options.shots}: only {counted(len(shots), 'question')} can be examples, for the others are asked"
-        )
-        raise UsageError(f"{what}; ask fewer with --draw, or choose --variants without examples")
-    if shots and not chosen:
-        raise UsageError(f"--shots {options.shots}: no question is left to be asked; give more questions, or --shots 0")
+def check_examples(
+    shots: Sequence[Question], asked: Sequence[Question], kinds: Collection[QuestionKind], options: QuestionOptions
+) -> None:
+    """Raise UsageError for fewer examples of a kind than the options want, and where none is left beside them."""
+    there, left = (Counter(question.kind for question in several) for several in (shots, asked))
+    for kind in kinds if options.shots else ():
+        of_kind = f" of the kind {kind}" if len(kinds) > 1 else ""
+        if there[kind] < options.shots:
+            can_be = f"only {counted(there[kind], 'question')}{of_kind} can be examples, for the others are asked"
+            raise UsageError(
+                f"--shots {options.shots}: {can_be}; ask fewer with --draw, or choose --variants without examples"
+            )
+        if not left[kind]:
+            raise UsageError(
+                f"--shots {options.shots}: no question{of_kind} is left to be asked; give more questions, --variants "
+                "without examples, examples of a file with --shots-from, or --shots 0"
+            )
+
+
+def of_each_kind(shots: Sequence[Question], count: int) -> tuple[Question, ...]:
+    """The first so many of each kind, in their order."""
+    kept = {kind: [shot for shot in shots if shot.kind == kind][:count] for kind in {shot.kind for shot in shots}}
+    return tuple(shot for shot in shots if shot in kept[shot.kind])
 
 
 def text_of(question: Question) -> tuple[str, str]:
@@ -63,24 +91,28 @@ def text_of(question: Question) -> tuple[str, str]:
 
 
 def draw_shots(questions: QuestionSet, count: int, seed: int = SHOT_SEED) -> tuple[Question, ...]:
-    """Examples for prompts, drawn from the questions of another split; the same for every question of the set.
+    """Examples for prompts, drawn from the questions of another split: so many for each kind of question in the set.
 
     The order is drawn, too, and with it that of the right answers. A smaller draw is the beginning of a larger one with
     the same seed.
 
     Raises:
-        UsageError: the set has fewer examples.
+        UsageError: the set has fewer examples for a kind of its questions.
 
     >>> from calprobe.questions import QuestionSet, SetSource
     >>> shots = tuple(Question(str(i), f"{i} + {i}?", "number", number=2 * i) for i in range(5))
     >>> [shot.id for shot in draw_shots(QuestionSet("sums", (), SetSource(""), shots), 3)]
     ['3', '1', '2']
     """
-    if len(questions.shots) < count:
+    there = Counter(shot.kind for shot in questions.shots)
+    kinds = dict.fromkeys(question.kind for question in questions.questions or questions.shots)
+    least = min((there[kind] for kind in kinds), default=0)
+    if least < count:
+        of_kind = f" of the kind {next(kind for kind in kinds if there[kind] == least)}" if len(kinds) > 1 else ""
         raise UsageError(
-            f"question set {questions.name!r} has {counted(len(questions.shots), 'example')} apart from its questions, "
-            f"and prompts need {count}; choose --variants without examples, or --shots {len(questions.shots)}"
+            f"question set {questions.name!r} has {counted(least, 'example')}{of_kind} apart from its questions, and "
+            f"prompts need {count}; choose --variants without examples, or --shots {least}"
         )
     order = list(questions.shots)
     random.Random(seed).shuffle(order)
-    return tuple(order[:count])
+    return tuple(shot for shot in of_each_kind(order, count) if shot.kind in kinds)

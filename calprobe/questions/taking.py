@@ -29,6 +29,7 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
 
     Examples come from the other split or file. Where there is none they are the last ones of the drawn order, so that
     larger draws keep them; and where all questions are asked, as many are held back for examples, which a note says.
+    Questions of several kinds get as many examples of each.
 
     Raises:
         UsageError: the set has not so many questions, none of the groups, or not so many examples.
@@ -39,18 +40,20 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
     others = pool_of_examples(found.shots, options)
     shots: tuple[Question, ...] = ()
     notes = found.pool.notes
+    asked = _questions(found.pool, chosen) if options.shots else ()
+    kinds = dict.fromkeys(question.kind for question in asked)
     if options.shots and others is not None:
-        shots = last_examples(others, range(others.size), (), _questions(found.pool, chosen), options)
+        shots = last_examples(others, range(others.size), (), asked, kinds, options)
     elif options.shots:
-        shots = last_examples(found.pool, places, chosen, _questions(found.pool, chosen), options)
-        if len(shots) < options.shots and options.draw is None:
-            shots = last_examples(found.pool, places, (), (), options)
+        shots = last_examples(found.pool, places, chosen, asked, kinds, options)
+        if len(shots) < options.shots * len(kinds) and options.draw is None:
+            shots = last_examples(found.pool, places, (), (), kinds, options)
             held_back = {text_of(shot) for shot in shots}
             chosen = [place for place in chosen if text_of(found.pool.question(place)) not in held_back]
             names = ", ".join(shot.id for shot in shots)
             notes = (*notes, f"Held back as examples for prompts, so not asked: {names}.")
-    check_examples(shots, chosen, options)
     questions = _questions(found.pool, chosen)
+    check_examples(shots, questions, kinds, options)
     source = replace(
         found.source,
         fingerprint=fingerprint_of_questions(questions),

@@ -84,5 +84,10 @@ class QuestionSet:
     shots: tuple[Question, ...] = ()  # questions of another split, for examples in prompts; never among `questions`
     notes: tuple[str, ...] = ()  # what the reader noticed, one sentence each: questions left out, keys not read
 
+    @property
+    def n_roots(self) -> int:
+        """The questions that there are, with one for all claims about its options."""
+        return len({question.root for question in self.questions})
+
     def __repr__(self) -> str:
         return f"<QuestionSet {self.name}: {counted(len(self.questions), 'question')}>"

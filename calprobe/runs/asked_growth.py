@@ -140,5 +140,4 @@ def _record(stored: AskManifest, asked: AskManifest, found: StoredSet) -> Questi
             f"questions of {found.name} were taken by the rule {rules[0]}, and are now by {rules[1]}: together they "
             "are neither; give the same --draw-rule (or --limit), or another folder with --out"
         )
-    count, fingerprint = len(found.questions), found.fingerprint
-    return replace(records[0], n_questions=count, fingerprint=fingerprint, source=found.source, shots=found.shots)
+    return found.record

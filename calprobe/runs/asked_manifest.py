@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.prompts import fingerprint_of
-from calprobe.prompts.types import PromptSet, Variant, record_of
+from calprobe.prompts.types import PromptSet, Stated, Variant, record_of
 from calprobe.runs.asked_records import (
     BackendRecord,
     CounterfactualRecord,
@@ -59,7 +59,7 @@ class AskManifest(RunManifest):
     @property
     def n_questions(self) -> int:
         """Questions of all sets."""
-        return sum(record.n_questions for record in self.sets)
+        return sum(record.n_asked for record in self.sets)
 
     @property
     def p_true(self) -> str:
@@ -136,10 +136,13 @@ class AskManifest(RunManifest):
     def _other_texts(self, other: Self, words: tuple[str, str]) -> Iterator[str]:
         texts, others = _variant_texts(self), _variant_texts(other)
         if changed := [name for name in texts if texts[name] != others.get(name, texts[name])]:
+            one, two = self.prompts, other.prompts
+            if (one.name, one.path, self.overrides) == (two.name, None, other.overrides):
+                yield f"prompts {one.name}: they have changed since the run was asked"
             yield f"variant{'s' * (len(changed) > 1)} {', '.join(changed)}: the text or its settings differ"
         stated = {s.name: s for s in self.prompts.stated}
-        if changed := [wanted.name for wanted in other.prompts.stated if wanted != stated.get(wanted.name, wanted)]:
-            yield f"stated {', '.join(changed)}: the text or its settings differ"
+        if pairs := [(stated[s.name], s) for s in other.prompts.stated if s != stated.get(s.name, s)]:
+            yield f"stated {', '.join(wanted.name for _, wanted in pairs)}: {_other_budgets(pairs, words)}"
         if self.paraphrases and other.paraphrases and self.paraphrases.fingerprint != other.paraphrases.fingerprint:
             yield f"paraphrases: {words[0]} {self.paraphrases.path}, {words[1]} {other.paraphrases.path}, another file"
         for what, own, others_own in (
@@ -204,6 +207,8 @@ class AskManifest(RunManifest):
         how = (
             "greedy" if sampling.temperature == 0 else f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}"
         )
+        if refusal := backend.refused.get("temperature"):
+            how = f"at the model's own temperature, since the server takes no other ({refusal})"
         own = {v.name: v.temperature for v in self.prompts.variants if v.temperature is not None}
         how += "".join(f", {name} at temperature {value:g}" for name, value in own.items())
         later = "".join(f", some replies by {versions_text(each)}" for each in self.later_versions)
@@ -264,10 +269,12 @@ class AskManifest(RunManifest):
 def _source_text(record: QuestionSetRecord) -> str:
     source = record.source
     parts = [
-        counted(record.n_questions, "question"),
+        counted(record.n_asked, "question"),
+        "" if record.n_roots is None else counted(record.n_questions, "claim"),
         f"split {source.split}" if source.split else "",
         f"revision {source.revision[:12]}" if source.revision else "",
         f"rule {source.rule}",
+        f"{counted(record.held_back, 'other')} held back as examples" if record.held_back else "",
     ]
     return f"{record.name} ({', '.join(part for part in parts if part)})"
 
@@ -292,10 +299,17 @@ def share_of(n_questions: int, shard: str | None) -> int:
     >>> share_of(10, None), share_of(10, "1/3"), share_of(10, "3/3")
     (10, 4, 3)
     """
-    if shard is None:
-        return n_questions
-    number, count = map(int, shard.split("/"))
-    return len(range(number - 1, n_questions, count))
+    return len(share_places(n_questions, shard))
+
+
+def share_places(n_questions: int, shard: str | None) -> range:
+    """The places of these questions among so many.
+
+    >>> list(share_places(10, "3/3"))
+    [2, 5, 8]
+    """
+    number, count = (1, 1) if shard is None else map(int, shard.split("/"))
+    return range(number - 1, n_questions, count)
 
 
 def _variant_texts(manifest: AskManifest) -> dict[str, str]:
@@ -303,6 +317,15 @@ def _variant_texts(manifest: AskManifest) -> dict[str, str]:
     prompts = manifest.prompts
     ends = [prompts.final_cue, prompts.final_max_new_tokens]
     return {v.name: sha256_of([record_of(v), prompts.layout, ends if _has_end(v) else []]) for v in prompts.variants}
+
+
+def _other_budgets(pairs: Sequence[tuple[Stated, Stated]], words: tuple[str, str]) -> str:
+    """How the prompts of each pair differ: by their budgets of new tokens, or by more."""
+    budgets = {(one.max_new_tokens, two.max_new_tokens) for one, two in pairs}
+    if len(budgets) > 1 or any(replace(one, max_new_tokens=two.max_new_tokens) != two for one, two in pairs):
+        return "the text or its settings differ"
+    ((has, wants),) = budgets
+    return f"{words[0]} {has} new tokens, {words[1]} {wants} (--stated-tokens)"
 
 
 def _has_end(variant: Variant) -> bool:

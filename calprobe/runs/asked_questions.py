@@ -17,7 +17,7 @@ from calprobe.errors import CalprobeError
 from calprobe.messages import reason
 from calprobe.questions.types import Question, QuestionSet, SetSource
 from calprobe.runs import atomic
-from calprobe.runs.asked_records import questions_fingerprint
+from calprobe.runs.asked_records import QuestionSetRecord, questions_fingerprint
 from calprobe.runs.decode import DecodeError, decode
 
 FILE_NAME = "questions.json"
@@ -49,6 +49,13 @@ class StoredSet:
     def fingerprint(self) -> str:
         """SHA-256 (hex) of all its questions, in any order."""
         return questions_fingerprint(self.hashes)
+
+    @property
+    def record(self) -> QuestionSetRecord:
+        """What a manifest says of the set."""
+        count, roots = len(self.questions), self.as_set().n_roots
+        n_roots = roots if roots < count else None
+        return QuestionSetRecord(self.name, count, self.fingerprint, self.source, self.shots, n_roots)
 
     @property
     def by_id(self) -> Mapping[str, str]:

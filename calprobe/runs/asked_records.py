@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from calprobe.messages import counted
 from calprobe.questions.types import SetSource
 
+ANSWERED = "answered"  # the rule of a set of which an imported file has replies to some questions alone
+_NOT_RANDOM = {"first": "the first", ANSWERED: "those with replies"}
 UNKNOWN_TOOL = "import"  # the backend's name where replies came in a file that does not say what made them
 
 
@@ -24,6 +26,7 @@ class BackendRecord:
     top_logprobs: int = 0  # tokens in the window of the most probable
     samples_are_reproducible: str = ""  # what the seed promises, in words
     imported: bool = False  # another tool made the replies
+    refused: Mapping[str, str] = field(default_factory=dict)  # parameters that are not sent -> what the server said
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,46 +34,60 @@ class QuestionSetRecord:
     """A question set as it was asked: which questions of it, and where it comes from."""
 
     name: str
-    n_questions: int
+    n_questions: int  # or claims about options, each of which is asked like a question
     fingerprint: str  # SHA-256 (hex) of these questions, all fields, in any order
     source: SetSource
     shots: tuple[str, ...] = ()  # ids of the examples in prompts, in their order
+    n_roots: int | None = None  # questions that the claims are about; None: they are questions themselves
+
+    @property
+    def n_asked(self) -> int:
+        """Questions that are asked, with one for all claims about its options."""
+        return self.n_questions if self.n_roots is None else self.n_roots
 
     @property
     def n_in_set(self) -> int:
         """Questions that its source has, as far as is known."""
-        return max(self.source.in_split or self.source.available, self.n_questions)
+        return max(self.source.in_split or self.source.available, self.n_asked)
+
+    @property
+    def held_back(self) -> int:
+        """Questions that are not asked since they serve as examples, where all others are."""
+        if self.source.rule != "all" or self.source.shots_split is not None:
+            return 0
+        return min(len(self.shots), max(self.source.available - self.n_asked, 0))
 
     @property
     def is_limited(self) -> bool:
         """Whether the run is of a part of the set by request; questions that serve as examples are no such part."""
-        return self.n_questions < self.n_in_set and (self.drawn is not None or bool(self.source.groups))
+        return self.n_asked < self.n_in_set and (self.drawn is not None or bool(self.source.groups))
 
     @property
     def drawn(self) -> str | None:
-        """The rule by which questions were left out: nested, sample, relation, first; None where none were."""
-        return self.source.rule if self.n_questions < self.source.available and self.source.rule != "all" else None
+        """The rule by which questions were left out: nested, sample, relation, first, answered; None: none were."""
+        return self.source.rule if self.n_asked < self.source.available and self.source.rule != "all" else None
 
     @property
     def is_random(self) -> bool:
         """Whether the seed decided which questions are asked."""
-        return self.drawn not in (None, "first")
+        return self.drawn not in (None, "first", ANSWERED)
 
     def part(self) -> str:
         """The same in a few words: mini, 5 drawn; mini, 5 of 46; mini, if all of it was asked."""
         if not self.is_limited:
             return self.name
-        return f"{self.name}, {self.n_questions:,} " + ("drawn" if self.is_random else f"of {self.n_in_set:,}")
+        return f"{self.name}, {self.n_asked:,} " + ("drawn" if self.is_random else f"of {self.n_in_set:,}")
 
     def limits(self) -> str:
         """What part of the set was asked: 5 of 46 questions of mini (drawn, seed 0); empty if all of it."""
         if not self.is_limited:
             return ""
-        how = [f"drawn, seed {self.source.seed or 0}" if self.is_random else "the first"] if self.drawn else []
+        random = f"drawn, seed {self.source.seed or 0}"
+        how = [random if self.is_random else _NOT_RANDOM[self.drawn]] if self.drawn else []
         if self.source.groups:
             how.append(f"of {'group' if len(self.source.groups) == 1 else 'groups'} {', '.join(self.source.groups)}")
         said = f" ({', '.join(how)})" if how else ""
-        return f"{self.n_questions:,} of {counted(self.n_in_set, 'question')} of {self.name}{said}"
+        return f"{self.n_asked:,} of {counted(self.n_in_set, 'question')} of {self.name}{said}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from calprobe.messages import counted
 from calprobe.questions.types import QuestionSet
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.asked_questions import FILE_NAME, StoredSet, read_questions
+from calprobe.runs.asked_records import QuestionSetRecord
 from calprobe.runs.grades import StoredGrades, read_grades
 from calprobe.runs.journal_reading import read_journals
 from calprobe.runs.known_replies import known_replies, without_prompts
@@ -53,6 +55,16 @@ class AskedRun(StoredRun[PieceReplies]):
                 )
             sets.append(found)
         return tuple(sets)
+
+    @cached_property
+    def set_records(self) -> tuple[QuestionSetRecord, ...]:
+        """What the manifest says of each set; of claims with the number of their questions, which older ones lack."""
+        if not self.manifest.prompts.claim or all(record.n_roots is not None for record in self.manifest.sets):
+            return self.manifest.sets
+        return tuple(
+            replace(record, n_roots=stored.record.n_roots)
+            for record, stored in zip(self.manifest.sets, self.stored_sets, strict=True)
+        )
 
     @cached_property
     def questions(self) -> Mapping[str, QuestionSet]:

@@ -38,11 +38,19 @@ class ListedRun:
     created: str  # UTC, ISO 8601
     requests: int | None = None  # of an asked run: all that it asks
     replies: int | None = None  # those with a reply, or with a failure
+    failed: int | None = None  # those with a failure
+    limited: str | None = None  # of an asked run: what part of its question sets was asked, if not all
+    part: str | None = None  # the same in a few words, for lists
 
     @property
     def complete(self) -> bool:
-        """Whether no piece is missing, and no request has neither a reply nor a failure."""
-        return self.done >= self.pieces and (self.replies or 0) >= (self.requests or 0)
+        """Whether no piece is missing, no request has neither a reply nor a failure, and any has a reply."""
+        return self.done >= self.pieces and (self.replies or 0) >= (self.requests or 0) and not self.all_failed
+
+    @property
+    def all_failed(self) -> bool:
+        """Whether requests were made, and each of them failed."""
+        return bool(self.replies) and self.failed == self.replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +141,9 @@ def _listed(path: Path) -> ListedRun:
 def _listed_asked(path: Path, manifest: AskManifest) -> ListedRun:
     kind = manifest.records()
     requests = sum(kind.expected(piece) for piece in manifest.pieces)
+    replies, failed = _replies(path, manifest, requests)
+    records = AskedRun(path, manifest).set_records
+    limited = "; ".join(record.limits() for record in records if record.is_limited)
     return ListedRun(
         path=str(path),
         task=manifest.task,
@@ -149,15 +160,24 @@ def _listed_asked(path: Path, manifest: AskManifest) -> ListedRun:
         done=_done(path, manifest),
         created=manifest.created,
         requests=requests,
-        replies=_replies(path, manifest, requests),
+        replies=replies,
+        failed=failed,
+        limited=limited or None,
+        part="; ".join(record.part() for record in records) if limited else None,
     )
 
 
-def _replies(path: Path, manifest: AskManifest, requests: int) -> int:
-    """How many requests have a reply: a run with as many rows in its shards is complete, another one is read."""
-    if sum(shards.n_rows(path, piece) for piece in manifest.pieces) == requests:
-        return requests
-    return sum(len(record.replies) for record in AskedRun(path, manifest).by_piece.values())
+def _replies(path: Path, manifest: AskManifest, requests: int) -> tuple[int, int]:
+    """How many requests have a reply or have failed, and how many have failed.
+
+    A run with as many rows in its shards as requests is complete, and one column of these is read; another one is
+    read whole.
+    """
+    ends = [shards.column(path, piece, "finish") for piece in manifest.pieces]
+    if sum(map(len, ends)) == requests:
+        return requests, sum(end == "error" for own in ends for end in own)
+    replies = [reply for record in AskedRun(path, manifest).by_piece.values() for reply in record.replies]
+    return len(replies), sum(reply.finish == "error" for reply in replies)
 
 
 def _done(path: Path, manifest: RunManifest) -> int:

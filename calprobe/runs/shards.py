@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,12 +38,13 @@ def shard_path(run: Path, relation: str, template: int) -> Path:
     return run / FOLDER / f"{file_name(relation)}.t{template}.parquet"
 
 
-def n_rows(run: Path, piece: Piece) -> int:
-    """How many rows the piece's shard says that it has; 0 without a shard, and if it cannot be read."""
+def column(run: Path, piece: Piece, name: str) -> list[Any]:
+    """A column of the piece's shard, unchecked; empty without a shard, and if it cannot be read."""
     try:
-        return int(pq.read_metadata(shard_path(run, *piece)).num_rows)
-    except (pa.ArrowException, OSError):
-        return 0
+        found: list[Any] = pq.read_table(shard_path(run, *piece), columns=[name])[name].to_pylist()
+        return found
+    except (pa.ArrowException, OSError, KeyError):
+        return []
 
 
 def write_shard(run: Path, kind: RecordKind[R], record: R, stamp: str) -> None:

@@ -16,7 +16,7 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import pictures
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.asked.slice_results import CellSlices
-from calprobe.analysis.covariates import Covariate, read_covariate
+from calprobe.analysis.covariates import QUESTION_GROUP, Covariate, read_covariate
 from calprobe.analysis.html import asked_page
 from calprobe.analysis.tables import tidy_csv
 from calprobe.analysis.tables.asked.report import asked_tables
@@ -44,6 +44,24 @@ def run(n: int = N, samples: int = 1, prefix: str = "q") -> Asked:
                     replace(own, sample=sample, key=f"{own.key}{sample}{question.id}") for own in (answer, stated)
                 ]
     return made.asked(questions, replies)
+
+
+def test_groups_of_questions_are_slices_without_a_file() -> None:
+    asked = run()
+    grouped = tuple(
+        replace(question, group=("", "physics", "law")[at % 3]) for at, question in enumerate(asked.sets[0].questions)
+    )
+    named = replace(asked, sets=(replace(asked.sets[0], questions=grouped),))
+    (report,) = report_asked([named], replace(QUICK, by=QUESTION_GROUP)).runs
+    slices = report.sets["quiz"].cells["plain"].slices
+    assert slices is not None
+    assert [(part.name, part.questions) for part in slices.slices] == [("law", 16), ("physics", 16), ("no group", 16)]
+    law = only(asked, {question.id for question in grouped if question.group == "law"})
+    (alone,) = report_asked([law], QUICK).runs
+    cell = alone.sets["quiz"].cells["plain"]
+    assert slices.slices[0].accuracy.value == cell.accuracy[cell.reader].value.value
+    with pytest.raises(UsageError, match=r"--by group: no question of .* has a group; write one into"):
+        report_asked([asked], replace(QUICK, by=QUESTION_GROUP))
 
 
 def only(asked: Asked, names: set[str]) -> Asked:

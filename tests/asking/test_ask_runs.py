@@ -17,16 +17,19 @@ from asked_samples import PROMPTS, choice, question_set
 from fake_backend import ABLE, FakeBackend
 from run_samples import write_run
 
+from calprobe.analysis.catalogue import Filters, catalogue
+from calprobe.analysis.tables.runs import run_list_tables
 from calprobe.asking import AskOptions, Interrupted, ask, plan_of
 from calprobe.asking.progress import AskProgress
 from calprobe.backends.protocol import Pending
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.prompts import fingerprint_of
+from calprobe.prompts import fingerprint_of, load_prompts
 from calprobe.questions import Question, QuestionOptions, QuestionSet
 from calprobe.runs import AskedRun, ModelRecord, Reply, open_asked
 from calprobe.runs.journal import Journal, journal_path
 from calprobe.runs.journal_reading import read_journals
 from calprobe.runs.known_replies import only_reply
+from calprobe.runs.listing import list_runs
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.merge import merge_runs
 from calprobe.runs.shards import shard_path
@@ -141,8 +144,33 @@ def test_a_failure_that_stays_is_asked_once_each_time(tmp_path: Path) -> None:
 def test_a_run_in_which_everything_fails_is_stopped(tmp_path: Path) -> None:
     many = question_set(40)
     failing = {"answer": [q.id for q in many.questions]}
-    with pytest.raises(CalprobeError, match="the first 20 requests all failed: the fake server said 500"):
+    with pytest.raises(CalprobeError) as error:
         ask(FakeBackend(failing=failing), many, tmp_path / "run", ALL)
+    assert "the first 20 requests all failed: the fake server said 500; no reply has arrived, all 200 are left.\n" in (
+        str(error.value)
+    )
+
+
+def test_the_list_of_runs_tells_failed_requests_from_replies(tmp_path: Path) -> None:
+    few = question_set(4)
+    ids = [question.id for question in few.questions]
+    options = AskOptions(prompts=PROMPTS, variants=("direct",), collect=("answer",), quiet=True)
+    for name, failing in (("all", [*ids]), ("none", []), ("some", ids[:3])):
+        ask(FakeBackend(failing={"answer": failing}), few, tmp_path / name, options)
+    with pytest.raises(CalprobeError):
+        ask(FakeBackend(failing={"answer": ids[:1]}, most=2), few, tmp_path / "stopped", options)
+    found = catalogue(list_runs(tmp_path), {}, Filters(), headlines=False)
+    assert [run.state for run in found.runs] == ["failed", "complete", "complete", "partial"]
+    assert [run.to_json()["failed"] for run in found.runs] == [4, 0, 3, 1]
+    assert [run.to_json()["complete"] for run in found.runs] == [False, True, True, False]
+    (table,) = run_list_tables(found)
+    assert [row.cells[0] for row in table.rows] == [
+        "failed 0 % (0 of 4 requests, 4 failed)",
+        "complete",
+        "complete, 3 of 4 requests failed",
+        "partial 25 % (1 of 4 requests, 1 failed)",
+    ]
+    assert any(note.startswith(f"FAILED {tmp_path / 'all'}: no request has a reply") for note in table.notes)
 
 
 class Interrupting(FakeBackend):
@@ -488,6 +516,23 @@ def test_the_manifest_says_what_a_study_had_overridden(tmp_path: Path) -> None:
     assert run.manifest.overrides == ("--prompts made-up", "--max-new-tokens 4")
     assert run.manifest.sampling.seed == 42
     json.loads((run.path / "manifest.json").read_text())
+
+
+def test_a_run_of_an_earlier_version_of_the_prompts_is_told_apart_by_them(tmp_path: Path) -> None:
+    shipped = load_prompts("audit")
+    earlier = replace(
+        shipped,
+        final_cue="\n\nAnswer:",
+        stated=tuple(replace(each, max_new_tokens=16) for each in shipped.stated),
+    )
+    options = AskOptions(collect=("answer", "stated"), quiet=True, shots=0)
+    ask(FakeBackend(), question_set(2), tmp_path / "run", replace(options, prompts=earlier))
+    said = (
+        r"prompts audit: they have changed since the run was asked; variants .*format_change.*: the text or its "
+        r"settings differ; stated decimal_01, percent_0_100: the run has 16 new tokens, requested 8 \(--stated-tokens\)"
+    )
+    with pytest.raises(UsageError, match=said):
+        ask(FakeBackend(), question_set(2), tmp_path / "run", replace(options, prompts=shipped))
 
 
 def test_a_stated_confidence_has_the_tokens_of_its_study_or_those_asked_for(tmp_path: Path) -> None:

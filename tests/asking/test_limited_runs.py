@@ -26,7 +26,8 @@ from calprobe.asking import AskOptions, ask
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
 from calprobe.questions import QuestionOptions, load_questions
-from calprobe.runs import open_asked
+from calprobe.runs import AskedRun, open_asked
+from calprobe.runs.listing import list_runs
 
 QUICK = AskedOptions(resampling=Resampling(0))
 MINI = 583  # questions of the bundled probe
@@ -92,12 +93,43 @@ def test_groups_limit_a_run_and_a_run_of_all_questions_is_complete(tmp_path: Pat
     assert report.to_json()["run"]["limited"] is None
 
 
-def test_a_run_whose_other_questions_serve_as_examples_is_complete(tmp_path: Path) -> None:
-    options = AskOptions(prompts=PROMPTS, collect=("answer",), quiet=True)
-    ask(FakeBackend(), load_questions(["mini"], QuestionOptions(shots=3))[0], tmp_path / "run", options)
+def test_questions_that_serve_as_examples_are_counted(tmp_path: Path) -> None:
+    options = AskOptions(variants=("fewshot_3",), collect=("answer",), quiet=True)
+    ask(FakeBackend(), "mini", tmp_path / "run", options)
     asked = asked_of("run", open_asked(tmp_path / "run"))
     assert len(asked.sets[0].questions) == MINI - 3
-    assert heading(report_asked([asked], QUICK).runs[0])[0].endswith(", complete")
+    report = report_asked([asked], QUICK)
+    said = "complete but for 3 questions held back as examples"
+    assert heading(report.runs[0])[0].endswith(f", {said}")
+    assert report.to_json()["run"]["extent"]["held_back"] == 3
+    assert report.to_json()["run"]["limited"] is None
+    assert asked.about["questions"] == "mini (580 questions, rule all, 3 others held back as examples)"
+    assert f">{said}<" in asked_page(report, {"run": pictures(report.runs[0], QUICK)})
+    drawn = QuestionOptions(draw=5)  # of which the examples are others: nothing is lost
+    ask(FakeBackend(), "mini", tmp_path / "drawn", options, question_options=drawn)
+    (record,) = open_asked(tmp_path / "drawn").manifest.sets
+    assert (record.held_back, record.limits()) == (0, f"5 of {MINI} questions of mini (drawn, seed 0)")
+
+
+def test_claims_about_options_are_counted_by_their_questions(tmp_path: Path) -> None:
+    options = AskOptions(study="science-answers", samples=1, quiet=True)
+    ask(FakeBackend(), "mini", tmp_path / "run", options, question_options=QuestionOptions(draw=5))
+    run = open_asked(tmp_path / "run")
+    (record,) = run.manifest.sets
+    assert (record.n_questions, record.n_asked, run.manifest.n_questions) == (20, 5, 5)
+    report = report_asked([asked_of("run", run)], QUICK)
+    said = f"LIMITED: 5 of {MINI} questions of mini (drawn, seed 0)"
+    assert heading(report.runs[0])[0] == f"run: toy, mini (5 questions, 20 claims), 1 variant, {said}"
+    found = report.to_json()["run"]
+    limited = {"questions": 5, "in_set": MINI, "drawn": "nested", "seed": 0, "groups": []}
+    assert (found["questions"], found["limited"]) == (5, {"mini": limited})
+    assert (found["sets"]["mini"]["questions"], found["sets"]["mini"]["claims"]) == (5, 20)
+    assert (found["extent"]["questions"], found["extent"]["of_questions"]) == (5, 5)
+    # Manifests of earlier versions count claims alone: the questions in the folder tell.
+    earlier = replace(run.manifest, sets=(replace(record, n_roots=None),))
+    assert AskedRun(run.path, earlier).set_records == (record,)
+    (listed,) = list_runs(tmp_path).runs
+    assert (listed.instances, listed.part) == (5, "mini, 5 drawn")
 
 
 def test_a_run_keeps_to_one_rule_of_drawing(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import logging
 import math
 import threading
 import time
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import SimpleNamespace
@@ -309,6 +310,52 @@ def test_a_server_without_log_probabilities_gives_no_labels(server: ChatServer, 
             ask_server(server, tmp_path)
         options = AskOptions(prompts=PROMPTS, variants=("direct",), collect=("answer",), quiet=True)
         assert {r.logprobs for r in replies(ask_server(server, tmp_path, options))} == {None}
+
+
+def test_a_server_that_wants_the_other_name_of_the_budget_is_given_it(server: ChatServer, tmp_path: Path) -> None:
+    said = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    server.refuses = lambda body: said if "max_tokens" in body else ""
+    run = ask_server(server, tmp_path)
+    assert {(body.get("max_tokens"), body["max_completion_tokens"]) for body in server.bodies} == {(None, 8)}
+    assert {body["temperature"] for body in server.bodies} == {0}  # nothing else changes
+    assert {reply.finish for reply in replies(run)} == {"stop"}
+    assert run.manifest.backend.settings["budget"] == "max_completion_tokens"
+    assert run.manifest.backend.refused == {}
+
+
+def test_a_model_that_takes_no_temperature_is_asked_at_its_own(server: ChatServer, tmp_path: Path) -> None:
+    said = "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) is supported."
+    server.refuses = lambda body: said if body.get("temperature", 1) != 1 or "top_p" in body else ""
+    run = ask_server(server, tmp_path / "run")
+    assert not any("temperature" in body for body in server.bodies)
+    assert all(body["logprobs"] for body in server.bodies)  # which it does not refuse
+    assert {reply.finish for reply in replies(run)} == {"stop"}
+    assert run.manifest.backend.settings["not_sent"] == "temperature"
+    assert said in run.manifest.backend.refused["temperature"]
+    assert "at the model's own temperature, since the server takes no other (" in run.manifest.describe()
+    assert "greedy" not in run.manifest.describe()
+    sampled = AskOptions(prompts=PROMPTS, variants=("direct",), collect=("answer",), samples=2, quiet=True)
+    run = ask_server(server, tmp_path / "sampled", replace(sampled, temperature=1.0))
+    assert {reply.finish for reply in replies(run)} == {"stop"}
+    with pytest.raises(
+        UsageError, match=r"temperature 0.7: toy-chat on openai takes none but its own \(.*does not supp"
+    ):
+        ask_server(server, tmp_path / "other", replace(sampled, temperature=0.7))
+
+
+def test_a_model_that_refuses_log_probabilities_is_named_with_what_the_server_says(
+    server: ChatServer, tmp_path: Path
+) -> None:
+    said = "'logprobs' is not supported with this model."
+    server.refuses = lambda body: said if "logprobs" in body else ""
+    with pytest.raises(UsageError, match=r"gives no log-probabilities of tokens \(.*'logprobs' is not supported"):
+        ask_server(server, tmp_path / "labels")
+    options = AskOptions(prompts=PROMPTS, variants=("direct",), collect=("answer",), quiet=True)
+    run = ask_server(server, tmp_path / "run", options)
+    assert {reply.logprobs for reply in replies(run)} == {None}
+    assert {body["temperature"] for body in server.bodies} == {0}
+    assert said in run.manifest.backend.refused["logprobs"]
+    assert "greedy" in run.manifest.describe()
 
 
 def _without_logprobs(answer: dict[str, Any]) -> dict[str, Any]:

@@ -189,7 +189,10 @@ def test_every_table_is_exported(run: str, tmp_path: Path, what: str) -> None:
     ("arguments", "said"),
     [
         (("--reduction", "mean"), "--reduction does not apply to runs of replies"),
-        (("--by", "domain"), "--by domain is of runs of scores; for runs of replies there is --by FILE:COLUMN"),
+        (
+            ("--by", "domain"),
+            "--by domain is of runs of scores; for runs of replies there are --by group and",
+        ),
         (("--by-groups", "2"), "--by-groups cuts numbers of a file; give --by FILE:COLUMN"),
         (("--tables", "slices"), "--tables slices: the report has no such table"),
         (("--compat", "kissling2026"), "--compat kissling2026 is of scores"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shlex
 from pathlib import Path
@@ -19,9 +20,10 @@ from calprobe.cli.report import TABLES
 from calprobe.cli.report_asked import TABLES as TABLES_OF_REPLIES
 from calprobe.cli.sweep_jobs import options_of
 from calprobe.models.aliases import ALIASES
-from calprobe.questions import NAMED_SETS
+from calprobe.questions import NAMED_SETS, Question, QuestionOptions, load_questions
 from calprobe.questions.stored_sets import FetchedSet, record_text
 from calprobe.sweep import Sweep, read_sweep
+from calprobe.sweep.definition import Job
 
 PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 COMMAND = re.compile(r"(?:^    |`)(calprobe \w+ [^`\n]+)", re.MULTILINE)  # a name of a command alone is none
@@ -63,6 +65,19 @@ def test_every_command_of_the_page_parses(monkeypatch: pytest.MonkeyPatch) -> No
     for command in commands:
         given = parsed(command).params
         assert set(given.get("tables") or ()) <= {*TABLES, *TABLES_OF_REPLIES}, command
+
+
+def test_what_the_readme_says_of_ask_is_what_it_collects() -> None:
+    pages = [ROOT / "README.md", ROOT / "docs" / "quick-start.md"]
+    lines = [line for page in pages for line in page.read_text(encoding="utf-8").splitlines()]
+    asking = [line.removeprefix("$ ") for line in lines if line.removeprefix("$ ").startswith("calprobe ask ")]
+    assert asking
+    for line in asking:
+        command, _, comment = line.partition("#")
+        collected = asking_options(parsed(shlex.split(command)[1:]).params, quiet=True).filled().collect
+        assert collected is not None
+        for words, what in (("stated", "stated"), ("label", "labels"), ("replies", "answer")):
+            assert words not in comment or what in collected, line
 
 
 def test_the_page_names_each_sweep_and_no_other() -> None:
@@ -117,14 +132,34 @@ def made(name: str, split: str, number: int) -> dict[str, Any]:
     return row | own.get(name, {})
 
 
-@pytest.mark.proof
+# A sweep of scores needs BEAR, the paper's templates and the models' tokenizers, too.
+@pytest.mark.parametrize("name", [name for name in SIZES if name != "kissling2026"])
 def test_dry_runs_need_the_sets_and_no_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("CALPROBE_DATA", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    for name in NAMED_SETS:
-        stored(tmp_path, name)
-    for name in ("audit2026", "stated2025", "science2026-labels", "science2026-answers", "wording2025-perturbations"):
-        main(["sweep", str(FOLDER / f"{name}.toml"), "--dry-run"])
-        assert re.search(rf"^{SIZES[name][1]} jobs?, ", capsys.readouterr().out, re.MULTILINE)
+    jobs = [job for job in swept_without_files(name, tmp_path) if job.command == "ask"]
+    for named in {own for job in jobs for own in job.options["questions"].split(",")}:
+        stored(tmp_path, named)
+        if name == "wording2025":
+            lines = ({"id": own.id, "set": named, "paraphrases": reworded(own.text)} for own in questions_of(named))
+            text = "".join(json.dumps(line) + "\n" for line in lines)
+            (tmp_path / f"{named}-paraphrases.jsonl").write_text(text)
+    main(["sweep", str(FOLDER / f"{name}.toml"), "--dry-run"])
+    assert re.search(rf"^{SIZES[name][1]} jobs?, ", capsys.readouterr().out, re.MULTILINE)
+
+
+def swept_without_files(name: str, folder: Path) -> tuple[Job, ...]:
+    """The jobs of a sweep, whose files of paraphrases are empty so far."""
+    for named in ("triviaqa", "nq-open"):
+        (folder / f"{named}-paraphrases.jsonl").touch()
+    return tuple(swept(name).jobs)
+
+
+def questions_of(name: str) -> tuple[Question, ...]:
+    return load_questions([name], QuestionOptions())[0].questions
+
+
+def reworded(text: str) -> list[str]:
+    return [f"{start}, {text}" for start in ("Please", "So", "Now", "Well", "Tell me", "Then")]

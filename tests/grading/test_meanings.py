@@ -214,6 +214,16 @@ def test_a_run_of_choices_has_no_meanings_to_judge(tmp_path: Path) -> None:
         judge_meanings(tmp_path / "empty", nli="nowhere")
 
 
+def test_what_is_no_encoder_is_found_before_any_pair_is_judged(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[object] = []
+    monkeypatch.setattr("calprobe.grading.meanings.judge_of", lambda *given: opened.append(given))
+    with pytest.raises(CalprobeError, match=str(tmp_path)):
+        judge_meanings(run, nli="self", embed=str(tmp_path), load_options=QUIET)
+    assert not opened
+
+
 def test_a_merged_run_keeps_what_was_judged(tmp_path: Path) -> None:
     source = Source("nli", "m", "f" * 64)
     for name, question in (("a", "q0"), ("b", "q1")):

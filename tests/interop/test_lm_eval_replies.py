@@ -74,12 +74,27 @@ def test_repeats_are_samples_that_calprobe_grades(tmp_path: Path) -> None:
 
 def test_options_of_a_document_make_a_choice(tmp_path: Path) -> None:
     doc = {"question": "Which is a colour?", "options": ["red", "ten"]}
-    rows = [row(0, "A", doc=doc, target="A"), row(1, "red", doc=doc, target="red"), row(2, "x", doc=doc, target="C")]
+    listed = {"gen_args_0": {"arg_0": "Which is a colour? red or ten?", "arg_1": {"until": ["."]}}}
+    rows = [
+        row(0, "A", doc=doc, target="A"),
+        row(1, "red", doc=doc, target="red", arguments=listed),
+        row(2, "x", doc=doc, target="C"),
+    ]
     file = write_samples(tmp_path / "samples.jsonl", rows)
     run = open_asked(import_generated([file], tmp_path / "run", Evaluation("m")).run.path)
     own = {question.id: question for question in run.questions["samples"].questions}
     assert [own[key].kind for key in "012"] == ["choice", "choice", "open"]
     assert (own["1"].options, own["1"].gold) == (("red", "ten"), "A")
+
+
+def test_options_that_no_prompt_shows_make_an_open_question(tmp_path: Path) -> None:
+    doc = {"question": "What is the colour of blood?", "choices": ["green", "red", "white"]}
+    prompt = {"gen_args_0": {"arg_0": "Question: What is the colour of blood?\nAnswer:", "arg_1": {"until": ["."]}}}
+    file = write_samples(tmp_path / "samples.jsonl", [row(0, " Red", doc=doc, target="red", arguments=prompt)])
+    run = import_generated([file], tmp_path / "run", Evaluation("m"), HarnessGrades(kept=False)).run
+    (question,) = open_asked(run.path).questions["samples"].questions
+    assert (question.kind, question.accepted, question.chance) == ("open", ("red",), 0.0)
+    assert accuracy(run.path, "samples") == {"short": 1.0}  # as a choice: not read, and wrong
 
 
 def test_several_right_answers_and_graded_qualities(tmp_path: Path) -> None:

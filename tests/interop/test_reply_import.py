@@ -12,12 +12,15 @@ import pytest
 
 from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
+from calprobe.analysis.asked.results_json import run_json
+from calprobe.analysis.tables.asked.report import heading
 from calprobe.errors import ProbeFormatError
 from calprobe.interop.reply_import import import_replies
 from calprobe.interop.reply_lines import read_reply_lines
 from calprobe.metrics import Resampling
 from calprobe.runs import open_asked
+from calprobe.runs.listing import list_runs
 
 OPTIONS = AskedOptions(resampling=Resampling(0))
 
@@ -160,3 +163,20 @@ def test_what_is_given_apart_is_not_split_again(tmp_path: Path) -> None:
     )
     reply = open_asked(run.path).pieces[0].replies[0]
     assert (reply.text, reply.reasoning) == ("The tag </think> ends it: B", "Tags.")
+
+
+def test_an_import_of_some_of_a_set_is_limited(tmp_path: Path) -> None:
+    quiz = made.question_set([made.choice(f"q{number}", 0) for number in range(5)])
+    run = import_replies(lines(tmp_path, line("q1", "A"), line("q3", "B")), tmp_path / "part", [quiz])
+    (report,) = report_asked([asked_of("part", open_asked(run.path))], OPTIONS).runs
+    said = "LIMITED: 2 of 5 questions of quiz (those with replies)"
+    assert heading(report) == (f"part: unknown, quiz (2 questions), 1 variant, {said}",)
+    limited = {"questions": 2, "in_set": 5, "drawn": "answered", "seed": None, "groups": []}
+    assert run_json(report)["limited"] == {"quiz": limited}
+    (listed,) = list_runs(run.path).runs
+    assert (listed.limited, listed.part) == (said.removeprefix("LIMITED: "), "quiz, 2 of 5")
+    every = lines(tmp_path, *(line(f"q{number}", "A") for number in range(5)))
+    whole = import_replies(every, tmp_path / "whole", [quiz])
+    (report,) = report_asked([asked_of("whole", open_asked(whole.path))], OPTIONS).runs
+    assert heading(report)[0].endswith(", complete")
+    assert run_json(report)["limited"] is None

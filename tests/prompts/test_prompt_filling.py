@@ -135,8 +135,15 @@ def test_examples_are_numbered_separated_and_labelled() -> None:
 def test_examples_show_the_right_answer_of_every_kind() -> None:
     variant = Variant("v", "{fewshot_examples}\n{input}", 8, shots=1, shot="{answer}")
     shots = [number(1234567), number(-0.5), free("Ann", "Anna"), worded("good", "bad", answer=1), SHOTS[0]]
-    shown = [filled(variant, free("x"), (shot,)).partition("\n")[0] for shot in shots]
+    shown = [filled(variant, shot, (shot,)).partition("\n")[0] for shot in shots]
     assert shown == ["1234567", "-0.5", "Ann", "bad", "B"]
+
+
+def test_examples_are_of_the_question_s_kind() -> None:
+    variant = Variant("v", "{fewshot_examples}\n{input}", 8, shots=1, shot="{answer}")
+    assert filled(variant, free("x"), (number(3), SHOTS[0], free("Ann"))).partition("\n")[0] == "Ann"
+    with pytest.raises(UsageError, match="variant 'v' shows 1 example, and there are 0 for questions of the kind open"):
+        filled(variant, free("x"), SHOTS)
 
 
 def test_too_few_examples_are_wrong_usage() -> None:

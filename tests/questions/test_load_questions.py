@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from public_rows import ROWS, file_content, write_repository
-from question_files import CHOICE, EVERY_KIND, OPEN, write_questions
+from question_files import CHOICE, EVERY_KIND, write_questions
 
 from calprobe.errors import DataMissingError, UsageError
 from calprobe.probes import load_probe
@@ -159,7 +159,7 @@ def test_where_all_are_asked_examples_are_held_back(tmp_path: Path) -> None:
         assert len(mine.questions) + len(mine.shots) in (9, 10)  # the repeated question may be an example
         (note,) = mine.notes
         assert note == f"Held back as examples for prompts, so not asked: {', '.join(s.id for s in mine.shots)}."
-    small = write_questions(tmp_path / "small.jsonl", [CHOICE, OPEN])
+    small = write_questions(tmp_path / "small.jsonl", [CHOICE, CHOICE | {"id": "c2", "question": "Other?"}])
     with pytest.raises(UsageError, match=r"--shots 2: no question is left to be asked; give more questions"):
         load_questions([small], QuestionOptions(shots=2))
     with pytest.raises(UsageError, match=r"--shots 3: only 2 questions can be examples"):
@@ -168,7 +168,9 @@ def test_where_all_are_asked_examples_are_held_back(tmp_path: Path) -> None:
 
 def test_examples_of_another_file(tmp_path: Path) -> None:
     path = numbered(tmp_path / "mine.jsonl", 9)
-    others = write_questions(tmp_path / "others.jsonl", [OPEN, CHOICE | {"question": "Question 0?"}])
+    others = write_questions(
+        tmp_path / "others.jsonl", [CHOICE | {"id": "o1"}, CHOICE | {"id": "o2", "question": "Question 0?"}]
+    )
     (mine,) = load_questions([path], QuestionOptions(shots=1, shots_from=str(others)))
     assert [shot.id for shot in mine.shots] == ["o1"]
     assert len(mine.questions) == 10

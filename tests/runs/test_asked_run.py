@@ -222,7 +222,11 @@ def test_other_runs_are_refused(tmp_path: Path) -> None:
         Folder.open(tmp_path / "run", make_ask_manifest(prompts=prompts))
     others = tuple(replace(variant, user="Tell me: {input}") for variant in PROMPTS.variants)
     named = ", ".join(variant.name for variant in others)
-    with pytest.raises(UsageError, match=rf"different run\. variants {named}: the text or its settings differ\.\nGive"):
+    said = (
+        rf"different run\. prompts {PROMPTS.name}: they have changed since the run was asked; "
+        rf"variants {named}: the text or its settings differ\.\nGive"
+    )
+    with pytest.raises(UsageError, match=said):
         Folder.open(tmp_path / "run", make_ask_manifest(prompts=replace(PROMPTS, variants=others)))
     with pytest.raises(CalprobeError, match="a run of task ask, not of scores"):
         open_scores(tmp_path / "run")

@@ -9,6 +9,8 @@ from typing import Any
 
 from calprobe.messages import counted
 from calprobe.runs import AskedPiece, AskedRun, PieceReplies
+from calprobe.runs.asked_manifest import share_places
+from calprobe.runs.asked_questions import StoredSet
 from calprobe.runs.asked_records import QuestionSetRecord
 
 
@@ -24,6 +26,7 @@ class AskedExtent:
     of_variants: int
     missing: Mapping[str, Mapping[str, Mapping[str, int]]]  # requests by set, variant and stage, without zeros
     limited: tuple[QuestionSetRecord, ...] = ()  # sets that were asked in part, by request
+    held_back: int = 0  # questions that are not asked, since they serve as examples
 
     @property
     def partial(self) -> bool:
@@ -39,18 +42,25 @@ class AskedExtent:
 
     def to_json(self) -> dict[str, Any]:
         """What `calprobe report --json` says under `extent`."""
-        names = ("replies", "of_replies", "questions", "of_questions", "variants", "of_variants")
+        names = ("replies", "of_replies", "questions", "of_questions", "held_back", "variants", "of_variants")
         return {name: getattr(self, name) for name in names}
 
 
+COMPLETE = "complete"
+
+
 def state_of(extent: AskedExtent | None) -> str:
-    """complete; or what is missing or was left out: PARTIAL, replies to ..; LIMITED: 5 of 46 questions of mini."""
+    """complete, but for examples; or what is missing: PARTIAL, replies to ..; LIMITED: 5 of 46 questions of mini."""
     if extent is None:
-        return "complete"
+        return COMPLETE
     found = [f"PARTIAL, {extent}"] if extent.partial else []
     if extent.limited:
         found.append(f"LIMITED: {', '.join(record.limits() for record in extent.limited)}")
-    return "; ".join(found) or "complete"
+    if not found:
+        found = [COMPLETE + (f" but for {counted(extent.held_back, 'question')}" if extent.held_back else "")]
+    elif extent.held_back:
+        found.append(counted(extent.held_back, "question"))
+    return "; ".join(found) + (" held back as examples" if extent.held_back else "")
 
 
 def limited_json(extent: AskedExtent | None) -> dict[str, Any] | None:
@@ -59,7 +69,7 @@ def limited_json(extent: AskedExtent | None) -> dict[str, Any] | None:
         return None
     return {
         record.name: {
-            "questions": record.n_questions,
+            "questions": record.n_asked,
             "in_set": record.n_in_set,
             "drawn": record.drawn,
             "seed": record.source.seed if record.is_random else None,
@@ -74,6 +84,7 @@ def extent_of(run: AskedRun) -> AskedExtent:
     manifest, known = run.manifest, run.by_piece
     sizes = manifest.records().n_questions
     missing = {asked: _missing(asked, known.get(asked), sizes[asked.set]) for asked in manifest.asked}
+    roots = {own.name: _roots(own, manifest.shard) for own in run.stored_sets}
     by_cell: dict[str, dict[str, Counter[str]]] = {}
     for asked, stages in missing.items():
         if stages:
@@ -82,13 +93,20 @@ def extent_of(run: AskedRun) -> AskedExtent:
     return AskedExtent(
         replies=of_replies - sum(stages.total() for stages in missing.values()),
         of_replies=of_replies,
-        questions=len({(asked.set, own.question) for asked, record in known.items() for own in record.replies}),
-        of_questions=sum(sizes.values()),
+        questions=len({roots[asked.set][r.question] for asked, record in known.items() for r in record.replies}),
+        of_questions=len({root for own in roots.values() for root in own.values()}),
         variants=len({asked.variant for asked in known}),
         of_variants=len({asked.variant for asked in manifest.asked}),
         missing=by_cell,
-        limited=tuple(record for record in manifest.sets if record.is_limited),
+        limited=tuple(record for record in run.set_records if record.is_limited),
+        held_back=sum(record.held_back for record in run.set_records),
     )
+
+
+def _roots(stored: StoredSet, shard: str | None) -> dict[str, tuple[str, str]]:
+    """The set and the question that each one of a share is, or is a claim of, by its id."""
+    places = share_places(len(stored.questions), shard)
+    return {own.id: (stored.name, own.root) for own in (stored.questions[place] for place in places)}
 
 
 def _missing(asked: AskedPiece, record: PieceReplies | None, n_questions: int) -> Counter[str]:

@@ -98,6 +98,7 @@ class ReadSet:
 
     name: str
     questions: int
+    claims: int  # about the options of these questions; 0: they are asked themselves
     cells: Mapping[str, OpenedCell]  # by variant
     answers: Mapping[str, Mapping[str, Answers]]  # by variant, then by reader
 
@@ -105,7 +106,7 @@ class ReadSet:
 def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
     """Each set of a run that has any replies, read."""
     way = _way(asked, options)
-    sizes = {own.name: len(own.questions) for own in asked.sets}
+    sizes = {own.name: (own.n_roots, sum(bool(question.of) for question in own.questions)) for own in asked.sets}
     if options.window is not None:
         _check_ranks(asked)
     found = cells_of(asked.sets, asked.replies, asked.grades, asked.turns, asked.perturbations)
@@ -116,7 +117,7 @@ def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
             continue
         answers = {variant: _answers(asked, cell, options) for variant, cell in cells.items()}
         opened = {variant: _opened(cell, answers[variant], way, asked, options) for variant, cell in cells.items()}
-        yield ReadSet(name, sizes[name], opened, answers)
+        yield ReadSet(name, *sizes[name], opened, answers)
 
 
 def _check_variants(label: str, wanted: Sequence[str] | None, known: Sequence[str]) -> None:

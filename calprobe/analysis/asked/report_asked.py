@@ -84,5 +84,5 @@ def _set(read: ReadSet, asked: Asked, options: AskedOptions, values: Values | No
     changes = tuple(variant for variant, own in read.cells.items() if asked.asks_for_another_form(own.cell))
     left_out = changes if len(changes) < len(reports) else ()  # where all do, none is the exception
     turned = frozenset(name for name, places in asked.turns.items() if places)
-    opened = OpenedSet(read.name, read.questions, read.cells, reports, read.answers, left_out, turned)
+    opened = OpenedSet(read.name, read.questions, read.claims, read.cells, reports, read.answers, left_out, turned)
     return report_set(opened, options)

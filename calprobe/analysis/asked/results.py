@@ -270,6 +270,7 @@ class SetReport:
 
     name: str
     questions: int
+    claims: int  # about the options of these questions; 0: they are asked themselves
     cells: Mapping[str, CellReport]  # by variant
     format_changes: tuple[str, ...]  # variants that ask for another form of answer; spread leaves them out
     spread: Mapping[str, Spread]  # by reader

@@ -98,6 +98,7 @@ def run_json(run: AskedRunReport) -> dict[str, Any]:
 def _set(own: SetReport) -> dict[str, Any]:
     return {
         "questions": own.questions,
+        **({"claims": own.claims} if own.claims else {}),
         "variants": {variant: _cell(cell) for variant, cell in own.cells.items()},
         "format_changes": list(own.format_changes),
         "spread": {reader: _value(found.value) for reader, found in own.spread.items()},

@@ -25,6 +25,7 @@ class OpenedSet:
 
     name: str
     questions: int
+    claims: int  # about the options of these questions; 0: they are asked themselves
     cells: Mapping[str, OpenedCell]  # by variant
     reports: Mapping[str, CellReport]
     answers: Mapping[str, Mapping[str, Answers]]  # by variant, then by reader
@@ -47,6 +48,7 @@ def report_set(opened: OpenedSet, options: AskedOptions) -> SetReport:
     return SetReport(
         name=opened.name,
         questions=opened.questions,
+        claims=opened.claims,
         cells=opened.reports,
         format_changes=opened.format_changes,
         spread={name: found for name in opened.readers if (found := _spread(opened, name, options)) is not None},

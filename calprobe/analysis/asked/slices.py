@@ -12,7 +12,16 @@ from calprobe.analysis.asked.opened import Asked, ReadSet
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.slice_results import AskedSlice, CellSlices, SliceEstimator
-from calprobe.analysis.covariates import OF_FACTS, OF_REPLIES, Covariate, Group, Key, as_numbers, groups_of
+from calprobe.analysis.covariates import (
+    OF_FACTS,
+    OF_REPLIES,
+    QUESTION_GROUP,
+    Covariate,
+    Group,
+    Key,
+    as_numbers,
+    groups_of,
+)
 from calprobe.analysis.slices import METRICS
 from calprobe.analysis.trends import trends
 from calprobe.errors import UsageError
@@ -37,12 +46,25 @@ class SetGroups:
 def covariate_values(asked: Asked, covariate: Covariate) -> Values:
     """The value of every question of a run.
 
-    Raises UsageError where the file's rows are of something else, or all of questions that the run does not have.
+    Raises UsageError where the file's rows are of something else, or all of questions that the run does not have; and
+    where groups are wanted, and no question of the run has one.
     """
+    if covariate is QUESTION_GROUP:
+        return _groups_of_questions(asked)
     every = list(dict.fromkeys((own.name, question.root) for own in asked.sets for question in own.questions))
     # A file may be of all questions, where some were held back as examples or not drawn.
     found = covariate.of(_ids(asked.label, every, covariate), asked.label, complete=False)
     return dict(zip(every, found, strict=True))
+
+
+def _groups_of_questions(asked: Asked) -> Values:
+    found = {(own.name, question.root): question.group or None for own in asked.sets for question in own.questions}
+    if not any(found.values()):
+        raise UsageError(
+            f"--by group: no question of {asked.label} has a group; write one into the question file (key group), or "
+            "give --by FILE:COLUMN"
+        )
+    return found
 
 
 def _ids(label: str, questions: Sequence[tuple[str, str]], covariate: Covariate) -> list[Key]:

@@ -17,7 +17,7 @@ def scored_record(ranked: Ranked) -> RunRecord:
 
 def asked_record(run: Asked) -> RunRecord:
     """A run of replies."""
-    questions = sum(len(own.questions) for own in run.sets)
+    questions = sum(own.n_roots for own in run.sets)
     asked = [run.about[name] for name in ("asked by", "asked as") if name in run.about]
     lines = (f"model {run.model}, {counted(questions, 'question')}",)
     limits = limited_json(run.extent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from calprobe.analysis.asked.answer_pictures import length_panels_of_runs, value_panels_of_runs
-from calprobe.analysis.asked.extent import state_of
+from calprobe.analysis.asked.extent import COMPLETE, state_of
 from calprobe.analysis.asked.pictures import Pictures, size_panels
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport
@@ -88,7 +88,7 @@ def _run(run: AskedRunReport, at: int, tables: tuple[Table, ...], found: Picture
         anchor=f"run-{at}",
         label=run.label,
         state=state,
-        partial=state != "complete",
+        partial=not state.startswith(COMPLETE),
         how=head,
         lines=(),
         numbers=tuple(_numbers(run)),

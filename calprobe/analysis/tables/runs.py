@@ -90,22 +90,29 @@ def _cells(found: CataloguedRun) -> dict[str, Cell]:
 
 
 def _probe(found: CataloguedRun) -> str:
-    """Probe or question sets, and how many instances of each relation."""
+    """Probe or question sets, and how many instances of each relation or questions of each set, if not all."""
     name, run = found.of or "-", found.run
+    if run is not None and run.part is not None:
+        return run.part
     if run is None or run.limit is None:
         return name
     return f"{name}, {'first' if run.sample_seed is None else 'limit'} {run.limit}"
 
 
 def _state(found: CataloguedRun) -> str:
-    """The state, and of what is not complete how much is done: 66 % (2 of 3)."""
+    """The state, how many requests have failed, and of what is not complete how much is done: 66 % (2 of 3)."""
     run = found.run
-    if run is None or found.state == "complete":
+    if run is None:
         return found.state
+    failed = f", {run.failed:,} of {counted(run.requests or 0, 'request')} failed" if run.failed else ""
+    if found.state == "complete":
+        return f"{found.state}{failed}"
     part = "" if run.shard is None else f", shard {run.shard}"
     if run.replies is not None and run.requests:
-        share = 100 * run.replies // run.requests
-        return f"{found.state} {share} % ({run.replies:,} of {counted(run.requests, 'request')}){part}"
+        arrived = run.replies - (run.failed or 0)
+        share = 100 * arrived // run.requests
+        more = f", {run.failed:,} failed" if run.failed else ""
+        return f"{found.state} {share} % ({arrived:,} of {counted(run.requests, 'request')}{more}){part}"
     return f"{found.state} {100 * run.done // max(1, run.pieces)} % ({run.done} of {run.pieces}){part}"
 
 

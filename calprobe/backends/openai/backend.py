@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from calprobe.backends.openai.answers import Answer
 from calprobe.backends.openai.client import Client, RequestFailedError
-from calprobe.backends.openai.server import EXTRAS, Server, look_at
+from calprobe.backends.openai.server import EXTRAS, TEMPERATURE, Server, look_at, usual_budget
 from calprobe.backends.options import ADDRESS, KEY, BackendOptions, check_address
 from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
 from calprobe.backends.request import Request
@@ -74,6 +74,7 @@ class OpenAIBackend:
             token_ids=server.token_ids,
             continues=server.continuing is not None,
             raw=False,
+            refused=server.parameters.refused,
             samples_are_reproducible="each request has a seed; what it promises is up to the server",
         )
 
@@ -82,6 +83,10 @@ class OpenAIBackend:
         server = self._server
         own = {"address": self._client.address, "server": server.flavour, "top_logprobs": server.top_logprobs}
         own["label_forms"] = LABEL_RULE_OF_WINDOW
+        if server.parameters.budget != usual_budget(server.flavour):
+            own["budget"] = server.parameters.budget
+        if TEMPERATURE in server.parameters.refused:
+            own["not_sent"] = TEMPERATURE
         extras = {name: value for name, value in EXTRAS[server.flavour].items() if name != "return_token_ids"}
         return own | extras | ({"weights": dict(server.details)} if server.details else {})
 
@@ -173,12 +178,14 @@ class _Sent:
         body: dict[str, Any] = {
             "model": model,
             "messages": list(self.turns),
-            server.budget: decoding.max_new_tokens,
-            "temperature": decoding.temperature,
+            server.parameters.budget: decoding.max_new_tokens,
             **EXTRAS[server.flavour],
         }
+        has_own = TEMPERATURE in server.parameters.refused  # the model's own temperature and top-p hold
+        if not has_own:
+            body["temperature"] = decoding.temperature
         if decoding.temperature:
-            body |= {"top_p": decoding.top_p, "seed": self.request.seed}
+            body |= {"seed": self.request.seed} | ({} if has_own else {"top_p": decoding.top_p})
         if server.top_logprobs:
             body |= {"logprobs": True} | ({"top_logprobs": server.top_logprobs} if wants_window else {})
         return body

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from calprobe.backends.openai.answers import Answer
 from calprobe.backends.openai.client import Client, RequestFailedError
 from calprobe.errors import CalprobeError
 from calprobe.messages import did_you_mean
+
+log = logging.getLogger(__name__)
 
 Flavour = Literal["openai", "vllm", "llama.cpp", "other"]
 
@@ -36,6 +41,32 @@ CONTINUING: Mapping[Flavour, Mapping[str, Any] | None] = {
     "llama.cpp": {},
     "vllm": {"continue_final_message": True, "add_generation_prompt": False},
 }
+# The two names that servers have for the number of new tokens.
+_BUDGETS = ("max_tokens", "max_completion_tokens")
+_UNKNOWN = re.compile(r"unsupported|not supported|unknown|unrecognized|not permitted|extra (field|input)", re.I)
+TEMPERATURE, LOGPROBS = "temperature", "logprobs"  # what a request can do without
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """How a server wants its parameters: found by a first request, the same for all that follow."""
+
+    budget: str  # what the number of new tokens is called
+    refused: Mapping[str, str] = field(default_factory=dict)  # what is not sent -> what the server said of it
+
+    def after(self, said: str) -> Parameters | None:
+        """Those to try next where the server refuses a request; None: nothing that it names can be left out.
+
+        >>> Parameters("max_tokens").after("'max_tokens' is not supported. Use 'max_completion_tokens'.").budget
+        'max_completion_tokens'
+        >>> Parameters("max_tokens").after("'temperature' does not support 0").refused
+        {'temperature': "'temperature' does not support 0"}
+        """
+        (other,) = (name for name in _BUDGETS if name != self.budget)
+        if re.search(rf"\b{self.budget}\b", said) and (other in said or _UNKNOWN.search(said)):
+            return replace(self, budget=other)
+        named = next((name for name in (TEMPERATURE, LOGPROBS) if name in said), LOGPROBS)
+        return None if named in self.refused else replace(self, refused={**self.refused, named: said})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +80,7 @@ class Server:
     continuing: Mapping[str, Any] | None  # what continues an assistant's turn; None: nothing
     versions: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)  # of the model, as the server lists it
-
-    @property
-    def budget(self) -> str:
-        """What the parameter for the number of new tokens is called."""
-        return "max_completion_tokens" if self.flavour == "openai" else "max_tokens"
+    parameters: Parameters = Parameters(_BUDGETS[0])
 
 
 async def look_at(client: Client, model: str) -> Server:
@@ -66,7 +93,7 @@ async def look_at(client: Client, model: str) -> Server:
     flavour = _flavour(client.address, entry or {})
     window = client.options.top_logprobs or WINDOW
     try:
-        answer = await _first_answer(client, model, flavour, window)
+        answer, parameters = await _first_answer(client, model, flavour, window)
     except CalprobeError as error:
         raise _with_names(error, models, model) from error
     steps = answer.steps or ()
@@ -80,19 +107,46 @@ async def look_at(client: Client, model: str) -> Server:
         continuing=(continuing or {}) if wanted or (wanted is None and continuing is not None) else None,
         versions={flavour: answer.system_fingerprint} if answer.system_fingerprint else {},
         details=_details(entry),
+        parameters=parameters,
     )
 
 
-async def _first_answer(client: Client, model: str, flavour: Flavour, window: int) -> Any:
-    budget = "max_completion_tokens" if flavour == "openai" else "max_tokens"
-    body = {"model": model, "messages": [{"role": "user", "content": "Hi"}], budget: 1, **EXTRAS[flavour]}
-    try:
-        return await client.complete(body | {"temperature": 0, "logprobs": True, "top_logprobs": window})
-    except RequestFailedError as first:
+def usual_budget(flavour: Flavour) -> str:
+    """What such servers call the number of new tokens, before they say otherwise."""
+    return _BUDGETS[flavour == "openai"]
+
+
+async def _first_answer(client: Client, model: str, flavour: Flavour, window: int) -> tuple[Answer, Parameters]:
+    """The answer to a request with all parameters, or with those that the server leaves of them."""
+    wants: Mapping[str, Mapping[str, Any]] = {
+        TEMPERATURE: {"temperature": 0},
+        LOGPROBS: {"logprobs": True, "top_logprobs": window},
+    }
+    parameters, first = Parameters(usual_budget(flavour)), None
+    while True:
+        body: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": "Hi"}]}
+        body |= {parameters.budget: 1, **EXTRAS[flavour]}
+        for name, values in wants.items():
+            body |= {} if name in parameters.refused else values
         try:
-            return await client.complete(body)
-        except RequestFailedError:
-            raise CalprobeError(f"{client.address}: a first request for one token failed: {first}") from first
+            answer = await client.complete(body)
+        except RequestFailedError as error:
+            first = first or error
+            changed = parameters.after(str(error))
+            if changed is None or (changed.budget != parameters.budget != usual_budget(flavour)):
+                raise CalprobeError(f"{client.address}: a first request for one token failed: {first}") from first
+            parameters = changed
+        else:
+            _say(parameters, flavour)
+            return answer, parameters
+
+
+def _say(parameters: Parameters, flavour: Flavour) -> None:
+    """Say what is not sent to the server, and why."""
+    if parameters.budget != usual_budget(flavour):
+        log.info("the server takes %s in place of %s", parameters.budget, usual_budget(flavour))
+    for name, said in parameters.refused.items():
+        log.info("asked without %s: %s", name, said)
 
 
 def _entry(models: list[Mapping[str, Any]], model: str) -> Mapping[str, Any] | None:

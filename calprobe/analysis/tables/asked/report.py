@@ -55,12 +55,17 @@ def _label_runs(report: AskedReport) -> Iterator[Table]:
 
 def heading(run: AskedRunReport) -> tuple[str, ...]:
     """What was asked of which model, and whether all of it was answered."""
-    sets = ", ".join(f"{own.name} ({counted(own.questions, 'question')})" for own in run.sets.values())
+    sets = ", ".join(f"{own.name} ({_size(own)})" for own in run.sets.values())
     sets = sets or "no replies"
     variants = counted(len(run.disclosure.variants), "variant")
     failed = sum(number for cell in run.reports() for number in cell.failures.values())
     more = f", {counted(failed, 'request')} failed" if failed else ""
     return (f"{run.label}: {run.model}, {sets}, {variants}, {state_of(run.extent)}{more}",)
+
+
+def _size(own: SetReport) -> str:
+    claims = f", {counted(own.claims, 'claim')}" if own.claims else ""
+    return counted(own.questions, "question") + claims
 
 
 def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:

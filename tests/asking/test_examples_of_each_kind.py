@@ -1,0 +1,62 @@
+"""Few-shot examples of a set of mixed kinds: each question is shown those of its own kind, and none is lost unsaid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from fake_backend import FakeBackend
+
+from calprobe.asking import AskOptions, ask
+from calprobe.backends.protocol import Pending
+from calprobe.errors import UsageError
+from calprobe.runs import Reply
+
+FEW = AskOptions(variants=("fewshot_3",), collect=("answer",), quiet=True)
+
+
+class Noting(FakeBackend):
+    """Keeps the prompt of each question."""
+
+    def replies(self, pending: Iterable[Pending]) -> Iterator[Reply]:
+        for reply in super().replies(pending):
+            self.prompts = {**getattr(self, "prompts", {}), reply.question: reply.prompt}
+            yield reply
+
+
+def mixed(path: Path, choices: int, opens: int, numbers: int) -> Path:
+    rows: list[dict[str, object]] = [
+        {"id": f"c{n}", "question": f"Which is {n}?", "options": ["Mars", "Moon"], "answer": "A"}
+        for n in range(choices)
+    ]
+    rows += [{"id": f"o{n}", "question": f"Who wrote {n}?", "answer": ["Ann"]} for n in range(opens)]
+    rows += [{"id": f"n{n}", "question": f"How many in {n}?", "answer": n} for n in range(numbers)]
+    file = path / "mixed.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def test_a_question_is_shown_examples_of_its_own_kind(tmp_path: Path) -> None:
+    backend = Noting()
+    run = ask(backend, str(mixed(tmp_path, 5, 4, 6)), tmp_path / "run", FEW)
+    (record,) = run.manifest.sets
+    assert (record.n_questions, record.held_back, len(record.shots)) == (2 + 1 + 3, 9, 9)
+    words = {"c": "Which is", "o": "Who wrote", "n": "How many"}
+    for question, prompt in backend.prompts.items():
+        counts = {kind: prompt.count(word) for kind, word in words.items()}
+        assert counts == {kind: 4 * (kind == question[0]) for kind in words}  # three examples and the question
+        assert ("A. Mars" in prompt) == (question[0] == "c")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ((5, 4, 3), r"--shots 3: no question of the kind number is left to be asked; give more"),
+        ((5, 4, 2), r"--shots 3: only 2 questions of the kind number can be examples"),
+    ],
+)
+def test_a_kind_with_too_few_questions_is_named(sizes: tuple[int, int, int], said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=said):
+        ask(FakeBackend(), str(mixed(tmp_path, *sizes)), tmp_path / "run", FEW)
