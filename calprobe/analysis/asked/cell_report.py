@@ -40,6 +40,7 @@ from calprobe.metrics import (
     standard_metrics,
 )
 from calprobe.metrics.concentration import FREQUENCY_BINS, frequency_ece, place_metrics
+from calprobe.metrics.error_shown import has_few_values
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 
 RAW, NORMALISED = "label_raw", "label"
@@ -175,6 +176,8 @@ def _calibration(
         rarer=_rarer(opened, found),
         mass=None if found.mass is None or not rows else float(np.nanmean(found.mass[read])),
         bounded=found.bounded,
+        few_values=opened.estimators[name].scale == "probability"
+        and has_few_values(found.confidence[read], options.ace_bins),
     )
 
 

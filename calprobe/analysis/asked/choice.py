@@ -41,7 +41,7 @@ def choose_asked(report: AskedReport, estimators: Sequence[str] | None, metrics:
         for run in report.runs
     ]
     runs = tuple(replace(run, stated=study) for run, study in zip(runs, studies, strict=True))
-    return replace(report, runs=runs, metrics=shown)
+    return replace(report, runs=runs, metrics=shown, metrics_chosen=metrics is not None)
 
 
 def known_estimators(subject: str, asked: Sequence[str], given: Iterable[str]) -> tuple[str, ...]:

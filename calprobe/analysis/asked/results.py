@@ -62,6 +62,7 @@ class CellEstimator:
     rarer: int = 0
     mass: float | None = None  # mean probability of all replies that it is a share of; None: it is of no such set
     bounded: int = 0  # rows whose confidence is a bound, since a window lacks one of the replies
+    few_values: bool = False  # fewer different confidences than ACE has bins: see `calprobe.metrics.error_shown`
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,11 @@ class CellReport:
         """The reader that confidences go by."""
         return next(iter(self.accuracy))
 
+    @property
+    def few_values(self) -> bool:
+        """Whether any of its confidences has few values."""
+        return any(own.few_values for own in self.estimators.values())
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -338,6 +344,11 @@ class AskedRunReport:
     def limited(self) -> bool:
         """Whether any of its sets was asked in part, by request."""
         return self.extent is not None and bool(self.extent.limited)
+
+    @property
+    def few_values(self) -> bool:
+        """Whether any confidence of any cell has few values; ECE is then the error that is printed of the run."""
+        return any(cell.few_values for cell in self.reports())
 
     def reports(self) -> Iterator[CellReport]:
         """Every cell."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from calprobe.analysis.asked.results import SetReport, ShiftSummary
 from calprobe.analysis.tables.asked.samples import few_outcomes
-from calprobe.analysis.tables.types import Column, Row, Table
+from calprobe.analysis.tables.types import LAST, Column, Row, Table
 from calprobe.metrics import Metric
 
 COVERAGE = Column("coverage", keys={"metric": "coverage"}, priority=1)
@@ -20,16 +21,17 @@ MEANS = {  # field of MeanOverVariants -> title
 }
 
 
-def confidence_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
-    """A row an estimator, grouped by variant: coverage and every metric."""
+def confidence_table(own: SetReport, metrics: Sequence[Metric], *notes: str) -> Table:
+    """A row an estimator, grouped by variant: coverage and every metric; `notes` are of the metrics."""
     first, *others = metrics
+    coverage = _coverage_column(own)
     found_mass = any(found.mass is not None for cell in own.cells.values() for found in cell.estimators.values())
     of_set = (Column("mass", keys={"metric": "mass"}),) if found_mass else ()
     return Table(
         "Accuracy and calibration by estimator of confidence",
         "confidence",
         "estimator",
-        (Column.of(first), COVERAGE, *of_set, *(Column.of(metric) for metric in others)),
+        (Column.of(first), coverage, *of_set, *(Column.of(metric) for metric in others)),
         tuple(
             Row(
                 name,
@@ -52,6 +54,7 @@ def confidence_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
         notes=(
             "Coverage: share of the rows asked with a confidence that could be read; metrics are of these. Where some "
             "are missing, the bounds of the Brier score over all rows stand below the name.",
+            *notes,
             *few_outcomes(own, "probability"),
             *_bounded(own),
             *(
@@ -64,6 +67,12 @@ def confidence_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
             ),
         ),
     )
+
+
+def _coverage_column(own: SetReport) -> Column:
+    """Coverage, first of all where any confidence is missing."""
+    missing = any(found.reasons for cell in own.cells.values() for found in cell.estimators.values())
+    return COVERAGE if missing else replace(COVERAGE, priority=LAST)
 
 
 def _bounded(own: SetReport) -> Iterator[str]:
