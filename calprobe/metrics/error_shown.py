@@ -17,8 +17,7 @@ from calprobe.metrics.resamples import Resampling
 ErrorName = Literal["ace", "ece"]
 ERRORS: tuple[ErrorName, ErrorName] = ("ace", "ece")
 SMALL = 1_000  # questions; with fewer, chance makes a good part of an error, so that is shown beside it
-# What chance makes of an error, its size and its p-value: their names, and the heads of columns behind the error's.
-BESIDE = {"{}_if_calibrated": "if cal.", "{}_p": "p"}
+BESIDE = ("{}_if_calibrated", "{}_p")  # names of what chance makes of an error: its size, its p-value
 
 
 def has_few_values(confidence: npt.ArrayLike, n_bins: int | None = ACE_BINS) -> bool:
@@ -73,10 +72,9 @@ def columns_shown(metrics: Sequence[Metric], *, few_values: bool, chance: bool) 
     room = {shown: (True, first)} | dict.fromkeys(others, (not chance and not few_values, second))
     if chance:
         room |= {beside.format(name): room[name] for name in ERRORS for beside in BESIDE}
-    titles = {beside.format(name): title for name in ERRORS for beside, title in BESIDE.items()}
     placed = (
         replace(metric, printed=room[metric.name][0], priority=room[metric.name][1]) if metric.name in room else metric
-        for metric in (replace(metric, title=titles.get(metric.name, metric.title)) for metric in metrics)
+        for metric in metrics
     )
     return tuple(_beside_their_errors(list(placed)))
 

@@ -17,9 +17,10 @@ from rich.text import Text
 from calprobe.analysis.tables.best import best_cells
 from calprobe.analysis.tables.cell_text import cell_interval, cell_text, one_line
 from calprobe.analysis.tables.types import Column, Row, Table, headings
+from calprobe.metrics import Estimate
 
 GAP = 1  # blanks before a column
-LEAST = len(".123-.456")  # characters of a column of estimates with intervals
+LEAST = len(".123-.456")  # characters of a column of estimates, with intervals or without
 INDENT = "  "  # of rows in a group
 BEST = "*"
 PARTIAL = r"PARTIAL, [\d,]+ of [\d,]+ relations"
@@ -76,7 +77,7 @@ class _Column:
             width = max(map(len, below))
             values, below = [f"{v} {b:<{width}}" for v, b in zip(values, below, strict=True)], [""] * len(cells)
         left = bool(cells) and all(isinstance(cell, str) for cell in cells)
-        least = LEAST if any(cell_interval(cell, table) for cell in cells) else 0
+        least = LEAST if any(isinstance(cell, Estimate) for cell in cells) else 0
         width = GAP + left + max([least, *map(cell_len, (column.title, *values, *below))])
         return cls(column, tuple(values), tuple(below), best, left, width)
 

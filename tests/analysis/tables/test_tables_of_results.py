@@ -37,7 +37,7 @@ QUICK = ReportOptions(resampling=Resampling(6))
 NAN = float("nan")
 METRICS = ("Brier", "ACE")
 FOUR = ("base", "margin", "average_vote_2", "average_min")
-PRINTED = ["accuracy", "coverage", "mean conf", "ACE", "ECE", "Brier", "AUROC"]
+PRINTED = ["accuracy", "coverage", "mean conf", "ACE", "ACE if cal.", "ACE p", "Brier", "AUROC"]
 
 
 def partial(run: RunReport) -> RunReport:
@@ -247,7 +247,7 @@ def test_the_terminal_shows_each_run_in_its_sections(found: Report) -> None:
     assert "Only with" not in text
     narrow = printed(tables, 80)
     shown = [metric.title for metric in found.metrics if f" {metric.title} " in narrow.replace("\n", " \n")]
-    assert shown[:2] == ["accuracy", "mean conf"]
+    assert shown == ["accuracy", "ACE", "ACE if cal.", "ACE p"]
     assert "Only with --format json or csv, or on a wider terminal: " in " ".join(narrow.split())
 
 
