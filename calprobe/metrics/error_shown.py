@@ -17,7 +17,6 @@ from calprobe.metrics.resamples import Resampling
 ErrorName = Literal["ace", "ece"]
 ERRORS: tuple[ErrorName, ErrorName] = ("ace", "ece")
 SMALL = 1_000  # questions; with fewer, chance makes a good part of an error, so that is shown beside it
-BESIDE = ("{}_if_calibrated", "{}_p")  # names of what chance makes of an error: its size, its p-value
 
 
 def has_few_values(confidence: npt.ArrayLike, n_bins: int | None = ACE_BINS) -> bool:
@@ -38,7 +37,7 @@ def has_few_values(confidence: npt.ArrayLike, n_bins: int | None = ACE_BINS) -> 
     return len(np.unique(values)) < min(bins_for(len(values)) if n_bins is None else n_bins, len(values))
 
 
-def error_shown(few_values: bool) -> ErrorName:
+def error_shown(*, few_values: bool) -> ErrorName:
     """The error that is printed: ECE of confidences with few values, ACE of others."""
     return "ece" if few_values else "ace"
 
@@ -52,6 +51,15 @@ def chance_shown(questions: int, resampling: Resampling) -> bool:
     return questions < SMALL and resampling.n_resamples > 0
 
 
+def with_chance(error: ErrorName) -> tuple[str, str, str]:
+    """The names of an error and of what chance makes of it.
+
+    >>> with_chance("ace")
+    ('ace', 'ace_if_calibrated', 'ace_p')
+    """
+    return (error, f"{error}_if_calibrated", f"{error}_p")
+
+
 def columns_shown(metrics: Sequence[Metric], *, few_values: bool, chance: bool) -> tuple[Metric, ...]:
     """The metrics in the order of a table's columns, with the room that a table of these confidences gives each.
 
@@ -63,7 +71,7 @@ def columns_shown(metrics: Sequence[Metric], *, few_values: bool, chance: bool) 
         few_values: whether any of the confidences has few values, see `has_few_values`.
         chance: whether what chance makes of errors is shown, see `chance_shown`.
     """
-    shown = error_shown(few_values)
+    shown = error_shown(few_values=few_values)
     by_name = {metric.name: metric for metric in metrics}
     if any(name not in by_name for name in ERRORS):
         return tuple(metrics)
@@ -71,7 +79,7 @@ def columns_shown(metrics: Sequence[Metric], *, few_values: bool, chance: bool) 
     others = (name for name in ERRORS if name != shown)
     room = {shown: (True, first)} | dict.fromkeys(others, (not chance and not few_values, second))
     if chance:
-        room |= {beside.format(name): room[name] for name in ERRORS for beside in BESIDE}
+        room |= {beside: room[name] for name in ERRORS for beside in with_chance(name)}
     placed = (
         replace(metric, printed=room[metric.name][0], priority=room[metric.name][1]) if metric.name in room else metric
         for metric in metrics

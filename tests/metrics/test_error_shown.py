@@ -32,7 +32,7 @@ def test_ece_is_printed_where_six_answers_would_weigh_as_much_as_a_hundred() -> 
     confidence, correct = [0.9] * 100 + [0.1] * 6, [True] * 90 + [False] * 10 + [True] * 6
     assert float(ace(confidence, correct)) == pytest.approx(0.45)  # (0 + 0.9) / 2
     assert float(ece(confidence, correct)) == pytest.approx(0.9 * 6 / 106)
-    assert error_shown(has_few_values(confidence)) == "ece"
+    assert error_shown(few_values=has_few_values(confidence)) == "ece"
 
 
 def test_what_chance_makes_of_errors_is_shown_of_fewer_than_a_thousand_questions() -> None:

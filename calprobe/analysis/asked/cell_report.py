@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
         failures=cell.failures,
         failure_reasons=cell.reasons,
         chance=float(cell.chance.mean()) if len(cell) else float("nan"),
-        accuracy={name: _accuracy(opened, own, options) for name, own in answers.items()},
+        accuracy={name: report_accuracy(opened, own, options) for name, own in answers.items()},
         estimators={name: _calibration(opened, name, metrics[name], options) for name in confidences},
         off_label=_off_label(opened, options) if NORMALISED in confidences else None,
         shift=_shift(opened, options) if NORMALISED in confidences else None,
@@ -97,7 +98,8 @@ def _samples(opened: OpenedCell) -> SampleCounts | None:
     return SampleCounts(mean_of(counts), min(counts), max(counts), answered)
 
 
-def _accuracy(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Accuracy:
+def report_accuracy(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Accuracy:
+    """How often the answers under one reader are right."""
     return Accuracy(
         value=mean_over(opened, answers.correct, answers.asked, options),
         of_read=mean_over(opened, answers.correct, answers.extracted, options),
@@ -176,9 +178,21 @@ def _calibration(
         rarer=_rarer(opened, found),
         mass=None if found.mass is None or not rows else float(np.nanmean(found.mass[read])),
         bounded=found.bounded,
-        few_values=opened.estimators[name].scale == "probability"
-        and has_few_values(found.confidence[read], options.ace_bins),
+        few_values=few_values_of(opened, name, options),
     )
+
+
+def few_values_of(opened: OpenedCell, name: str, options: AskedOptions) -> bool:
+    """Whether the confidences of an estimator have fewer different values than ACE has bins; no uncertainty has."""
+    found = opened.confidences[name]
+    is_probability = opened.estimators[name].scale == "probability"
+    return is_probability and has_few_values(found.confidence[found.read], options.ace_bins)
+
+
+def report_estimator(opened: OpenedCell, name: str, metrics: Sequence[Metric], options: AskedOptions) -> CellEstimator:
+    """The numbers of one estimator, as those of a report."""
+    alone = replace(opened, estimators={name: opened.estimators[name]}, confidences={name: opened.confidences[name]})
+    return _calibration(opened, name, estimates_of(alone, metrics, options.resampling)[name], options)
 
 
 def _rarer(opened: OpenedCell, found: AskedConfidence) -> int:

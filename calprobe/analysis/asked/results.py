@@ -277,6 +277,7 @@ class SetReport:
     questions: int
     cells: Mapping[str, CellReport]  # by variant
     format_changes: tuple[str, ...]  # variants that ask for another form of answer; spread leaves them out
+    usual: tuple[str, ...]  # variants that means are over: of the usual form of answer and order of options
     spread: Mapping[str, Spread]  # by reader
     drops: tuple[Drop, ...]
     repairs: tuple[Repair, ...]
