@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,12 +11,31 @@ import numpy.typing as npt
 
 from calprobe.metrics.bins import bins_for
 from calprobe.metrics.calibration import ACE_BINS
+from calprobe.metrics.intervals import Draws, Estimate
 from calprobe.metrics.metric import Metric, ReferenceMetric
+from calprobe.metrics.reference import p_of_calibration
 from calprobe.metrics.resamples import Resampling
 
 ErrorName = Literal["ace", "ece"]
 ERRORS: tuple[ErrorName, ErrorName] = ("ace", "ece")
 SMALL = 1_000  # questions; with fewer, chance makes a good part of an error, so that is shown beside it
+
+
+@dataclass(frozen=True, slots=True)
+class ByChance:
+    """What chance makes of an error, if the confidences are perfectly calibrated."""
+
+    size: Estimate  # its mean, and 95 % of its draws
+    p: float  # how often it is at least as large as the error
+
+    @classmethod
+    def of(cls, draws: Draws) -> ByChance | None:
+        """By an error's own draws; None without any."""
+        if draws.by_chance is None or not len(draws.by_chance) or np.isnan(draws.value):
+            return None
+        low, high = np.quantile(draws.by_chance, [0.025, 0.975])
+        size = Estimate(float(draws.by_chance.mean()), float(low), float(high))
+        return cls(size, p_of_calibration(draws.value, draws.by_chance))
 
 
 def has_few_values(confidence: npt.ArrayLike, n_bins: int | None = ACE_BINS) -> bool:

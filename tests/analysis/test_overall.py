@@ -73,7 +73,8 @@ def test_lists_overviews_and_pages_show_the_same_numbers(report: AskedReport) ->
     with coarse_smoothing():
         page = task_page(report, options)
     head = page[page.index('<dl class="numbers">') :][:2000]
-    assert f"{accuracy:.4f}" in head and f"{ece:.4f}" in head
+    assert f"{accuracy:.4f}" in head
+    assert f"{ece:.4f}" in head
     assert f"{headline.if_calibrated:.4f} if calibrated" in head
 
 

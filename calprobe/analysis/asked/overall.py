@@ -14,7 +14,7 @@ from calprobe.metrics import Estimate, standard_metrics
 from calprobe.metrics.error_shown import ERRORS, ErrorName, error_shown, with_chance
 
 # Estimators of replies that stand for a run, the best known first; of others the first that there is.
-_FIRST = ("label", "label_final")
+LABELS = ("label", "label_final")
 OF_RUN = (
     *("accuracy", "mean_confidence", "confidence_gap"),
     *(name for error in ERRORS for name in with_chance(error)),
@@ -123,7 +123,7 @@ def first_estimator(given: Collection[str]) -> str | None:
     >>> first_estimator(["label_raw", "label"]), first_estimator(["stated_percent"])
     ('label', 'stated_percent')
     """
-    return next((name for name in _FIRST if name in given), next(iter(given), None))
+    return next((name for name in LABELS if name in given), next(iter(given), None))
 
 
 def _overall(
