@@ -16,6 +16,7 @@ from calprobe.analysis.asked.results import (
     Accuracy,
     CellEstimator,
     CellReport,
+    KindReport,
     OffLabel,
     OpenedCell,
     Overconfidence,
@@ -57,8 +58,7 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
         answers: by reader, the one that confidences go by first.
         options: bins, resamples, and whether the paper's rules hold.
     """
-    cell, confidences = opened.cell, opened.confidences
-    metrics = estimates_of(opened, metrics_of(options), options.resampling)
+    cell = opened.cell
     return CellReport(
         set=cell.set,
         variant=cell.variant,
@@ -68,9 +68,9 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
         failure_reasons=cell.reasons,
         chance=float(cell.chance.mean()) if len(cell) else float("nan"),
         accuracy={name: report_accuracy(opened, own, options) for name, own in answers.items()},
-        estimators={name: _calibration(opened, name, metrics[name], options) for name in confidences},
-        off_label=_off_label(opened, options) if NORMALISED in confidences else None,
-        shift=_shift(opened, options) if NORMALISED in confidences else None,
+        estimators=_estimators(opened, options),
+        off_label=_off_label(opened, options) if NORMALISED in opened.confidences else None,
+        shift=_shift(opened, options) if NORMALISED in opened.confidences else None,
         overconfidence={
             name: _overconfidence(opened, name, options)
             for name, estimator in opened.estimators.items()
@@ -86,7 +86,33 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
             BudgetOptions(options.budget, options.budget_draws, options.forms, options.with_original),
             options.resampling,
         ),
+        kinds=_kinds(opened, answers, options),
     )
+
+
+def _estimators(opened: OpenedCell, options: AskedOptions) -> dict[str, CellEstimator]:
+    metrics = estimates_of(opened, metrics_of(options), options.resampling)
+    return {name: _calibration(opened, name, metrics[name], options) for name in opened.confidences}
+
+
+def _kinds(opened: OpenedCell, answers: Mapping[str, Answers], options: AskedOptions) -> dict[str, KindReport]:
+    """The questions of each kind by themselves, where there are several."""
+    kinds = [row.question.kind for row in opened.cell.rows]
+    if len(set(kinds)) < 2:
+        return {}
+    found = {}
+    for kind in dict.fromkeys(kinds):
+        places = [at for at, own in enumerate(kinds) if own == kind]
+        part = opened.at(places)
+        having = {name: own for name, own in part.confidences.items() if own.asked.any()}
+        part = replace(part, confidences=having, estimators={name: part.estimators[name] for name in having})
+        found[kind] = KindReport(
+            rows=len(places),
+            chance=float(part.cell.chance.mean()),
+            accuracy={name: report_accuracy(part, own.at(places), options) for name, own in answers.items()},
+            estimators=_estimators(part, options),
+        )
+    return found
 
 
 def _samples(opened: OpenedCell) -> SampleCounts | None:
@@ -179,6 +205,7 @@ def _calibration(
         mass=None if found.mass is None or not rows else float(np.nanmean(found.mass[read])),
         bounded=found.bounded,
         few_values=few_values_of(opened, name, options),
+        chance=mean_of(opened.cell.chance[read].tolist()),
     )
 
 

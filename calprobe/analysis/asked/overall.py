@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from calprobe.analysis.asked.cell_report import few_values_of, report_accuracy, report_estimator
+from calprobe.analysis.asked.cell_report import few_values_of, mean_of, report_accuracy, report_estimator
 from calprobe.analysis.asked.opened import Asked, read_sets, usual_variants
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.results import Accuracy, AskedRunReport, CellEstimator, CellReport, OpenedCell
@@ -59,9 +59,9 @@ class _Cell:
     metrics: Mapping[str, Estimate]
 
     @classmethod
-    def of(cls, found: CellEstimator, chance: float) -> _Cell:
+    def of(cls, found: CellEstimator) -> _Cell:
         """By an estimator."""
-        return cls(found.rows, found.rows + sum(found.reasons.values()), chance, found.metrics)
+        return cls(found.rows, found.rows + sum(found.reasons.values()), found.chance, found.metrics)
 
     @classmethod
     def read(cls, found: Accuracy, chance: float) -> _Cell:
@@ -74,9 +74,7 @@ def overall_of(run: AskedRunReport) -> Overall | None:
     usual = [own.cells[variant] for own in run.sets.values() for variant in own.usual]
     name = confidence_of(usual)
     cells = [
-        _Cell.read(cell.accuracy[cell.reader], cell.chance)
-        if name is None
-        else _Cell.of(cell.estimators[name], cell.chance)
+        _Cell.read(cell.accuracy[cell.reader], cell.chance) if name is None else _Cell.of(cell.estimators[name])
         for cell in usual
         if (cell.accuracy if name is None else name in cell.estimators)
     ]
@@ -95,13 +93,12 @@ def overall_read(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> Overall
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in OF_RUN]
     cells, of = [], name or ""
     for own, variant, cell in opened:
-        chance = float(cell.cell.chance.mean()) if len(cell.cell) else float("nan")
         if name is None:
             answers = next(iter(own.answers[variant].values()))
             of = answers.reader
-            cells.append(_Cell.read(report_accuracy(cell, answers, options), chance))
+            cells.append(_Cell.read(report_accuracy(cell, answers, options), mean_of(cell.cell.chance.tolist())))
         elif name in cell.confidences:
-            cells.append(_Cell.of(report_estimator(cell, name, metrics, options), chance))
+            cells.append(_Cell.of(report_estimator(cell, name, metrics, options)))
     left_out = [variant for own in read for variant in own.cells if variant not in usual[own.name]]
     few = any(
         few_values_of(cell, name, options) for own in read for cell in own.cells.values() for name in cell.confidences

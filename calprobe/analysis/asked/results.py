@@ -63,6 +63,7 @@ class CellEstimator:
     mass: float | None = None  # mean probability of all replies that it is a share of; None: it is of no such set
     bounded: int = 0  # rows whose confidence is a bound, since a window lacks one of the replies
     few_values: bool = False  # fewer different confidences than ACE has bins: see `calprobe.metrics.error_shown`
+    chance: float = float("nan")  # accuracy of guessing among these rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,16 @@ class SampleCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class KindReport:
+    """The questions of one kind, where a cell has several."""
+
+    rows: int
+    chance: float
+    accuracy: Mapping[str, Accuracy]  # by reader
+    estimators: Mapping[str, CellEstimator]  # those that questions of this kind can have
+
+
+@dataclass(frozen=True, slots=True)
 class CellReport:
     """One set under one variant."""
 
@@ -200,6 +211,7 @@ class CellReport:
     maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # by estimator, of those that a map has made
     lengths: tuple[StageLengths, ...] = ()  # tokens of replies and thoughts, by stage
     slices: CellSlices | None = None  # by a covariate; None unless asked for
+    kinds: Mapping[str, KindReport] = field(default_factory=dict)  # of questions; none where all are of one kind
 
     @property
     def reader(self) -> str:
