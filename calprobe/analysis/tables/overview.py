@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -77,11 +78,12 @@ def _row(side: TaskRun, task: TaskOverview, found: Overview) -> Row:
     ]
     of_error, *by_chance = (side.metrics[name] for name in with_chance(task.error))
     small = chance_shown(side.questions, found.resampling)
+    known = (None if math.isnan(own.value) or not small else own.value for own in by_chance)
     cells: tuple[Cell, ...] = (
         side.n,
         side.accuracy,
         *(of_error if error == task.error else None for error in found.errors),
-        *((by_chance if small else (None, None)) if found.chance else ()),
+        *(known if found.chance else ()),
         *(side.metrics[metric.name] for metric in found.metrics if metric.name in OTHERS),
         side.of,
     )
