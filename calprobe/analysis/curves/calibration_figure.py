@@ -28,7 +28,7 @@ OVERLAY_SIZES = frame.PairSizes(OVERLAY_INCHES, 2.8)
 
 
 def draw_calibration(result: Calibration, look: Look = DEFAULT_LOOK) -> Figure:
-    """A row for each run, a panel for each estimator: the printed error's own bins above, counts in bins of equal width below.
+    """A row for each run, a panel for each estimator: bins of the printed error, below them counts in equal bins.
 
     As an overlay, a panel for each run with all of its estimators, a line through the bins of each.
     """
