@@ -148,8 +148,8 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
         yield FigureView(
             f"Reliability on {name}",
             charts.calibration(lines, places, "question" if found.calibration.of == "questions" else "row"),
-            "Accuracy against mean confidence of quantile bins, as many as the number of rows allows, and where there are "
-            "few different confidences of ECE's bins; pooled over the variants that are read well enough. A stated "
+            "Accuracy against mean confidence of quantile bins, as many as the number of rows allows, and where "
+            "confidences have few values of ECE's bins; pooled over the variants that are read well enough. A stated "
             "confidence that is nowhere read so is left out. On the "
             "dotted line the two are equal. Below: the share of the rows in bins of equal width."
             + (f" {found.calibration.said}; intervals allow for it." if found.calibration.said else ""),
