@@ -15,6 +15,7 @@ from calprobe.metrics.intervals import Draws, Estimate
 from calprobe.metrics.metric import Metric, ReferenceMetric
 from calprobe.metrics.reference import p_of_calibration
 from calprobe.metrics.resamples import Resampling
+from calprobe.metrics.scoring_rules import MEAN_CONFIDENCE
 
 ErrorName = Literal["ace", "ece"]
 ERRORS: tuple[ErrorName, ErrorName] = ("ace", "ece")
@@ -95,10 +96,13 @@ def columns_shown(metrics: Sequence[Metric], *, few_values: bool, chance: bool) 
     if any(name not in by_name for name in ERRORS):
         return tuple(metrics)
     first, second = (by_name[name].priority for name in ERRORS)
+    mean_first = MEAN_CONFIDENCE.priority or 0  # which gets room before p
     others = (name for name in ERRORS if name != shown)
     room = {shown: (True, first)} | dict.fromkeys(others, (not chance and not few_values, second))
     if chance:
-        room |= {beside: room[name] for name in ERRORS for beside in with_chance(name)}
+        for name, (printed, priority) in list(room.items()):
+            _, size, p = with_chance(name)
+            room |= {size: (printed, priority), p: (printed, max(priority or 0, mean_first))}
     placed = (
         replace(metric, printed=room[metric.name][0], priority=room[metric.name][1]) if metric.name in room else metric
         for metric in metrics

@@ -48,7 +48,7 @@ def test_one_error_is_printed_with_what_chance_makes_of_it_behind_it(few: bool) 
     printed = [own.name for own in shown if own.printed]
     beside = [error, f"{error}_if_calibrated", f"{error}_p"]
     assert printed == ["accuracy", "mean_confidence", *beside, "brier", "auroc"]
-    assert {own.priority for own in shown if own.name in beside} == {2}
+    assert [own.priority for own in shown if own.name in beside] == [2, 2, 3], "p gets room behind mean confidence"
     names = [own.name for own in shown]
     for name in ("ace", "ece"):
         at = names.index(name)
