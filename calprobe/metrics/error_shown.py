@@ -97,10 +97,11 @@ def columns_shown(metrics: Sequence[Metric], *, few_values: bool, chance: bool) 
         return tuple(metrics)
     first, second = (by_name[name].priority for name in ERRORS)
     mean_first = MEAN_CONFIDENCE.priority or 0  # which gets room before p
-    others = (name for name in ERRORS if name != shown)
-    room = {shown: (True, first)} | dict.fromkeys(others, (not chance and not few_values, second))
-    if chance:
-        for name, (printed, priority) in list(room.items()):
+    room: dict[str, tuple[bool, int | None]] = {}
+    for name in ERRORS:
+        printed, priority = (True, first) if name == shown else (not chance and not few_values, second)
+        room[name] = (printed, priority)
+        if chance:
             _, size, p = with_chance(name)
             room |= {size: (printed, priority), p: (printed, max(priority or 0, mean_first))}
     placed = (
