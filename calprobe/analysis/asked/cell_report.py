@@ -100,7 +100,7 @@ def _kinds(opened: OpenedCell, answers: Mapping[str, Answers], options: AskedOpt
     kinds = [row.question.kind for row in opened.cell.rows]
     if len(set(kinds)) < 2:
         return {}
-    found = {}
+    found: dict[str, KindReport] = {}
     for kind in dict.fromkeys(kinds):
         places = [at for at, own in enumerate(kinds) if own == kind]
         part = opened.at(places)
