@@ -34,7 +34,7 @@ def choose(report: Report, estimators: Sequence[str] | None, metrics: Sequence[s
     if metrics is not None:
         shown = [replace(metric, printed=True, priority=place) for place, metric in enumerate(shown, 1)]
     runs = tuple(_of_run(run, names, wanted) for run in report.runs)
-    return replace(report, runs=runs, metrics=tuple(shown), chosen=True)
+    return replace(report, runs=runs, metrics=tuple(shown), chosen=True, metrics_chosen=metrics is not None)
 
 
 def check_choice(runs: Iterable[Run], estimators: Sequence[str] | None, metrics: Sequence[str] | None) -> None:

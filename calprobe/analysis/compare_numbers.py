@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.compare_match import Part, Shared
-from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence, PairComparison, Scope
+from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence, PairComparison, Scope, by_chance_of
 from calprobe.analysis.compare_ties import tied_instances
 from calprobe.analysis.groups import relation_groups
 from calprobe.analysis.meaningful import is_meaningful
@@ -103,7 +103,10 @@ def contrasts_of(sides: Mapping[str | None, Sides], metrics: Sequence[Metric], d
                 continue
             estimates = interval(first[metric.name], metric), interval(second[metric.name], metric)
             difference = PairedDraws.of(first[metric.name], compared[metric.name], metric)
-            yield drawn.contrast(name, metric.name, estimates, difference)
+            contrast = drawn.contrast(name, metric.name, estimates, difference)
+            errors = first[metric.name], second[metric.name]
+            chance = by_chance_of(metric.name, errors, len(own.first.correct), drawn.options)
+            yield replace(contrast, by_chance=chance)
 
 
 def agreement_of(sides: Sides, unit: ClusterKind) -> Agreement:

@@ -13,6 +13,7 @@ from calprobe.analysis.compare_results import (
     SIGNIFICANT,
     Agreement,
     Comparison,
+    Contrast,
     Corrected,
     PairComparison,
     Scope,
@@ -20,7 +21,7 @@ from calprobe.analysis.compare_results import (
 )
 from calprobe.analysis.compare_ties import ABSOLUTE
 from calprobe.analysis.number_text import number, ranges
-from calprobe.analysis.prose import cluster_notes, range_note, score_notes, sentence, size
+from calprobe.analysis.prose import cluster_notes, error_notes, range_note, score_notes, sentence, size
 from calprobe.messages import counted
 from calprobe.metrics import Metric
 from calprobe.words import ClusterKind
@@ -168,6 +169,9 @@ def comparison_notes(comparison: Comparison) -> Iterable[str]:
         agreements += [pair.agreement for pair in comparison.within.templates if pair.agreement]
         if comparison.within.estimators:
             yield ("Each estimator is judged on its own answers: where accuracies differ, Brier and ACE differ too.")
+    contrasts = comparison.contrasts
+    if any(isinstance(own, Contrast) and own.by_chance for own in contrasts):
+        yield from error_notes(few_values=False, chance=True)
     if agreements:
         tested = any(not math.isnan(own.mcnemar_p) for own in agreements)
         exact = " McNemar p: exact, of equal accuracy of base, not corrected." if tested else ""

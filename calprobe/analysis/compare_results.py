@@ -12,6 +12,8 @@ from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import CompareOptions
 from calprobe.analysis.run_facts import RunFacts
 from calprobe.metrics import Difference, Estimate, Metric, PairedDraws
+from calprobe.metrics.error_shown import ERRORS, ByChance, chance_shown
+from calprobe.metrics.intervals import Draws
 from calprobe.words import ClusterKind, Correction
 
 SIGNIFICANT = 0.05  # corrected p-values below it are marked
@@ -45,6 +47,8 @@ class Contrast:
     equivalence: Equivalence | None = None  # None: no margin was given
     corrected_by: Correction = "holm"
     draws: PairedDraws | None = field(default=None, repr=False, compare=False)  # until the p-values are corrected
+    # What chance makes of both sides' calibration error, of fewer than 1,000 questions; None of other metrics.
+    by_chance: tuple[ByChance, ByChance] | None = None
 
     @property
     def p_corrected(self) -> float:
@@ -58,12 +62,25 @@ class Contrast:
 
     def to_json(self) -> dict[str, Any]:
         """Both estimates, and the difference with its p-values; NaN is None."""
-        found = {
+        found: dict[str, Any] = {
             "first": estimate_json(self.first),
             "second": estimate_json(self.second),
             "difference": _difference_json(self.difference, self.p_holm, self.p_max_t),
         }
+        if self.by_chance is not None:
+            found["if_calibrated"] = [estimate_json(side.size) for side in self.by_chance]
+            found["p_calibrated"] = [number_json(side.p) for side in self.by_chance]
         return found if self.equivalence is None else found | {"equivalence": self.equivalence.to_json()}
+
+
+def by_chance_of(
+    metric: str, sides: tuple[Draws, Draws], questions: int, options: CompareOptions
+) -> tuple[ByChance, ByChance] | None:
+    """What chance makes of a calibration error of both sides, where it is shown beside it; None elsewhere."""
+    if metric not in ERRORS or not chance_shown(questions, options.scores.resampling):
+        return None
+    first, second = map(ByChance.of, sides)
+    return None if first is None or second is None else (first, second)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,36 +1,39 @@
-"""The two numbers that a run is known by in a list: how often it is right, and how far its confidence is from that."""
+"""The numbers that a run is known by in a list: how often it is right, and how far its confidence is from that."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from calprobe.analysis.asked.folder import asked_of
-from calprobe.analysis.asked.opened import Asked, read_sets
+from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
-from calprobe.analysis.asked.results import CellReport, OpenedCell
+from calprobe.analysis.asked.overall import overall_read
+from calprobe.analysis.json_values import number_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.scored_run import ScoredRun, scored_run
 from calprobe.confidence import BASE
-from calprobe.metrics import ace
+from calprobe.metrics import Estimate, Resampling, bootstrap, standard_metrics
+from calprobe.metrics.error_shown import ERRORS, ErrorName, chance_shown, error_shown, with_chance
 from calprobe.runs import AskedRun, Run
-
-# Estimators of replies that stand for a run in a list, the best known first; of others the first that there is.
-_FIRST = ("label", "label_final")
 
 
 @dataclass(frozen=True, slots=True)
 class RunHeadline:
-    """Accuracy and adaptive calibration error of a run, without intervals."""
+    """Accuracy and calibration error of a run, without intervals; None for what it has not."""
 
-    n: int  # instances; of replies, rows of all sets and variants
-    accuracy: float | None  # of replies the mean over sets and variants; None without any
-    ace: float | None  # likewise, of those whose replies have the confidence; None without any
-    of: str  # reader and estimator: base; last_marker, label
+    n: int  # instances; of replies, rows of the usual variants that have the confidence
+    accuracy: float | None  # of replies the mean over sets and variants, of the answers that the confidence is of
+    ace: float | None
+    ece: float | None
+    error: ErrorName  # the one of both that stands for the run
+    if_calibrated: float | None  # that error by chance alone, if perfectly calibrated; None from 1,000 questions on
+    p: float | None  # likewise; None also of several sets or variants
+    of: str  # estimator, or reader of replies without any confidence
+    left_out: tuple[str, ...] = ()  # variants of another form of reply, or order of options
 
 
-NOTHING = RunHeadline(0, None, None, "")
+NOTHING = RunHeadline(0, None, None, None, "ace", None, None, "")
 
 
 def headline_of(run: Run | AskedRun) -> RunHeadline:
@@ -49,55 +52,33 @@ def scored_headline(run: ScoredRun, options: ReportOptions = DEFAULT_OPTIONS) ->
     if name is None or not len(run.instances):
         return NOTHING
     found = run.confidence(name)
-    error = ace(found.confidence, found.correct, options.ace_bins).value
-    return RunHeadline(len(run.instances), float(found.correct.mean()), None if math.isnan(error) else error, name)
+    resampling = options.resampling if chance_shown(len(run.instances), options.resampling) else Resampling(0)
+    shown = [metric for error in ERRORS for metric in with_chance(error)]
+    metrics = bootstrap(
+        [metric for metric in standard_metrics(options.ace_bins) if metric.name in shown],
+        found.confidence,
+        found.correct,
+        resampling,
+        run.clusters,
+    )
+    accuracy = {"accuracy": Estimate(float(found.correct.mean()))}
+    return _headline(len(run.instances), metrics | accuracy, error_shown(few_values=False), name)
 
 
 def asked_headline(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> RunHeadline:
-    """By the reader that confidences go by and the first estimator of confidence, in the mean over the cells."""
-    cells = list(_cells(asked, options))
-    if not cells:
+    """By the estimator that stands for the run, in the mean over its usual variants: see `Overall`."""
+    found = overall_read(asked, options)
+    if found is None:
         return NOTHING
-    name = confidence_of(cell for _, _, cell in cells)
-    errors = [_error(cell, name, options) for _, _, cell in cells if name in cell.confidences]
-    of = ", ".join(text for text in (cells[0][0], name) if text)
-    return RunHeadline(
-        n=sum(len(cell.cell) for _, _, cell in cells),
-        accuracy=_mean([accuracy for _, accuracy, _ in cells]),
-        ace=_mean(errors),
-        of=of,
-    )
+    headline = _headline(found.rows, found.metrics, found.error, found.of)
+    if not chance_shown(found.questions, options.resampling):
+        headline = replace(headline, if_calibrated=None, p=None)
+    return replace(headline, left_out=found.left_out)
 
 
-def confidence_of(cells: Iterable[OpenedCell | CellReport]) -> str | None:
-    """The estimator that stands for the cells of a run, of those that are probabilities; None of none."""
-    return first_estimator(
-        dict.fromkeys(name for cell in cells for name, own in cell.estimators.items() if own.scale == "probability")
-    )
+def _headline(rows: int, metrics: Mapping[str, Estimate], error: ErrorName, of: str) -> RunHeadline:
+    def value(name: str) -> float | None:
+        return number_json(metrics[name].value) if name in metrics else None
 
-
-def first_estimator(given: Collection[str]) -> str | None:
-    """The estimator of replies that stands for a run; None of none.
-
-    >>> first_estimator(["label_raw", "label"]), first_estimator(["stated_percent"])
-    ('label', 'stated_percent')
-    """
-    return next((name for name in _FIRST if name in given), next(iter(given), None))
-
-
-def _cells(asked: Asked, options: AskedOptions) -> Iterator[tuple[str, float | None, OpenedCell]]:
-    """Reader, accuracy and contents of each set under each variant."""
-    for own in read_sets(asked, options):
-        for variant, cell in own.cells.items():
-            reader, answers = next(iter(own.answers[variant].items()))
-            yield reader, _mean(answers.correct[answers.asked].tolist()), cell
-
-
-def _error(cell: OpenedCell, name: str | None, options: AskedOptions) -> float:
-    found = cell.confidences[name or ""]
-    return ace(found.confidence[found.read], found.correct[found.read], options.ace_bins).value
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None and not math.isnan(value)]
-    return sum(known) / len(known) if known else None
+    _, if_calibrated, p = with_chance(error)
+    return RunHeadline(rows, value("accuracy"), value("ace"), value("ece"), error, value(if_calibrated), value(p), of)

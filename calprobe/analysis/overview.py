@@ -7,8 +7,7 @@ named with the reason, and the others are shown without it.
 from __future__ import annotations
 
 import logging
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -19,25 +18,26 @@ from calprobe.analysis.asked.compare_asked import compare_asked
 from calprobe.analysis.asked.compared import AskedComparison
 from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.overall import overall_of
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.compare_results import Comparison
 from calprobe.analysis.compare_runs import compare
-from calprobe.analysis.headlines import confidence_of
 from calprobe.analysis.json_values import estimate_json
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.report_runs import report
 from calprobe.analysis.results import Report, RunReport
 from calprobe.confidence import BASE
 from calprobe.errors import CalprobeError
-from calprobe.metrics import Estimate, Metric
+from calprobe.metrics import Estimate, Metric, Resampling
+from calprobe.metrics.error_shown import ERRORS, SMALL, ErrorName, chance_shown, error_shown, with_chance
 from calprobe.runs import AskedRun, Run, open_run
 from calprobe.words import RunKind
 
 log = logging.getLogger(__name__)
 
-METRICS = ("ace", "brier", "auroc")
+METRICS = (*(name for error in ERRORS for name in with_chance(error)), "brier", "auroc")
 UNDEFINED = Estimate(float("nan"))
 G = TypeVar("G")
 T = TypeVar("T")
@@ -60,10 +60,13 @@ class TaskRun:
     model: str
     path: str
     partial: bool
-    n: int  # instances; of replies, rows of all sets and variants
+    n: int  # instances; of replies, rows of the usual variants that have the confidence
     accuracy: Estimate  # of several sets or variants the mean over these, without an interval
     metrics: Mapping[str, Estimate]  # those of METRICS, likewise
-    of: str  # reader and estimator
+    of: str  # the estimator whose answers and confidences all numbers are of
+    questions: int  # the most that any number is of; of scores, the instances
+    few_values: bool = False  # whether ECE is the error that stands for the run
+    left_out: tuple[str, ...] = ()  # variants that no number is of
     failed: int = 0  # requests without a reply; they are in no number
 
     def to_json(self) -> dict[str, Any]:
@@ -74,6 +77,7 @@ class TaskRun:
             "partial": self.partial,
             "n": self.n,
             "of": self.of,
+            "left_out": list(self.left_out),
             "failed": self.failed,
         }
         numbers = {"accuracy": self.accuracy, **self.metrics}
@@ -92,11 +96,17 @@ class TaskOverview:
     uncompared: str = ""  # why runs could not be compared
     about: str = ""  # LIMITED, and to what part of its probe or questions; empty if to none
 
+    @property
+    def error(self) -> ErrorName:
+        """The calibration error that stands for its runs."""
+        return error_shown(few_values=any(side.few_values for side in self.sides))
+
     def to_json(self) -> dict[str, Any]:
         """The task's object in the JSON of an overview."""
         return {
             "kind": self.kind,
             "about": self.about or None,
+            "error": self.error if self.sides else None,
             "runs": {side.label: side.to_json() for side in self.sides},
             "missing": dict(self.missing),
             "comparison": None if self.comparison is None else self.comparison.to_json(),
@@ -110,7 +120,20 @@ class Overview:
 
     title: str
     tasks: tuple[TaskOverview, ...]
-    metrics: tuple[Metric, ...]  # in the order of columns, those of METRICS
+    metrics: tuple[Metric, ...]  # those of METRICS, in the order of columns
+    resampling: Resampling
+
+    @property
+    def errors(self) -> tuple[ErrorName, ...]:
+        """The calibration errors that stand for any task."""
+        shown = {task.error for task in self.tasks if task.sides}
+        return tuple(error for error in ERRORS if error in shown) or ERRORS[:1]
+
+    @property
+    def chance(self) -> bool:
+        """Whether what chance makes of errors is shown: a task is of few questions."""
+        sides = (side for task in self.tasks for side in task.sides)
+        return chance_shown(min((side.questions for side in sides), default=SMALL), self.resampling)
 
     @property
     def missing(self) -> Iterator[tuple[str, str, str]]:
@@ -170,7 +193,7 @@ def _limited(runs: Iterable[Run | AskedRun]) -> str:
 def overview(title: str, tasks: Iterable[TaskOverview], options: OverviewOptions = DEFAULTS) -> Overview:
     """Tasks that were reported, together."""
     known = {metric.name: metric for metric in metrics_of(options.asked)}
-    return Overview(title, tuple(tasks), tuple(known[name] for name in METRICS))
+    return Overview(title, tuple(tasks), tuple(known[name] for name in METRICS), options.asked.resampling)
 
 
 def _scored(task: Task, runs: Mapping[str, Run], options: OverviewOptions, missing: dict[str, str]) -> ReportedTask:
@@ -241,29 +264,24 @@ def _scored_side(run: RunReport, path: str) -> TaskRun:
         accuracy=metrics.get("accuracy", UNDEFINED),
         metrics={name: metrics.get(name, UNDEFINED) for name in METRICS},
         of="" if shown is None else shown.name,
+        questions=run.instances,
     )
 
 
 def _asked_side(run: AskedRunReport, path: str) -> TaskRun:
-    cells = [cell for cell in run.reports() if cell.accuracy]
-    name = confidence_of(cells)
-    having = [cell.estimators[name].metrics for cell in cells if name in cell.estimators] if name else []
+    found = overall_of(run)
+    metrics = {} if found is None else found.metrics
     return TaskRun(
         label=run.label,
         model=run.model,
         path=messages.shown(path),
         partial=run.partial,
-        n=sum(cell.rows for cell in cells),
-        accuracy=_mean([cell.accuracy[cell.reader].value for cell in cells]),
-        metrics={metric: _mean([own[metric] for own in having if metric in own]) for metric in METRICS},
-        of=", ".join(text for text in (cells[0].reader if cells else "", name) if text),
+        n=0 if found is None else found.rows,
+        accuracy=metrics.get("accuracy", UNDEFINED),
+        metrics={name: metrics.get(name, UNDEFINED) for name in METRICS},
+        of="" if found is None else found.of,
+        questions=run.questions,
+        few_values=run.few_values,
+        left_out=() if found is None else found.left_out,
         failed=sum(number for cell in run.reports() for number in cell.failures.values()),
     )
-
-
-def _mean(found: Sequence[Estimate]) -> Estimate:
-    """One estimate as it is; of several the mean of those that are defined, without an interval."""
-    if len(found) == 1:
-        return found[0]
-    known = [own.value for own in found if not math.isnan(own.value)]
-    return Estimate(sum(known) / len(known)) if known else UNDEFINED

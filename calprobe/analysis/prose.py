@@ -185,6 +185,17 @@ def calibration_sentences(run: RunReport) -> tuple[str, ...]:
     )
 
 
+def error_notes(*, few_values: bool, chance: bool) -> Iterable[str]:
+    """Which calibration error is shown of confidences with few values, and what chance makes of it."""
+    if few_values:
+        yield "ECE and not ACE: some confidences have fewer different values than ACE has bins."
+    if chance:
+        yield (
+            "If cal.: the error that a perfectly calibrated model with these confidences shows by chance, mean and "
+            "95 % of draws; p: how often it shows at least this error."
+        )
+
+
 def remarks(run: RunReport) -> Iterable[str]:
     """The numbers that a run lacks, and why; one clause for each."""
     if run.accuracy is None:

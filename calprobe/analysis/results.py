@@ -135,6 +135,7 @@ class Report:
     options: ReportOptions
     scored: tuple[ScoredRun, ...] = field(default=(), repr=False, compare=False)  # the runs, without their evidence
     chosen: bool = False  # whether estimators or metrics were left out, see `calprobe.analysis.choice`
+    metrics_chosen: bool = False  # whether metrics were chosen, which tables then have in that order
 
     def __repr__(self) -> str:
         more = f" and {len(self.runs) - 3} more" if len(self.runs) > 3 else ""

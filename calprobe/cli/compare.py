@@ -78,14 +78,15 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
 )
 @click.option("--intersect", is_flag=True, help="Compare only the instances and templates that both runs have.")
 @estimators_option(
-    "Estimators to compare, by their names in `report`.  [default: margin,average_min; of one RUN also base]"
+    "Estimators to compare, by their names in `report`.  [default: margin,average_min; of one RUN also base; of "
+    "replies one of each kind: label, and the first that is stated, of P(True), and of samples]"
 )
 @list_option(
     "--metric",
     "metrics",
     metavar="NAME,..",
     help="Metrics to compare, by their names in `report --json`: brier, ace, ece, auroc, nll, ..  [default: brier,ace; "
-    "of one RUN also accuracy]",
+    "of one RUN also accuracy; of replies brier, auroc, and ece where confidences have few values, else ace]",
 )
 @click.option(
     "--margin",
@@ -97,7 +98,7 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
     "--correction",
     type=click.Choice(get_args(Correction)),
     help="Correction of the p-values for their number; max-t uses how the differences depend on each other.  [default: "
-    "holm; of one RUN max-t]",
+    "holm; of one RUN and of replies max-t]",
 )
 @label_option
 @click.option(
@@ -141,9 +142,9 @@ def command(
 
     Any two runs with the same instances and templates: causal and masked, base and instruct, bf16 and fp32. Of one RUN
     of scores: its estimators with each other, its epistemic markers with the plain statement, or two of its templates.
-    Of runs of replies: accuracy by reader, Brier score, ACE and AUROC by set and variant, on the questions that both
-    have. Runs of scores with runs of replies to the same probe: the same facts in several ways, what is ranked right
-    and answered wrong, and the reverse.
+    Of runs of replies: accuracy, and Brier score, calibration error and AUROC of one confidence of each kind, by set
+    and variant, on the questions that both have. Runs of scores with runs of replies to the same probe: the same facts
+    in several ways, what is ranked right and answered wrong, and the reverse.
 
     \b
         calprobe compare runs/tiny-clm-mini runs/tiny-mlm-mini

@@ -13,7 +13,7 @@ from calprobe.analysis.asked.compare_asked import compare_asked
 from calprobe.analysis.asked.compared import AskedComparison, CellPair
 from calprobe.analysis.asked.compared_figure import compared_forest
 from calprobe.analysis.asked.opened import Asked, read_sets
-from calprobe.analysis.asked.options import DEFAULT_ASKED
+from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.tables.asked.compared import compared_tables
 from calprobe.errors import UsageError
@@ -32,6 +32,12 @@ def run(label: str, seed: int, n: int = 40, variants: tuple[str, ...] = ("plain"
         stated[variant] = [str(round(rng.random(), 1)) if rng.random() < 0.8 else "sure" for _ in gold]
     questions, replies = made.answered(letters, gold, stated)
     return made.asked(questions, replies, label=label)
+
+
+def saying(of: Asked, label: str, stated: str) -> Asked:
+    """The run with one stated confidence throughout."""
+    replies = tuple(replace(own, text=stated) if own.stage.startswith("stated") else own for own in of.replies)
+    return replace(of, label=label, replies=replies)
 
 
 def only(found: AskedComparison, at: int = 0) -> CellPair:
@@ -60,7 +66,7 @@ def test_differences_are_those_of_the_paired_bootstrap() -> None:
     found = compare_asked(runs, QUICK)
     both = [next(read_sets(each, DEFAULT_ASKED)).cells["other"].confidences["stated_decimal"] for each in runs]
     kept = both[0].read & both[1].read
-    metrics = [metric for metric in standard_metrics() if metric.name in ("brier", "ace", "auroc")]
+    metrics = [metric for metric in standard_metrics() if metric.name in ("brier", "ece", "auroc")]
     samples = {name: (own.confidence[kept], own.correct[kept]) for name, own in zip("ab", both, strict=True)}
     wanted = paired_differences(metrics, samples, [("a", "b")], Resampling(50))["a", "b"]
     cell = only(found, 1)
@@ -73,9 +79,55 @@ def test_differences_are_those_of_the_paired_bootstrap() -> None:
 def test_every_p_value_is_corrected() -> None:
     found = list(compare_asked([run("a", 1), run("b", 2)], QUICK).contrasts)
     assert [own.p_holm for own in found] == holm(np.array([own.difference.p_value for own in found])).tolist()
-    assert {own.estimator for own in found} == {"last_marker", "first_char", "label_raw", "label", "stated_decimal"} | {
-        "label_answer"
+
+
+def test_by_default_one_estimator_of_each_kind_is_compared_and_others_by_name() -> None:
+    runs = [run("a", 1), run("b", 2)]
+    found = compare_asked(runs, QUICK)
+    assert {own.estimator for own in found.contrasts} == {"last_marker", "label", "stated_decimal"}
+    assert found.tests == 2 * (1 + 2 * 3), "of two variants: accuracy, and Brier, ECE and AUROC of two estimators"
+    assert found.correction == "max-t"
+    assert found.by_name == ("--estimator label_raw,label_answer", "--reader first_char")
+    named = replace(QUICK, estimators=("label_raw", "label_answer"), metrics=("ace",), correction="holm")
+    more = compare_asked(runs, named, AskedOptions(readers=("first_char", "last_marker")))
+    assert {(own.estimator, own.metric) for own in more.contrasts} == {
+        ("first_char", "accuracy"),
+        ("last_marker", "accuracy"),
+        ("label_raw", "ace"),
+        ("label_answer", "ace"),
     }
+    assert (more.correction, more.by_name) == ("holm", ())
+
+
+def test_where_the_reply_has_another_form_the_label_probability_is_that_of_the_answer() -> None:
+    runs = [run(name, seed, variants=("plain", "reasoned")) for name, seed in (("a", 1), ("b", 2))]
+    cells = {cell.first: cell for cell in compare_asked(runs, QUICK).pairs[0].cells}
+    of = {name: {own.estimator for own in cell.contrasts} for name, cell in cells.items()}
+    assert of["plain"] == {"last_marker", "label", "stated_decimal"}
+    assert of["reasoned"] == {"last_marker", "label_answer", "stated_decimal"}
+
+
+def test_a_large_difference_is_significant_by_default() -> None:
+    one = run("a", 1, n=60, variants=("one", "two", "three", "four"))
+    found = compare_asked([saying(one, "a", "0.6"), saying(one, "b", "0.0")])
+    brier = [own for own in found.contrasts if (own.estimator, own.metric) == ("stated_decimal", "brier")]
+    assert found.tests == 28
+    assert all(own.second.value - own.first.value > 0.1 for own in brier)
+    assert all(own.p_corrected < 0.05 for own in brier)
+
+
+def test_what_chance_makes_of_errors_stands_below_them() -> None:
+    found = compare_asked([run("a", 1), run("b", 2)], QUICK)
+    own = next(own for own in found.contrasts if (own.estimator, own.metric) == ("stated_decimal", "ece"))
+    assert own.by_chance is not None
+    (table,) = compared_tables(found)
+    labels = [row.label for row in table.rows]
+    at = labels.index("stated_decimal ECE")
+    assert labels[at + 1 : at + 3] == ["stated_decimal ECE if cal.", "stated_decimal ECE p"]
+    assert table.rows[at + 1].cells[:2] == tuple(side.size for side in own.by_chance)
+    assert table.rows[at + 2].cells[:2] == tuple(side.p for side in own.by_chance)
+    assert all(0 < side.size.low < side.size.value < side.size.high for side in own.by_chance)
+    assert own.to_json()["p_calibrated"] == [side.p for side in own.by_chance]
 
 
 def test_a_run_and_itself_do_not_differ_and_the_other_order_turns_signs() -> None:
@@ -97,7 +149,7 @@ def test_variants_of_one_run() -> None:
     assert only(named).contrasts[0].difference.value == pytest.approx(-only(found).contrasts[0].difference.value)
     within = json.loads(json.dumps(named.to_json()))["within"]
     assert within["variants"]["quiz"][0]["n"] == 40
-    assert set(within["variants"]["quiz"][0]["estimators"]["label"]) == {"brier", "ace", "auroc"}
+    assert set(within["variants"]["quiz"][0]["estimators"]["label"]) == {"brier", "ece", "auroc"}
     by = compare_asked([one], replace(QUICK, baseline="other"))
     assert [cell.second for cell in by.pairs[0].cells] == ["other", "other"]
 
@@ -132,11 +184,12 @@ def test_samples_of_a_question_are_drawn_together() -> None:
 def test_tables_and_figure_have_every_number() -> None:
     found = compare_asked([run("a", 1), run("b", 2)], replace(QUICK, margin=0.05))
     (table,) = compared_tables(found)
-    assert len(table.rows) == len(list(found.contrasts))
-    assert [column.title for column in table.columns] == ["A", "B", "A - B", "p ±.05", "p", "Holm p"]
+    errors = [own for own in found.contrasts if own.metric == "ece"]
+    assert len(table.rows) == len(list(found.contrasts)) + 2 * len(errors)
+    assert [column.title for column in table.columns] == ["A", "B", "A - B", "p ±.05", "p", "max-T p"]
     figure = compared_forest(found)
     assert [row.label for row in figure.rows] == ["a − b\nquiz, plain", "a − b\nquiz, other"]
-    assert list(figure.panels) == ["accuracy", "brier", "ace", "auroc"]
+    assert list(figure.panels) == ["accuracy", "brier", "ece", "auroc"]
 
 
 @pytest.mark.parametrize(

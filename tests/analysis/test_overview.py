@@ -63,6 +63,7 @@ def test_sides_have_the_numbers_of_the_runs(found: Overview, folder: Path) -> No
         headline = headline_of(open_run(side.path))
         assert side.accuracy.value == pytest.approx(headline.accuracy)
         assert side.metrics["ace"].value == pytest.approx(headline.ace)
+        assert side.metrics["ece"].value == pytest.approx(headline.ece)
         assert (side.n, side.of) == (headline.n, headline.of)
     assert probe.comparison is None, "a partial run cannot be compared with complete ones"
     assert "partial" in probe.uncompared
@@ -98,10 +99,11 @@ def test_the_page_has_all_tasks_and_links(found: Overview) -> None:
         assert text in page
     assert not re.search(r'(?:src|href)="http', page)
     assert json.dumps(found.to_json(), allow_nan=False)
-    accuracy, ace = matrix_tables(found)
+    accuracy, error = matrix_tables(found)
     assert [row.label for row in accuracy.rows] == ["a", "b", "partial"]
     assert accuracy.rows[1].cells[1] is None
-    assert ace.columns[0].better == "smaller"
+    assert [column.title for column in error.columns] == ["probe, ACE", "sums, ECE"], "all replies say 0.9"
+    assert error.columns[0].better == "smaller"
 
 
 def test_who_answers_less_is_not_the_best(found: Overview) -> None:

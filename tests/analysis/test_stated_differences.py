@@ -41,11 +41,11 @@ def test_differences_are_of_the_answers_that_both_prompts_have(report: AskedRepo
     found = difference(study_of(report), "probability_1", "reversed_1")
     values = np.array([own for own, _ in CALIBRATED[1:29]])
     right = np.array([own for _, own in CALIBRATED[1:29]])
-    metrics = [own for own in standard_metrics() if own.name in ("brier", "ace", "auroc")]
+    metrics = [own for own in standard_metrics() if own.name in ("brier", "ece", "auroc")]
     pair = ("a", "b")
     expected = paired_differences(metrics, {"a": (values, right), "b": (1 - values, right)}, [pair], DRAWS)[pair]
     assert found.answers == 28
-    assert found.metrics.keys() == {"brier", "ace", "auroc"}
+    assert found.metrics.keys() == {"brier", "ece", "auroc"}
     for name, own in found.metrics.items():
         assert own.value == pytest.approx(expected[name].value)
         assert (own.low, own.high) == pytest.approx((expected[name].low, expected[name].high))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from calprobe.analysis.asked.results import (
     Accuracy,
     CellEstimator,
     CellReport,
+    KindReport,
     OffLabel,
     OpenedCell,
     Overconfidence,
@@ -40,6 +42,7 @@ from calprobe.metrics import (
     standard_metrics,
 )
 from calprobe.metrics.concentration import FREQUENCY_BINS, frequency_ece, place_metrics
+from calprobe.metrics.error_shown import has_few_values
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 
 RAW, NORMALISED = "label_raw", "label"
@@ -55,8 +58,7 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
         answers: by reader, the one that confidences go by first.
         options: bins, resamples, and whether the paper's rules hold.
     """
-    cell, confidences = opened.cell, opened.confidences
-    metrics = estimates_of(opened, metrics_of(options), options.resampling)
+    cell = opened.cell
     return CellReport(
         set=cell.set,
         variant=cell.variant,
@@ -65,10 +67,10 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
         failures=cell.failures,
         failure_reasons=cell.reasons,
         chance=float(cell.chance.mean()) if len(cell) else float("nan"),
-        accuracy={name: _accuracy(opened, own, options) for name, own in answers.items()},
-        estimators={name: _calibration(opened, name, metrics[name], options) for name in confidences},
-        off_label=_off_label(opened, options) if NORMALISED in confidences else None,
-        shift=_shift(opened, options) if NORMALISED in confidences else None,
+        accuracy={name: report_accuracy(opened, own, options) for name, own in answers.items()},
+        estimators=_estimators(opened, options),
+        off_label=_off_label(opened, options) if NORMALISED in opened.confidences else None,
+        shift=_shift(opened, options) if NORMALISED in opened.confidences else None,
         overconfidence={
             name: _overconfidence(opened, name, options)
             for name, estimator in opened.estimators.items()
@@ -84,7 +86,33 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
             BudgetOptions(options.budget, options.budget_draws, options.forms, options.with_original),
             options.resampling,
         ),
+        kinds=_kinds(opened, answers, options),
     )
+
+
+def _estimators(opened: OpenedCell, options: AskedOptions) -> dict[str, CellEstimator]:
+    metrics = estimates_of(opened, metrics_of(options), options.resampling)
+    return {name: _calibration(opened, name, metrics[name], options) for name in opened.confidences}
+
+
+def _kinds(opened: OpenedCell, answers: Mapping[str, Answers], options: AskedOptions) -> dict[str, KindReport]:
+    """The questions of each kind by themselves, where there are several."""
+    kinds = [row.question.kind for row in opened.cell.rows]
+    if len(set(kinds)) < 2:
+        return {}
+    found: dict[str, KindReport] = {}
+    for kind in dict.fromkeys(kinds):
+        places = [at for at, own in enumerate(kinds) if own == kind]
+        part = opened.at(places)
+        having = {name: own for name, own in part.confidences.items() if own.asked.any()}
+        part = replace(part, confidences=having, estimators={name: part.estimators[name] for name in having})
+        found[kind] = KindReport(
+            rows=len(places),
+            chance=float(part.cell.chance.mean()),
+            accuracy={name: report_accuracy(part, own.at(places), options) for name, own in answers.items()},
+            estimators=_estimators(part, options),
+        )
+    return found
 
 
 def _samples(opened: OpenedCell) -> SampleCounts | None:
@@ -96,7 +124,8 @@ def _samples(opened: OpenedCell) -> SampleCounts | None:
     return SampleCounts(mean_of(counts), min(counts), max(counts), answered)
 
 
-def _accuracy(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Accuracy:
+def report_accuracy(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Accuracy:
+    """How often the answers under one reader are right."""
     return Accuracy(
         value=mean_over(opened, answers.correct, answers.asked, options),
         of_read=mean_over(opened, answers.correct, answers.extracted, options),
@@ -175,7 +204,22 @@ def _calibration(
         rarer=_rarer(opened, found),
         mass=None if found.mass is None or not rows else float(np.nanmean(found.mass[read])),
         bounded=found.bounded,
+        few_values=few_values_of(opened, name, options),
+        chance=mean_of(opened.cell.chance[read].tolist()),
     )
+
+
+def few_values_of(opened: OpenedCell, name: str, options: AskedOptions) -> bool:
+    """Whether the confidences of an estimator have fewer different values than ACE has bins; no uncertainty has."""
+    found = opened.confidences[name]
+    is_probability = opened.estimators[name].scale == "probability"
+    return is_probability and has_few_values(found.confidence[found.read], options.ace_bins)
+
+
+def report_estimator(opened: OpenedCell, name: str, metrics: Sequence[Metric], options: AskedOptions) -> CellEstimator:
+    """The numbers of one estimator, as those of a report."""
+    alone = replace(opened, estimators={name: opened.estimators[name]}, confidences={name: opened.confidences[name]})
+    return _calibration(opened, name, estimates_of(alone, metrics, options.resampling)[name], options)
 
 
 def _rarer(opened: OpenedCell, found: AskedConfidence) -> int:

@@ -7,7 +7,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from calprobe.analysis.asked.report import AskedReport
-from calprobe.analysis.asked.results import AskedRunReport, BudgetAuroc, CellBudget, CellReport, SetReport
+from calprobe.analysis.asked.results import (
+    AskedRunReport,
+    BudgetAuroc,
+    CellBudget,
+    CellEstimator,
+    CellReport,
+    SetReport,
+)
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.choice import choose_stated
@@ -41,7 +48,7 @@ def choose_asked(report: AskedReport, estimators: Sequence[str] | None, metrics:
         for run in report.runs
     ]
     runs = tuple(replace(run, stated=study) for run, study in zip(runs, studies, strict=True))
-    return replace(report, runs=runs, metrics=shown)
+    return replace(report, runs=runs, metrics=shown, metrics_chosen=metrics is not None)
 
 
 def known_estimators(subject: str, asked: Sequence[str], given: Iterable[str]) -> tuple[str, ...]:
@@ -81,15 +88,22 @@ def _set(own: SetReport, names: Sequence[str], metrics: Sequence[str]) -> SetRep
 
 
 def _cell(cell: CellReport, names: Sequence[str], metrics: Sequence[str]) -> CellReport:
-    estimators = {
-        name: replace(cell.estimators[name], metrics=_only(cell.estimators[name].metrics, metrics))
-        for name in names
-        if name in cell.estimators
+    estimators = _estimators(cell.estimators, names, metrics)
+    kinds = {
+        kind: replace(own, estimators=_estimators(own.estimators, names, metrics)) for kind, own in cell.kinds.items()
     }
     budgets = tuple(_budget(own, names, metrics) for own in cell.budgets)
     stated, maps = _only(cell.overconfidence, names), _only(cell.maps, names)
     slices = None if cell.slices is None else _slices(cell.slices, names)
-    return replace(cell, estimators=estimators, overconfidence=stated, budgets=budgets, maps=maps, slices=slices)
+    return replace(
+        cell, estimators=estimators, kinds=kinds, overconfidence=stated, budgets=budgets, maps=maps, slices=slices
+    )
+
+
+def _estimators(
+    found: Mapping[str, CellEstimator], names: Sequence[str], metrics: Sequence[str]
+) -> dict[str, CellEstimator]:
+    return {name: replace(own, metrics=_only(own.metrics, metrics)) for name, own in _only(found, names).items()}
 
 
 def _slices(found: CellSlices, names: Sequence[str]) -> CellSlices:

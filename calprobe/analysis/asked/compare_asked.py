@@ -6,21 +6,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from calprobe.analysis.asked.cell_report import few_values_of
 from calprobe.analysis.asked.choice import known_estimators, known_names
 from calprobe.analysis.asked.compare_cells import ReadCell, compare_cells, is_same_question
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
-from calprobe.analysis.asked.opened import Asked, ReadSet, read_sets
+from calprobe.analysis.asked.opened import Asked, ReadSet, format_changes, read_sets
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
+from calprobe.analysis.asked.overall import LABELS, first_estimator
 from calprobe.analysis.asked.readers import check_used
+from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_pairs import check_pairs, pairs_with
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.metrics import ACCURACY, Metric, standard_metrics
+from calprobe.metrics.error_shown import ErrorName, error_shown
 from calprobe.metrics.metric import is_resampled
 
-METRICS = ("brier", "ace", "auroc")
+WITH_ERROR = ("brier", "error", "auroc")  # by default; error: ACE or ECE, see `calprobe.metrics.error_shown`
+ANSWER = "label_answer"  # label probabilities where the answer stands, however long the reply before it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,7 @@ class _Run:
 
     facts: ComparedRun
     sets: Mapping[str, ReadSet]
+    other_forms: Mapping[str, tuple[str, ...]]  # by set, the variants that ask for another form of reply
 
     def cells(self, name: str) -> Mapping[str, ReadCell]:
         """The cells of a set, by variant; none of a set that the run does not have."""
@@ -46,9 +52,16 @@ class _Wanted:
     """What is compared, and of what."""
 
     estimators: tuple[str, ...]
+    readers: tuple[str, ...] | None  # None: the one that confidences go by
     metrics: tuple[Metric, ...]
     options: CompareOptions
     variants: Sequence[Pair] | None
+
+    def estimators_of(self, *, other_form: bool) -> tuple[str, ...]:
+        """Those of a cell: by default label_answer in the place of label, where the reply has another form."""
+        if not other_form or self.options.estimators is not None:
+            return self.estimators
+        return tuple(dict.fromkeys(ANSWER if name in LABELS else name for name in self.estimators))
 
 
 def compare_asked(
@@ -57,7 +70,11 @@ def compare_asked(
     asked: AskedOptions = DEFAULT_ASKED,
     variants: Sequence[Pair] | None = None,
 ) -> AskedComparison:
-    """Accuracy by reader, and Brier score, ACE and AUROC of each estimator, with paired differences and p-values.
+    """Accuracy, and Brier score, calibration error and AUROC of confidences, with paired differences and p-values.
+
+    Unless estimators are named, one of each kind is compared: of label probabilities `label`, or where a variant asks
+    for another form of reply `label_answer`; the first of what is stated, of P(True) and of samples. Unless readers are
+    named, accuracy is that of the reader which confidences go by. P-values are corrected by max-T.
 
     Two runs are compared set by set and variant by variant; of more, each is compared with the first. Of one run, each
     variant is compared with the first. Every difference is of the questions that both have, on the same resamples of
@@ -77,21 +94,54 @@ def compare_asked(
     check_used(asked.readers, [reader for own in read for answers in own.answers.values() for reader in answers])
     cells = [cell for own in read for cell in own.cells.values()]
     given = {name: estimator.scale for cell in cells for name, estimator in cell.estimators.items()}
-    chosen = replace(options, correction=options.correction or "holm")
-    # Uncertainties without a scale have no calibration to compare: their order is compared where they are named.
-    estimators = tuple(name for name, scale in given.items() if scale == "probability")
+    chosen = replace(options, correction=options.correction or "max-t")
+    estimators = _primary(cells)
     if options.estimators is not None:
         estimators = known_estimators("the comparison", options.estimators, given)
-    wanted = _Wanted(estimators, _metrics(chosen), chosen, variants)
+    few = any(few_values_of(cell, name, asked) for cell in cells for name in estimators if name in cell.confidences)
+    wanted = _Wanted(estimators, asked.readers, _metrics(chosen, error_shown(few_values=few)), chosen, variants)
     pairs = tuple(_pair(found[first], found[second], wanted) for first, second in _run_pairs(list(found), chosen))
     metrics = (ACCURACY, *(metric for metric in wanted.metrics if metric.name != ACCURACY.name))
-    return corrected(AskedComparison(tuple(run.facts for run in found.values()), pairs, metrics, chosen))
+    facts = tuple(run.facts for run in found.values())
+    by_name = tuple(_by_name(read, estimators, chosen, asked))
+    return corrected(AskedComparison(facts, pairs, metrics, chosen, by_name))
+
+
+def _by_name(
+    read: Sequence[ReadSet], estimators: Sequence[str], options: CompareOptions, asked: AskedOptions
+) -> Iterator[str]:
+    """The options that name the estimators and readers which are not compared by default."""
+    if options.estimators is None:
+        cells = [cell for own in read for cell in own.cells.values()]
+        given = dict.fromkeys(name for cell in cells for name in cell.estimators)
+        if others := [name for name in given if name not in estimators]:
+            yield f"--estimator {','.join(others)}"
+    if asked.readers is None:
+        several = [list(answers) for own in read for answers in own.answers.values()]
+        firsts = {readers[0] for readers in several if readers}
+        if others := [name for name in dict.fromkeys(n for own in several for n in own) if name not in firsts]:
+            yield f"--reader {','.join(others)}"
+
+
+def _primary(cells: Iterable[OpenedCell]) -> tuple[str, ...]:
+    """One estimator of each kind of evidence, the best known first.
+
+    Uncertainties without a scale have no calibration to compare: their order is compared where they are named.
+    """
+    by_evidence: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        for name, estimator in cell.estimators.items():
+            if estimator.scale == "probability":
+                by_evidence.setdefault(estimator.evidence, {})[name] = None
+    found = (first_estimator(names) for names in by_evidence.values())
+    return tuple(name for name in found if name is not None)
 
 
 def _opened(run: Asked, asked: AskedOptions) -> _Run:
     sets = {own.name: own for own in read_sets(run, asked)}
     questions = sum(own.questions for own in sets.values())
-    return _Run(ComparedRun(run.label, run.model, questions, run.extent), sets)
+    other_forms = {name: format_changes(run, own.cells) for name, own in sets.items()}
+    return _Run(ComparedRun(run.label, run.model, questions, run.extent), sets, other_forms)
 
 
 def _run_pairs(labels: Sequence[str], options: CompareOptions) -> list[Pair]:
@@ -125,9 +175,12 @@ def _pair(first: _Run, second: _Run, wanted: _Wanted) -> AskedPair:
     for name in first.sets:
         own, other = first.cells(name), second.cells(name)
         pairs = _variant_pairs(list(own), list(other), first is second, wanted)
-        cells += [
-            compare_cells(own[one], other[two], wanted.estimators, wanted.metrics, wanted.options) for one, two in pairs
-        ]
+        for one, two in pairs:
+            other_form = one in first.other_forms[name] or two in second.other_forms[name]
+            estimators = wanted.estimators_of(other_form=other_form)
+            cells.append(
+                compare_cells(own[one], other[two], wanted.readers, estimators, wanted.metrics, wanted.options)
+            )
         left_out += _left_out(name, first, second, pairs)
     if not any(cell.rows for cell in cells):
         raise UsageError(_nothing_in_common(first, second))
@@ -173,6 +226,7 @@ def _nothing_in_common(first: _Run, second: _Run) -> str:
     )
 
 
-def _metrics(options: CompareOptions) -> tuple[Metric, ...]:
+def _metrics(options: CompareOptions, error: ErrorName) -> tuple[Metric, ...]:
     by_name = {metric.name: metric for metric in standard_metrics(options.scores.ace_bins) if is_resampled(metric)}
-    return tuple(by_name[name] for name in known_names("--metric", options.metrics or METRICS, by_name))
+    names = options.metrics or [error if name == "error" else name for name in WITH_ERROR]
+    return tuple(by_name[name] for name in known_names("--metric", names, by_name))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calprobe.analysis.asked.compared import CellPair
 from calprobe.analysis.asked.results import OpenedCell
-from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence
+from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence, by_chance_of
 from calprobe.analysis.meaningful import as_confidence, of_scale
 from calprobe.analysis.options import CompareOptions
 from calprobe.confidence import NO_PREDICTION
@@ -40,14 +40,20 @@ class ReadCell:
 
 
 def compare_cells(
-    first: ReadCell, second: ReadCell, estimators: Sequence[str], metrics: Sequence[Metric], options: CompareOptions
+    first: ReadCell,
+    second: ReadCell,
+    readers: Sequence[str] | None,
+    estimators: Sequence[str],
+    metrics: Sequence[Metric],
+    options: CompareOptions,
 ) -> CellPair:
-    """Accuracy under each reader that both have, and each estimator's metrics, on the rows that both have.
+    """Accuracy under readers that both have (None: the first), and each estimator's metrics, on the rows of both.
 
     A number goes by the rows of which both have it: replies to be read, or confidences.
     """
     found = _Pair.of(first, second, options)
-    readers = [name for name in first.answers if name in second.answers]
+    both = [name for name in first.answers if name in second.answers]
+    readers = both[:1] if readers is None else [name for name in both if name in readers]
     shown = [name for name in estimators if all(name in own.opened.confidences for own in (first, second))]
     contrasts = (
         *(own for reader in readers for own in found.accuracy(reader)),
@@ -152,7 +158,9 @@ class _Pair:
         draws = draw_samples(metrics, samples, self.options.scores.resampling, clusters)
         for metric in metrics:
             one, two = draws[FIRST][metric.name], draws[SECOND][metric.name]
-            yield self._contrast(name, metric, PairedDraws.of(one, two, metric), (one, two))
+            contrast = self._contrast(name, metric, PairedDraws.of(one, two, metric), (one, two))
+            questions = int(kept.sum()) if clusters is None else len(np.unique(clusters))
+            yield replace(contrast, by_chance=by_chance_of(metric.name, (one, two), questions, self.options))
 
     def _contrast(self, name: str, metric: Metric, draws: PairedDraws, sides: tuple[Draws, Draws]) -> Contrast:
         margin, by = self.options.margin, self.options.correction or "holm"

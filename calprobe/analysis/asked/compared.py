@@ -97,6 +97,7 @@ class AskedComparison(Corrected):
     pairs: tuple[AskedPair, ...]
     metrics: tuple[Metric, ...]  # in the order of rows, accuracy first
     options: CompareOptions  # with the correction that was chosen
+    by_name: tuple[str, ...] = ()  # options that compare what is left out by default
 
     @property
     def within(self) -> bool:

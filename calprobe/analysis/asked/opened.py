@@ -120,6 +120,18 @@ def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
         yield ReadSet(name, *sizes[name], opened, answers)
 
 
+def format_changes(asked: Asked, cells: Mapping[str, OpenedCell]) -> tuple[str, ...]:
+    """The variants of a set that ask for another form of reply; none where all do."""
+    changes = tuple(variant for variant, own in cells.items() if asked.asks_for_another_form(own.cell))
+    return changes if len(changes) < len(cells) else ()
+
+
+def usual_variants(asked: Asked, cells: Mapping[str, OpenedCell]) -> tuple[str, ...]:
+    """The variants with the usual form of reply and order of options, which means over variants are of; all if none."""
+    left_out = {*format_changes(asked, cells), *(name for name, places in asked.turns.items() if places)}
+    return tuple(name for name in cells if name not in left_out) or tuple(cells)
+
+
 def _check_variants(label: str, wanted: Sequence[str] | None, known: Sequence[str]) -> None:
     """Raise UsageError for a variant that is wanted and that the run has not."""
     for name in wanted or ():

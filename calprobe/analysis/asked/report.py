@@ -25,6 +25,7 @@ class AskedReport:
     metrics: tuple[Metric, ...]
     options: AskedOptions
     across: AcrossRuns | None = None  # None of one run
+    metrics_chosen: bool = False  # whether metrics were chosen, which tables then have in that order
 
     def __repr__(self) -> str:
         return f"<AskedReport of {', '.join(run.label for run in self.runs)}>"

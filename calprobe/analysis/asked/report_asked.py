@@ -8,7 +8,7 @@ from dataclasses import replace
 from calprobe.analysis.asked.across import across_runs, shift_summaries
 from calprobe.analysis.asked.cell_report import metrics_of, report_cell
 from calprobe.analysis.asked.disclosing import disclosure
-from calprobe.analysis.asked.opened import Asked, ReadSet, read_sets
+from calprobe.analysis.asked.opened import Asked, ReadSet, format_changes, read_sets, usual_variants
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.readers import check_used
 from calprobe.analysis.asked.report import AskedReport
@@ -81,8 +81,14 @@ def _set(read: ReadSet, asked: Asked, options: AskedOptions, values: Values | No
         groups = set_groups(read, options.by, values)
         slices = {variant: cell_slices(cell, groups, options) for variant, cell in read.cells.items()}
         reports = {variant: replace(own, slices=slices[variant]) for variant, own in reports.items()}
-    changes = tuple(variant for variant, own in read.cells.items() if asked.asks_for_another_form(own.cell))
-    left_out = changes if len(changes) < len(reports) else ()  # where all do, none is the exception
-    turned = frozenset(name for name, places in asked.turns.items() if places)
-    opened = OpenedSet(read.name, read.questions, read.claims, read.cells, reports, read.answers, left_out, turned)
+    opened = OpenedSet(
+        read.name,
+        read.questions,
+        read.claims,
+        read.cells,
+        reports,
+        read.answers,
+        format_changes(asked, read.cells),
+        usual_variants(asked, read.cells),
+    )
     return report_set(opened, options)

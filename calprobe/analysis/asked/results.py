@@ -63,6 +63,8 @@ class CellEstimator:
     rarer: int = 0
     mass: float | None = None  # mean probability of all replies that it is a share of; None: it is of no such set
     bounded: int = 0  # rows whose confidence is a bound, since a window lacks one of the replies
+    few_values: bool = False  # fewer different confidences than ACE has bins: see `calprobe.metrics.error_shown`
+    chance: float = float("nan")  # accuracy of guessing among these rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,16 @@ class SampleCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class KindReport:
+    """The questions of one kind, where a cell has several."""
+
+    rows: int
+    chance: float
+    accuracy: Mapping[str, Accuracy]  # by reader
+    estimators: Mapping[str, CellEstimator]  # those that questions of this kind can have
+
+
+@dataclass(frozen=True, slots=True)
 class CellReport:
     """One set under one variant."""
 
@@ -200,11 +212,17 @@ class CellReport:
     maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # by estimator, of those that a map has made
     lengths: tuple[StageLengths, ...] = ()  # tokens of replies and thoughts, by stage
     slices: CellSlices | None = None  # by a covariate; None unless asked for
+    kinds: Mapping[str, KindReport] = field(default_factory=dict)  # of questions; none where all are of one kind
 
     @property
     def reader(self) -> str:
         """The reader that confidences go by."""
         return next(iter(self.accuracy))
+
+    @property
+    def few_values(self) -> bool:
+        """Whether any of its confidences has few values."""
+        return any(own.few_values for own in self.estimators.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +291,7 @@ class SetReport:
     claims: int  # about the options of these questions; 0: they are asked themselves
     cells: Mapping[str, CellReport]  # by variant
     format_changes: tuple[str, ...]  # variants that ask for another form of answer; spread leaves them out
+    usual: tuple[str, ...]  # variants that means are over: of the usual form of answer and order of options
     spread: Mapping[str, Spread]  # by reader
     drops: tuple[Drop, ...]
     repairs: tuple[Repair, ...]
@@ -340,6 +359,11 @@ class AskedRunReport:
     def limited(self) -> bool:
         """Whether any of its sets was asked in part, by request."""
         return self.extent is not None and bool(self.extent.limited)
+
+    @property
+    def few_values(self) -> bool:
+        """Whether any confidence of any cell has few values; ECE is then the error that is printed of the run."""
+        return any(cell.few_values for cell in self.reports())
 
     def reports(self) -> Iterator[CellReport]:
         """Every cell."""

@@ -16,6 +16,7 @@ from calprobe.analysis.asked.results import (
     CellEstimator,
     CellReport,
     Drop,
+    KindReport,
     MeanOverVariants,
     OffLabel,
     Overconfidence,
@@ -38,7 +39,8 @@ from calprobe.confidence.samples import WordingShare
 # What a record is in JSON: its keys, and behind = the field where that has another name.
 KEYS: Mapping[type, str] = {
     Accuracy: "n=asked unread reasons flags rules accuracy_of_read=of_read graded_by abstained",
-    CellEstimator: "n=rows reasons brier_bounds scale rarer mass bounded",
+    CellEstimator: "n=rows chance reasons brier_bounds scale rarer mass bounded",
+    KindReport: "n=rows chance accuracy estimators",
     Lengths: "n mean least quartile_1 median quartile_3 most",
     StageLengths: "n=replies tokens thoughts cut open_thoughts ended_thoughts",
     SampleCounts: "mean least most answered",
@@ -133,6 +135,7 @@ def _cell(cell: CellReport) -> dict[str, Any]:
         "samples": _value(cell.samples),
         "question_itself": _value(cell.itself),
         "wording": {own.points: _value(own.share) | {"p": _value(own.p)} for own in cell.wording},
+        **({"kinds": _value(cell.kinds)} if cell.kinds else {}),
         **({} if cell.slices is None else cell.slices.to_json()),
     }
 

@@ -30,12 +30,7 @@ class OpenedSet:
     reports: Mapping[str, CellReport]
     answers: Mapping[str, Mapping[str, Answers]]  # by variant, then by reader
     format_changes: tuple[str, ...]
-    turned: frozenset[str] = frozenset()  # variants with the options in another order
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The variants with the usual form of answer and order of options; the first is the baseline."""
-        return tuple(name for name in self.cells if name not in self.format_changes and name not in self.turned)
+    others: tuple[str, ...]  # variants with the usual form of answer and order of options; the first is the baseline
 
     @property
     def readers(self) -> tuple[str, ...]:
@@ -51,6 +46,7 @@ def report_set(opened: OpenedSet, options: AskedOptions) -> SetReport:
         claims=opened.claims,
         cells=opened.reports,
         format_changes=opened.format_changes,
+        usual=opened.others,
         spread={name: found for name in opened.readers if (found := _spread(opened, name, options)) is not None},
         drops=tuple(_drops(opened, options)),
         repairs=tuple(_repairs(opened, options)),

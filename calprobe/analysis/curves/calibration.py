@@ -45,6 +45,7 @@ from calprobe.metrics import (
 from calprobe.metrics.bins import width_edges
 from calprobe.metrics.bootstrap import Predictions
 from calprobe.metrics.design_effect import design_effect
+from calprobe.metrics.error_shown import ErrorName, error_shown, has_few_values
 from calprobe.metrics.simultaneous import simultaneous_normal
 
 if TYPE_CHECKING:
@@ -100,6 +101,12 @@ class CalibrationLine(Line):
     smooth: SmoothError
     histogram: Ints  # [20], instances in as many bins of equal width over [0, 1]
     questions: int | None = None  # different ones among the instances; None: each instance is its own
+    error: ErrorName = "ace"  # the one that figures print, and whose bins they draw
+
+    @property
+    def drawn(self) -> BinnedError:
+        """The printed error, with its bins."""
+        return self.ece if self.error == "ece" else self.ace
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +215,8 @@ def calibration_line(
 ) -> CalibrationLine:
     """The line of some confidences and their correctness, around the values that are known of its METRICS.
 
-    `questions` names the question of each instance. Where some have several, intervals of bins allow for it.
+    `questions` names the question of each instance, of replies. Where some have several, intervals of bins allow for
+    it. Confidences in replies that have few values are drawn on the bins of ECE.
     """
     confidence, correct = (np.asarray(own) for own in sample)
     number, grouped = None, None
@@ -224,6 +232,7 @@ def calibration_line(
         smooth=_smooth(confidence, correct, values["smooth_ece"]),
         histogram=_bins(ece(confidence, correct, HISTOGRAM_BINS)).count,
         questions=number,
+        error=error_shown(few_values=questions is not None and has_few_values(confidence, ace_bins)),
     )
 
 

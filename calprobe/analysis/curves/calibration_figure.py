@@ -13,7 +13,6 @@ from calprobe.analysis.plots.groups import Series, run_rows
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.analysis.plots.names import run_names
 from calprobe.analysis.plots.style import FAINT, INK
-from calprobe.metrics import Estimate
 from calprobe.metrics.bins import width_edges
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ OVERLAY_SIZES = frame.PairSizes(OVERLAY_INCHES, 2.8)
 
 
 def draw_calibration(result: Calibration, look: Look = DEFAULT_LOOK) -> Figure:
-    """A row for each run, a panel for each estimator: ACE's own bins above, counts in bins of equal width below.
+    """A row for each run, a panel for each estimator: bins of the printed error, below them counts in equal bins.
 
     As an overlay, a panel for each run with all of its estimators, a line through the bins of each.
     """
@@ -45,20 +44,23 @@ def _panels(result: Calibration, look: Look) -> Figure:
             _draw_counts(pair.counts, [series])
             heading = names[run] if at == 0 and len(rows) > 1 else ""
             first_row = len(rows) > 1 and not any(other.left for other in block[1 : at + 1])
-            frame.title_panel(pair.curve, series.name, _spelled(series.line.ace.value), heading, room=first_row)
+            frame.title_panel(pair.curve, series.name, _spelled(series.line), heading, room=first_row)
     _label([pair for block in blocks for pair in block], result.of)
     bins = frame.sample(color=INK, marker="o", linestyle="none")
-    entries: dict[str, Artist] = {"bin of ACE, 95 % interval": bins, "smooth curve": frame.sample(**_SMOOTH)}
+    errors = " or ".join(dict.fromkeys(line.error.upper() for line in result.lines)) or "ACE"
+    entries: dict[str, Artist] = {f"bin of {errors}, 95 % interval": bins, "smooth curve": frame.sample(**_SMOOTH)}
     entries["perfectly calibrated"] = frame.sample(**_IDENTITY)
     entries |= _counted(result)
     frame.finish(figure, look, entries, next(iter(names.values())) if len(rows) == 1 else "")
     return figure
 
 
-def _spelled(ace: Estimate) -> str:
-    """In three decimals, which a narrow panel has room for: ACE .055 (.021-.083)."""
-    value = number(ace.value) if math.isnan(ace.value) else f"{ace.value:.3f}".replace("0.", ".", 1)
-    return f"ACE {value} ({interval(ace)})" if interval(ace) else f"ACE {value}"
+def _spelled(line: CalibrationLine) -> str:
+    """The error in three decimals, which a narrow panel has room for: ACE .055 (.021-.083)."""
+    error = line.drawn.value
+    value = number(error.value) if math.isnan(error.value) else f"{error.value:.3f}".replace("0.", ".", 1)
+    named = f"{line.error.upper()} {value}"
+    return f"{named} ({interval(error)})" if interval(error) else named
 
 
 def _overlaid(result: Calibration, look: Look) -> Figure:
@@ -68,10 +70,10 @@ def _overlaid(result: Calibration, look: Look) -> Figure:
     for pair, (run, row) in zip(blocks[0], rows.items(), strict=False):
         pair.curve.plot([0, 1], [0, 1], **_IDENTITY)
         for series in row:
-            ace = series.line.ace
-            frame.interval_bars(pair.curve, ace.bins.confidence, ace.low, ace.high, series.style.color)
-            kept = ace.bins.count > 0
-            pair.curve.plot(ace.bins.confidence[kept], ace.bins.accuracy[kept], **series.style.points())
+            drawn = series.line.drawn
+            frame.interval_bars(pair.curve, drawn.bins.confidence, drawn.low, drawn.high, series.style.color)
+            kept = drawn.bins.count > 0
+            pair.curve.plot(drawn.bins.confidence[kept], drawn.bins.accuracy[kept], **series.style.points())
             entries[series.name] = frame.sample(**series.style.points())
         _draw_counts(pair.counts, row)
         frame.share_axis(pair.curve, "both")
@@ -107,11 +109,11 @@ def _label(pairs: Sequence[frame.PanelPair], of: str) -> None:
 
 
 def _draw_curve(axes: Axes, series: Series[CalibrationLine]) -> None:
-    ace, smooth = series.line.ace, series.line.smooth
+    drawn, smooth = series.line.drawn, series.line.smooth
     axes.plot([0, 1], [0, 1], **_IDENTITY)
     axes.plot(smooth.confidence, smooth.accuracy, **_SMOOTH)
-    frame.interval_bars(axes, ace.bins.confidence, ace.low, ace.high, series.style.color)
-    axes.plot(ace.bins.confidence, ace.bins.accuracy, **series.style.dots())
+    frame.interval_bars(axes, drawn.bins.confidence, drawn.low, drawn.high, series.style.color)
+    axes.plot(drawn.bins.confidence, drawn.bins.accuracy, **series.style.dots())
     frame.share_axis(axes, "both")
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from calprobe.analysis.asked.answer_pictures import length_panels_of_runs, value_panels_of_runs
 from calprobe.analysis.asked.extent import COMPLETE, state_of
+from calprobe.analysis.asked.overall import Overall, overall_of
 from calprobe.analysis.asked.pictures import Pictures, size_panels
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport
@@ -20,12 +22,14 @@ from calprobe.analysis.html import asked_charts, charts, definitions
 from calprobe.analysis.html.page import render
 from calprobe.analysis.html.stated_view import stated_figures
 from calprobe.analysis.html.views import BigNumber, Choice, Definition, FigureView, PageView, RunView, WordingView
-from calprobe.analysis.number_text import interval, number
+from calprobe.analysis.number_text import interval, number, signed, signed_interval
 from calprobe.analysis.palette import series_places
 from calprobe.analysis.run_names import states_of
 from calprobe.analysis.tables.asked import asked_tables, heading
 from calprobe.analysis.tables.types import Table
 from calprobe.messages import counted
+from calprobe.metrics import Estimate, Resampling
+from calprobe.metrics.error_shown import chance_shown, with_chance
 
 CHANCE = Definition("m-chance_accuracy", "chance", "accuracy of guessing: mean over the questions of 1/K, K options")
 ACCURACY = Definition("m-accuracy", "accuracy", "share of rows with a right answer; an answer not read is incorrect")
@@ -40,7 +44,9 @@ def _page(report: AskedReport, pictures: dict[str, Pictures]) -> PageView:
     from calprobe import __version__
 
     tables = asked_tables(report)
-    runs = tuple(_run(run, at, tables, pictures[run.label]) for at, run in enumerate(report.runs))
+    runs = tuple(
+        _run(run, at, tables, pictures[run.label], report.options.resampling) for at, run in enumerate(report.runs)
+    )
     states = states_of(report.runs)
     joint = tuple(_sizes(panel) for panel in size_panels(report.across, states))
     studies = [run.labels for run in report.runs if run.labels is not None]
@@ -80,7 +86,7 @@ def _few(names: list[str], what: str) -> str:
     return " and ".join(names) if len(names) < 3 else counted(len(names), what)
 
 
-def _run(run: AskedRunReport, at: int, tables: tuple[Table, ...], found: Pictures) -> RunView:
+def _run(run: AskedRunReport, at: int, tables: tuple[Table, ...], found: Pictures, resampling: Resampling) -> RunView:
     own = tuple(table for table in tables if table.keys.get("run") == run.label)
     state = state_of(run.extent)
     head = heading(run)[0].removeprefix(f"{run.label}: ").replace(f", {state}", "")
@@ -91,7 +97,7 @@ def _run(run: AskedRunReport, at: int, tables: tuple[Table, ...], found: Picture
         partial=not state.startswith(COMPLETE),
         how=head,
         lines=(),
-        numbers=tuple(_numbers(run)),
+        numbers=tuple(_numbers(run, resampling)),
         tables=tuple(_without_disclosure(table, run) for table in own),
         figures=tuple(_figures(found)),
         wording=WordingView("Disclosure", tuple(run.disclosure.lines())),
@@ -106,14 +112,32 @@ def _without_disclosure(table: Table, run: AskedRunReport) -> Table:
     return replace(table, heading=(), notes=notes, fine_print=())
 
 
-def _numbers(run: AskedRunReport) -> Iterator[BigNumber]:
-    """Accuracy of the first cell under the reader that confidences go by, and chance."""
-    cell = next(run.reports(), None)
-    if cell is None:
+def _numbers(run: AskedRunReport, resampling: Resampling) -> Iterator[BigNumber]:
+    """The numbers that stand for the run, as in an overview, and chance."""
+    found = overall_of(run)
+    if found is None:
         return
-    found = cell.accuracy[cell.reader].value
-    yield BigNumber(f"accuracy, {cell.variant}", number(found.value), interval(found), ACCURACY.key)
-    yield BigNumber("chance", number(cell.chance), "", CHANCE.key, lesser=True)
+    over = f", mean of {found.cells} variants" if found.cells > 1 else ""
+    yield _big(f"accuracy of {found.of}{over}", found.metrics["accuracy"], ACCURACY.key)
+    if (gap := found.metrics.get("confidence_gap")) is not None:
+        yield BigNumber("confidence - accuracy", signed(gap.value), signed_interval(gap), "m-confidence_gap")
+        yield _error(found, chance_shown(found.questions, resampling))
+        yield _big("AUROC", found.metrics["auroc"], "m-auroc")
+    yield BigNumber("chance", number(found.chance), "", CHANCE.key, lesser=True)
+
+
+def _big(title: str, found: Estimate, key: str) -> BigNumber:
+    return BigNumber(title, number(found.value), interval(found), key)
+
+
+def _error(found: Overall, chance: bool) -> BigNumber:
+    """The calibration error, and below it what chance makes of it, where that is shown."""
+    error, if_calibrated, p = with_chance(found.error)
+    value, below = found.metrics[error], interval(found.metrics[error])
+    if chance and not math.isnan(by_chance := found.metrics[if_calibrated].value):
+        tested = "" if math.isnan(p_value := found.metrics[p].value) else f", p {number(p_value)}"
+        below = ", ".join(text for text in (below, f"{number(by_chance)} if calibrated{tested}") if text)
+    return BigNumber(error.upper(), number(value.value), below, f"m-{error}")
 
 
 def _figures(found: Pictures) -> Iterator[FigureView]:
@@ -124,8 +148,9 @@ def _figures(found: Pictures) -> Iterator[FigureView]:
         yield FigureView(
             f"Reliability on {name}",
             charts.calibration(lines, places, "question" if found.calibration.of == "questions" else "row"),
-            "Accuracy against mean confidence of quantile bins, as many as the number of rows allows, pooled over the "
-            "variants that are read well enough; a stated confidence that is nowhere read so is left out. On the "
+            "Accuracy against mean confidence of quantile bins, as many as the number of rows allows, and where "
+            "confidences have few values of ECE's bins; pooled over the variants that are read well enough. A stated "
+            "confidence that is nowhere read so is left out. On the "
             "dotted line the two are equal. Below: the share of the rows in bins of equal width."
             + (f" {found.calibration.said}; intervals allow for it." if found.calibration.said else ""),
             tuple(Choice(line, place, charts.key(place)) for line, place in places.items()),

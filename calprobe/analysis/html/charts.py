@@ -43,7 +43,7 @@ def key(place: int) -> Markup:
 
 
 def calibration(lines: Sequence[CalibrationLine], places: Places, of: str = "instance") -> Markup:
-    """Accuracy against confidence on ACE's bins, and below it how the confidences are spread, on ECE's.
+    """Accuracy against confidence on the printed error's bins, and below it how the confidences are spread, on ECE's.
 
     `of` is what an instance is called.
     """
@@ -59,10 +59,10 @@ def calibration(lines: Sequence[CalibrationLine], places: Places, of: str = "ins
     )
     parts = [frame.axes(), strip.axes(), svg.line(frame, [(0, 0), (1, 1)], "ideal")]
     for line in lines:
-        bins = line.ace.bins
+        bins = line.drawn.bins
         points = [(float(x), float(y)) for x, y in zip(bins.confidence, bins.accuracy, strict=True)]
         drawn = [svg.line(frame, [point for point in points if math.isfinite(point[0])], "thin")]
-        ends = zip(bins.confidence.tolist(), line.ace.low.tolist(), line.ace.high.tolist(), strict=True)
+        ends = zip(bins.confidence.tolist(), line.drawn.low.tolist(), line.drawn.high.tolist(), strict=True)
         drawn.append(svg.intervals(frame, ends))
         for point, n in zip(points, bins.count.tolist(), strict=True):
             said = f"{line.estimator}: confidence {point[0]:.3f}, accuracy {point[1]:.3f}\n{counted(n, of)}"

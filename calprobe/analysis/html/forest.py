@@ -73,7 +73,7 @@ def _row(frame: svg.Frame, height: float, entry: _Entry, better: Mapping[str, st
         return svg.element("text", escape(entry.name), x=0, y=place, class_="note")
     value, low, high = entry.difference.value, entry.difference.low, entry.difference.high
     said = f"{entry.name}: {signed(value)} ({signed_interval(entry.difference)})" if math.isfinite(low) else entry.name
-    favoured = _favoured(value, better.get(entry.metric))
+    favoured = _favoured(entry.difference, better.get(entry.metric))
     drawn = (
         svg.spread(frame, height, low, high),
         svg.mark(frame, (value, height), said, shape=favoured if favoured != FAVOURS_NONE else 0),
@@ -82,11 +82,11 @@ def _row(frame: svg.Frame, height: float, entry: _Entry, better: Mapping[str, st
     return svg.element("g", *drawn, class_=f"{charts.series_class(favoured)}{sure}")
 
 
-def _favoured(value: float, better: str | None) -> int:
-    """The side with the better number."""
-    if better is None or value == 0 or math.isnan(value):
+def _favoured(difference: Difference, better: str | None) -> int:
+    """The side with the better number, where the interval does not hold 0."""
+    if better is None or not (difference.low > 0 or difference.high < 0):
         return FAVOURS_NONE
-    return FAVOURS_A if (value > 0) == (better == "larger") else FAVOURS_B
+    return FAVOURS_A if (difference.low > 0) == (better == "larger") else FAVOURS_B
 
 
 def _caption(table: Table) -> str:
@@ -103,4 +103,5 @@ def _short(name: str) -> str:
 _LEGEND = (
     Choice("A is better", FAVOURS_A, charts.key(FAVOURS_A)),
     Choice("B is better", FAVOURS_B, charts.key(FAVOURS_B)),
+    Choice("the interval holds 0", FAVOURS_NONE, charts.key(FAVOURS_NONE)),
 )

@@ -16,7 +16,15 @@ from calprobe.analysis.html.report_view import page_wants, report_page
 from calprobe.analysis.html.views import Definition, FigureView, PageView, SectionView
 from calprobe.analysis.overview import Overview, OverviewOptions, TaskOverview
 from calprobe.analysis.results import Report
-from calprobe.analysis.tables.overview import OF, difference_tables, matrix_tables, missing_tables, sides_table
+from calprobe.analysis.tables.overview import (
+    OF,
+    OTHERS,
+    difference_tables,
+    matrix_tables,
+    missing_tables,
+    side_notes,
+    sides_table,
+)
 from calprobe.analysis.tables.types import Table
 from calprobe.messages import counted
 
@@ -81,7 +89,7 @@ def _task(task: TaskOverview, at: int, found: Overview, links: Mapping[str, str]
     notes = () if len(found.tasks) > 1 else (OF,)  # it stands above all tasks
     shown = replace(sides, caption=f"Runs of {task.name}.", rows=rows, notes=notes, best_of="")
     pairs = _alone(difference_tables(task))
-    lines = [f"{task.about}."] if task.about else []
+    lines = list(side_notes(replace(found, tasks=(task,))))
     lines += [f"The runs are not compared: {task.uncompared}"] if task.uncompared else []
     if len(pairs) > MOST_PAIRS:
         lines.append(f"The first {MOST_PAIRS} of {len(pairs)} pairs; `calprobe compare` prints all.")
@@ -107,7 +115,7 @@ def _definitions(found: Overview) -> tuple[Definition, ...]:
     return definitions.distinct(
         [
             ACCURACY,
-            *(definitions.of_metric(metric) for metric in found.metrics),
+            *(definitions.of_metric(metric) for metric in found.metrics if metric.name in (*found.errors, *OTHERS)),
             definitions.DIFFERENCE,
             definitions.P_VALUE,
             definitions.HOLM,

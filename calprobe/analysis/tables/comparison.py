@@ -76,6 +76,28 @@ def quantities(contrast: Contrast) -> dict[str, Cell]:
     }
 
 
+def rows_of(row: Row, contrast: Contrast, named: Mapping[str, str]) -> Iterator[Row]:
+    """The row of a number and, of a calibration error of few questions, what chance makes of it on both sides."""
+    yield row
+    if contrast.by_chance is None:
+        return
+    first, second = contrast.by_chance
+    parts: tuple[tuple[str, str, Cell, Cell], ...] = (
+        ("if cal.", "if_calibrated", first.size, second.size),
+        ("p", "p", first.p, second.p),
+    )
+    for title, name, one, other in parts:
+        cells = {"first": one, "second": other}
+        yield replace(
+            row,
+            label=f"{row.label} {title}",
+            cells=tuple(cells.get(quantity) for quantity in named),
+            note="",
+            keys={**row.keys, "metric": f"{contrast.metric}_{name}"},
+            significant=False,
+        )
+
+
 def p_value_names(options: CompareOptions) -> dict[str, str]:
     """The names of the p-values that a table shows, by quantity; the corrected one last."""
     by = options.correction or "holm"
@@ -97,15 +119,20 @@ def _pair_table(pair: PairComparison, comparison: Comparison) -> Table:
         stub="number",
         columns=number_columns(named),
         rows=tuple(
-            Row(
-                label=_number_name(contrast, pair, titles, mean_accuracy_name(comparison.runs)),
-                cells=number_cells(quantities(contrast), named),
-                group=scope_title(scope, pair) + scope_unit(scope, comparison),
-                keys={"metric": "bear_score" if _is_bear_score(contrast, pair) else contrast.metric},
-                significant=contrast.significant,
-            )
+            row
             for scope in pair.scopes
             for contrast in scope.contrasts
+            for row in rows_of(
+                Row(
+                    label=_number_name(contrast, pair, titles, mean_accuracy_name(comparison.runs)),
+                    cells=number_cells(quantities(contrast), named),
+                    group=scope_title(scope, pair) + scope_unit(scope, comparison),
+                    keys={"metric": "bear_score" if _is_bear_score(contrast, pair) else contrast.metric},
+                    significant=contrast.significant,
+                ),
+                contrast,
+                named,
+            )
         ),
         heading=(*(line for run in comparison.runs for line in heading(run)), f"A {pair.first}, B {pair.second}"),
         lead=tuple(pair_notes(pair)),
@@ -154,20 +181,25 @@ def within_table(comparison: Comparison) -> Table:
     pairs = [pair for pairs in within.kinds.values() for pair in pairs]
     named = sides_named([contrast for pair in pairs for contrast in pair.contrasts], comparison.options)
     rows = [
-        Row(
-            label=" ".join([*([contrast.estimator] if contrast.estimator else []), titles[contrast.metric]]),
-            cells=number_cells(quantities(contrast), named),
-            group=f"A {pair.first}, B {pair.second}",
-            keys={
-                "first": pair.first,
-                "second": pair.second,
-                "metric": contrast.metric,
-                **({"estimator": contrast.estimator} if contrast.estimator else {}),
-            },
-            significant=contrast.significant,
-        )
+        row
         for pair in pairs
         for contrast in pair.contrasts
+        for row in rows_of(
+            Row(
+                label=" ".join([*([contrast.estimator] if contrast.estimator else []), titles[contrast.metric]]),
+                cells=number_cells(quantities(contrast), named),
+                group=f"A {pair.first}, B {pair.second}",
+                keys={
+                    "first": pair.first,
+                    "second": pair.second,
+                    "metric": contrast.metric,
+                    **({"estimator": contrast.estimator} if contrast.estimator else {}),
+                },
+                significant=contrast.significant,
+            ),
+            contrast,
+            named,
+        )
     ]
     if within.grounding is not None:
         rows.append(_grounding_row(within.grounding, named))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,10 +13,18 @@ from calprobe.analysis.tables.comparison import comparison_tables, pair_tables
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.messages import counted
 from calprobe.metrics import ACCURACY
+from calprobe.metrics.error_shown import chance_shown, with_chance
 
 OF = (
-    "of: the estimator that ACE, Brier and AUROC are of; of replies, behind the reader that accuracy is by. Of several "
-    "sets or variants the mean over these is shown, without an interval."
+    "of: the estimator that the numbers of a row are of; accuracy is that of the answers which its confidence speaks "
+    "of. Of several sets or variants the mean over these is shown, without an interval and without p."
+)
+
+
+OTHERS = ("brier", "auroc")  # metrics behind the calibration error
+BY_CHANCE = (  # what chance makes of the error of a row
+    Column("if cal.", keys={"metric": "if_calibrated"}, ranked=False, priority=3),
+    Column("p", keys={"metric": "p"}, ranked=False, priority=3),
 )
 
 
@@ -36,18 +45,29 @@ def sides_table(found: Overview) -> Table:
         stub="model",
         kind="overview",
         columns=(
-            Column("n", keys={"metric": "n"}, ranked=False, priority=3),
+            Column("n", keys={"metric": "n"}, ranked=False, priority=5),
             Column.of(replace(ACCURACY, priority=1)),
-            *(Column.of(replace(metric, priority=2)) for metric in found.metrics),
-            Column("of", keys={"metric": "of"}, ranked=False, priority=4),
+            *(Column.of(replace(metric, priority=2)) for metric in found.metrics if metric.name in found.errors),
+            *(BY_CHANCE if found.chance else ()),
+            *(Column.of(replace(metric, priority=4)) for metric in found.metrics if metric.name in OTHERS),
+            Column("of", keys={"metric": "of"}, ranked=False, priority=6),
         ),
         rows=tuple(_row(side, task, found) for task in found.tasks for side in task.sides),
         heading=(f"{found.title}: {state}",),
-        notes=(OF, *(f"{task.name}: {task.about}." for task in found.tasks if task.about)),
+        notes=(OF, *side_notes(found)),
         best_within="group",
         best_of=" within its task",
         directions=True,
     )
+
+
+def side_notes(found: Overview) -> Iterator[str]:
+    """What part of its questions a task is of, and which variants the means leave out."""
+    for task in found.tasks:
+        if task.about:
+            yield f"{task.name}: {task.about}."
+        if left_out := dict.fromkeys(variant for side in task.sides for variant in side.left_out):
+            yield (f"{task.name}: means leave out {', '.join(left_out)}, of another form of reply or order of options.")
 
 
 def _row(side: TaskRun, task: TaskOverview, found: Overview) -> Row:
@@ -56,7 +76,17 @@ def _row(side: TaskRun, task: TaskOverview, found: Overview) -> Row:
         *(["PARTIAL"] if side.partial else []),
         *([f"{counted(side.failed, 'request')} failed"] if side.failed else []),
     ]
-    cells: tuple[Cell, ...] = (side.n, side.accuracy, *(side.metrics[metric.name] for metric in found.metrics), side.of)
+    of_error, *by_chance = (side.metrics[name] for name in with_chance(task.error))
+    small = chance_shown(side.questions, found.resampling)
+    known = (None if math.isnan(own.value) or not small else own.value for own in by_chance)
+    cells: tuple[Cell, ...] = (
+        side.n,
+        side.accuracy,
+        *(of_error if error == task.error else None for error in found.errors),
+        *(known if found.chance else ()),
+        *(side.metrics[metric.name] for metric in found.metrics if metric.name in OTHERS),
+        side.of,
+    )
     return Row(
         side.label,
         cells,
@@ -94,31 +124,42 @@ def missing_tables(found: Overview) -> Iterator[Table]:
 
 
 def matrix_tables(found: Overview) -> Iterator[Table]:
-    """Models by tasks, of accuracy and of ACE; nothing of a single task."""
+    """Models by tasks, of accuracy and of the calibration error; nothing of a single task."""
     if len(found.tasks) < 2:
         return
     labels = dict.fromkeys(side.label for task in found.tasks for side in task.sides)
-    for metric in (ACCURACY, found.metrics[0]):
+    titles = {metric.name: metric.title for metric in found.metrics}
+    several = len(found.errors) > 1
+    error = "Calibration error" if several else titles[found.errors[0]]
+    for what, name in ((ACCURACY.title.capitalize(), None), (error, "error")):
         yield Table(
-            caption=f"{metric.title[0].upper()}{metric.title[1:]} of each model on each task.",
-            label=f"overview-{metric.name}",
+            caption=f"{what} of each model on each task.",
+            label=f"overview-{name or ACCURACY.name}",
             stub="model",
             columns=tuple(
-                Column(task.name, metric.better, keys={"task": task.name, "metric": metric.name})
+                Column(
+                    f"{task.name}, {titles[task.error]}" if several and name else task.name,
+                    "smaller" if name else "larger",
+                    keys={"task": task.name, "metric": task.error if name else ACCURACY.name},
+                )
                 for task in found.tasks
             ),
-            rows=tuple(Row(label, tuple(_cell(task, label, metric.name) for task in found.tasks)) for label in labels),
+            rows=tuple(
+                Row(label, tuple(_cell(task, label, task.error if name else None) for task in found.tasks))
+                for label in labels
+            ),
             best_within=None,
             intervals=False,
             tidy=False,
         )
 
 
-def _cell(task: TaskOverview, label: str, metric: str) -> Cell:
+def _cell(task: TaskOverview, label: str, error: str | None) -> Cell:
+    """Accuracy, or a calibration error, of one run of a task."""
     side = next((side for side in task.sides if side.label == label), None)
     if side is None:
         return None
-    return side.accuracy if metric == ACCURACY.name else side.metrics[metric]
+    return side.accuracy if error is None else side.metrics[error]
 
 
 def difference_tables(task: TaskOverview, *, in_files: bool = False) -> tuple[Table, ...]:

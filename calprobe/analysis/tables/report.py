@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -27,6 +27,8 @@ from calprobe.analysis.tables.more_numbers import intervals_table, maps_table, r
 from calprobe.analysis.tables.slices import slices_table, trend_table
 from calprobe.analysis.tables.summary import summary_table
 from calprobe.analysis.tables.types import Column, Row, Table
+from calprobe.metrics import Metric
+from calprobe.metrics.error_shown import chance_shown, columns_shown
 
 # Of the answers, which many estimators share, and no merit of a confidence: no estimator is marked for it.
 UNMARKED = "accuracy"
@@ -86,7 +88,8 @@ def estimators_table(run: RunReport, report: Report, name: TableName) -> Table:
     An estimator that fails on some instances has a second row, over those that it answers. Where there is one, a column
     has the coverage of each.
     """
-    metrics = [Column.of(metric, ranked=metric.name != UNMARKED) for metric in report.metrics]
+    shown = metrics_shown(run, report)
+    metrics = [Column.of(metric, ranked=metric.name != UNMARKED) for metric in shown]
     some_failed = any(estimator.failed for estimator in run.estimators)
     return Table(
         caption=f"Accuracy and calibration of {name.of} on {run.manifest.probe.name}, by estimator of confidence: "
@@ -95,7 +98,7 @@ def estimators_table(run: RunReport, report: Report, name: TableName) -> Table:
         kind="runs",
         stub="estimator",
         columns=(*metrics[:1], COVERAGE, *metrics[1:]) if some_failed else tuple(metrics),
-        rows=tuple(_estimator_rows(run, report, with_coverage=some_failed)),
+        rows=tuple(_estimator_rows(run, shown, with_coverage=some_failed)),
         heading=(*heading(run.facts), *accuracies(run), *calibration_sentences(run), *cost_of_templates(run.facts)),
         lead=tuple(map(sentence, (*remarks(run), *cluster_notes(run.facts.relations, report.options)))),
         general=tuple(report_notes(report)),
@@ -107,17 +110,26 @@ def estimators_table(run: RunReport, report: Report, name: TableName) -> Table:
     )
 
 
-def _estimator_rows(run: RunReport, report: Report, *, with_coverage: bool) -> Iterator[Row]:
+def metrics_shown(run: RunReport, report: Report) -> tuple[Metric, ...]:
+    """The metrics in the order of a table's columns; confidences of scores have many values, so their error is ACE."""
+    if report.metrics_chosen:
+        return report.metrics
+    return columns_shown(
+        report.metrics, few_values=False, chance=chance_shown(run.instances, report.options.resampling)
+    )
+
+
+def _estimator_rows(run: RunReport, metrics: Sequence[Metric], *, with_coverage: bool) -> Iterator[Row]:
     for group, members in groupby(run.estimators, key=lambda estimator: estimator.group):
         estimators = list(members)
         title = group_title(group, estimators)
         for estimator in estimators:
-            yield from (replace(row, group=title) for row in _rows_of(estimator, report, with_coverage=with_coverage))
+            yield from (replace(row, group=title) for row in _rows_of(estimator, metrics, with_coverage=with_coverage))
 
 
-def _rows_of(estimator: EstimatorReport, report: Report, *, with_coverage: bool) -> Iterator[Row]:
+def _rows_of(estimator: EstimatorReport, metrics: Sequence[Metric], *, with_coverage: bool) -> Iterator[Row]:
     """The estimator over all instances and, where it failed on some, over those that it answered."""
-    first, *others = (estimator.metrics.get(metric.name) for metric in report.metrics)
+    first, *others = (estimator.metrics.get(metric.name) for metric in metrics)
     cells = (first, estimator.coverage, *others) if with_coverage else (first, *others)
     yield Row(
         label=estimator.name,
@@ -127,7 +139,7 @@ def _rows_of(estimator: EstimatorReport, report: Report, *, with_coverage: bool)
         coverage=(estimator.coverage.value,) * len(cells),
     )
     if estimator.failed:
-        first, *others = (estimator.answered.get(metric.name) for metric in report.metrics)
+        first, *others = (estimator.answered.get(metric.name) for metric in metrics)
         yield Row(
             label=f"of {estimator.instances - estimator.failed:,} answered",
             cells=(first, None, *others),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from calprobe.analysis.catalogue import Catalogue, CataloguedRun
 from calprobe.analysis.number_text import ranges
@@ -18,15 +18,20 @@ _COLUMNS = {
     "probe": 3,
     "accuracy": 4,
     "ACE": 4,
-    "of": 11,
-    "age": 5,
-    "size": 6,
-    "instances": 7,
-    "templates": 8,
-    "kind": 9,
-    "created": 10,
+    "ECE": 4,
+    "if cal.": 5,
+    "p": 6,
+    "of": 14,
+    "age": 7,
+    "size": 8,
+    "instances": 9,
+    "templates": 10,
+    "kind": 11,
+    "created": 12,
 }
-_NUMBERS = ("accuracy", "ACE", "of")
+_ERRORS = {"ACE": "ace", "ECE": "ece"}  # by title; a run has the one that stands for it
+_NUMBERS = ("accuracy", *_ERRORS, "if cal.", "p", "of")
+_QUANTITIES = {"if cal.": "if_calibrated"}  # of titles that are not their own
 _DAY = 86400
 
 
@@ -35,14 +40,19 @@ def run_list_tables(found: Catalogue) -> tuple[Table]:
     runs = counted(len(found.runs), "run")
     left_out = f", {found.left_out:,} more left out" if found.left_out else ""
     damaged = f", {len(found.damaged)} damaged" if found.damaged else ""
-    titles = [title for title in _COLUMNS if found.with_headlines or title not in _NUMBERS]
+    titles = list(_titles(found))
     return (
         Table(
             caption=f"Runs in {found.folder}.",
             label="runs",
             stub="run",
             columns=tuple(
-                Column(title, keys={"quantity": title.lower()}, ranked=False, priority=_COLUMNS[title])
+                Column(
+                    title,
+                    keys={"quantity": _QUANTITIES.get(title, title.lower())},
+                    ranked=False,
+                    priority=_COLUMNS[title],
+                )
                 for title in titles
             ),
             rows=tuple(_row(run, found.folder, titles) for run in found.runs),
@@ -55,6 +65,19 @@ def run_list_tables(found: Catalogue) -> tuple[Table]:
             best_within=None,
         ),
     )
+
+
+def _titles(found: Catalogue) -> Iterator[str]:
+    """The columns of the list: without errors that stand for no run, and chance where it is of none."""
+    headlines = [run.headline for run in found.runs if run.headline is not None]
+    none = {
+        *(title for title, error in _ERRORS.items() if error not in {own.error for own in headlines}),
+        *({"if cal."} if all(own.if_calibrated is None for own in headlines) else ()),
+        *({"p"} if all(own.p is None for own in headlines) else ()),
+    } - ({"ACE"} if not headlines else set())
+    for title in _COLUMNS:
+        if title not in none and (found.with_headlines or title not in _NUMBERS):
+            yield title
 
 
 def _row(run: CataloguedRun, folder: str, titles: Sequence[str]) -> Row:
@@ -78,7 +101,10 @@ def _cells(found: CataloguedRun) -> dict[str, Cell]:
         "model": model_name(ModelRecord(found.model)) or "-",
         "probe": _probe(found),
         "accuracy": None if headline is None else headline.accuracy,
-        "ACE": None if headline is None else headline.ace,
+        "ACE": headline.ace if headline is not None and headline.error == "ace" else None,
+        "ECE": headline.ece if headline is not None and headline.error == "ece" else None,
+        "if cal.": None if headline is None else headline.if_calibrated,
+        "p": None if headline is None else headline.p,
         "of": headline.of if headline else "-",
         "age": "-" if found.age_s is None else _age(found.age_s),
         "size": _size(found.bytes),

@@ -12,9 +12,11 @@ from calprobe.analysis.run_names import last_names
 from calprobe.analysis.tables.labels import about
 from calprobe.analysis.tables.types import LAST, Cell, Column, Row, Table
 from calprobe.confidence import Headline, headline
+from calprobe.metrics.error_shown import chance_shown, columns_shown, with_chance
 
 # Kissling et al. 2026, Tables 1 and 3.
 COLUMNS = {"ace": headline(Headline.PAPER), "brier": headline(Headline.PAGE)}
+BY_CHANCE = {with_chance("ace")[1]: COLUMNS["ace"]}  # beside the errors of few instances
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,11 @@ def _columns(report: Report) -> Iterator[Column]:
     yield Column(mean_accuracy_name(facts), "larger", keys={"metric": "bear_score"})
     failing = {e.name for run in report.runs for e in run.estimators if e.failed}
     given = list(dict.fromkeys(estimator.name for run in report.runs for estimator in run.estimators))
-    for metric in report.metrics:
-        shown = given if report.chosen else [name for name in COLUMNS.get(metric.name, ()) if name in given]
+    chance = chance_shown(min((run.instances for run in report.runs), default=0), report.options.resampling)
+    of_metrics = COLUMNS | BY_CHANCE if chance else COLUMNS
+    metrics = report.metrics if report.chosen else columns_shown(report.metrics, few_values=False, chance=chance)
+    for metric in metrics:
+        shown = given if report.chosen else [name for name in of_metrics.get(metric.name, ()) if name in given]
         for estimator in shown:
             keys = {"metric": metric.name, "estimator": estimator}
             place = metric.priority or LAST

@@ -89,3 +89,15 @@ def test_a_figure_says_what_it_counts() -> None:
     bins = found[(found["metric"] == "ece") & (found["count"] > 0)]
     assert list(bins["questions"]) == [5.0]
     assert bins["low"].iloc[0] == pytest.approx(wilson_interval([5], [5])[0][0])
+
+
+def test_few_values_are_drawn_on_the_bins_of_ece() -> None:
+    confidence, correct = np.array([0.9] * 10 + [0.5] * 10), np.array([True] * 8 + [False] * 12)
+    questions = np.arange(20)
+    few = line_of(confidence, correct, questions)
+    assert few.error == "ece"
+    assert few.drawn is few.ece
+    many = line_of(np.linspace(0.01, 1, 20), correct, questions)
+    assert many.error == "ace"
+    assert many.drawn is many.ace
+    assert line_of(confidence, correct).error == "ace", "confidences of scores are drawn on the bins of ACE"

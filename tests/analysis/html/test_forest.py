@@ -16,6 +16,7 @@ from calprobe.metrics import Difference, Estimate, standard_metrics
 CELLS = {
     "accuracy": Difference(0.1, 0.05, 0.15, 0.01),
     "ace": Difference(0.2, -0.1, 0.5, 0.3),
+    "ece": Difference(0.2, 0.1, 0.3, 0.04),
     "brier": Difference(-0.05, -0.06, -0.04, 0.01),
     "nll": Difference(2.0, 1.0, 3.0, 0.01),
     "auroc": Difference(0.0, 0.0, 0.0, 1.0),
@@ -62,7 +63,8 @@ def test_colours_say_which_run_is_better_and_filled_marks_what_is_significant() 
     classes = {name: own for name, (_, own) in marks(view.svg).items()}
     assert classes == {
         "margin accuracy": f"s{FAVOURS_A}",  # larger is better
-        "margin ace": f"s{FAVOURS_B}",  # smaller is better
+        "margin ace": f"s{FAVOURS_NONE}",  # its interval holds 0
+        "margin ece": f"s{FAVOURS_B}",  # smaller is better
         "margin brier": f"s{FAVOURS_A} sure",
         "margin auroc": f"s{FAVOURS_NONE}",
     }

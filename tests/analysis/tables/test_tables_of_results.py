@@ -37,7 +37,7 @@ QUICK = ReportOptions(resampling=Resampling(6))
 NAN = float("nan")
 METRICS = ("Brier", "ACE")
 FOUR = ("base", "margin", "average_vote_2", "average_min")
-PRINTED = ["accuracy", "coverage", "mean conf", "ACE", "ECE", "Brier", "AUROC"]
+PRINTED = ["accuracy", "coverage", "mean conf", "ACE", "ACE if cal.", "ACE p", "Brier", "AUROC"]
 
 
 def partial(run: RunReport) -> RunReport:
@@ -91,6 +91,7 @@ def test_several_runs_have_a_summary_first(found: Report) -> None:
         ("", "accuracy"),
         ("", "mean accuracy"),
         *(("ACE", name) for name in FOUR),
+        *(("ACE if cal.", name) for name in FOUR),  # they are of fewer than 1,000 instances
         *(("Brier", name) for name in (*FOUR, "consistency_vote_2", "consistency_min")),
         *(("coverage", name) for name in ("average_vote_2", "consistency_vote_2")),
     ]
@@ -140,7 +141,7 @@ def test_a_partial_run_says_so_everywhere(found: Report) -> None:
 def test_what_a_run_has_not_is_missing(found: Report) -> None:
     bare = replace(found.runs[1], accuracy=None, bear_score=None, estimators=())
     summary, _, table = report_tables(replace(found, runs=(found.runs[0], bare)))
-    assert summary.rows[1].cells == (None,) * 14
+    assert summary.rows[1].cells == (None,) * 18
     assert table.rows == ()
     assert table.lead[-1].startswith("No mean accuracy over paraphrases and no estimators over them: ")
 
@@ -210,11 +211,14 @@ def test_pairs_have_a_row_a_number(comparison: Comparison) -> None:
     (pair,) = comparison.pairs
     assert [column.title for column in table.columns] == ["A", "B", "A - B", "p", "Holm p"]
     contrasts = [contrast for scope in pair.scopes for contrast in scope.contrasts]
-    for row, contrast in zip(table.rows, contrasts, strict=True):
+    by_chance = [row for row in table.rows if row.label.endswith(("ACE if cal.", "ACE p"))]
+    assert len(by_chance) == 2 * sum(contrast.metric == "ace" for contrast in contrasts)
+    numbers = [row for row in table.rows if row not in by_chance]
+    for row, contrast in zip(numbers, contrasts, strict=True):
         difference = contrast.difference
         assert row.cells == (contrast.first, contrast.second, difference, difference.p_value, contrast.p_holm)
         assert row.significant == contrast.significant
-    names = [row.label for row in table.rows if row.group.startswith("all relations")]
+    names = [row.label for row in numbers if row.group.startswith("all relations")]
     assert names == ["mean accuracy", *(f"{name} {metric}" for name in ("margin", "average_min") for metric in METRICS)]
     assert [note.split(": base: same answer 0.")[0] for note in table.notes] == [
         "all relations",
@@ -247,7 +251,7 @@ def test_the_terminal_shows_each_run_in_its_sections(found: Report) -> None:
     assert "Only with" not in text
     narrow = printed(tables, 80)
     shown = [metric.title for metric in found.metrics if f" {metric.title} " in narrow.replace("\n", " \n")]
-    assert shown[:2] == ["accuracy", "mean conf"]
+    assert shown == ["accuracy", "mean conf", "ACE", "ACE if cal."]
     assert "Only with --format json or csv, or on a wider terminal: " in " ".join(narrow.split())
 
 

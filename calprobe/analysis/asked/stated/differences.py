@@ -11,7 +11,7 @@ from calprobe.analysis.asked.stated.cells import Bools, StatedCell
 from calprobe.analysis.asked.stated.results import PromptDifference
 from calprobe.metrics import Difference, Metric, Resampling, holm, paired_differences
 
-COMPARED = ("brier", "ace", "auroc")  # as `compare` does
+COMPARED = ("brier", "ece", "auroc")  # as `compare` does of confidences with few values, which stated ones are
 Pair = tuple[str, str]
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from calprobe.analysis.asked.results import CellReport, Repair, SetReport
+from collections.abc import Iterator
+
+from calprobe.analysis.asked.results import CellReport, KindReport, Repair, SetReport
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.metrics import Estimate
+
+ALL_KINDS = "all kinds"  # the row of a cell with questions of several
 
 
 def answers_table(own: SetReport) -> Table:
     """A row a variant: accuracy under each reader, its unread answers, chance, and the mass off the labels."""
     readers = list(dict.fromkeys(reader for cell in own.cells.values() for reader in cell.accuracy))
-    abstained = [_abstained(cell) for cell in own.cells.values()]
-    is_open = any(share is not None for share in abstained)
+    is_open = any(_abstained(cell) is not None for cell in own.cells.values())
     return Table(
         "Accuracy by reader of answers",
         "answers",
@@ -24,10 +27,7 @@ def answers_table(own: SetReport) -> Table:
             Column("off label", keys={"metric": "off_label"}),
             *([Column("abstained", keys={"metric": "abstained"})] if is_open else []),
         ),
-        tuple(
-            _answers_row(cell, readers, (share,) if is_open else ())
-            for cell, share in zip(own.cells.values(), abstained, strict=True)
-        ),
+        tuple(row for cell in own.cells.values() for row in _answers_rows(cell, readers, is_open=is_open)),
         kind="answers",
         notes=(
             "An answer that was not read is incorrect. Off label: mean probability, at the first position, of anything "
@@ -37,23 +37,36 @@ def answers_table(own: SetReport) -> Table:
     )
 
 
-def _abstained(cell: CellReport) -> Estimate | None:
-    return cell.accuracy[cell.reader].abstained if cell.accuracy else None
+def _abstained(cell: CellReport | KindReport) -> Estimate | None:
+    return next(iter(cell.accuracy.values())).abstained if cell.accuracy else None
 
 
-def _answers_row(cell: CellReport, readers: list[str], more: tuple[Cell, ...]) -> Row:
-    known = [cell.accuracy.get(reader) for reader in readers]
-    return Row(
-        cell.variant,
-        (
-            cell.rows,
-            cell.chance,
-            *(None if found is None else found.value for found in known),
-            *(None if found is None else found.unread for found in known),
-            None if cell.off_label is None else cell.off_label.mean,
-            *more,
-        ),
-        keys={"variant": cell.variant},
+def _answers_rows(cell: CellReport, readers: list[str], *, is_open: bool) -> Iterator[Row]:
+    """A row a cell; of questions of several kinds one for each kind, then one for all."""
+    off_label = None if cell.off_label is None else cell.off_label.mean
+    keys = {"variant": cell.variant}
+    for kind, own in cell.kinds.items():
+        of_labels = off_label if kind == "choice" else None  # options alone have labels
+        cells = _answers_cells(own, readers, of_labels, is_open=is_open)
+        yield Row(kind, cells, group=cell.variant, keys={**keys, "kind": kind})
+    cells = _answers_cells(cell, readers, off_label, is_open=is_open)
+    if cell.kinds:
+        yield Row(ALL_KINDS, cells, group=cell.variant, keys=keys)
+    else:
+        yield Row(cell.variant, cells, keys=keys)
+
+
+def _answers_cells(
+    found: CellReport | KindReport, readers: list[str], off_label: Estimate | None, *, is_open: bool
+) -> tuple[Cell, ...]:
+    known = [found.accuracy.get(reader) for reader in readers]
+    return (
+        found.rows,
+        found.chance,
+        *(None if own is None else own.value for own in known),
+        *(None if own is None else own.unread for own in known),
+        off_label,
+        *((_abstained(found),) if is_open else ()),
     )
 
 

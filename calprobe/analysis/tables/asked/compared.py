@@ -8,8 +8,8 @@ from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPai
 from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.compare_prose import agreement_shares, correction_notes, direction_notes
 from calprobe.analysis.compare_results import Contrast
-from calprobe.analysis.prose import sentence
-from calprobe.analysis.tables.comparison import number_cells, number_columns, quantities, sides_named
+from calprobe.analysis.prose import error_notes, sentence
+from calprobe.analysis.tables.comparison import number_cells, number_columns, quantities, rows_of, sides_named
 from calprobe.analysis.tables.types import Row, Table
 from calprobe.messages import counted
 
@@ -39,7 +39,11 @@ def compared_notes(comparison: AskedComparison) -> Iterator[str]:
         yield f"Ranges: 95 % bootstrap intervals ({drawn})."
         yield from correction_notes(comparison)
     yield from direction_notes(comparison.metrics)
-    yield "Each estimator is judged on its own answers: where accuracies differ, Brier and ACE differ too."
+    yield "Each estimator is judged on its own answers: where accuracies differ, Brier and calibration errors do too."
+    if any(contrast.by_chance for contrast in comparison.contrasts):
+        yield from error_notes(few_values=False, chance=True)
+    if comparison.by_name:
+        yield f"One estimator of each kind is compared, with one reader; others: {'; '.join(comparison.by_name)}."
     if any(cell.agreement for pair in comparison.pairs for cell in pair.cells):
         yield (
             "Same answer, both right, only A, only B: shares of the rows, by reader. McNemar p: exact, of equal "
@@ -58,22 +62,27 @@ def _table(pair: AskedPair, comparison: AskedComparison) -> Table:
         stub="number",
         columns=number_columns(named),
         rows=tuple(
-            Row(
-                label=f"{contrast.estimator} {titles[contrast.metric]}",
-                cells=number_cells(quantities(contrast), named),
-                group=_title(cell),
-                note=_fewer(contrast, cell),
-                keys={
-                    "set": cell.set,
-                    "first_variant": cell.first,
-                    "second_variant": cell.second,
-                    _kind(contrast, cell): str(contrast.estimator),
-                    "metric": contrast.metric,
-                },
-                significant=contrast.significant,
-            )
+            row
             for cell in pair.cells
             for contrast in cell.contrasts
+            for row in rows_of(
+                Row(
+                    label=f"{contrast.estimator} {titles[contrast.metric]}",
+                    cells=number_cells(quantities(contrast), named),
+                    group=_title(cell),
+                    note=_fewer(contrast, cell),
+                    keys={
+                        "set": cell.set,
+                        "first_variant": cell.first,
+                        "second_variant": cell.second,
+                        _kind(contrast, cell): str(contrast.estimator),
+                        "metric": contrast.metric,
+                    },
+                    significant=contrast.significant,
+                ),
+                contrast,
+                named,
+            )
         ),
         heading=(*compared_heading(comparison), *sides),
         lead=tuple(sentence(clause) for clause in pair.left_out),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from calprobe.analysis.asked.results import SetReport, ShiftSummary
+from calprobe.analysis.asked.results import CellEstimator, CellReport, SetReport, ShiftSummary
+from calprobe.analysis.tables.asked.answers import ALL_KINDS
 from calprobe.analysis.tables.asked.samples import few_outcomes
-from calprobe.analysis.tables.types import Column, Row, Table
+from calprobe.analysis.tables.types import LAST, Column, Row, Table
 from calprobe.metrics import Metric
 
 COVERAGE = Column("coverage", keys={"metric": "coverage"}, priority=1)
@@ -20,16 +23,17 @@ MEANS = {  # field of MeanOverVariants -> title
 }
 
 
-def confidence_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
-    """A row an estimator, grouped by variant: coverage and every metric."""
+def confidence_table(own: SetReport, metrics: Sequence[Metric], *notes: str) -> Table:
+    """A row an estimator, grouped by variant: coverage and every metric; `notes` are of the metrics."""
     first, *others = metrics
+    coverage = _coverage_column(own)
     found_mass = any(found.mass is not None for cell in own.cells.values() for found in cell.estimators.values())
     of_set = (Column("mass", keys={"metric": "mass"}),) if found_mass else ()
     return Table(
         "Accuracy and calibration by estimator of confidence",
         "confidence",
         "estimator",
-        (Column.of(first), COVERAGE, *of_set, *(Column.of(metric) for metric in others)),
+        (Column.of(first), coverage, *of_set, *(Column.of(metric) for metric in others)),
         tuple(
             Row(
                 name,
@@ -39,19 +43,21 @@ def confidence_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
                     *((found.mass,) if of_set else ()),
                     *(found.metrics.get(each.name) for each in others),
                 ),
-                group=cell.variant,
-                note=_bounds(found.brier_bounds) if found.reasons else "",
-                keys={"variant": cell.variant, "estimator": name},
+                group=part.title,
+                note=_row_note(found, part),
+                keys={"variant": part.variant, "estimator": name, **part.keys},
             )
             for cell in own.cells.values()
-            for name, found in cell.estimators.items()
+            for part in _parts(cell)
+            for name, found in part.estimators.items()
             if found.scale == "probability"
         ),
         kind="confidence",
         directions=True,
         notes=(
-            "Coverage: share of the rows asked with a confidence that could be read; metrics are of these. Where some "
-            "are missing, the bounds of the Brier score over all rows stand below the name.",
+            "Coverage: share of the rows that can have the confidence of which it could be read; metrics are of these, "
+            "n below a name. Where some are missing, the bounds of the Brier score over all rows stand there too.",
+            *notes,
             *few_outcomes(own, "probability"),
             *_bounded(own),
             *(
@@ -64,6 +70,48 @@ def confidence_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
             ),
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The rows of a cell, or of one kind of its questions."""
+
+    variant: str
+    rows: int
+    estimators: Mapping[str, CellEstimator]
+    kind: str = ""
+
+    @property
+    def title(self) -> str:
+        """The line above its rows."""
+        return f"{self.variant}, {self.kind} ({self.rows:,})" if self.kind else self.variant
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """What tidy files say of it beside the variant."""
+        return {"kind": self.kind} if self.kind else {}
+
+
+def _parts(cell: CellReport) -> Iterator[_Part]:
+    """The cell; of questions of several kinds each kind first, then what estimators of several kinds are of all."""
+    for kind, own in cell.kinds.items():
+        yield _Part(cell.variant, own.rows, own.estimators, kind)
+    numbers = Counter(name for own in cell.kinds.values() for name in own.estimators)
+    several = {name: own for name, own in cell.estimators.items() if not cell.kinds or numbers[name] > 1}
+    yield _Part(cell.variant, cell.rows, several, ALL_KINDS if cell.kinds else "")
+
+
+def _row_note(found: CellEstimator, part: _Part) -> str:
+    """How many rows an estimator is of, where these are not all, and what the Brier score could be of all."""
+    if not found.reasons:
+        return "" if found.rows == part.rows else f"n {found.rows:,}"
+    return f"n {found.rows:,}, {_bounds(found.brier_bounds)}"
+
+
+def _coverage_column(own: SetReport) -> Column:
+    """Coverage, first of all where any confidence is missing."""
+    missing = any(found.reasons for cell in own.cells.values() for found in cell.estimators.values())
+    return COVERAGE if missing else replace(COVERAGE, priority=LAST)
 
 
 def _bounded(own: SetReport) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import get_args
 from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
+from calprobe.analysis.prose import error_notes
 from calprobe.analysis.tables.asked.answer_study import answer_study_tables
 from calprobe.analysis.tables.asked.answers import answers_table, form_table, spread_table
 from calprobe.analysis.tables.asked.budget import budget_tables
@@ -24,6 +25,7 @@ from calprobe.analysis.tables.asked.wording import itself_table, wording_table
 from calprobe.analysis.tables.labels import TableName, table_labels, table_names
 from calprobe.analysis.tables.types import Table
 from calprobe.messages import counted
+from calprobe.metrics.error_shown import chance_shown, columns_shown
 from calprobe.words import AskedCompat
 
 NO_REPLIES = "No replies yet, so there are no numbers: run the `calprobe ask` of this run again, and it goes on."
@@ -102,7 +104,7 @@ def _of_set(own: SetReport, report: AskedReport, run: AskedRunReport) -> Iterato
     yield answers_table(own)
     scales = {found.scale for cell in own.cells.values() for found in cell.estimators.values()}
     if "probability" in scales:
-        yield confidence_table(own, report.metrics)
+        yield _confidence_table(own, report, run)
     if "uncertainty" in scales:
         yield uncertainty_table(own, report.metrics)
     if any(cell.maps for cell in own.cells.values()):
@@ -123,6 +125,15 @@ def _of_set(own: SetReport, report: AskedReport, run: AskedRunReport) -> Iterato
         yield form_table(own)
     if own.spread:
         yield spread_table(own)
+
+
+def _confidence_table(own: SetReport, report: AskedReport, run: AskedRunReport) -> Table:
+    """The table of confidences, with the error that stands for those of the run and what chance makes of it."""
+    if report.metrics_chosen:
+        return confidence_table(own, report.metrics)
+    chance = chance_shown(own.questions, report.options.resampling)
+    metrics = columns_shown(report.metrics, few_values=run.few_values, chance=chance)
+    return confidence_table(own, metrics, *error_notes(few_values=run.few_values, chance=chance))
 
 
 def _named(table: Table, run: AskedRunReport, name: TableName, own: SetReport | None = None) -> Table:

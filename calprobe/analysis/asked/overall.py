@@ -1,0 +1,153 @@
+"""The numbers that stand for a run of replies: means over its sets and variants, all of the same answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from calprobe.analysis.asked.cell_report import few_values_of, mean_of, report_accuracy, report_estimator
+from calprobe.analysis.asked.opened import Asked, read_sets, usual_variants
+from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
+from calprobe.analysis.asked.results import Accuracy, AskedRunReport, CellEstimator, CellReport, OpenedCell
+from calprobe.metrics import Estimate, standard_metrics
+from calprobe.metrics.error_shown import ERRORS, ErrorName, error_shown, with_chance
+
+# Estimators of replies that stand for a run, the best known first; of others the first that there is.
+LABELS = ("label", "label_final")
+OF_RUN = (
+    *("accuracy", "mean_confidence", "confidence_gap"),
+    *(name for error in ERRORS for name in with_chance(error)),
+    *("brier", "auroc"),
+)
+_OF_ONE = tuple(with_chance(error)[2] for error in ERRORS)  # p-values, which have no mean
+UNDEFINED = Estimate(float("nan"))
+
+
+@dataclass(frozen=True, slots=True)
+class Overall:
+    """A run in a few numbers, over the variants of the usual form of answer and order of options."""
+
+    of: str  # the estimator whose answers and confidences all numbers are of; without any, the reader of the answers
+    rows: int  # with that confidence, over all sets and variants
+    asked: int  # that could have it
+    questions: int  # the most that any set has
+    cells: int  # sets and variants that the means are over
+    left_out: tuple[str, ...]  # variants
+    few_values: bool  # whether the error that is printed is ECE
+    chance: float
+    metrics: Mapping[str, Estimate]  # those of OF_RUN: of one cell with intervals, of several plain means; no mean of p
+
+    @property
+    def error(self) -> ErrorName:
+        """The calibration error that stands for the run."""
+        return error_shown(few_values=self.few_values)
+
+    @property
+    def coverage(self) -> float:
+        """The share of the rows that could have the confidence which have it; NaN without any."""
+        return self.rows / self.asked if self.asked else float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """What counts of one cell."""
+
+    rows: int
+    asked: int
+    chance: float
+    metrics: Mapping[str, Estimate]
+
+    @classmethod
+    def of(cls, found: CellEstimator) -> _Cell:
+        """By an estimator."""
+        return cls(found.rows, found.rows + sum(found.reasons.values()), found.chance, found.metrics)
+
+    @classmethod
+    def read(cls, found: Accuracy, chance: float) -> _Cell:
+        """By a reader, where there is no confidence."""
+        return cls(found.asked, found.asked, chance, {"accuracy": found.value})
+
+
+def overall_of(run: AskedRunReport) -> Overall | None:
+    """The numbers that stand for a reported run; None without replies."""
+    usual = [own.cells[variant] for own in run.sets.values() for variant in own.usual]
+    name = confidence_of(usual)
+    cells = [
+        _Cell.read(cell.accuracy[cell.reader], cell.chance) if name is None else _Cell.of(cell.estimators[name])
+        for cell in usual
+        if (cell.accuracy if name is None else name in cell.estimators)
+    ]
+    left_out = [variant for own in run.sets.values() for variant in own.cells if variant not in own.usual]
+    of = name or next((cell.reader for cell in usual if cell.accuracy), "")
+    questions = max((own.questions for own in run.sets.values()), default=0)
+    return _overall(of, cells, left_out, questions, few_values=run.few_values)
+
+
+def overall_read(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> Overall | None:
+    """The same numbers of a run that was not reported; no others are computed."""
+    read = list(read_sets(asked, options))
+    usual = {own.name: usual_variants(asked, own.cells) for own in read}
+    opened = [(own, variant, own.cells[variant]) for own in read for variant in usual[own.name]]
+    name = confidence_of(cell for *_, cell in opened)
+    metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in OF_RUN]
+    cells, of = [], name or ""
+    for own, variant, cell in opened:
+        if name is None:
+            answers = next(iter(own.answers[variant].values()))
+            of = answers.reader
+            cells.append(_Cell.read(report_accuracy(cell, answers, options), mean_of(cell.cell.chance.tolist())))
+        elif name in cell.confidences:
+            cells.append(_Cell.of(report_estimator(cell, name, metrics, options)))
+    left_out = [variant for own in read for variant in own.cells if variant not in usual[own.name]]
+    few = any(
+        few_values_of(cell, name, options) for own in read for cell in own.cells.values() for name in cell.confidences
+    )
+    questions = max((own.questions for own in read), default=0)
+    return _overall(of, cells, left_out, questions, few_values=few)
+
+
+def confidence_of(cells: Iterable[OpenedCell | CellReport]) -> str | None:
+    """The estimator that stands for the cells of a run, of those that are probabilities; None of none."""
+    return first_estimator(
+        dict.fromkeys(name for cell in cells for name, own in cell.estimators.items() if own.scale == "probability")
+    )
+
+
+def first_estimator(given: Collection[str]) -> str | None:
+    """The estimator of replies that stands for a run; None of none.
+
+    >>> first_estimator(["label_raw", "label"]), first_estimator(["stated_percent"])
+    ('label', 'stated_percent')
+    """
+    return next((name for name in LABELS if name in given), next(iter(given), None))
+
+
+def _overall(
+    of: str, cells: Sequence[_Cell], left_out: Iterable[str], questions: int, *, few_values: bool
+) -> Overall | None:
+    if not cells:
+        return None
+    return Overall(
+        of=of,
+        rows=sum(cell.rows for cell in cells),
+        asked=sum(cell.asked for cell in cells),
+        questions=questions,
+        cells=len(cells),
+        left_out=tuple(dict.fromkeys(left_out)),
+        few_values=few_values,
+        chance=_mean([Estimate(cell.chance) for cell in cells]).value,
+        metrics={
+            name: UNDEFINED if name in _OF_ONE and len(cells) > 1 else _mean([cell.metrics[name] for cell in cells])
+            for name in OF_RUN
+            if all(name in cell.metrics for cell in cells)
+        },
+    )
+
+
+def _mean(found: Sequence[Estimate]) -> Estimate:
+    """One estimate as it is; of several the mean of those that are defined, without an interval."""
+    if len(found) == 1:
+        return found[0]
+    known = [own.value for own in found if not math.isnan(own.value)]
+    return Estimate(sum(known) / len(known)) if known else UNDEFINED
