@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Literal, TypeVar
 
 from calprobe.answers.denials import is_denied
@@ -47,6 +48,9 @@ _IN_FRONT = re.compile(
     re.IGNORECASE,
 )
 _JOINED = re.compile(r"(?:[^\w.!?\n]|\b(?:or|to|and|even|maybe|perhaps|about)\b){0,12}", re.IGNORECASE)  # 0.7 or 0.8
+# The label of an option in front of its text, and two lines that have one: a list of the options.
+_LABEL = re.compile(r"^[^\w\n]{0,4}[A-Z](?:[.):][^\S\n]|[.):]?\Z)", re.MULTILINE)
+_NOTHING_OR_A_LABEL = re.compile(r"[\W_]*(?:[A-Za-z1-9][.):])?[\W_]*")
 # Nothing but signs on its line.
 _ALONE_BEFORE = re.compile(r"(?:\A|\n)(?:[^\w\n]|_)*\Z")
 _ALONE_BEHIND = re.compile(r"(?:[^\w\n]|_){0,12}(?:\n|\Z)")
@@ -72,13 +76,23 @@ def stated_numbers(text: str, spans: Iterable[tuple[int, int]]) -> list[int]:
     [0, 1]
     """
     places, last = [], -1
+    lists_options = is_list_of_options(text)
     for place, (start, end) in enumerate(spans):
-        if is_denied(text, start, end):
+        if is_denied(text, start, end) or (lists_options and _LABEL.match(text, text.rfind("\n", 0, start) + 1)):
             continue
         if states_confidence(text, start, end) or (last >= 0 and _JOINED.fullmatch(text, last, start)):
             places.append(place)
             last = end
     return places
+
+
+def is_list_of_options(text: str) -> bool:
+    """Whether a reply repeats the options: two lines or more begin with a label.
+
+    >>> is_list_of_options("A. 5%\\nB. 10%"), is_list_of_options("A. 99.9%")
+    (True, False)
+    """
+    return sum(1 for _ in islice(_LABEL.finditer(text), 2)) > 1
 
 
 def states_confidence(text: str, start: int, end: int) -> bool:
@@ -94,7 +108,7 @@ def states_confidence(text: str, start: int, end: int) -> bool:
     is_alone = _ALONE_BEFORE.search(text, max(0, start - _SIGNS), start) and _ALONE_BEHIND.match(text, end)
     if is_alone or _BEFORE_A_NUMBER.search(text, max(0, start - _SIGNS), start):
         return True
-    if _LEAD_IN.fullmatch(text, begin, start) and not re.search(r"\w", text[max(0, begin - _FAR) : begin]):
+    if _LEAD_IN.fullmatch(text, begin, start) and _NOTHING_OR_A_LABEL.fullmatch(text, max(0, begin - _FAR), begin):
         return True
     return _WORD.search(text[begin:stop].lower()) is not None
 

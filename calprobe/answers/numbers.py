@@ -49,6 +49,8 @@ _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})++(?:\.[0-9]++)?+")
 _PLAIN = re.compile(r"[0-9]++(?:\.[0-9]++)?+|\.[0-9]++")
 _GROUP_MARKS = re.compile(r"\{,\}|,?\\[!,]|['’ \u00a0\u202f]")
 _SUPERSCRIPTS = str.maketrans("⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹", "-+0123456789")
+# A factor or divisor that is no number in digits: 1 / e, 2\\pi, 3√2.
+_SYMBOL = re.compile(r"[^\S\n]?(?:(?:/|\\cdot|\\times|\*)[^\S\n]?)?(?:\\(?:pi|sqrt|ln|log|exp)\b|π|√|sqrt\b|/[^\S\n]?e\b)")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 
 
@@ -76,6 +78,8 @@ def numbers_of(text: str, start: int = 0, end: int | None = None) -> Iterator[Nu
         if not _is_no_number(text, found):
             value, form = _value(found)
             end = found.start("scale") if _is_a_unit(found) else found.end()
+            if _SYMBOL.match(text, end):
+                value, form = math.nan, "unclear"
             yield Number(value, form, found.start(), end)
 
 

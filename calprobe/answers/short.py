@@ -24,7 +24,7 @@ _FIRST_OF_A_LIST = re.compile(r"[^\w\n]{0,4}\(?1[.)][^\S\n]{1,3}(?=[^\W\d_])")
 _SECOND_OF_A_LIST = re.compile(r"^[^\w\n]{0,4}\(?2[.)][^\S\n]", re.MULTILINE)
 # Where a reply goes on behind its answer in one line: a speaker, a heading, remarks about the answer.
 _GOES_ON = re.compile(
-    r"[^\S\n]{1,3}(?:(?:[A-Z][\w-]{0,20}[^\S\n])?(?:User|USER|Human|Assistant|Question|Q[0-9]{0,3}|Explanation|Tags|Categor(?:y|ies))"
+    r"[^\S\n]{1,3}(?:(?:AI[^\S\n])?(?:User|USER|Human|Assistant|Question|Q[0-9]{0,3}|Explanation|Tags|Categor(?:y|ies))"
     r"[^\S\n]?:|#{2,6}[^\S\n])"
 )
 # How sure the reply is, behind the answer: (90% sure), [confidence: 0.9], - I am 80 percent certain.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from calprobe.answers.confidence_words import About, first_and_last, said_of, stated_numbers
+from calprobe.answers.confidence_words import About, first_and_last, is_list_of_options, said_of, stated_numbers
 from calprobe.answers.denials import is_denied
 from calprobe.answers.types import MOST_CHARACTERS, Reading
 from calprobe.errors import UsageError
@@ -144,12 +144,16 @@ def _stated(text: str, values: Iterable[_Value]) -> list[_Value]:
     """The values that the reply states of its answer: not denied, no numbers of its topic."""
     ordered = sorted(values, key=lambda value: value.start)
     places = set(stated_numbers(text, [(value.start, value.stop) for value in ordered]))
-    return [
-        value
-        for place, value in enumerate(ordered)
-        if place in places
-        or (value.rule == "percent" and not _OF_A_WHOLE.match(text, value.end) and not is_denied(text, value.start, value.stop))
-    ]
+    if is_list_of_options(text):
+        return [ordered[place] for place in sorted(places)]
+    return [value for place, value in enumerate(ordered) if place in places or _is_a_percentage(text, value)]
+
+
+def _is_a_percentage(text: str, value: _Value) -> bool:
+    """Whether it is a percentage that is neither denied nor one of something: 12% of all ships."""
+    if value.rule != "percent" or _OF_A_WHOLE.match(text, value.end):
+        return False
+    return not is_denied(text, value.start, value.stop)
 
 
 def _lenient(text: str, scale: str, cut: bool) -> Reading:
