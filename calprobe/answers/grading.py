@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from calprobe.answers.abstaining import abstains
@@ -37,6 +37,7 @@ class Grade:
     matched: str = ""  # of an open question, the accepted text that decided
     score: float | None = None  # ROUGE-L, or the judge's probability of yes; None: the rule has none
     abstained: bool = False  # the reply says that the model does not know
+    contains: bool = False  # wrong by exact matching, and an accepted text stands in the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def grade(reading: Reading, question: Question, grader: str | None = None, rules
         UsageError: no such grader, or it does not grade questions of this kind.
 
     >>> grade(Reading("the  Eiffel tower", "ok", "first_line"), Question("1", "?", "open", accepted=("Eiffel Tower",)))
-    Grade(correct=True, rule='exact', matched='Eiffel Tower', score=None, abstained=False)
+    Grade(correct=True, rule='exact', matched='Eiffel Tower', score=None, abstained=False, contains=False)
     """
     rules = rules or DEFAULT_RULES
     name = grader or {"choice": "label", "number": "number", "open": rules.grader}[question.kind]
@@ -96,7 +97,14 @@ def grade(reading: Reading, question: Question, grader: str | None = None, rules
             return first
         if abstains(str(reading.value)):
             return Grade(correct=False, rule=ABSTENTION, abstained=True)
-    return judge(reading, question, rules)
+    return with_contained(judge(reading, question, rules), reading, question)
+
+
+def with_contained(own: Grade, reading: Reading, question: Question) -> Grade:
+    """The grade, and whether the answer contains an accepted text where exact matching calls it wrong."""
+    if own.correct or own.rule != "exact" or reading.value is None:
+        return own
+    return replace(own, contains=_contains(reading, question, DEFAULT_RULES).correct)
 
 
 def _label(reading: Reading, question: Question, rules: GradeRules) -> Grade:

@@ -23,11 +23,18 @@ _NUMBER = re.compile(
     rf"(?P<suffix>\s{{0,3}}(?P<percent>%|per\s?cent\b)|\s{{0,3}}(?:/|out\s{{1,3}}of)\s{{0,3}}(?P<of>{_N})(?![.,]?[0-9]))?"
 )
 _WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_NEGATED = re.compile(r"(?:\b(?:not|never|hardly)|n['’]t)\s{1,3}(?:\w{1,12}\s{1,3}){0,2}$", re.IGNORECASE)  # not (at all) likely
+_NEGATED = re.compile(
+    r"(?:\b(?:not|never|hardly)|n['’]t)\s{1,3}(?:\w{1,12}\s{1,3}){0,2}$", re.IGNORECASE
+)  # not (at all) likely
 # An expression that speaks of something else than the answer: people would likely agree; the most likely cause; it is
 # unlikely that he was there.
-_ADVERB = re.compile(r"\b(?:would|will|could|may|might|can|should|are|is|was|were|has|have|most)\s{1,3}(?:most\s|very\s)?$", re.IGNORECASE)
-_OF_A_VERB = re.compile(r"\s{1,3}(?!be\b|is\b|that\b|to\s(?:be|have)\b|correct|right|true|accurate|not\b|in\b|as\b|but\b|and\b|or\b|because\b|since\b|given\b)[a-z]{2}")
+_ADVERB = re.compile(
+    r"\b(?:would|will|could|may|might|can|should|are|is|was|were|has|have|most)\s{1,3}(?:most\s|very\s)?$",
+    re.IGNORECASE,
+)
+_OF_A_VERB = re.compile(
+    r"\s{1,3}(?!be\b|is\b|that\b|to\s(?:be|have)\b|correct|right|true|accurate|not\b|in\b|as\b|but\b|and\b|or\b|because\b|since\b|given\b)[a-z]{2}"
+)
 _OF_A_NOUN = re.compile(r"\b(?:the|a|an)\s{1,3}(?:most\s|very\s)?$", re.IGNORECASE)
 _THAT = re.compile(r"\s{1,3}that\b(?P<said>[^.!?\n]*)", re.IGNORECASE)
 _OF_THE_ANSWER = re.compile(r"\b(?:answer|response|correct|right|true|accurate|my|i)\b", re.IGNORECASE)

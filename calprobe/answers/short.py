@@ -17,7 +17,12 @@ _MARKER = re.compile(
 # Frames that a reply puts its answer in: LaTeX's box, which may have a text in it, a field of JSON, a tag of XML.
 _FRAMES = (
     ("boxed", re.compile(r"\\boxed\s?\{(?:\\(?:text|mathrm|textbf|mathbf)\s?\{)?(?P<rest>[^{}\n]*)\}")),
-    ("json", re.compile(r"""(?i)(["'])(?:\w{1,12}_)?answer\1\s{0,3}:\s{0,3}\[?(?:(["'])(?P<rest>[^"\\\n]*?)\2|(?P<bare>[-\w.]+))""")),
+    (
+        "json",
+        re.compile(
+            r"""(?i)(["'])(?:\w{1,12}_)?answer\1\s{0,3}:\s{0,3}\[?(?:(["'])(?P<rest>[^"\\\n]*?)\2|(?P<bare>[-\w.]+))"""
+        ),
+    ),
     ("tag", re.compile(r"(?i)<(?P<tag>(?:\w{1,12}_)?answer)>\s{0,8}(?P<rest>[^<>\n]*)\s{0,8}</(?P=tag)>")),
 )
 _FIRST_OF_A_LIST = re.compile(r"[^\w\n]{0,4}\(?1[.)][^\S\n]{1,3}(?=[^\W\d_])")

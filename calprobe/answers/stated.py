@@ -32,7 +32,10 @@ _M = r"(?P<number>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-−+]?[0-9]{1,2}\b)?)
 _SHARE = r"(?:\s{0,3}/\s{0,3}|\s{1,3}out\s{1,3}of\s{1,3})"
 _OURS = (
     ("percent", re.compile(_SIGNED + rf"{_M}\s*(?:%|per\s?cent\b)")),
-    ("out_of", re.compile(_SIGNED + rf"{_M}{_SHARE}(?P<of>[0-9]+(?:\.[0-9]+)?)(?![\d.,]*\d|\s?/|\s*(?:%|per\s?cent\b))")),
+    (
+        "out_of",
+        re.compile(_SIGNED + rf"{_M}{_SHARE}(?P<of>[0-9]+(?:\.[0-9]+)?)(?![\d.,]*\d|\s?/|\s*(?:%|per\s?cent\b))"),
+    ),
     (
         "decimal",
         re.compile(

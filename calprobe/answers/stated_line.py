@@ -15,7 +15,9 @@ _ABOUT = re.compile(
     | (?:\b(?:am|feel|how|quite|very|pretty|not|percent|\w{1,20}ly)|['’]m|%)\s+(?:sure|certain)\b
     | ^[\W_]*probability\s*(?:\([^()]*\))?[\W_]*[:=] | \bprobability\b(?=.{0,200}\b(?:correct|right|true)\b)"""
 )
-_LABEL = re.compile(r"(?i)\b(?:confidence|certainty|probability)\b[^:=\d(]{0,60}(?:\([^()]{0,60}\))?[^:=\w]{0,9}[:=]|<(?:confidence|certainty|probability)\b[^<>]{0,40}>")
+_LABEL = re.compile(
+    r"(?i)\b(?:confidence|certainty|probability)\b[^:=\d(]{0,60}(?:\([^()]{0,60}\))?[^:=\w]{0,9}[:=]|<(?:confidence|certainty|probability)\b[^<>]{0,40}>"
+)
 # "I'm not 100% sure" says what it is not.
 _NOT = re.compile(r"(?i)(?:\bnot|n['’]t)\s+(?:\w{1,20}\s+)?[\d.]{1,8}\s*(?:%|percent\b)\s*(?:sure|certain|confident)\b")
 _THAT = re.compile(r"(?i)\b(?:sure|certain|confident)\s+that\b")

@@ -63,7 +63,9 @@ def read_yes_no(text: str) -> Reading:
 
 def _truth(text: str) -> Reading:
     """The verdict of a reply that calls the claim true or false, if it does not do both."""
-    verdicts = {("no" if bool(found["not"]) == bool(found["right"]) else "yes"): found for found in _TRUTH.finditer(text)}
+    verdicts = {
+        ("no" if bool(found["not"]) == bool(found["right"]) else "yes"): found for found in _TRUTH.finditer(text)
+    }
     if len(verdicts) != 1:
         return Reading(None, "several" if verdicts else "none", "truth" if verdicts else "")
     word, found = next(iter(verdicts.items()))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from calprobe.answers import READERS, Grade, Reading, abstains, grade, read, read_short
 from calprobe.answers.constrained import read_constrained
-from calprobe.answers.grading import ABSTENTION, IMPORTED, GradeRules
+from calprobe.answers.grading import ABSTENTION, IMPORTED, GradeRules, with_contained
 from calprobe.answers.readers import CONCLUDES, CONCLUSIONS
 from calprobe.answers.types import GIVEN as GIVEN
 from calprobe.arrays import Ints
@@ -180,7 +180,9 @@ def _grade(row: Row, reading: Reading, reader: str, rules: GradeRules | None) ->
     if row.first.correct is not None:
         return Grade(row.first.correct, IMPORTED, abstained=_abstains(row))
     stored = row.grades.get(stage_of(reader)) if reader in _GRADED else None
-    return grade(reading, row.question, rules=rules) if stored is None else _as_stored(stored)
+    if stored is None:
+        return grade(reading, row.question, rules=rules)
+    return with_contained(_as_stored(stored), reading, row.question)
 
 
 def _as_stored(stored: StoredGrade) -> Grade:

@@ -9,7 +9,7 @@ from calprobe.metrics import Estimate
 
 def answers_table(own: SetReport) -> Table:
     """A row a variant: accuracy under each reader, its unread answers, chance, and the mass off the labels."""
-    readers = list(dict.fromkeys(reader for cell in own.cells.values() for reader in cell.accuracy))
+    readers = list(own.readers)
     abstained = [_abstained(cell) for cell in own.cells.values()]
     is_open = any(share is not None for share in abstained)
     return Table(
@@ -32,6 +32,7 @@ def answers_table(own: SetReport) -> Table:
         notes=(
             "An answer that was not read is incorrect. Off label: mean probability, at the first position, of anything "
             "but a label.",
+            *([f"Warning: {own.exact.warning}."] if own.exact is not None and own.exact.warning else []),
             *(["Abstained: the reply says that the model does not know; such an answer is wrong."] if is_open else []),
         ),
     )
@@ -83,6 +84,7 @@ def form_table(own: SetReport) -> Table:
                 keys={"variant": drop.variant, "reader": drop.reader},
             )
             for drop in own.drops
+            if drop.reader not in own.hidden
         ),
         kind="form",
         notes=(
@@ -126,6 +128,7 @@ def spread_table(own: SetReport) -> Table:
                 keys={"reader": reader},
             )
             for reader, found in own.spread.items()
+            if reader not in own.hidden
         ),
         kind="spread",
         notes=(f"Over {variants}. By chance: the mean spread if these were equally good.",),
