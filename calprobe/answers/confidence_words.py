@@ -1,4 +1,4 @@
-"""What the words around a number say of it: that it states a confidence, and whether in being right or in being wrong."""
+"""What the words around a number say of it: that it states a confidence, and whether in being right or wrong."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _FAR = 200  # characters to both sides that belong to a sentence at most
 
 
 def first_and_last(values: Sequence[Value]) -> list[Value]:
-    """The values of a reply, of very many the first and the last ones: a text that only repeats numbers takes no longer.
+    """The values of a reply, of very many the first and the last: a text that only repeats numbers takes no longer.
 
     >>> len(first_and_last(range(10_000)))
     100
@@ -101,7 +101,8 @@ def states_confidence(text: str, start: int, end: int) -> bool:
     It is where the reply is that number, begins with it, has it alone on a line or behind a colon, or where the
     sentence has a word of confidence.
 
-    >>> [states_confidence(text, text.index("2"), text.index("2") + 2) for text in ("Agenda 21", "It is 21.", "21 sure")]
+    >>> texts = ("Agenda 21", "It is 21.", "21 sure")
+    >>> [states_confidence(text, text.index("2"), text.index("2") + 2) for text in texts]
     [False, True, True]
     """
     begin, stop = _sentence(text, start, end)

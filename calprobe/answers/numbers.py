@@ -49,7 +49,7 @@ _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})++(?:\.[0-9]++)?+")
 _PLAIN = re.compile(r"[0-9]++(?:\.[0-9]++)?+|\.[0-9]++")
 _GROUP_MARKS = re.compile(r"\{,\}|,?\\[!,]|['’ \u00a0\u202f]")
 _SUPERSCRIPTS = str.maketrans("⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹", "-+0123456789")
-# A factor or divisor that is no number in digits: 1 / e, 2\\pi, 3√2.
+# A factor or divisor that is no number in digits: 1 / e, 2 π, 3√2.
 _SYMBOL = re.compile(
     r"[^\S\n]?(?:(?:/|\\cdot|\\times|\*)[^\S\n]?)?(?:\\(?:pi|sqrt|ln|log|exp)\b|π|√|sqrt\b|/[^\S\n]?e\b)"
 )

@@ -71,8 +71,8 @@ class _Value:
 def read_stated(text: str, scale: str = "x", *, cut: bool = False, parser: StatedParser = "strict") -> Reading:
     """The confidence in [0, 1] that a reply states, or why there is none. Nothing is clipped.
 
-    `strict` reads 75%, 75 percent, 0.75, .75, 75 out of 100, 3/4, and a whole reply of 0 or 1 where a number from 0 to 1
-    was asked for. Of a number in a sentence it wants a word of confidence there, and none that denies it ("not 100%
+    `strict` reads 75%, 75 percent, 0.75, .75, 75 out of 100, 3/4, and a whole reply of 0 or 1 where a number from 0 to
+    1 was asked for. Of a number in a sentence it wants a word of confidence there, and none that denies it ("not 100%
     sure"); a "20% chance that I am wrong" is 0.8 on every scale. Several forms may stand in a reply if they agree. It
     refuses: different values (`several`); a value
     outside [0, 1] (`off_scale`); a percentage below 1 other than 0, which may be a slip of the scale, and a whole

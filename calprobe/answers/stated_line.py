@@ -16,6 +16,9 @@ _ABOUT = re.compile(
     | ^[\W_]*probability\s*(?:\([^()]*\))?[\W_]*[:=] | \bprobability\b(?=.{0,200}\b(?:correct|right|true)\b)"""
 )
 _LABEL = re.compile(
+    r"(?i)\b(?:confidence|certainty|probability)\b[^:=\d(]{0,60}(?:\([^()]{0,60}\))?[^:=\w]{0,9}[:=]"
+    r"|<(?:confidence|certainty|probability)\b[^<>]{0,40}>"
+)
     r"(?i)\b(?:confidence|certainty|probability)\b[^:=\d(]{0,60}(?:\([^()]{0,60}\))?[^:=\w]{0,9}[:=]|<(?:confidence|certainty|probability)\b[^<>]{0,40}>"
 )
 # "I'm not 100% sure" says what it is not.
@@ -28,8 +31,8 @@ def read_stated_line(text: str, scale: str = "x", *, parser: StatedParser = "str
     """The confidence in [0, 1] that a reply with an answer states beside it, or why there is none.
 
     Only what the reply says of its confidence or certainty, or of the probability that it is right, is read, in
-    English: behind `Confidence:` (`Certainty:`, `Probability:`) or in a tag `<confidence>`, also if the number stands on the next line, else the
-    line. Numbers elsewhere are the answer's. Of several such lines the last with a number counts; if that cannot be
+    English: behind `Confidence:` (`Certainty:`, `Probability:`) or in a tag `<confidence>`, also if the number stands
+    on the next line, else the line. Numbers elsewhere are the answer's. Of several such lines the last with a number counts; if that cannot be
     read, none does.
 
     Args:
