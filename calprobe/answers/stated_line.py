@@ -19,8 +19,6 @@ _LABEL = re.compile(
     r"(?i)\b(?:confidence|certainty|probability)\b[^:=\d(]{0,60}(?:\([^()]{0,60}\))?[^:=\w]{0,9}[:=]"
     r"|<(?:confidence|certainty|probability)\b[^<>]{0,40}>"
 )
-    r"(?i)\b(?:confidence|certainty|probability)\b[^:=\d(]{0,60}(?:\([^()]{0,60}\))?[^:=\w]{0,9}[:=]|<(?:confidence|certainty|probability)\b[^<>]{0,40}>"
-)
 # "I'm not 100% sure" says what it is not.
 _NOT = re.compile(r"(?i)(?:\bnot|n['’]t)\s+(?:\w{1,20}\s+)?[\d.]{1,8}\s*(?:%|percent\b)\s*(?:sure|certain|confident)\b")
 _THAT = re.compile(r"(?i)\b(?:sure|certain|confident)\s+that\b")
@@ -32,8 +30,8 @@ def read_stated_line(text: str, scale: str = "x", *, parser: StatedParser = "str
 
     Only what the reply says of its confidence or certainty, or of the probability that it is right, is read, in
     English: behind `Confidence:` (`Certainty:`, `Probability:`) or in a tag `<confidence>`, also if the number stands
-    on the next line, else the line. Numbers elsewhere are the answer's. Of several such lines the last with a number counts; if that cannot be
-    read, none does.
+    on the next line, else the line. Numbers elsewhere are the answer's. Of several such lines the last with a number
+    counts; if that cannot be read, none does.
 
     Args:
         text: the reply.

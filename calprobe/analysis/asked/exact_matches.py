@@ -31,7 +31,7 @@ class ExactMatches:
         share, accuracy = self.contain / self.graded, self.right / self.graded
         return (
             f"{self.contain:,} of {counted(self.graded, 'answer')} ({100 * share:.0f} %) are wrong by exact matching "
-            f"and contain an accepted text; accuracy is {accuracy:.3f}, and {accuracy + share:.3f} if these were right. "
+            f"and contain an accepted text; accuracy is {accuracy:.3f}, or {accuracy + share:.3f} if these were right. "
             "Grade them by `calprobe grade RUN --grader contains`, or by a model: `calprobe grade RUN --judge MODEL`"
         )
 
