@@ -82,6 +82,19 @@ def read_short(text: str) -> Reading:
     return _stripped(text, "first_line", begin, stop)
 
 
+def first_paragraph(text: str) -> str:
+    """The text up to its first blank line behind an answer; a paragraph that ends with a colon has none yet.
+
+    >>> first_paragraph("\\n Paris\\n\\nThe answer is Rome."), first_paragraph("Answer:\\n\\nParis\\n\\nRome")
+    ('\\n Paris', 'Answer:\\n\\nParis')
+    """
+    for blank in re.finditer(r"\n[^\S\n]*\n", text):
+        before = text[: blank.start()].rstrip(_BEHIND.replace(":", ""))
+        if any(map(str.isalnum, before)) and not before.endswith(":"):
+            return text[: blank.start()]
+    return text
+
+
 def _framed(text: str, end: int) -> tuple[str, int, int] | None:
     """The rule and the span of the last frame that has a letter or digit in it."""
     last: tuple[str, int, int] | None = None

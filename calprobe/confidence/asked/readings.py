@@ -127,7 +127,7 @@ def _reading(row: Row, reader: str) -> Reading:
     reply = row.replies.get(stage)
     if reply is None:
         return Reading(None, REQUEST if stage in row.failed else NOT_ASKED, "")
-    return read(reply, row.question, _named(reader, row.question))
+    return read(reply, row.question, _named(reader, row.question), plain=row.plain)
 
 
 def stage_of(reader: str) -> str:
@@ -158,7 +158,8 @@ def greedy_is_right(row: Row, reader: str) -> bool | None:
         return reply.correct
     if stored is not None and reader in _GRADED:
         return stored.correct
-    return grade(read(reply, row.question, _named(reader, row.question) if concludes else None), row.question).correct
+    name = _named(reader, row.question) if concludes else None
+    return grade(read(reply, row.question, name, plain=row.plain), row.question).correct
 
 
 def _was_read(reading: Reading) -> bool:
