@@ -42,7 +42,9 @@ _NUMBER = re.compile(
 _TEN_TO_THE = re.compile(r"(?:\^[^\S\n]?\{?|\*\*)([-−]?[0-9]{1,4})\}?")
 # What stands in front of digits that are an exponent or a part of a name: m/s^2, mol^{-1}, mol-1, x**2, B-12.
 # Two asterisks behind a blank set the number in bold: is **42**.
-_OF_A_LETTER = re.compile(r"(?:[^\W\d_]|[°)}%])(?:[^\S\n]?\^[^\S\n]?[{(]?[^\S\n]?|\*\*[{(]?)[-−]?\Z|[^\W\d_][-−–]\Z")
+_OF_A_LETTER = re.compile(
+    r"(?:[^\W\d_]|[°)}%])(?:[^\S\n]?\^[^\S\n]?[{(]?[^\S\n]?|\*\*[{(]?)[-−]?\Z|[^\W\d_][-−–]\Z|(?:√|\\sqrt\{)\Z"
+)
 _BEFORE = 8  # characters in front of a number that this looks at
 _CLOCK = re.compile(r":[0-9]{2}(?![0-9])")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})++(?:\.[0-9]++)?+")

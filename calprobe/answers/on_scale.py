@@ -102,7 +102,10 @@ def read_on_scale(
         found = list(reader(text[:MOST_CHARACTERS], expressions))
     else:
         raise UsageError(f"no scale {scale!r}; use {', '.join(_TOPS)}, expressions or letters, or 1 - one of these")
-    reading = _one(found, text.rstrip(), cut or len(text) > MOST_CHARACTERS)
+    cut = cut or len(text) > MOST_CHARACTERS
+    if cut and forward in _TOPS and text.rstrip()[-1:].isdigit():
+        return Reading(None, "cut", found[-1].rule if found else "")
+    reading = _one(found, text.rstrip(), cut)
     if reading.status == "lenient" and not lenient:
         return Reading(None, "lenient", reading.rule)
     about = said_of(text, reading.start, reading.end) if forward in _TOPS else None
