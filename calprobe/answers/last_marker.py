@@ -49,8 +49,9 @@ _SECOND = (
     rf"{_CLOSE}(?:,|/|&|\band\b|\bor\b)(?i:{_OPEN}{_AGAIN})<strict>"
     r"(?![^\S\n]{1,3}(?:is|are|was|would|does|has|can)\b)"
 )
+# In front of a label: that it is not the answer, or only another that is possible (it could also be D).
 _NOT = re.compile(
-    r"(?:\b(?:can)?not|n['’]t|\bnever|\bneither|\bnor|\brule\sout|\bexclude)\s{1,3}"
+    r"(?:\b(?:can)?not|n['’]t|\bnever|\bneither|\bnor|\brule\sout|\bexclude|\b(?:could|might|may)\salso)\s{1,3}"
     r"(?:(?:be|choose|pick|select|go\swith|say)\s)?(?:the\s)?(?:option\s|choice\s|answer\s)?$",
     re.IGNORECASE,
 )
